@@ -2,7 +2,8 @@
 
 The equations are the same: those of the compiled right-hand side. The error is that of the state at the end, the largest of its
 components relative to their largest values in the run, against heyoka in long doubles. Times are CPU seconds of a run that is
-prepared: of a `run`, and of one of 32 in a `run_many` with 8 lanes; heyoka's are those of one run, without its batches. They are
+prepared: of a `run` by "auto", of one by "taylor", and of one of 32 in a `run_many` with 8 lanes; heyoka's are those of one run,
+without its batches. They are
 interpolated between the tolerances whose errors lie around the given one.
 """
 
@@ -135,7 +136,7 @@ def compared(name: str, tolerances: Sequence[float], rounds: int) -> dict[str, A
     def off(state: np.ndarray) -> float:
         return max(float(np.max(np.abs(state - last) / size)), 1e-17)
 
-    ways: dict[str, list[tuple[float, float]]] = {"run": [], "in lanes": [], "heyoka": []}
+    ways: dict[str, list[tuple[float, float]]] = {"run": [], "in lanes": [], "taylor": [], "heyoka": []}
     copies = np.tile(p, (COPIES, 1))
     for rtol in tolerances:
         prepared = compiled.prepare_run(end, rtol=rtol, samples=[end], progress=False)
@@ -143,11 +144,17 @@ def compared(name: str, tolerances: Sequence[float], rounds: int) -> dict[str, A
         ways["run"].append((error, seconds(partial(_repeat, partial(prepared.run, p, x, m)), rounds) / REPEATED))
         many = partial(prepared.run_many, copies, x, m, threads=1, lanes=LANES)
         ways["in lanes"].append((error, seconds(many, rounds) / COPIES))
+        expanded = compiled.prepare_run(end, rtol=rtol, samples=[end], method="taylor", progress=False)
+        error = off(expanded.run(p, x, m).x)
+        ways["taylor"].append((error, seconds(partial(_repeat, partial(expanded.run, p, x, m)), rounds) / REPEATED))
         series = hy.taylor_adaptive(system, x, tol=max(rtol * 1e-2, 3e-16))
         taken = seconds(partial(_repeat, partial(_propagate, series, x, end)), rounds) / REPEATED
         ways["heyoka"].append((off(series.state), taken))
     at = {way: {error: at_error(error, *zip(*found, strict=True)) for error in ERRORS} for way, found in ways.items()}
-    over = {rtol: at_error(rtol, tolerances, [error for error, _ in ways["run"]]) / rtol for rtol in PROMISED}
+    over = {
+        f"{name}, {way}": {rtol: at_error(rtol, tolerances, [error for error, _ in ways[way]]) / rtol for rtol in PROMISED}
+        for way in ("run", "taylor")
+    }
     return {"at": at, "over": over, "found": ways}
 
 
@@ -162,14 +169,15 @@ def measure(quick: bool = False) -> dict[str, Any]:
 
 def report(found: Mapping[str, Any]) -> str:
     """The times as a table."""
-    rows = []
+    rows, ways = [], ("run", "in lanes", "taylor", "heyoka")
     for name, model in found["models"].items():
         for error in ERRORS:
-            one, many, series = (model["at"][way][error] for way in ("run", "in lanes", "heyoka"))
-            times = [f"{1e3 * each:.3f}" for each in (one, many, series)]
-            rows.append([name, f"{error:g}", *times, f"{one / series:.1f}", f"{many / series:.1f}"])
-    promised = [[name, *(f"{model['over'][rtol]:.2g}" for rtol in PROMISED)] for name, model in found["models"].items()]
-    head = ["", "true error", "run, ms", "in lanes, ms", "heyoka, ms", "run / heyoka", "in lanes / heyoka"]
+            *times, series = (model["at"][way][error] for way in ways)
+            rows.append([name, f"{error:g}", *(f"{1e3 * each:.3f}" for each in (*times, series))])
+            rows[-1] += [f"{each / series:.1f}" for each in times]
+    over_rtol = {name: over for model in found["models"].values() for name, over in model["over"].items()}
+    promised = [[name, *(f"{over[rtol]:.2g}" for rtol in PROMISED)] for name, over in over_rtol.items()]
+    head = ["", "true error", *(f"{way}, ms" for way in ways), *(f"{way} / heyoka" for way in ways[:-1])]
     beside = timing.table(f"Small smooth models beside heyoka {found['heyoka']}", head, rows)
     over = timing.table("True error at the end, over rtol", ["", *(f"rtol {rtol:g}" for rtol in PROMISED)], promised)
     return f"{found['processor']}\n\n{beside}\n\n{over}"

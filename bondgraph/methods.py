@@ -16,7 +16,7 @@ class MethodEntry:
     Parameters
     ----------
     name : for `simulate(method=...)`.
-    order : of its solution; `dense` : of its dense output.
+    order : of its solution, 0 if it follows from rtol; `dense` : of its dense output.
     meaning, use : what it is, and when to take it, one line each.
     safety : factor from the user's rtol, which bounds the energy residual of a run, to the tolerance per step; `least` : the
         smallest tolerance per step that it can keep.
@@ -25,6 +25,7 @@ class MethodEntry:
     load : imports its code, a `bondgraph.run.steppers.integrator.MethodCode`.
     exponent : power of the user's rtol in the tolerance per step, less than 1 if the error estimate has a lower order than the
         solution.
+    needs_series : whether it needs the Taylor coefficients of the solution.
     """
 
     name: str
@@ -38,6 +39,12 @@ class MethodEntry:
     needs_jacobian: bool
     load: Callable[[], Any]
     exponent: float = 1.0
+    needs_series: bool = False
+
+    @property
+    def orders(self) -> tuple[str, str]:
+        """The order of the solution, and that of its dense output, in words."""
+        return (str(self.order), str(self.dense)) if self.order else ("by rtol", "the same")
 
 
 def _imported(module: str) -> Any:
@@ -102,6 +109,19 @@ _ENTRIES = (
         load=functools.partial(_imported, f"{_ROOM}.radau.radau5"),
         exponent=0.9,
     ),
+    MethodEntry(
+        name="taylor",
+        order=0,
+        dense=0,
+        meaning="Taylor series by recurrences (Jorba and Zou 2005)",
+        use="smooth models of up to some 60 operations, tight tolerances, long runs",
+        safety=1e-2,
+        least=1e-15,
+        stiff=False,
+        needs_jacobian=False,
+        load=functools.partial(_imported, f"{_ROOM}.taylor.series"),
+        needs_series=True,
+    ),
 )
 
 METHODS = {entry.name: entry for entry in _ENTRIES}
@@ -122,7 +142,7 @@ def names() -> tuple[str, ...]:
 
 def help_text() -> str:
     """Return one line about all methods, for the signature of `simulate`."""
-    listed = [f'"{entry.name}" ({entry.meaning.split(" (")[0]} of order {entry.order})' for entry in METHODS.values()]
+    listed = [f'"{entry.name}" ({entry.meaning.split(" (")[0]}, order {entry.orders[0]})' for entry in METHODS.values()]
     return f'"auto" ({START.name}; {STIFF.name} from where the model turns out stiff), {", ".join(listed)}, or a `MethodEntry`.'
 
 
@@ -130,7 +150,9 @@ def page_table() -> str:
     """Return the table of methods for the pages, in Markdown."""
     rows = [("method", "what it is", "order, of the dense output", "for"), ("---",) * 4]
     rows.append(('`"auto"`', f"`{START.name}`; `{STIFF.name}` from where the model turns out stiff", "", "nearly everything"))
-    rows += [(f'`"{entry.name}"`', entry.meaning, f"{entry.order}, {entry.dense}", entry.use) for entry in METHODS.values()]
+    rows += [
+        (f'`"{entry.name}"`', entry.meaning, ", ".join(dict.fromkeys(entry.orders)), entry.use) for entry in METHODS.values()
+    ]
     return "\n".join(f"| {' | '.join(row)} |" if row[0] != "---" else f"|{'|'.join(row)}|" for row in rows)
 
 

@@ -204,13 +204,13 @@ def _identity(value: Any) -> tuple[Any, ...] | None:
         return MethodEntry, value
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf":
         return value.dtype, value.shape, value.tobytes()
-    if isinstance(value, NamedMeasure):
-        return "measure", value.what, value.of
     if type(value) is dict:
         return _identity(tuple(value.items()))
     if type(value) in (list, tuple):
         parts = tuple(map(_identity, value))
         return None if None in parts else (type(value), parts)
+    if isinstance(value, NamedMeasure):  # last: a protocol looks up all its attributes
+        return "measure", value.what, value.of
     return None
 
 

@@ -44,7 +44,7 @@ def _of_pages() -> None:
 
 PAGES = "pages that simulate"
 PARTS: Mapping[str, Callable[[], object]] = {
-    **{f"{entry.name}, of order {entry.order}, with events": _of_method(entry) for entry in METHODS.values()},
+    **{f"{entry.name}, order {entry.orders[0]}, with events": _of_method(entry) for entry in METHODS.values()},
     "error control": error_weights.machine_code,
     "coupling graph of a Jacobian": coupling_graph.machine_code,
     "patterns of a Jacobian": pattern_rooms.machine_code,

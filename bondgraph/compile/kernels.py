@@ -21,8 +21,9 @@ from bondgraph.errors import refusal
 from bondgraph.tape import opcodes
 from bondgraph.tape.garbage_collection import paused_collection
 from bondgraph.tape.routine import Listing, Routine, listing, reachable, select_outputs, steps_of
-from bondgraph.tape.scalar import Tape
+from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import Code, SpecialisedRoutine
+from bondgraph.tape.taylor import NoSeries, taylor_coefficients
 from bondgraph.tracing.routines import IMPULSE_ROUTINES, Pattern
 from screws.renamed import answer_old_names
 from screws.scalars import array
@@ -232,6 +233,23 @@ def jacobian_of(
     from bondgraph.schedule.build import jacobian_in_loops
 
     return jacobian_in_loops(code, _is_compiled(backend)), pattern
+
+
+@paused_collection()
+def series_of(routines: Mapping[str, Code] | Scheduled, backend: str, order: int) -> Kernel:
+    """Return the kernel of the Taylor coefficients of the states and the integrated powers, (orders, n + powers), of at most this
+    order; `NoSeries` for a model without them."""
+    if not isinstance(routines, Mapping):
+        raise NoSeries("a model of so many equal parts is compiled to loops")
+    rates = routines["rates"].reference
+    tape = rates.tape.copy()  # another thread may differentiate the rates
+    values = [
+        [TapeScalar(tape, rates.tape.scalar(value).index) for value in routines[name].reference.outputs]
+        for name in ("rates", "powers")
+        if name in routines
+    ]
+    outputs = taylor_coefficients(tape, values[0], [value for powers in values[1:] for value in powers], order)
+    return kernels_of({"series": Routine("series", tape, rates.blocks, tuple(outputs))}, backend)["series"]
 
 
 @paused_collection()

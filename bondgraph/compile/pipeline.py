@@ -36,7 +36,16 @@ from bondgraph.checks.parameters import COUPLED
 from bondgraph.compile.changes import mapping_of
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.consistency import contradicting_closures
-from bondgraph.compile.kernels import autonomous, batch_texts_of, couplings_of, jacobian_of, kernels_of, lanes_of, outputs_of
+from bondgraph.compile.kernels import (
+    autonomous,
+    batch_texts_of,
+    couplings_of,
+    jacobian_of,
+    kernels_of,
+    lanes_of,
+    outputs_of,
+    series_of,
+)
 from bondgraph.compile.loop_solutions import guesses_in_si, unexpected_guesses
 from bondgraph.compile.programs import program_of
 from bondgraph.compile.references import with_references
@@ -129,8 +138,11 @@ def compile_model(
     choose = functools.lru_cache(maxsize=64)(functools.partial(outputs_of, routines, backend))
     in_lanes = functools.lru_cache(maxsize=4)(functools.partial(lanes_of, routines, backend))
     texts = batch_texts_of(routines, differentiate, backend)
+    expand = functools.lru_cache(maxsize=8)(functools.partial(series_of, routines, backend))
     steady = autonomous(routines)
-    program = program_of(system, kernels, jacobian, couplings, choose, model, in_lanes, texts=texts, autonomous=steady)
+    program = program_of(
+        system, kernels, jacobian, couplings, choose, model, in_lanes, texts=texts, expand=expand, autonomous=steady
+    )
     times.append(time.perf_counter())
     timings = dict(zip(("build", "trace", "compile"), np.diff(times).tolist(), strict=True))
     return _check_start(Compiled(model, causality, system, program, kernels["prepare"], timings))

@@ -51,13 +51,15 @@ def program_of(
     in_lanes: Callable[[int], LaneKernels | None] | None = None,
     *,
     texts: Callable[[tuple[Slot, ...], bool], list[str]] | None = None,
+    expand: Callable[[int], Kernel] | None = None,
     autonomous: bool = False,
 ) -> Program:
     """Return the program of a system: its kernels, transitions, clocks and the names of all numbers.
 
     The model gives its bonds and the messages of ends of a run. Called at first use: `differentiate` for the Jacobian with its
     sparsity pattern, `couple` for that of error control, `choose` for a kernel of some outputs, `in_lanes` for SIMD kernels of
-    several runs, `texts` for the LLVM texts of many. If `autonomous` no rate depends on the time.
+    several runs, `texts` for the LLVM texts of many, `expand` for Taylor coefficients up to an order. If `autonomous` no rate
+    depends on the time.
     """
     breaks = breaks_of(system) if _moves_with_time(system, model) else None
     layout = Layout(LazyTable(lambda: _slots(system)))
@@ -77,6 +79,7 @@ def program_of(
         choose=choose,
         in_lanes=in_lanes,
         texts=texts,
+        expand=expand,
         resets=of_events("reset"),
         pushes=of_events("push"),
         collisions=_collisions(system, kernels),

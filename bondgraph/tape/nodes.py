@@ -20,7 +20,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -181,6 +181,12 @@ class Nodes:
 
     def __len__(self) -> int:
         return len(self.nodes)
+
+    def copy(self) -> Self:
+        """Return a tape of its own with the same nodes at the same positions."""
+        other = type(self)()
+        other.nodes, other._positions, other.blocks = self.nodes.copy(), self._positions.copy(), self.blocks.copy()
+        return other
 
     def intern(self, node: Node) -> int:
         """Return the position of `node`, which is appended if it is new."""

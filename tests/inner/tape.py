@@ -9,3 +9,4 @@ from bondgraph.tape.interpret import NUMPY_FUNCTIONS, interpreter
 from bondgraph.tape.routine import Alternatives, Listing, Routine, listing, reachable, select_outputs
 from bondgraph.tape.scalar import Tape, TapeScalar, TraceError
 from bondgraph.tape.specialise import Code, SpecialisedRoutine, appended, hoist, specialise
+from bondgraph.tape.taylor import NoSeries, taylor_coefficients

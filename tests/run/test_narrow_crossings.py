@@ -1,4 +1,4 @@
-"""Guards that are polynomials along a step: their first zero is found, however near the next one is."""
+"""Guards that are polynomials along a step, or smooth functions of one: their first zero is found, however near the next is."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from tests.inner.run import DenseOutput, FieldTable, StepTable, root_finding
 
 
 class Flight(StepTable):
-    """A step whose guard has these coefficients (8,)."""
+    """A step whose guard has these coefficients (8,), or is exp(p) - 1 of that polynomial p."""
 
     coefficients: Reals
+    bent: bool
 
 
 def along(c: Flight, theta: float, out: Reals, method: Fixed) -> None:
@@ -26,22 +27,26 @@ def nearly(c: Flight, theta: float, h: float, out: Reals, method: Fixed) -> None
 
 
 def guard_values(c: Flight, t: float, y: Reals, g: Reals) -> None:
-    """The polynomial."""
+    """The polynomial, or a function of it that has its sign."""
     value = 0.0
     for k in range(7, -1, -1):
         value = value * y[0] + c.coefficients[k]
-    g[0] = value
+    g[0] = np.expm1(value) if c.bent else value
 
 
 STEP = DenseOutput(along, nearly, guard_values, None)
 
 
-def first_rise(roots, start=None):
-    """The first zero that is found of the polynomial with these roots, which is negative at the start, 2 if none is."""
+def first_rise(roots, start=None, depth=None):
+    """The first zero that is found of the polynomial p with these roots, which is negative at the start, 2 if none is; with a
+    `depth`, to which p falls, of exp(p) - 1."""
     table, coefficients = FieldTable(Flight), np.zeros(8)
     table.allocate(guard_count=1, width=1)
     highest_first = np.real(np.poly(roots))
     coefficients[: len(highest_first)] = highest_first[::-1] * (-1.0 if np.polyval(highest_first, 1e-12) > 0.0 else 1.0)
+    if depth is not None:
+        coefficients *= depth / np.abs(np.polyval(coefficients[::-1], np.linspace(0.0, 1.0, 1001))).max()
+    table["bent"] = int(depth is not None)
     table.point("coefficients", coefficients)
     table["guard_count"], table["t"], view = 1, 0.0, table.view()
     for theta, row in ((0.0, 0), (1.0, root_finding.POINTS - 1)):
@@ -61,6 +66,18 @@ def test_the_first_of_pairs_of_zeros_is_found(pairs):
         found = first_rise([*(places - halves), *(places + halves)])
         assert found == pytest.approx(min(places - halves), abs=1e-7), (places, halves)
     assert first_rise([0.30 - 1e-5, 0.30 + 1e-5, 0.45 - 1e-5, 0.45 + 1e-5]) == pytest.approx(0.30 - 1e-5, abs=1e-9)
+
+
+def test_the_first_of_two_narrow_crests_of_a_nonlinear_guard_is_found():
+    """Two crests between neighbouring fractions, or in different ones: the search by crests finds half of them."""
+    random = np.random.default_rng(0)
+    for _ in range(6):
+        places = np.sort(random.uniform(0.02, 0.98, 2))
+        halves = 10.0 ** random.uniform(-4.5, -3.0, 2)
+        found = first_rise([*(places - halves), *(places + halves)], depth=random.uniform(0.3, 0.9))
+        assert found == pytest.approx(min(places - halves), abs=1e-7), (places, halves)
+        missed = [*(places + 1j * halves), *(places - 1j * halves)]
+        assert first_rise(missed, depth=random.uniform(0.3, 0.9)) == 2.0
 
 
 @pytest.mark.parametrize("pairs", [1, 2, 3])

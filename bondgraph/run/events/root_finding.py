@@ -2,9 +2,9 @@
 
 Between the fractions at which guards are evaluated, a guard that changes from rising to falling has a crest. Where the guard is a
 polynomial along the step, as it is if it depends on the states linearly, its coefficients in Bernstein's basis tell where it has
-no zero, and none is missed, however narrow. The crest of another guard is searched until an upper bound on it (by chords, where
-the guard is concave) lies below zero; two crests between two neighbouring fractions are then not distinguished. So bodies that
-graze for a moment in a long step are seen.
+no zero, and none is missed, however narrow. Another guard is interpolated in parts of the step that become shorter until they
+tell the same, and its crests are searched until an upper bound on them (by chords, where the guard is concave) lies below zero.
+So bodies that graze for a moment in a long step are seen.
 
 A guard that jumps over zero (a sign, a comparison) has no slope: `steppers.driver` then locates the jump without one.
 """
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from bondgraph.emit.kernel_language.language import Fixed, Ints, Length, Reals, Table, inline, larger, smaller, unrolled
+from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Ints, Length, Reals, Table, inline, larger, smaller, unrolled
 from bondgraph.run.events.polynomials.bernstein import (
     DEGREE,
     interpolate,
@@ -39,6 +39,8 @@ _FIT = 2.0**-6
 _ROUNDED, _FITS, _PART = 2.0**-42, 2.0**-36, 2.0**-12
 """Rounding of the coefficients of a polynomial and its largest misfit, relative to the guard, and the shortest part of a step
 that is halved."""
+_MOST_PARTS = 96
+"""Most parts of a step in which a guard that is no polynomial is interpolated."""
 _GOLDEN = 0.3819660112501051
 _SEARCHES, _NARROWEST = 60, 1e-13
 _STRAIGHT, _SURE = 8, 2
@@ -113,12 +115,13 @@ def crossing_check(c: StepTable, h: float, t_new: float, step: Fixed) -> bool:
     for j in unrolled(range(1, POINTS - 1)):
         look(c, FRACTIONS[j], h, g[count * j :], step)
     step.guard_values(c, t_new, c.y_new, g[count * (POINTS - 1) :])
+    marks = c.theta
+    mark(marks, g, count)
     probed = False
     for i in range(count):
-        for j in unrolled(range(1, POINTS)):
-            if g[count * (j - 1) + i] < 0.0 and g[count * j + i] >= 0.0:
-                return True
-        if has_crest(c, i):
+        if marks[i] == 2.0:
+            return True
+        if marks[i] == 1.0:
             if not probed:
                 for j in unrolled((0, 3)):
                     look(c, _PROBES[j], h, c.probes[count * j :], step)
@@ -138,14 +141,15 @@ def look(c: StepTable, theta: float, h: float, g: Reals, step: Fixed) -> None:
     step.guard_values(c, c.t + theta * h, c.y_dense, g)
 
 
-@inline
-def has_crest(c: StepTable, i: int) -> bool:
-    """Return True if guard i has a crest below zero at one of the fractions."""
-    g, count, crests = c.g, c.guard_count, 0
-    for j in unrolled(range(1, POINTS - 1)):
-        if is_crest(g[count * (j - 1) + i], g[count * j + i], g[count * (j + 1) + i]):
-            crests += 1
-    return crests > 0
+def mark(marks: Disjoint, g: Reals, count: int) -> None:
+    """Mark guards: 2 for one that rises through zero between two fractions, 1 for one with a crest below zero at a fraction."""
+    for i in range(count):
+        kind = 0.0
+        for j in unrolled(range(1, POINTS - 1)):
+            kind = 1.0 if is_crest(g[count * (j - 1) + i], g[count * j + i], g[count * (j + 1) + i]) else kind
+        for j in unrolled(range(1, POINTS)):
+            kind = 2.0 if (g[count * (j - 1) + i] < 0.0) & (g[count * j + i] >= 0.0) else kind
+        marks[i] = kind
 
 
 @inline
@@ -187,7 +191,7 @@ def may_crest(c: StepTable, h: float, i: int, step: Fixed) -> bool:
 def is_crest(left: float, middle: float, right: float) -> bool:
     """Return True if a guard is highest at the middle of three fractions and below zero there, beyond its rounding."""
     rise = middle - smaller(left, right)
-    return middle < 0.0 and middle >= left and middle >= right and rise > middle * (-8.0 * EPSILON)
+    return (middle < 0.0) & (middle >= left) & (middle >= right) & (rise > middle * (-8.0 * EPSILON))
 
 
 @inline
@@ -365,16 +369,32 @@ def polynomial_error(c: StepTable, i: int) -> float:
     return error if off <= size * _FITS else 0.0
 
 
-def first_rise(c: StepTable, h: float, i: int, error: float, step: Fixed) -> None:
-    """Find the first zero of guard i, a polynomial with the coefficients in `bernstein`, before the one in `theta`: halve what
-    the signs of the coefficients do not decide. What begins at zero, as after an event, is divided by the fraction."""
+def interpolate_part(c: StepTable, h: float, i: int, low: float, high: float, step: Fixed) -> float:
+    """Fill `part` with the coefficients of the polynomial through values of guard i in a part of the step, and return their
+    error."""
+    values, size = c.bernstein, 0.0
+    for k in range(DEGREE + 1):
+        values[k] = guard_at(c, h, low + (high - low) * (float(k) / DEGREE), i, step)
+        size = larger(size, abs(values[k]))
+    off = interpolate(values, c.part)
+    return size * _ROUNDED + off
+
+
+def first_rise(c: StepTable, h: float, i: int, exact: float, step: Fixed) -> None:
+    """Find the first zero of guard i before the one in `theta`: halve what the signs of the coefficients do not decide. The guard
+    is a polynomial with the coefficients in `bernstein` and the error `exact`, or (0) is interpolated in each part. What begins
+    at zero, as after an event, is divided by the fraction."""
     end = smaller(c.theta[i], 1.0)
-    starts = int(abs(c.bernstein[0]) <= error)
-    low, width = 0.0, 1.0
-    while low < end:
+    low, width, parts, error = 0.0, 1.0, 0, exact
+    while low < end and (exact > 0.0 or parts < _MOST_PARTS):
         high = smaller(low + width, end)
-        take_part(c.bernstein, low, high, c.part)
-        crossings = rises(c.part, error, starts if low == 0.0 else 0, DEGREE if high == c.theta[i] else DEGREE + 1)
+        parts += 1
+        if exact > 0.0:
+            take_part(c.bernstein, low, high, c.part)
+        else:
+            error = interpolate_part(c, h, i, low, high, step)
+        starts = int(low == 0.0 and abs(c.part[0]) <= error)
+        crossings = rises(c.part, error, starts, DEGREE if high == c.theta[i] else DEGREE + 1)
         if crossings == 1 or width <= _PART:
             if has_zero(c, h, i, low, high, step):
                 return
@@ -393,8 +413,10 @@ def has_zero(c: StepTable, h: float, i: int, low: float, high: float, step: Fixe
     a, m, b = guard_at(c, h, low, i, step), guard_at(c, h, middle, i, step), guard_at(c, h, high, i, step)
     top, value = middle, m
     if m < 0.0 and b < 0.0:
-        top = middle + 0.25 * (high - low) * (b - a) / (2.0 * m - a - b)
-        if not (top > low and top < high):
+        bend = 2.0 * m - a - b
+        if bend > 0.0:
+            top = middle + 0.25 * (high - low) * (b - a) / bend
+        if not (bend > 0.0 and top > low and top < high):
             return False
         value = guard_at(c, h, top, i, step)
     if a < 0.0 and value >= 0.0:
@@ -431,9 +453,8 @@ def locate(c: StepTable, h: float, step: Fixed) -> float:
                     step.guard_values(c, c.t + _PROBES[j] * h, c.y_dense, c.probes[count * j :])
                 probed = True
             error = polynomial_error(c, i)
-        if error > 0.0:
             first_rise(c, h, i, error, step)
-        else:
+        if error == 0.0:
             highest_crests(c, h, i, step)
         if theta[i] < earliest:
             earliest = theta[i]

@@ -48,7 +48,9 @@ class Program:
     choose : makes a kernel of the outputs in some slots alone, and gives the index of each in its output; None if unavailable.
     in_lanes : makes the kernels for a number of SIMD lanes, if these have the bits of single runs; None if unavailable.
     texts : writes the LLVM texts of the kernels that many runs call, with a kernel "chosen" of the outputs in some slots alone,
-        and the Jacobian if requested; None if they are not straight-line machine code.
+        and the Jacobian if asked for; None if they are no straight-line machine code.
+    expand : makes the kernel of the Taylor coefficients of x, and of the integrals of the powers, (orders, n + powers), of the
+        orders from 1 to a given one at most; None if unavailable.
     resets : one per transition: x after it, (n,); None if x does not change.
     pushes : one per transition: the change of all guards by its impulse (k,), then x after it without the impulse (n,); None if
         no other transition could react.
@@ -95,6 +97,7 @@ class Program:
     choose: Callable[[tuple[Slot, ...]], tuple[Kernel, tuple[int, ...]]] | None = None
     in_lanes: Callable[[int], LaneKernels | None] | None = None
     texts: Callable[[tuple[Slot, ...], bool], list[str]] | None = None
+    expand: Callable[[int], Kernel] | None = None
     resets: tuple[Kernel | None, ...] = ()
     pushes: tuple[Kernel | None, ...] = ()
     supplies: tuple[Kernel | None, ...] = ()
@@ -143,7 +146,7 @@ class Program:
         def absent(kernel: Kernel | None) -> Any:
             return None if kernel is None else UnavailableKernel(int(kernel.n_out), tuple(kernel.sizes))
 
-        left_out = "choose in_lanes texts differentiate couple rates_and_powers collisions closing closures breaks model"
+        left_out = "choose in_lanes texts expand differentiate couple rates_and_powers collisions closing closures breaks model"
         left_out += " closing_flows closing_matrix boxes"
         replaced: dict[str, Any] = dict.fromkeys(("resets", "pushes", "supplies", "loops", "clocks", "delays"), ())
         replaced |= dict.fromkeys(left_out.split())

@@ -17,6 +17,7 @@ from bondgraph.run.steppers.integrator import OneStep, StepperOptions
 from bondgraph.run.steppers.sample_time_wrapper import SampleTimeWrapper
 from bondgraph.run.steppers.segment import Integrator, Selection, Tolerances
 from bondgraph.run.table import FieldTable
+from bondgraph.tape.taylor import NoSeries, order_for
 
 
 def choose(program: Program, settings: Settings) -> Selection:
@@ -29,7 +30,25 @@ def choose(program: Program, settings: Settings) -> Selection:
     if settings.method.needs_jacobian and program.jacobian_pattern is None:
         title = f"{settings.method.name} needs a Jacobian, and the program has no derivatives"
         raise RunError(Problem("E304", title, cures=(f'method="{START.name}"', "`compiled.ode()` with your own implicit solver")))
+    if settings.method.needs_series and (why := _lacks_series(program, tolerances(settings, settings.method))):
+        title = f'{settings.method.name} does not take "{program.name}"'
+        raise RunError(Problem("E304", title, (why,), cures=('method="auto"',)))
     return Selection(settings.method)
+
+
+def _lacks_series(program: Program, steps: Tolerances) -> str:
+    """Return why the solution has no Taylor series by recurrences; "" if it has."""
+    if program.loops:
+        return f"Newton iteration solves the algebraic loop of {', '.join(program.loops[0].elements)}"
+    if program.delays:
+        return f'the delay "{program.delays[0].name}" has a state that is the course of a signal'
+    if program.expand is None or not program.is_machine_code:
+        return "it has no tape in machine code"
+    try:
+        program.expand(order_for(steps.relative))
+    except NoSeries as missing:
+        return str(missing)
+    return ""
 
 
 def selection_after_stiffness(program: Program, choice: Selection) -> Selection:

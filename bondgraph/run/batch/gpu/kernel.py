@@ -234,6 +234,8 @@ def gpu_refusal(prepared: PreparedProgram) -> Problem | None:
         reasons.append(f"its blocks {', '.join(map(repr, libraries))} call a library of another tool")
     if (program.clocks or program.breaks) and program.loops:
         reasons.append("its clocks meet a nonlinear loop, which Python solves")
+    if prepared.choice.entry.needs_series:
+        reasons.append(f"its Taylor series is code for the processor alone (method={prepared.choice.method!r})")
     if settings.singular == "keep":
         reasons.append('it may pass singular positions (singular="keep"), which Python does')
     if not reasons and not prepared.in_machine_code:

@@ -1,0 +1,176 @@
+"""Taylor series method: a step by the Taylor coefficients of the solution, to an order that follows from the tolerance.
+
+A. Jorba, M. Zou, A software package for the numerical integration of ODEs by means of high-order Taylor methods, Experimental
+Mathematics 14, 2005: the order, and the length of a step by its last two coefficients, so that no step is rejected. The dense
+output is the polynomial of the step.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, ClassVar
+
+from bondgraph.emit.cached_build import build_once
+from bondgraph.emit.elementary.functions import exponential, logarithm
+from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Kernel, Length, Reals, inline, larger
+from bondgraph.emit.llvm import Library, compile_written
+from bondgraph.emit.procedure import Procedure
+from bondgraph.run.accuracy.table import ErrorWeights
+from bondgraph.run.bound import Bound
+from bondgraph.run.kernel_functions import formula_time
+from bondgraph.run.steppers.driver import procedures
+from bondgraph.run.steppers.explicit import rounding
+from bondgraph.run.steppers.integrator import OneStep, StepperOptions
+from bondgraph.run.steppers.method import Method
+from bondgraph.run.steppers.segment import Tolerances
+from bondgraph.run.steppers.shared_fields import IntegratorTable, derivative, error_weight
+from bondgraph.tape.taylor import order_for
+
+_WITHIN = 0.98
+"""Part of the longest step that is taken: one that ends at the horizon may be a little longer."""
+
+
+class TaylorTable(IntegratorTable):
+    """Table of the Taylor series method."""
+
+    # Kernel of the coefficients of the orders 1 to `order`; these at the start of the step, order by order.
+    expand: Kernel
+    coefficients: Annotated[Reals, Length(lambda c: c.order * c.width)]
+    order: int
+    # Longest step by the last two coefficients; how much longer the last but one may be, as a logarithm.
+    longest: float
+    allowance: float
+
+
+@inline
+def ratio_of_lengths(ratio: float) -> float:
+    """Return what `attempt` calls the error over tolerance: the step size is divided by it."""
+    return ratio
+
+
+def squared_norm(c: TaylorTable, k: int) -> float:
+    """Return the sum of squares of the coefficients of order k over the error weights."""
+    n, width, y, row, total, moved = c.n, c.width, c.y, c.coefficients[c.width * (k - 1) :], 0.0, 0.0
+    for i in range(n, width):
+        moved = larger(moved, abs(y[i] + c.trial * c.k[i]))
+    for i in range(width):
+        part = row[i] / (error_weight(c, i, abs(y[i]) if i < n else moved) + c.trial * c.noise[i])
+        total = total + part * part
+    return total
+
+
+def expand_here(c: TaylorTable) -> None:
+    """Compute the coefficients at (t, y), and the longest step that they allow."""
+    c.moved = False
+    c.expand(formula_time(c, c.t), c.y, c.p, c.m, c.coefficients)
+    order = float(c.order)
+    last, other = logarithm(squared_norm(c, c.order)) / order, logarithm(squared_norm(c, c.order - 1)) / (order - 1.0)
+    c.longest = exponential(-0.5 * larger(last, other - c.allowance))
+
+
+def attempt(c: TaylorTable, h: float, t_new: float, method: Fixed) -> float:
+    """Compute the state and the rates at the end of a step of length h; return that over the longest one."""
+    if c.moved:
+        expand_here(c)
+    ratio = h / c.longest
+    if ratio > 1.0 and not c.is_landing:
+        return ratio
+    sum_up(c, h, c.y_new)
+    rates = c.k[c.width :]
+    derivative(c, t_new, c.y_new, rates, True)
+    for i in range(c.n):
+        ratio = ratio + rates[i] * 0.0  # nan where a rate is not finite
+    return ratio
+
+
+def tempered(c: TaylorTable, length: float) -> float:
+    """Return the length of the next step, by the coefficients at its start."""
+    if c.is_last:
+        return length
+    expand_here(c)
+    return c.longest * _WITHIN if c.longest > 0.0 else length
+
+
+def sum_up(c: TaylorTable, h: float, out: Disjoint) -> None:
+    """Compute the state a time h after the start of the step."""
+    width, y, coefficients = c.width, c.y, c.coefficients
+    for i in range(width):
+        total = 0.0
+        for k in range(c.order):
+            total = (total + coefficients[width * (c.order - 1 - k) + i]) * h
+        out[i] = y[i] + total
+
+
+def prepare_dense(c: TaylorTable, h: float, method: Fixed) -> None:
+    """Do nothing: the coefficients are at hand."""
+
+
+def dense(c: TaylorTable, theta: float, out: Disjoint, method: Fixed) -> None:
+    """Evaluate the polynomial at the fraction theta of the step."""
+    sum_up(c, c.trial * theta, out)
+
+
+def look_inside(c: TaylorTable, theta: float, h: float, out: Disjoint, method: Fixed) -> None:
+    """Evaluate the polynomial at the fraction theta of a step of length h."""
+    sum_up(c, h * theta, out)
+
+
+def never_stiff(c: TaylorTable, h: float, method: Fixed) -> bool:
+    """Return False: only "auto" changes its method."""
+    return False
+
+
+TAYLOR = Method(
+    name="taylor",
+    table=TaylorTable,
+    sizes={"stages": 2},
+    last=1,
+    explicit=True,
+    root=ratio_of_lengths,
+    rounding=rounding,
+    attempt=attempt,
+    prepare_dense=prepare_dense,
+    dense=dense,
+    cubic=look_inside,
+    stiffness=never_stiff,
+    tempered=tempered,
+)
+
+
+def written() -> list[Procedure]:
+    """Return all procedures of the method, with the loops around its steps."""
+    return procedures(TAYLOR)
+
+
+@build_once
+def machine_code() -> Library:
+    """Return the machine code of the method."""
+    return compile_written(written)
+
+
+class TaylorSeries(OneStep):
+    """Taylor series method in machine code."""
+
+    def __init__(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions):
+        assert bound.program.expand is not None, "refused by `choose`"
+        kernel = bound.program.expand(order_for(tolerances.relative))
+        order = kernel.n_out // (bound.program.states + bound.quadratures)
+        super().__init__(TAYLOR, machine_code(), bound, tolerances, weights, {"order": order}, options.ticks, options.settler)
+        self._kernel = kernel
+        self.table.point("expand", kernel.address or 0)
+        self.table["order"] = order
+        self.table["allowance"] = -2.0 * math.log(tolerances.relative) / (order * (order - 1.0))
+
+
+class TaylorStepper:
+    """Code of the method."""
+
+    runs_in_lanes: ClassVar[bool] = False
+    machine_code = staticmethod(machine_code)
+
+    def integrator(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions) -> TaylorSeries:
+        """Bind the method to a run."""
+        return TaylorSeries(bound, tolerances, weights, options)
+
+
+STEPPER = TaylorStepper()
