@@ -259,7 +259,7 @@ def _ranges(
         if not low < high or not low <= begin <= high or not np.isfinite(begin):
             why = f"given: {bounds!r}"
             raise refusal(
-                "E377", f'the bounds of "{label}" leave nothing between them', f'"{label}": (1.0, 10.0)', about=name, why=why
+                "E377", f'the bounds of "{label}" are empty or reversed', f'"{label}": (1.0, 10.0)', about=name, why=why
             )
         ranges.append((low, begin, high))
     low, begin, high = np.array(ranges, dtype=float).T

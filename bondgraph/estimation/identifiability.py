@@ -177,7 +177,7 @@ def _warnings(fit: Fit, residuals: np.ndarray, freedom: int, is_estimated: bool)
     ]
     if not freedom:
         unknown = ", and the noise is not known" if is_estimated else ""
-        messages.append(f"there are no more data than numbers: nothing is left to judge the fit by{unknown}")
+        messages.append(f"there are as many unknowns as data: the fit cannot be assessed{unknown}")
     elif fit.loss.robust:
         count = int(np.sum(np.abs(residuals) > OUTLIER))
         messages += [f"{count} of {residuals.size} data are more than {OUTLIER:g} sigma off the fit"] if count else []

@@ -153,7 +153,7 @@ class JsonSection:
         if value is None:
             return nothing
         if length not in (None, len(value)) or not all(map(_is_number, value)):
-            what = f"a list of {len(value)}" if length not in (None, len(value)) else "a list with something else than numbers"
+            what = f"a list of {len(value)}" if length not in (None, len(value)) else "a list of other values than numbers"
             self.report("E405", key, f"{what} where {declared.requirement(before)} is needed")
             return nothing
         numbers = tuple(self._finite(f"{self.at(key)}[{i}]", v) for i, v in enumerate(value))

@@ -395,7 +395,7 @@ def limit_problems(selected: SelectedTree, links: Sequence[Link]) -> list[Proble
         ranges[leader.name] = max(lower, previous[0]), min(upper, previous[1])
         if not ranges[leader.name][0] < ranges[leader.name][1]:
             joints = [selected.skeleton.parent_joint[link.name], selected.skeleton.parent_joint[leader.name]]
-            title = f'joint "{joints[0].name}" follows joint "{joints[1].name}", and their limits leave no room'
+            title = f'joint "{joints[0].name}" follows joint "{joints[1].name}", and their limits allow no motion'
             cures = ("limits=False, to read none of the limits", "wider limits, or another multiplier or offset")
             problems.append(
                 Problem("E528", title, (), tuple(place(selected.skeleton.file, joint.line) for joint in joints), cures)

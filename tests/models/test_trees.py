@@ -303,8 +303,8 @@ BALL = ball_inertia(1.0, 0.1)
     ("code", "words", "links"),
     [
         ("E535", "not a link", [Link("a", TURN, BALL), Link("b", TURN, BALL, parent="c")]),
-        ("E535", "circle", [Link("a", TURN, BALL, parent="b"), Link("b", TURN, BALL)]),
-        ("E535", "circle", [Link("a", TURN, BALL, parent="a")]),
+        ("E535", "cycle", [Link("a", TURN, BALL, parent="b"), Link("b", TURN, BALL)]),
+        ("E535", "cycle", [Link("a", TURN, BALL, parent="a")]),
         ("E535", "precedes its parent", [Link("a", TURN, BALL, parent="b"), Link("b", TURN, BALL, parent=None)]),
         ("E537", "cannot mimic", [Link("a", TURN, BALL), Link("b", TURN, BALL, mimic=Mimic("c"))]),
         ("E537", "cannot mimic", [Link("a", TURN, BALL), Link("b", TURN, BALL, mimic="a")]),

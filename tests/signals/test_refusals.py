@@ -34,7 +34,7 @@ WRONG = [
     ("E147", lambda: signals.table("f", "c.q", [0.0, 1.0], [1.0, 2.0, 3.0]), ("shape (2,)", "shape (3,)")),
     ("E147", lambda: signals.table("f", "c.q", [0.0], [1.0]), ('table "f"',)),
     ("E147", lambda: signals.table("f", "c.q", "ab", [1.0, 2.0]), ("are not numbers",)),
-    ("E148", lambda: signals.limiter("l", "c.q", 2.0, 1.0), ('limiter "l": lowest is above highest', "other way")),
+    ("E148", lambda: signals.limiter("l", "c.q", 2.0, 1.0), ('limiter "l": lowest is above highest', "swap")),
     ("E148", lambda: signals.dead_zone("d", "c.q", 2.0, 1.0), ('dead zone "d"',)),
     ("E142", lambda: signals.chirp("c", 1.0, 2.0, 0.0), ('chirp "c": duration',)),
     ("E142", lambda: signals.quantiser("q", "c.q", 0.0), ('quantiser "q": step must be positive',)),

@@ -329,6 +329,6 @@ def prepare(program: Program, t_end: float, kept: KeepOptions = _ALL, **settings
     keeping = kept_runs(program, choice, wanted, kept)
     if keeping is not None and checked.singular == "keep":
         why = "finding singular positions needs the whole run, and these keep only some quantities"
-        cures = ("neither keep= nor sink=: take the quantities from the result",)
+        cures = ("omit keep= and sink=: take the quantities from the result",)
         raise RunError(Problem("E306", 'singular="keep" with keep= or sink=', (why,), cures=cures))
     return PreparedProgram(program, checked, choice, wanted, all_settings["progress"], all_settings["strict"], keeping)
