@@ -34,7 +34,7 @@ def test_all_public_names() -> None:
 
 def test_a_star_brings_no_modules() -> None:
     brought: dict[str, object] = {}
-    exec("from screwbond import *", brought)
+    exec("from screwbond import *", brought)  # noqa: S102
     modules = {name for name, value in vars(screwbond).items() if isinstance(value, types.ModuleType)}
     assert {"signals", "poses", "surfaces"} < modules and not modules & set(brought)
     assert {*brought} - {"__builtins__"} == set(dir(screwbond)) - modules - {"__version__"}
