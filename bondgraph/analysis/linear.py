@@ -123,7 +123,7 @@ class Linear:
         """Return the transfer function from one input to one output, with cancellations; a name may be left out where there is
         only one. E255 for an unknown input or output."""
         part = self._single(input, output)
-        return transfer(part.dense(), part.inputs[0], part.outputs[0], tolerance)
+        return replace(transfer(part.dense(), part.inputs[0], part.outputs[0], tolerance), period=self.period)
 
     def part(self, inputs: str | tuple[str, ...], outputs: str | tuple[str, ...]) -> Linear:
         """Return the system with some of its inputs and outputs, in the given order; E255 for an unknown one."""

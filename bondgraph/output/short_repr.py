@@ -62,7 +62,7 @@ def value_text(value: Any, depth: int = 0) -> str:
     if isinstance(value, (float, np.number)):
         return f"{value:.6g}" if np.isrealobj(value) else _truncated(str(value))
     if isinstance(value, np.ndarray) and value.size <= _MAX_ENTRIES:
-        return np.array2string(value, precision=6, separator=", ")
+        return np.array2string(value, precision=6, separator=", ").replace("\n", "")
     if isinstance(value, np.ndarray) or hasattr(value, "dtype") or getattr(value, "is_Matrix", False):
         return f"{'array' if hasattr(value, 'dtype') else 'Matrix'}({' x '.join(map(str, value.shape))})"
     if isinstance(value, Collection) and not hasattr(value, "_fields"):

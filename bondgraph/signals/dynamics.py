@@ -1,12 +1,10 @@
-"""Signal blocks with states: integrators, filters, the PID controller and transfer functions."""
+"""Signal blocks with states: integrators, filters, the PID controller and delays."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Unpack
-
-import numpy as np
 
 from bondgraph.elements import Block, Element
 from bondgraph.errors import refusal
@@ -18,14 +16,11 @@ from bondgraph.signals.arguments import (
     BlockBuilder,
     Format,
     Scaled,
-    coefficients,
     in_seconds,
     need_positive,
     numbers_of,
     result_of,
-    same_unit,
     start_values,
-    static_block,
 )
 
 
@@ -120,49 +115,6 @@ def pid(
         title, why = f'pid "{name}" has no state {", ".join(start)}', f"its states: {', '.join(builder.states) or 'none'}"
         raise refusal("E143", title, "ki for the integral, kd for the filter", about=name, why=why)
     builder.add("y", formulas.weighted(len(gains)), *gains, *arguments)
-    return builder.block()
-
-
-@spelled_out
-def transfer_function(
-    name: str,
-    input: str,
-    num: Sequence[float],
-    den: Sequence[float],
-    *,
-    initial: Any = 0.0,
-    nominal: float | None = None,
-    **shown: Unpack[Format],
-) -> Element:
-    """Transfer function y = num(s) / den(s) u, coefficients of the highest power first, in controllable canonical form.
-
-    The state `x` (n,) holds x and its derivatives with den(d/dt) x = u, so that y = num(d/dt) x; n is the degree of den.
-    `num` and `den` are run-time parameters, without leading zeros.
-
-    Raises `ModelError` E144 if num has a higher degree than den, E145 for invalid coefficients or start values.
-    """
-    above, below = coefficients(name, "num", num), coefficients(name, "den", den)
-    order, scale = len(below) - 1, np.abs(below)
-    if len(above) > len(below):
-        title, why = f'transfer function "{name}" is not proper', f"num has degree {len(above) - 1}, den has degree {order}"
-        raise refusal("E144", title, "a filter with more poles, as a real differentiator has", about=name, why=why)
-    values = {"num": same_unit(num, above), "den": same_unit(den, below)}
-    if order == 0:
-        return static_block(name, formulas.RATIO, [input], values, **shown)
-    start = start_values(initial, order)
-    if np.shape(start) != (order,):
-        title = f'transfer function "{name}": {initial!r} is no start of its state'
-        cure = f"{order} numbers: x and its derivatives, lowest first"
-        raise refusal("E145", title, cure, about=name, why=f"x has shape ({order},)")
-    # The geometric mean of the poles that are not zero: x^(k) is of the size of pole^k x.
-    last = int(np.flatnonzero(scale)[-1])
-    pole = (scale[last] / scale[0]) ** (1.0 / last) if last else 1.0
-    spec = StateSpec(start, None if nominal is None else nominal * pole ** np.arange(-order, 0.0) / scale[0])
-    builder = BlockBuilder(name, inputs={"u": input}, parameters=values, **result_of(**shown))
-    builder.symbols |= {"num": "b", "den": "a"}
-    builder.add("rate", formulas.CANONICAL_RATE, "x", "u", "den")
-    builder.add("y", formulas.CANONICAL_RESULT, "x", "rate", "num")
-    builder.add_state("x", spec, "rate")
     return builder.block()
 
 

@@ -10,6 +10,8 @@ import operator
 from functools import cache, reduce
 from typing import Any
 
+import numpy as np
+
 from bondgraph.model.ops import Op
 from screws.scalars import absolute, array, cos, equal, floor, interpolate, less, log, maximum, minimum, sin, sqrt, where
 
@@ -35,6 +37,34 @@ def _canonical_rate(x: Any, u: Any, den: Any) -> Any:
 def _canonical_result(x: Any, rate: Any, num: Any) -> Any:
     derivatives = [*x, rate[-1]]
     return sum(c * derivatives[k] for k, c in enumerate(num[::-1]))
+
+
+@cache
+def matrix_times(count: int, single: bool) -> Op:
+    """Return (M, u1, u2 ...) -> M u with `count` inputs, numbers or one vector; a number for a `single` row."""
+
+    def formula(matrix: Any, *u: Any) -> Any:
+        result = matrix @ (u[0] if count == 1 and np.ndim(u[0]) else array([*u]))
+        return result[0] if single else result
+
+    return Op("matrix times", formula, rf"#1\,{_stacked(2, count)}")
+
+
+@cache
+def state_space(count: int, single: bool) -> Op:
+    """Return (x, N, M, u1, u2 ...) -> N x + M u, as `matrix_times`."""
+    of_state, of_input = matrix_times(1, single), matrix_times(count, single)
+
+    def formula(x: Any, first: Any, second: Any, *u: Any) -> Any:
+        return of_state.function(first, x) + of_input.function(second, *u)
+
+    return Op("state space", formula, rf"#2\,#1 + #3\,{_stacked(4, count)}")
+
+
+def _stacked(first: int, count: int) -> str:
+    """Return the LaTeX of a column of arguments, from number `first` on."""
+    rows = r" \\ ".join(f"#{k}" for k in range(first, first + count))
+    return rows if count == 1 else rf"\begin{{pmatrix}} {rows} \end{{pmatrix}}"
 
 
 @cache

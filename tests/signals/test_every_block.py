@@ -46,6 +46,7 @@ def everything() -> Graph:
         signals.pid("pid", "k.y", 1.0, 2.0, 3.0, 0.1),
         signals.transfer_function("tf", "k.y", [1.0], [1.0, 2.0, 3.0]),
         signals.transfer_function("ratio", "k.y", [1.0], [2.0]),
+        signals.state_space("ss", ["k.y", "sum.y"], [[0.0, 1.0], [-4.0, -0.4]], np.eye(2), [[1.0, 0.0]], [[0.0, 2.0]]),
     )
 
 
@@ -119,7 +120,7 @@ def test_many_blocks_are_compiled_as_loops() -> None:
 
 def test_the_module_lists_its_blocks() -> None:
     kinds = [name for name in signals.__all__ if getattr(signals, name).__doc__]
-    assert len(kinds) == len(set(kinds)) == len(signals.__all__) == 34
+    assert len(kinds) == len(set(kinds)) == len(signals.__all__) == 35
 
 
 def test_the_page_lists_every_block_and_code() -> None:
