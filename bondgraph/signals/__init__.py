@@ -33,7 +33,7 @@ from screws.renamed import answer_old_names
 __all__ = ["gain", "summation", "product", "limiter", "dead_zone", "table", "comparator", "hysteresis", "quantiser"]
 __all__ += ["pwm", "rate_limiter", "logic"]
 __all__ += ["integrator", "lowpass", "derivative_filter", "delay", "pid"]
-__all__ += ["state_space", "transfer_function"]
+__all__ += ["transfer_function", "state_space"]
 __all__ += ["sine", "chirp", "step", "pulse", "square", "sawtooth", "ramp", "smooth_step"]
 __all__ += ["curve", "characteristic_map"]
 __all__ += ["sampled", "hold", "sampled_derivative", "sampled_pid", "sampled_rate_limiter", "noise"]

@@ -108,6 +108,12 @@ DEAD_ZONE = Op("dead zone", lambda u, low, high: u - _clipped(u, low, high), r"#
 GREATER = Op("greater", lambda u, level: where(less(level, u), 1.0, 0.0), r"\left[#1 > #2\right]")
 NOT = Op("not", lambda u: where(less(0.5, u), 0.0, 1.0), r"\lnot #1")
 LAG = Op("lag", lambda u, y, time: (u - y) / time, r"\tfrac{1}{#3}\left(#1 - (#2)\right)")
+BACK_CALCULATION = Op(
+    "back-calculation",
+    lambda e, v, y, ki, time: e + where(equal(ki, 0.0), 0.0, (y - v) / (where(equal(ki, 0.0), 1.0, ki) * time)),
+    r"#1 + \tfrac{#3 - #2}{#4\,#5}",
+)
+"""(e, v, y, ki, Tt) -> rate of the integral of a PID whose output v is limited to y; without ki there is nothing to track."""
 RATIO = Op("ratio", lambda u, num, den: num[0] / den[0] * u, r"\tfrac{(#2)_1}{(#3)_1}\,#1")
 CANONICAL_RATE = Op(
     "canonical rate",
