@@ -27,10 +27,12 @@ from bondgraph.signals.algebra import (
 from bondgraph.signals.discrete import hold, noise, sampled, sampled_derivative, sampled_pid, sampled_rate_limiter
 from bondgraph.signals.dynamics import delay, derivative_filter, integrator, lowpass, pid
 from bondgraph.signals.linear_systems import state_space, transfer_function
+from bondgraph.signals.measured import measured
 from bondgraph.signals.modes import hysteresis, pwm, quantiser, rate_limiter
 from screws.renamed import answer_old_names
 
-__all__ = ["gain", "summation", "product", "limiter", "dead_zone", "table", "comparator", "hysteresis", "quantiser"]
+__all__ = ["gain", "summation", "product", "limiter", "dead_zone", "table", "measured"]
+__all__ += ["comparator", "hysteresis", "quantiser"]
 __all__ += ["pwm", "rate_limiter", "logic"]
 __all__ += ["integrator", "lowpass", "derivative_filter", "delay", "pid"]
 __all__ += ["transfer_function", "state_space"]

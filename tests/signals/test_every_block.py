@@ -121,7 +121,7 @@ def test_many_blocks_are_compiled_as_loops() -> None:
 
 def test_the_module_lists_its_blocks() -> None:
     kinds = [name for name in signals.__all__ if getattr(signals, name).__doc__]
-    assert len(kinds) == len(set(kinds)) == len(signals.__all__) == 35
+    assert len(kinds) == len(set(kinds)) == len(signals.__all__) == 36
 
 
 def test_the_page_lists_every_block_and_code() -> None:

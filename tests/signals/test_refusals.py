@@ -76,6 +76,9 @@ WRONG = [
     ("E148", lambda: signals.hysteresis("h", "c.q", 2.0, 1.0), ('hysteresis "h": lower is above upper',)),
     ("E148", lambda: signals.sampled_rate_limiter("l", "c.q", 1.0, -1.0, period=1.0), ("falling is above rising",)),
     ("E148", lambda: signals.ramp("r", 1.0, 3.0, 2.0), ('ramp "r": start is above end',)),
+    ("E444", lambda: signals.measured("m", "nowhere.csv"), ('measured input "m": "nowhere.csv" cannot be read',)),
+    ("E445", lambda: signals.measured("m", {"t": [0.0, 1.0], "h (lbz)": [0.0, 1.0]}), ('the unit "lbz"',)),
+    ("E446", lambda: signals.measured("m", ([0.0, 1.0, 1.0], [0.0, 1.0, 2.0])), ("is repeated", "clean=True")),
     ("E149", lambda: signals.logic("l", "xor", ["a.y", "b.y"]), ("no relation 'xor'", "and, or, not")),
 ]
 
