@@ -34,8 +34,7 @@ def _canonical_rate(x: Any, u: Any, den: Any) -> Any:
     return array([*x[1:], (u - back) / den[0]])
 
 
-def _canonical_result(x: Any, rate: Any, num: Any) -> Any:
-    derivatives = [*x, rate[-1]]
+def _canonical_result(derivatives: Any, num: Any) -> Any:
     return sum(c * derivatives[k] for k, c in enumerate(num[::-1]))
 
 
@@ -123,9 +122,13 @@ CANONICAL_RATE = Op(
 )
 CANONICAL_RESULT = Op(
     "canonical result",
-    _canonical_result,
+    lambda x, rate, num: _canonical_result([*x, rate[-1]], num),
     r"\textstyle\sum_{k=0}^{m} b_k z_k,\quad z = (#1, (#2)_n),\quad (b_m, \ldots, b_0) = #3",
 )
+CANONICAL_RESULT_OF_STATE = Op(
+    "canonical result", _canonical_result, r"\textstyle\sum_{k=0}^{m} b_k x_{k+1},\quad x = #1,\quad (b_m, \ldots, b_0) = #2"
+)
+"""The same of a strictly proper transfer function, so that no algebraic loop passes through it."""
 SINE = Op(
     "sine",
     lambda t, amplitude, omega, phase, offset: offset + amplitude * sin(omega * t + phase),

@@ -68,6 +68,8 @@ def transfer_function(
     spec = StateSpec(start, None if nominal is None else nominal * pole ** np.arange(-order, 0.0) / scale[0])
     rate = "rate" if period is None else "next"
     builder.add(rate, formulas.CANONICAL_RATE, "x", "u", "den")
+    if len(above) < len(below):
+        return _block(builder, spec, formulas.CANONICAL_RESULT_OF_STATE, ("x", "num"), period, offset, **shown)
     return _block(builder, spec, formulas.CANONICAL_RESULT, ("x", rate, "num"), period, offset, **shown)
 
 
