@@ -15,7 +15,6 @@ import numpy as np
 from bondgraph.elements import Element
 from bondgraph.errors import ModelError, refusal
 from bondgraph.model.arguments import spelled_out
-from bondgraph.model.laws import Parameter
 from bondgraph.quantities import real
 from bondgraph.signals.algebra import table
 from bondgraph.signals.arguments import Format
@@ -78,10 +77,8 @@ def measured(
         values = np.bincount(groups, values[keep]) / np.bincount(groups)
     if len(points) < 2:
         raise _refused("E444", name, f"{len(points)} rows are too few", "a table has two points or more", "more rows")
-    to_points = _conversion(name, columns.point_name, columns.point_unit, "s" if input == "time" else "")
-    _conversion(name, columns.value_name, columns.value_unit, shown.get("unit", ""))
-    knots: Any = points if to_points is None else to_points(points)
-    ordinates: Any = Parameter(values, columns.value_unit) if columns.value_unit else values
+    knots = _converted(name, columns.point_name, points, columns.point_unit, "s" if input == "time" else "")
+    ordinates = _converted(name, columns.value_name, values, columns.value_unit, shown.get("unit", ""))
     return table(name, input, knots, ordinates, kind=kind, outside=outside, **shown)
 
 
@@ -246,14 +243,15 @@ def _number(cell: str, comma: bool) -> float | None:
         return None
 
 
-def _conversion(name: str, header: str, unit: str, expected: str) -> Conversion | None:
+def _converted(name: str, header: str, numbers: np.ndarray, unit: str, expected: str) -> Any:
+    """Return numbers in the expected unit, in SI without one; E445 where there is no conversion."""
     found = conversion(unit, expected)
     if isinstance(found, Unreadable):
         title, cure = f'the unit "{unit}" of "{header}" cannot be read', "a unit, or a header without brackets"
         raise _refused("E445", name, title, found.why, cure)
     if isinstance(found, Mismatch):
         raise _refused("E445", name, f'the unit "{unit}" of "{header}" does not fit', found.why, *(found.cures or ("SI",)))
-    return found if isinstance(found, Conversion) else None
+    return found(numbers) if isinstance(found, Conversion) else numbers
 
 
 def _refused(code: str, name: str, title: str, why: str, *cures: str) -> ModelError:

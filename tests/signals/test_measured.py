@@ -49,6 +49,11 @@ def test_arrays_and_columns() -> None:
     )
 
 
+def test_units_are_converted_before_the_run() -> None:
+    """A hundred thousand factors in the code of a step would take minutes to compile."""
+    assert not chain(signals.measured("m", {"t (ms)": 1e3 * T, "h (mm)": H})).compile(progress=False).system.conversions
+
+
 def test_what_pandas_holds() -> None:
     pandas = pytest.importorskip("pandas")
     dates = pandas.Timestamp("2024-05-01 12:00", tz="Europe/Berlin") + pandas.to_timedelta(T, unit="s")
