@@ -31,7 +31,7 @@ __version__: str
 _NAMES = dict.fromkeys(name for package in (bondgraph, screws, models) for name in package.__all__)
 _MODULES = [name for name in _NAMES if isinstance(globals().get(name, vars(bondgraph).get(name)), ModuleType)]
 __all__ = [name for name in _NAMES if name not in _MODULES]
-"""What `from screwbond import *` brings: no modules, which are imported by name, `from screwbond import signals`."""
+"""Names that `from screwbond import *` imports: no modules, which are imported by name, `from screwbond import signals`."""
 
 if not TYPE_CHECKING:
     globals().update({name: value for name, value in vars(bondgraph).items() if name in bondgraph.__all__})

@@ -53,10 +53,10 @@ class Graph(Draft):
         if part is None or (inner_path and not isinstance(part, Graph)):
             raise unknown_name(f'part in "{self.name}" called', path, self.parts)
         assert isinstance(part, (Element, Graph))
-        found = part[inner_path] if inner_path and isinstance(part, Graph) else part
-        if isinstance(found, Element):
-            remember_graph(found, partial(domains_and_units, weakref.ref(self), path))
-        return found
+        part = part[inner_path] if inner_path and isinstance(part, Graph) else part
+        if isinstance(part, Element):
+            remember_graph(part, partial(domains_and_units, weakref.ref(self), path))
+        return part
 
     def __repr__(self) -> str:
         return f'{type(self).__name__}("{self.name}", {len(self.parts)} parts)'

@@ -70,8 +70,7 @@ def cut(graph: Draft, tail: Any, head: Any) -> list[Problem]:
 
 def _runs(link: Link, tail: PortRef, head: PortRef) -> bool:
     """Return True if a link runs from one end to the other; an end without a port is any port of its part."""
-    pairs = ((link.tail, tail), (link.head, head))
-    return all(end.owner is given.owner and given.name in ("", end.name) for end, given in pairs)
+    return all(wanted in (end, PortRef(end.owner, "")) for end, wanted in ((link.tail, tail), (link.head, head)))
 
 
 def _unknown(graph: Draft, name: str, verb: str) -> Problem:

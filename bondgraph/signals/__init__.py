@@ -27,7 +27,7 @@ from bondgraph.signals.algebra import (
 from bondgraph.signals.discrete import hold, noise, sampled, sampled_derivative, sampled_pid, sampled_rate_limiter
 from bondgraph.signals.dynamics import delay, derivative_filter, integrator, lowpass, pid
 from bondgraph.signals.linear_systems import state_space, transfer_function
-from bondgraph.signals.measured import measured
+from bondgraph.signals.measured_inputs import measured
 from bondgraph.signals.modes import hysteresis, pwm, quantiser, rate_limiter
 from screws.renamed import answer_old_names
 

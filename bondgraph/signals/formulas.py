@@ -128,7 +128,7 @@ CANONICAL_RESULT = Op(
 CANONICAL_RESULT_OF_STATE = Op(
     "canonical result", _canonical_result, r"\textstyle\sum_{k=0}^{m} b_k x_{k+1},\quad x = #1,\quad (b_m, \ldots, b_0) = #2"
 )
-"""The same of a strictly proper transfer function, so that no algebraic loop passes through it."""
+"""Result of a strictly proper transfer function, through which no algebraic loop passes."""
 SINE = Op(
     "sine",
     lambda t, amplitude, omega, phase, offset: offset + amplitude * sin(omega * t + phase),

@@ -148,14 +148,14 @@ def _block(
 
 def _period_of(name: str, system: Any, period: Any) -> Any:
     """Return the period of a system object, None if it is continuous."""
-    own = getattr(system, "dt", getattr(system, "period", None))
-    if own is True:
+    clock = getattr(system, "dt", getattr(system, "period", None))
+    if clock is True:
         raise _refused(name, "the system is sampled, but its period is unknown", "dt=True", "a system with its period as dt, s")
-    if period is not None and period != own:
-        kind = f"sampled every {own:g} s" if own else "continuous"
-        cures = ("period= for numbers alone", "the system sampled by c2d" if not own else "a system with this period")
+    if period is not None and period != clock:
+        kind = f"sampled every {clock:g} s" if clock else "continuous"
+        cures = ("period= for numbers alone", "the system sampled by c2d" if not clock else "a system with this period")
         raise _refused(name, f"period={period!r}, but the system is {kind}", "a system object has its own period", *cures)
-    return own or None
+    return clock or None
 
 
 def _quotient(name: str, system: Any, period: Any) -> tuple[Any, Any, Any]:

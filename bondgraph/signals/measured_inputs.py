@@ -245,13 +245,13 @@ def _number(cell: str, comma: bool) -> float | None:
 
 def _converted(name: str, header: str, numbers: np.ndarray, unit: str, expected: str) -> Any:
     """Return numbers in the expected unit, in SI without one; E445 where there is no conversion."""
-    found = conversion(unit, expected)
-    if isinstance(found, Unreadable):
+    convert = conversion(unit, expected)
+    if isinstance(convert, Unreadable):
         title, cure = f'the unit "{unit}" of "{header}" cannot be read', "a unit, or a header without brackets"
-        raise _refused("E445", name, title, found.why, cure)
-    if isinstance(found, Mismatch):
-        raise _refused("E445", name, f'the unit "{unit}" of "{header}" does not fit', found.why, *(found.cures or ("SI",)))
-    return found(numbers) if isinstance(found, Conversion) else numbers
+        raise _refused("E445", name, title, convert.why, cure)
+    if isinstance(convert, Mismatch):
+        raise _refused("E445", name, f'the unit "{unit}" of "{header}" does not fit', convert.why, *(convert.cures or ("SI",)))
+    return convert(numbers) if isinstance(convert, Conversion) else numbers
 
 
 def _refused(code: str, name: str, title: str, why: str, *cures: str) -> ModelError:
