@@ -200,8 +200,9 @@ class Graph(Draft):
     def disconnect(self, tail: Node | str, head: Node | str) -> Graph:
         """Remove the bond between two parts or ports, whichever way it points; parts may be given by name, and both stay.
 
-        Raises `ModelError` E138 where they have no bond, or several.
+        Raises `ModelError` E100 for anything but parts and ports, E138 where they have no bond, or several.
         """
+        self._need_parts(*(end for end in (tail, head) if not isinstance(end, str)))
         raise_if_any(self.name, cut(self, tail, head))
         return self
 

@@ -93,7 +93,7 @@ def state_space(
     inputs), C (outputs, n) and D (outputs, inputs) are run-time parameters; a D of zeros is left out, so that no algebraic loop
     passes through it. `A` alone may be a system object, of python-control, SciPy or `linearise`.
 
-    Raises `ModelError` E140 without inputs, E142 unless the period is positive, E443 for matrices that do not fit together or to
+    Raises `ModelError` E142 unless the period is positive, E443 for matrices that do not fit together or to
     the inputs, and for a system object that is none.
     """
     paths = names_of(inputs, "inputs")

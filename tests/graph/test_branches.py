@@ -127,6 +127,8 @@ def test_bonds_and_parts_that_cannot_be_removed() -> None:
     for change in (lambda: graph.disconnect("v", "bath"), lambda: graph.disconnect(v, J1("bath"))):
         with pytest.raises(ModelError, match=r'E138 "double" has no part "bath" to disconnect'):
             change()
+    with pytest.raises(ModelError, match=r"E100 None"):
+        graph.disconnect("v", None)  # type: ignore[arg-type]
     with pytest.raises(ModelError, match=r'E138 "double" has no part "v" to remove'):
         graph.remove(J1("v"))
 
