@@ -134,7 +134,11 @@ class RunSettings(TypedDict, total=False):
     t_start: Annotated[float, Setting(0.0, "the time at which it begins, s.")]
     samples: Annotated[
         float | Sequence[float] | np.ndarray | None,
-        Setting(None, "sample step in s, or ascending sample times; 1001 equidistant ones by default. The start is sampled too."),
+        Setting(
+            None,
+            "sample step in s, 0.01; or a whole number, 2000, of equidistant samples; or ascending sample times. 1001 samples by"
+            " default. The start is sampled too.",
+        ),
     ]
     method: Annotated[str | MethodEntry, Setting("auto", help_text())]
     rtol: Annotated[

@@ -4,6 +4,7 @@
 of this name. `contact` is the component of `models`, not the package of `screws`.
 """
 
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from screwbond.imports import check_packages, find_models
@@ -27,10 +28,10 @@ from screwbond.models import contact as contact  # noqa: E402 - and Python the l
 __version__: str
 """Version of the installed distribution; "0+source" without one."""
 
-__all__ = ["__version__", "bondgraph", "screws"]
-__all__ += bondgraph.__all__
-__all__ += [name for name in screws.__all__ if name != "contact"]
-__all__ += models.__all__
+_NAMES = dict.fromkeys(name for package in (bondgraph, screws, models) for name in package.__all__)
+_MODULES = [name for name in _NAMES if isinstance(globals().get(name, vars(bondgraph).get(name)), ModuleType)]
+__all__ = [name for name in _NAMES if name not in _MODULES]
+"""Names that `from screwbond import *` imports: no modules, which are imported by name, `from screwbond import signals`."""
 
 if not TYPE_CHECKING:
     globals().update({name: value for name, value in vars(bondgraph).items() if name in bondgraph.__all__})
@@ -57,4 +58,4 @@ answer_old_names(__name__)
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "models"]
+    return [*_NAMES, "__version__", "bondgraph", "models", "screws"]

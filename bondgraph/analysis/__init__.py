@@ -6,6 +6,7 @@ Every derivative is exact, from the tape of the model's formulas.
 
 from bondgraph.analysis.derivatives import Derivatives, differentiate, linearise
 from bondgraph.analysis.linear import Linear
+from bondgraph.analysis.margins import Margins
 from bondgraph.analysis.positive_real import Passivity, passivity
 from bondgraph.analysis.sampled import linearise_sampled
 from bondgraph.analysis.steady import OperatingPoint, Sensitivities, operating_point, sensitivities, steady_state
@@ -16,6 +17,7 @@ from bondgraph.compile.points import Point, point_of
 __all__ = [
     "Derivatives",
     "Linear",
+    "Margins",
     "OperatingPoint",
     "Passivity",
     "Point",

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.analysis.added_inputs import signal_names, with_added_inputs, with_zeros
 from bondgraph.analysis.linear import Linear
 from bondgraph.assembly.system import State
 from bondgraph.compile.compiled import Compiled
@@ -46,7 +47,7 @@ class Derivatives:
     state_places: tuple[int, ...]
     """Indices of the states in x, which may also hold the unknowns of algebraic loops."""
     input_places: tuple[int, ...]
-    """Indices of the inputs in the parameter vector."""
+    """Indices of the inputs in the parameter vector, behind which those that are added to signals stand."""
     rows: np.ndarray = field(repr=False)
     columns: np.ndarray = field(repr=False)
     kernel: Kernel = field(repr=False)
@@ -55,7 +56,7 @@ class Derivatives:
     def values(self, point: Point) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return rates (n,), outputs (k,) and the nonzero derivatives at a point; E262 if an algebraic loop has no solution."""
         point = consistent(self.compiled, point)
-        everything = self.kernel(point.t, point.x, point.p, point.m)
+        everything = self.kernel(point.t, point.x, with_zeros(self.kernel, point.p), point.m)
         n, k = len(self.states), len(self.outputs)
         return everything[:n], everything[n : n + k], everything[n + k :]
 
@@ -89,15 +90,16 @@ class Derivatives:
 def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Derivatives:
     """Differentiate a model once, to linearise it at many points; see `linearise` for the arguments."""
     compiled = compiled_form(model, "differentiate")
-    traced = values_on_tape(compiled.system)
-    labels, input_indices = pick_inputs(traced, inputs)
+    system, named = with_added_inputs(compiled.model, compiled.system, inputs)
+    traced = values_on_tape(system)
+    labels, input_indices = pick_inputs(traced, named)
     names, output_scalars = pick_outputs(traced, outputs)
     states, state_indices, state_labels = moving_states(traced.context.system)
     rates = [scalar for state in states for scalar in rates_of(traced, state)]
     inputs_on_tape = traced.context.inputs
     variables = [*(inputs_on_tape["x"][k] for k in state_indices), *(inputs_on_tape["p"][k] for k in input_indices)]
     derivatives = with_slopes(traced, "derivatives", [*rates, *output_scalars], variables)
-    return Derivatives(compiled, state_labels, labels, names, state_indices, input_indices, *derivatives)
+    return Derivatives(compiled, state_labels, signal_names(labels), names, state_indices, input_indices, *derivatives)
 
 
 def with_slopes(
@@ -153,7 +155,8 @@ def linearise(
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
-    inputs : parameters by name, such as "source.value", or components such as "force.value[2]".
+    inputs : parameters by name, such as "source.value"; sources and signals of blocks, "motor" and "error.y", to which the input
+        is added; or components such as "force.value[2]".
     outputs : any named values, components allowed.
     t : time, s.
     initial : the state (n,); changes of the start values by name; the `final` of a run; or an operating point.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.analysis.margins import Margins, margins_of
 from bondgraph.analysis.transfer import (
     Matrices,
     TransferFunction,
@@ -123,7 +124,7 @@ class Linear:
         """Return the transfer function from one input to one output, with cancellations; a name may be left out where there is
         only one. E255 for an unknown input or output."""
         part = self._single(input, output)
-        return transfer(part.dense(), part.inputs[0], part.outputs[0], tolerance)
+        return replace(transfer(part.dense(), part.inputs[0], part.outputs[0], tolerance), period=self.period)
 
     def part(self, inputs: str | tuple[str, ...], outputs: str | tuple[str, ...]) -> Linear:
         """Return the system with some of its inputs and outputs, in the given order; E255 for an unknown one."""
@@ -217,6 +218,48 @@ class Linear:
             if margins:
                 np.ravel(drawn.axes)[0].set_title(_margins(*control.margin(loop)))
             return _labelled(drawn.axes, "angular frequency (rad/s)", "gain (dB)", "phase (degrees)")
+
+    def nyquist(self, input: str | None = None, output: str | None = None, *, omega: Any = None, axes: Any = None) -> np.ndarray:
+        """Plot the Nyquist curve of a loop, with the point -1, with python-control; return axes of Matplotlib, (1,). Names and
+        errors as `bode`."""
+        control, part = self._control(), self._single(input, output)
+        with styled():
+            drawn = control.nyquist_plot(part.to_control(), omega, title=part._title, ax=_axes(axes, 1))
+            return _labelled(drawn.axes, "real part", "imaginary part")
+
+    def nichols(self, input: str | None = None, output: str | None = None, *, omega: Any = None, axes: Any = None) -> np.ndarray:
+        """Plot the Nichols chart of a loop, gain in dB over phase in degrees, with python-control; return axes of Matplotlib,
+        (1,). Names and errors as `bode`."""
+        control, part = self._control(), self._single(input, output)
+        with styled():
+            drawn = control.nichols_plot(part.to_control(), omega, title=part._title, ax=_axes(axes, 1))
+            return _labelled(drawn.axes, "phase (degrees)", "gain (dB)")
+
+    def margins(self, input: str | None = None, output: str | None = None) -> Margins:
+        """Return gain, phase and delay margin of a loop with unity negative feedback, with python-control; printed, in words.
+        Names and errors as `bode`."""
+        control, part = self._control(), self._single(input, output)
+        return margins_of(control, part.to_control(), part.dense(), part.period)
+
+    def loop_transfer(self, at: str) -> Linear:
+        """Return the loop transfer L from a signal around the loop back to it, cut open there, for negative feedback: 1 + L = 0.
+
+        The signal is an input and an output of this system, `linearise(model, ["u.y"], ["u.y"]).loop_transfer("u.y")`; other
+        loops stay closed. Raises `ModelError` E255 for a signal that is not both, or is no number.
+        """
+        part = self.part(at, at)
+        a, b, c, d = part.dense()  # y = C x + D v, with v added to the signal; w in place of y is v = (w - C x) / D
+        name = f"-{at} around the loop"
+        through = np.linalg.inv(d)
+        return replace(
+            part,
+            A=a - b @ through @ c,
+            B=b @ through,
+            C=-through @ c,
+            D=through - np.eye(1),
+            outputs=(name,),
+            values=-part.values,
+        )
 
     def step(
         self, input: str | None = None, output: str | None = None, *, t_end: float | None = None, axes: Any = None

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from bondgraph.analysis.added_inputs import signal_names, with_added_inputs, with_zeros
 from bondgraph.analysis.derivatives import rates_of, with_slopes
 from bondgraph.analysis.linear import Linear
 from bondgraph.compile.compiled import Compiled
@@ -56,8 +57,9 @@ def linearise_sampled(
     compiled = compiled_form(model, "linearise_sampled")
     period, offset = _clock(compiled, compiled.parameters(parameters))
     before = consistent(compiled, point_of(compiled, offset, initial, parameters, modes))
-    traced = values_on_tape(compiled.system)
-    labels, input_indices = pick_inputs(traced, inputs)
+    system, named = with_added_inputs(compiled.model, compiled.system, inputs)
+    traced = values_on_tape(system)
+    labels, input_indices = pick_inputs(traced, named)
     names, output_scalars = pick_outputs(traced, outputs)
     states, state_indices, state_labels = own_states(traced.context.system)
     blocks = traced.context.inputs
@@ -92,7 +94,7 @@ def linearise_sampled(
         slopes[:, :n],
         slopes[:, n:],
         state_labels,
-        labels,
+        signal_names(labels),
         names,
         rates=change,
         values=values,
@@ -148,7 +150,7 @@ def _differentiated(traced: Traced, scalars: Sequence[Any], variables: Sequence[
     rows, columns, kernel = with_slopes(traced, "sampled", scalars, variables)
 
     def evaluated(point: Point) -> tuple[np.ndarray, np.ndarray]:
-        everything = kernel(point.t, point.x, point.p, point.m)
+        everything = kernel(point.t, point.x, with_zeros(kernel, point.p), point.m)
         matrix = np.zeros((len(scalars), len(variables)))
         matrix[rows, columns] = everything[len(scalars) :]
         return everything[: len(scalars)], matrix

@@ -156,7 +156,7 @@ def by_real_part(numbers: np.ndarray) -> np.ndarray:
 class TransferFunction:
     """Transfer function gain * prod(s - zeros) / prod(s - poles) = num(s) / den(s), from `input` to `output`.
 
-    `num` and `den` hold the highest power first, den starts with 1.
+    `num` and `den` hold the highest power first, den starts with 1. Of a sampled system (`period`, s) they are polynomials in z.
     """
 
     input: str
@@ -164,6 +164,7 @@ class TransferFunction:
     zeros: np.ndarray
     poles: np.ndarray
     gain: float
+    period: float | None = None
 
     @property
     def num(self) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Changes of parameters, start values and modes for a run: check them by name, and put them into the model's order.
 
-Start values that are given as the flow of an I or the effort of a C: the state that gives them, by the inverse of the law.
+Start values that are given as an effort or flow: the one state that decides it, by the inverse of its law.
 """
 
 from __future__ import annotations
@@ -49,7 +49,36 @@ class ConvertedStart:
 
 
 def converted_start(model: Model, system: System, root: str) -> ConvertedStart | None:
-    """Return the storage whose law computes the value `root` from its own state, None if there is none."""
+    """Return the storage whose law computes the value `root` from its own state, or else whose state alone decides this effort
+    or flow; None if there is none."""
+    return _by_law(model, system, root) or _by_one_state(system, root)
+
+
+def _by_one_state(system: System, root: str) -> ConvertedStart | None:
+    """Return the only state on which an effort or flow depends, as behind a transformer."""
+    if root.rpartition(".")[2] not in ("effort", "flow"):
+        return None
+    inputs, left = dict[str, None](), [root]
+    while left:
+        name = left.pop()
+        if name in system.producers:
+            left += system.producers[name].args
+        elif name in system.initial or name in system.parameters or name in system.modes or name == "time":
+            inputs[name] = None
+        else:
+            return None
+    states = [name for name in inputs if name in system.initial]
+    if len(states) != 1 or states[0] in system.guesses:
+        return None
+    arguments = (states[0], *(name for name in inputs if name not in states))
+
+    def value(*numbers: Any) -> Any:
+        return computed(system, root, dict(zip(arguments, numbers, strict=True)))
+
+    return ConvertedStart(states[0], states[0].rpartition(".")[0], arguments, Op(root, value), None)
+
+
+def _by_law(model: Model, system: System, root: str) -> ConvertedStart | None:
     states = {state.name for state in system.states}
     statement = system.producers.get(root)
     element = None if statement is None else model.elements.get(statement.element)
@@ -157,8 +186,8 @@ def changed_start(
 ) -> tuple[np.ndarray, np.ndarray, tuple[StartCall, ...]]:
     """Return start state x and modes m with changes and dependent start values; and the calls of start functions.
 
-    `changes` names states (`spring.q`), flows of an I and efforts of a C, which the law turns into its state, or automata
-    (`contact`, by the name of a state), `parameters` are the changes from `checked_changes`; start functions with the arguments
+    `changes` names states (`spring.q`), efforts and flows that one state decides (`wheel.flow`), or automata (`contact`, by the
+    name of a state), `parameters` are the changes from `checked_changes`; start functions with the arguments
     of `earlier` calls are not called again.
 
     Raises `ModelError` E122 an unknown name or state of an automaton, E124 numbers that do not fit, or one by two names, E171 two
@@ -180,7 +209,7 @@ def changed_start(
             like, unit = np.zeros(system.values[root].shape or ()), _unit_of(system, root, value)
             converted[name] = storage, _fitting(model.name, name, value, like, unit)
         else:
-            title = f'"{name}" is not a state, an automaton, the flow of an I or the effort of a C'
+            title = f'"{name}" is no state, no automaton, and no effort or flow that one state decides'
             raise _unknown(model, "E122", title, {**states, **modes})
     if converted:
         numbers_in_si = system.read_by_statements({**system.parameters, **parameters})

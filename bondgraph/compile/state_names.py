@@ -45,7 +45,9 @@ def pick_inputs(traced: Traced, names: str | Sequence[str]) -> tuple[tuple[str, 
     system = traced.context.system
     sizes = [int(np.size(value)) for value in system.parameters.values()]
     starts = dict(zip(system.parameters, itertools.accumulate(sizes, initial=0), strict=False))
-    picked = list(_picked(system, "inputs", names, system.parameters, "E250", "parameter, so no input"))
+    picked = list(
+        _picked(system, "inputs", names, system.parameters, "E250", "parameter, source or signal of a block, so no input")
+    )
     labels = tuple(label for label, _, _ in picked)
     indices = tuple(starts[full] + k for _, full, k in picked)
     if len(set(indices)) < len(indices):

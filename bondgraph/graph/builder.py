@@ -3,131 +3,34 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Never, TypeVar, Unpack, overload
+from functools import partial
+from typing import TYPE_CHECKING, Any, Never, Unpack
 
 from bondgraph.checks import check_model
 from bondgraph.elements.junction_structure import J0, J1
 from bondgraph.elements.one_ports import Sf
 from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any, refusal
 from bondgraph.graph.branches import Node, branch, joined, junction_name
+from bondgraph.graph.changes import cut, put_in_place, take_out
 from bondgraph.graph.draft import Draft, Link
-from bondgraph.graph.flatten import flatten
+from bondgraph.graph.flatten import domains_and_units, flatten
 from bondgraph.model.arguments import is_name, names_of
 from bondgraph.model.automata import Automaton, Start
-from bondgraph.model.dissipation import HEAT_PORT
 from bondgraph.model.domains import Domain
-from bondgraph.model.element import Element, PortRef
-from bondgraph.model.laws import Junction
+from bondgraph.model.element import Element, PortRef, remember_graph
 from bondgraph.model.model import CollisionSet, ContactPoint, Model, Visible
 from bondgraph.output.cells import cell, code, line
 from bondgraph.output.tables import unknown_name
 from bondgraph.run_arguments import Initial, KeepNamed, RunSettings, Sinkable, spelled_settings
 from bondgraph.tape.garbage_collection import paused_collection
-from screws.similar_names import similar_names
 
 if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled
     from bondgraph.render.diagram import BondLabels, Diagram
     from bondgraph.run.results.result import Result
-
-
-Contents = Element | Draft
-
-
-def put_in_place(graph: Draft, name: str, part: Contents) -> list[Problem]:
-    """Replace the part `name` of a graph by `part`; return the problems that prevent it, if any."""
-    old = graph.parts.get(name)
-    if old is None:
-        return [_unknown(graph, name, "replace")]
-    problems = _differences(graph, old, part)
-    if problems:
-        return problems
-    has_one_port = len(_ports(old)) == 1
-
-    def moved(reference: PortRef) -> PortRef:
-        if reference.owner is not old:
-            return reference
-        return PortRef(part, "" if has_one_port else reference.name)
-
-    graph.parts[name] = part
-    graph.links = [Link(moved(link.tail), moved(link.head), link.place) for link in graph.links]
-    graph.ports = {port: moved(reference) for port, reference in graph.ports.items()}
-    return []
-
-
-def take_out(graph: Draft, name: str) -> list[Problem]:
-    """Remove the part `name` of a graph, and all that ends at it; return the problems that prevent it, if any."""
-    old = graph.parts.pop(name, None)
-    if old is None:
-        return [_unknown(graph, name, "remove")]
-    graph.links = [link for link in graph.links if old not in (link.tail.owner, link.head.owner)]
-    graph.ports = {port: reference for port, reference in graph.ports.items() if reference.owner is not old}
-    graph.wires = {end: source for end, source in graph.wires.items() if end[0] != name}
-    return []
-
-
-def _unknown(graph: Draft, name: str, verb: str) -> Problem:
-    near = similar_names(name, graph.parts, most=3) or list(graph.parts)
-    details = (f"similar names: {', '.join(near)}",) if near else ()
-    title = f'"{graph.name}" has no part "{name}" to {verb}'
-    return Problem("E138", title, details, (caller_place(),), ("the name of a part",))
-
-
-def _ports(part: Contents) -> tuple[str, ...]:
-    if isinstance(part, Draft):
-        return tuple(part.ports)
-    return (*(port.name for port in part.ports), *((HEAT_PORT,) if part.heat else ()))
-
-
-def _differences(graph: Draft, old: Contents, new: Contents) -> list[Problem]:
-    problems = []
-    if new.name != old.name:
-        title = f'"{old.name}" cannot be replaced by "{new.name}": another name'
-        cure = f'"{old.name}" as the name of the new part, since others speak of it by that'
-        problems.append(_problem(title, (), cure, old, new))
-    old_ports, new_ports = _ports(old), _ports(new)
-    bonds = sum(end.owner is old for link in graph.links for end in (link.tail, link.head))
-    single = len(old_ports) == len(new_ports) == 1
-    if (bonds > 1 and not _takes_many(new)) if single else set(old_ports) != set(new_ports):
-        cure = "a part with the same ports; a nested Graph can expose them under these names"
-        shown: tuple[str, ...] = (f"ports of the old part: {_all(old_ports)}", f"ports of the new one: {_all(new_ports)}")
-        shown += (f"bonds at the old part: {bonds}",) if set(old_ports) == set(new_ports) else ()
-        problems.append(_problem(f'"{old.name}" cannot be replaced: other ports', shown, cure, old, new))
-    fed = {name for part, name in graph.wires if part == old.name}
-    inputs = set(new.inputs) if isinstance(new, Draft) else set()
-    declared = set(old.inputs) if isinstance(old, Draft) else set()
-    if inputs != declared | fed:
-        shown = (f"inputs of the old part: {_all(declared | fed)}", f"inputs of the new one: {_all(inputs)}")
-        cure = "declare_input with the same names in the new part"
-        problems.append(_problem(f'"{old.name}" cannot be replaced: other signal inputs', shown, cure, old, new))
-    exported = set(old.exports) if isinstance(old, Draft) else set()
-    missing = exported - (set(new.exports) if isinstance(new, Draft) else set())
-    if missing:
-        cure = "export signals of the new part under these names"
-        title = f'"{old.name}" cannot be replaced: exported signals are missing'
-        problems.append(_problem(title, (f"missing: {_all(missing)}",), cure, old, new))
-    return problems
-
-
-def _takes_many(part: Contents) -> bool:
-    """Return True if the one port of a part is a junction, where several bonds may end."""
-    while isinstance(part, Draft) and len(part.ports) == 1:
-        part = next(iter(part.ports.values())).owner
-    return isinstance(part, Element) and isinstance(part.law, Junction)
-
-
-def _all(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names)) or "none"
-
-
-def _problem(title: str, details: tuple[str, ...], cure: str, old: Contents, new: Contents) -> Problem:
-    return Problem("E138", title, details, (old.place, new.place, caller_place()), (cure,))
-
-
-Part = TypeVar("Part", bound="Element | Graph")
-"""Part of a graph."""
 
 
 class Graph(Draft):
@@ -150,7 +53,10 @@ class Graph(Draft):
         if part is None or (inner_path and not isinstance(part, Graph)):
             raise unknown_name(f'part in "{self.name}" called', path, self.parts)
         assert isinstance(part, (Element, Graph))
-        return part[inner_path] if inner_path and isinstance(part, Graph) else part
+        part = part[inner_path] if inner_path and isinstance(part, Graph) else part
+        if isinstance(part, Element):
+            remember_graph(part, partial(domains_and_units, weakref.ref(self), path))
+        return part
 
     def __repr__(self) -> str:
         return f'{type(self).__name__}("{self.name}", {len(self.parts)} parts)'
@@ -186,12 +92,8 @@ class Graph(Draft):
         part = self.parts.get(first)
         return part is not None and (not inner_path or (isinstance(part, Graph) and inner_path in part))
 
-    @overload
-    def add(self, first: Part) -> Part: ...
-    @overload
-    def add(self, first: Element | Graph, *others: Element | Graph) -> Element | Graph: ...
-    def add(self, first: Element | Graph, *others: Element | Graph) -> Element | Graph:
-        """Add elements or nested graphs; adding the same one again has no effect. Returns the last.
+    def add(self, first: Element | Graph, *others: Element | Graph) -> Graph:
+        """Add elements or nested graphs; adding the same one again has no effect.
 
         Raises `ModelError` E100 for anything else.
         """
@@ -208,7 +110,7 @@ class Graph(Draft):
                 cures = ("a name of letters, digits, spaces or underscores",)
                 self.problems.append(Problem("E102", f'"{part.name}" is not a name for a part', details, (part.place,), cures))
             self.parts.setdefault(part.name, part)
-        return parts[-1]
+        return self
 
     def connect(self, tail: Node, head: Node | None = None, *others: Never) -> Graph:
         """Add a bond with its half arrow (positive power) from tail to head, and its ends where they are not in the graph yet.
@@ -276,18 +178,32 @@ class Graph(Draft):
             if not isinstance(part, (Element, Graph)):
                 raise _no_part(part, self)
 
-    def remove(self, name: str) -> Graph:
-        """Remove the part `name` with its bonds, the wires to it and the ports it is exposed by; `name` may be a path into nested
-        graphs, `left.damper`. Junctions stay, and so do signals that others read from it, which `freeze` reports.
+    def remove(self, name: str | Element | Graph) -> Graph:
+        """Remove a part with its bonds, the wires to it and the ports it is exposed by; it is given by its name, by a path into
+        nested graphs, `left.damper`, or itself. Junctions stay, and so do signals that others read from it, which `freeze`
+        reports.
 
         Raises `ModelError` E138 for an unknown part.
         """
+        if not isinstance(name, str):
+            self._need_parts(name)
+            raise_if_any(self.name, take_out(self, name.name, name))
+            return self
         first, _, inner_path = name.partition(".")
         inside = self.parts.get(first)
         if inner_path and isinstance(inside, Graph):
             inside.remove(inner_path)
         else:
             raise_if_any(self.name, take_out(self, name))
+        return self
+
+    def disconnect(self, tail: Node | str, head: Node | str) -> Graph:
+        """Remove the bond between two parts or ports, whichever way it points; parts may be given by name, and both stay.
+
+        Raises `ModelError` E100 for anything but parts and ports, E138 where they have no bond, or several.
+        """
+        self._need_parts(*(end for end in (tail, head) if not isinstance(end, str)))
+        raise_if_any(self.name, cut(self, tail, head))
         return self
 
     def replace(self, name: str, part: Element | Graph) -> Graph:

@@ -6,7 +6,7 @@ Names become paths and signal references become full names; `joining` creates th
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bondgraph.errors import Place, Problem
@@ -14,7 +14,9 @@ from bondgraph.graph.draft import Draft, own_automata
 from bondgraph.graph.joining import Scope, SignalNames, heat_ports, join, signal_names
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.dissipation import HEAT_PORT, heat_path
+from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element
+from bondgraph.model.expected_units import expected_unit
 from bondgraph.model.laws import ByMode, Junction, Switched
 from bondgraph.model.model import Collider, CollisionSet, ContactPoint, End, Face, Model, SignalEntry, Visible
 from screws.similar_names import similar_names
@@ -58,6 +60,19 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
     visible = tuple(each for each in visible_parts if each is not None)
     model = Model(graph.name, flat, bonds, automata, starts, aliases, groups, exposed, contacts, collisions, visible)
     return replace(model, ambient=ambient, faces=faces), problems
+
+
+def domains_and_units(find: Callable[[], Draft | None], path: str) -> tuple[Sequence[Domain], Mapping[str, str]]:
+    """Return the domains of the bonds of an element of a graph, and the implied units of its parameters; none if the graph, or
+    the element in it, is gone, or lacks bonds."""
+    graph = find()
+    model = None if graph is None else flatten(graph)[0]
+    element = None if model is None else model.elements.get(path)
+    bonds = () if model is None or element is None else model.bonds_at(path)
+    if model is None or element is None or len(bonds) < len(element.ports):
+        return (), {}
+    units = {key: expected_unit(model, path, key, each, each.value) for key, each in element.parameters.items()}
+    return tuple(dict.fromkeys(bond.domain for bond in bonds)), units
 
 
 def _with_heat_port(path: str, element: Element, heat: Mapping[str, Element]) -> Iterator[tuple[str, Element]]:

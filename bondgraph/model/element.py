@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
+from weakref import WeakKeyDictionary
 
 from bondgraph.errors import Place, caller_place
 from bondgraph.model.arguments import domain_of, names_of, need_mapping, need_name, parameters_of
 from bondgraph.model.automata import Automaton
 from bondgraph.model.domains import Domain
-from bondgraph.model.laws import Law, Parameter, Switched
+from bondgraph.model.laws import Junction, Law, Parameter, Switched
 from bondgraph.model.ops import Frozen
-from bondgraph.output.short_repr import short_repr
+from bondgraph.output.short_repr import joined_fields, short_repr, value_text
 
 L = TypeVar("L", bound=Law)
 
@@ -29,8 +30,7 @@ class Port:
     frame: str | None = None
 
 
-@short_repr
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Element(Frozen):
     """Node of the graph: its kind, name, law and ports, and the user's line that created it."""
 
@@ -58,6 +58,18 @@ class Element(Frozen):
     def __post_init__(self) -> None:
         need_name(self.kind, self.name)
 
+    def __repr__(self) -> str:
+        """Return kind, name, numbers with units, and domain, as far as the element or a graph that it was looked up in knows
+        these."""
+        domains, units = _LOOKED_UP[self]() if self in _LOOKED_UP else ((), {})
+        if not domains and self.domain is not None:
+            domains = (self.domain,)
+        texts = [f"{key} = {_shown(p, units.get(key, ''))}" for key, p in self.parameters.items()]
+        texts += [f"reads {', '.join(self.signals)}"] if self.signals else []
+        texts += [" to ".join(domain.name for domain in domains)] if domains else []
+        kind = f"{self.kind}-junction" if isinstance(self.law, Junction) else self.kind
+        return f'{kind} "{self.name}"' + (": " + joined_fields(texts) if texts else "")
+
     def law_as(self, kind: type[L]) -> L:
         """Return the law as an instance of its class, for type checkers."""
         assert isinstance(self.law, kind)
@@ -72,6 +84,20 @@ class Element(Frozen):
     def port(self, name: str) -> PortRef:
         """Return a reference to a port of this element by name, for `Graph.connect`."""
         return PortRef(self, name)
+
+
+LookUp = Callable[[], tuple[Sequence[Domain], Mapping[str, str]]]
+_LOOKED_UP: WeakKeyDictionary[Element, LookUp] = WeakKeyDictionary()
+
+
+def remember_graph(element: Element, look_up: LookUp) -> None:
+    """Remember for the `repr` of an element how to find its domains, and the units of its parameters, in a graph around
+    it."""
+    _LOOKED_UP[element] = look_up
+
+
+def _shown(parameter: Parameter, unit: str) -> str:
+    return f"{value_text(parameter.value)} {parameter.unit or unit}".rstrip()
 
 
 @short_repr

@@ -1,5 +1,6 @@
 """Atomic writing of files and folders: the complete target appears in its place, or a coded error and nothing.
 
+Every writer creates the folders that its target needs, and deletes them again if it fails.
 Everything is first written into a folder `.unfinished-...` beside the target, and moved when it is complete. The folder stays
 locked while its process lives; the next process deletes what a killed one has left.
 """
@@ -70,13 +71,9 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(path)
     try:
-        check_name(target)
-        real = Path(os.path.realpath(target))
-        if real.exists() and not real.is_file():
-            raise write_error(target, "it is a folder" if real.is_dir() else "it is not an ordinary file")
-        if not real.parent.is_dir():
-            raise write_error(target, f"there is no folder {printable_path(real.parent)}")
-        with temporary_folder(real.parent) as folder:
+        with _place_for(target) as (real, folder):
+            if real.exists() and not real.is_file():
+                raise write_error(target, "it is a folder" if real.is_dir() else "it is no ordinary file")
             part = folder / real.name
             yield part
             with contextlib.suppress(FileNotFoundError):
@@ -246,13 +243,9 @@ def atomic_folder(path: str | os.PathLike[str], mark: str) -> Iterator[Path]:
     """
     target = Path(path)
     try:
-        check_name(target)
-        real = Path(os.path.realpath(target))
-        if os.path.lexists(real) and not (real / mark).is_file():
-            raise write_error(target, f"there is something else, without a file {mark}")
-        if not real.parent.is_dir():
-            raise write_error(target, f"there is no folder {printable_path(real.parent)}")
-        with temporary_folder(real.parent) as folder:
+        with _place_for(target) as (real, folder):
+            if os.path.lexists(real) and not (real / mark).is_file():
+                raise write_error(target, f"there is something else, without a file {mark}")
             new, old = folder / "new", folder / "old"
             new.mkdir()
             old.mkdir()
@@ -265,27 +258,32 @@ def atomic_folder(path: str | os.PathLike[str], mark: str) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
+def _place_for(target: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield the path behind the links of a target, and a fresh folder beside it; the folders above the target are created."""
+    check_name(target)
+    with created_folders(target.parent):
+        real = Path(os.path.realpath(target))
+        if not real.parent.is_dir():
+            raise write_error(target, f"it is a link to {printable_path(real)}, whose folder does not exist")
+        with temporary_folder(real.parent) as folder:
+            yield real, folder
+
+
+@contextlib.contextmanager
 def _staging_folder(out: Path, files: Iterable[str], keep: bool) -> Iterator[Path]:
     """Yield a fresh folder inside `out` from which `files` can be moved; turn the system's errors into E413.
 
-    Creates `out` if needed. Unless all went well and `keep` is set, the folders created are deleted again, if empty.
+    Creates `out` if needed, and deletes it again unless all went well and `keep` is set.
     """
-    created: list[Path] = []
     try:
-        _make_folders(out, created)
-        with temporary_folder(out) as folder:
+        with created_folders(out, keep), temporary_folder(out) as folder:
             _check_names(out, files)
             yield folder
-        created = [] if keep else created
     except FileError:
         raise
     except OSError as error:
         title = f"cannot write to the folder {printable_path(out)}"
         raise FileError(Problem("E413", title, (system_reason(error),), (), ("another place",))) from error
-    finally:
-        for path in reversed(created):
-            with contextlib.suppress(OSError):
-                path.rmdir()
 
 
 def _swap_files(out: Path, new: Path, old: Path, names: Sequence[str], replaced: Sequence[str]) -> None:
@@ -310,6 +308,21 @@ def _check_names(out: Path, names: Iterable[str]) -> None:
             what = f"a link to the folder {printable_path(os.path.realpath(path))}" if path.is_symlink() else "a folder"
             title = f"cannot write the file {name} to {printable_path(out)}"
             raise FileError(Problem("E417", title, (f"{what} has this name there",), (), ("another place",)))
+
+
+@contextlib.contextmanager
+def created_folders(folder: Path, keep: bool = True) -> Iterator[None]:
+    """Create a folder and its parents for the block; those created are deleted again, if empty, unless the block ends without an
+    error and `keep` is set. Raises OSError where one cannot be created."""
+    created: list[Path] = []
+    try:
+        _make_folders(folder, created)
+        yield
+        created = [] if keep else created
+    finally:
+        for path in reversed(created):
+            with contextlib.suppress(OSError):
+                path.rmdir()
 
 
 def _make_folders(out: Path, created: list[Path]) -> None:

@@ -36,7 +36,7 @@ def short_text(record: Any) -> str:
         shown = [*getattr(record, "_fields", ())]
     else:
         shown = [field.name for field in dataclasses.fields(record) if field.repr]
-    text = _joined_fields((f"{name}={_value_text(getattr(record, name))}" for name in shown), len(_class_name(record)))
+    text = joined_fields((f"{name}={value_text(getattr(record, name))}" for name in shown), len(_class_name(record)))
     return f"{_class_name(record)}({text})"
 
 
@@ -44,7 +44,8 @@ def _class_name(thing: Any) -> str:
     return str(type(thing).__qualname__.rpartition(".")[2])
 
 
-def _joined_fields(parts: Iterable[str], used: int = 0) -> str:
+def joined_fields(parts: Iterable[str], used: int = 0) -> str:
+    """Join texts with commas, as many as there is room for."""
     kept: list[str] = []
     for part in parts:
         used += len(part) + 2
@@ -54,20 +55,20 @@ def _joined_fields(parts: Iterable[str], used: int = 0) -> str:
     return ", ".join(kept)
 
 
-def _value_text(value: Any, depth: int = 0) -> str:
+def value_text(value: Any, depth: int = 0) -> str:
     """Return a field in a few words."""
     if value is None or isinstance(value, (bool, int, str)):
         return _truncated(repr(value))
     if isinstance(value, (float, np.number)):
         return f"{value:.6g}" if np.isrealobj(value) else _truncated(str(value))
     if isinstance(value, np.ndarray) and value.size <= _MAX_ENTRIES:
-        return np.array2string(value, precision=6, separator=", ")
+        return np.array2string(value, precision=6, separator=", ").replace("\n", "")
     if isinstance(value, np.ndarray) or hasattr(value, "dtype") or getattr(value, "is_Matrix", False):
         return f"{'array' if hasattr(value, 'dtype') else 'Matrix'}({' x '.join(map(str, value.shape))})"
     if isinstance(value, Collection) and not hasattr(value, "_fields"):
         return _collection_text(value, depth)
     if isinstance(value, partial):
-        return f"partial({_value_text(value.func, depth)})"
+        return f"partial({value_text(value.func, depth)})"
     if callable(value) and hasattr(value, "__qualname__"):
         return _truncated(str(value.__qualname__).rpartition("<locals>.")[2])
     name = getattr(value, "name", None)
@@ -80,9 +81,9 @@ def _collection_text(value: Collection[Any], depth: int) -> str:
     if depth or len(value) > _MAX_ENTRIES or not hasattr(value, "__iter__"):
         return size if value else left + right
     if isinstance(value, Mapping):
-        parts = [f"{key!r}: {_value_text(entry, depth + 1)}" for key, entry in value.items()]
+        parts = [f"{key!r}: {value_text(entry, depth + 1)}" for key, entry in value.items()]
     else:
-        parts = [_value_text(entry, depth + 1) for entry in (sorted(map(repr, value)) if isinstance(value, Set) else value)]
+        parts = [value_text(entry, depth + 1) for entry in (sorted(map(repr, value)) if isinstance(value, Set) else value)]
     text = left + ", ".join(parts) + ("," if isinstance(value, tuple) and len(parts) == 1 else "") + right
     return text if len(text) <= 2 * _MAX_VALUE_LENGTH else size
 

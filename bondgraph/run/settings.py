@@ -165,17 +165,24 @@ def tolerances(program: Program, rtol: float, atol: object) -> tuple[float, np.n
     return relative, absolute
 
 
-def _count_of(step: float) -> int:
-    """Return the number of samples that a step longer than the run may have been meant as, at least the two ends."""
-    return max(2, round(step)) if step < 1e7 else 1001
+_MAX_SAMPLES = 1e8
 
 
-def sample_times(samples: object, start: float, end: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sample times since the start, which is the first, and on the user's clock; E303 unless they ascend within the
-    run."""
+def _checked_count(samples: Any, end: float) -> int:
+    """Return a number of samples; E303 unless it has room for both ends."""
+    count = int(samples)
+    if not 2 <= count <= _MAX_SAMPLES:
+        cures = (f"samples={float(count)!r} for a step in s", f"[{end!r}] for the end alone")
+        raise _refuse("E303", f"{count} samples: a whole number is a count, from 2 to {_MAX_SAMPLES:g}", cures=cures)
+    return count
+
+
+def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sample times since the start, which is the first, and on the user's clock, from a count (a whole number), a step
+    in s, or times; E303 unless they ascend within the run."""
     span = end - start
-    if samples is None:
-        since = np.linspace(0.0, span, DEFAULT_SAMPLES)
+    if samples is None or (np.ndim(samples) == 0 and np.asarray(samples).dtype.kind in "iu"):
+        since = np.linspace(0.0, span, DEFAULT_SAMPLES if samples is None else _checked_count(samples, end))
         return since, _dates(since, start, end)
     if has_masked(samples):
         raise _refuse("E303", "some of the sample times are masked", cures=("samples.compressed(), which leaves them out",))
@@ -186,16 +193,12 @@ def sample_times(samples: object, start: float, end: float) -> tuple[np.ndarray,
             raise _refuse("E303", f"a sample step of {step} s is not positive and finite")
         if step - span > 1e-9 * step + 2.0 * math.ulp(max(abs(start), abs(end))):
             title = f"a sample step of {step:g} s is longer than the run, {span:g} s"
-            equidistant = f"np.linspace({start!r}, {end!r}, {_count_of(step)})"
-            cures = (
-                f"a step in s, samples={span / 1000.0:g}",
-                f"{equidistant} for that many samples",
-                f"[{end!r}] for the end alone",
-            )
-            raise _refuse("E303", title, "`samples` is a step in s, or the sample times; it is not a count", cures=cures)
-        if span / step > 1e8:
-            count = f"{span / step:.3g}"
-            raise _refuse("E303", f"a sample step of {step:g} s makes {count} samples", cures=("a longer step",))
+            count = max(2, round(step)) if step < 1e7 else DEFAULT_SAMPLES
+            cures = (f"samples={count}, a whole number, for that many samples", f"[{end!r}] for the end alone")
+            raise _refuse("E303", title, cures=cures)
+        if span / step > _MAX_SAMPLES:
+            many = f"{span / step:.3g}"
+            raise _refuse("E303", f"a sample step of {step:g} s makes {many} samples", cures=("a longer step",))
         steps = math.floor(span / step * (1.0 + 1e-12))
         times = step * np.arange(steps + 1)
         if span - times[-1] < 1e-9 * step:  # the end, up to rounding

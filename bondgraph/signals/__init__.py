@@ -25,13 +25,17 @@ from bondgraph.signals.algebra import (
     table,
 )
 from bondgraph.signals.discrete import hold, noise, sampled, sampled_derivative, sampled_pid, sampled_rate_limiter
-from bondgraph.signals.dynamics import delay, derivative_filter, integrator, lowpass, pid, transfer_function
+from bondgraph.signals.dynamics import delay, derivative_filter, integrator, lowpass, pid
+from bondgraph.signals.linear_systems import state_space, transfer_function
+from bondgraph.signals.measured_inputs import measured
 from bondgraph.signals.modes import hysteresis, pwm, quantiser, rate_limiter
 from screws.renamed import answer_old_names
 
-__all__ = ["gain", "summation", "product", "limiter", "dead_zone", "table", "comparator", "hysteresis", "quantiser"]
+__all__ = ["gain", "summation", "product", "limiter", "dead_zone", "table", "measured"]
+__all__ += ["comparator", "hysteresis", "quantiser"]
 __all__ += ["pwm", "rate_limiter", "logic"]
-__all__ += ["integrator", "lowpass", "derivative_filter", "delay", "pid", "transfer_function"]
+__all__ += ["integrator", "lowpass", "derivative_filter", "delay", "pid"]
+__all__ += ["transfer_function", "state_space"]
 __all__ += ["sine", "chirp", "step", "pulse", "square", "sawtooth", "ramp", "smooth_step"]
 __all__ += ["curve", "characteristic_map"]
 __all__ += ["sampled", "hold", "sampled_derivative", "sampled_pid", "sampled_rate_limiter", "noise"]

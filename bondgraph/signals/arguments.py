@@ -144,6 +144,8 @@ PID_LETTERS = {
     "time_constant": r"T_{\mathrm{f}}",
     "filter_time": r"T_{\mathrm{f}}",
     "filter_period": r"T_{\mathrm{d}}",
+    "tracking_time": r"T_{\mathrm{t}}",
+    "unlimited": r"\tilde y",
     "lowest": r"y_{\min}",
     "highest": r"y_{\max}",
 }

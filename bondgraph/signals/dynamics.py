@@ -1,12 +1,10 @@
-"""Signal blocks with states: integrators, filters, the PID controller and transfer functions."""
+"""Signal blocks with states: integrators, filters, the PID controller and delays."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Unpack
-
-import numpy as np
 
 from bondgraph.elements import Block, Element
 from bondgraph.errors import refusal
@@ -18,14 +16,13 @@ from bondgraph.signals.arguments import (
     BlockBuilder,
     Format,
     Scaled,
-    coefficients,
     in_seconds,
+    need_order,
     need_positive,
     numbers_of,
+    of_result,
     result_of,
-    same_unit,
     start_values,
-    static_block,
 )
 
 
@@ -81,6 +78,8 @@ def pid(
     kd: Any = None,
     filter_time: Any = None,
     *,
+    limits: tuple[Any, Any] | None = None,
+    tracking_time: Any = None,
     initial: Mapping[str, Any] | None = None,
     nominal: Any = None,
     unit: str = "",
@@ -90,9 +89,13 @@ def pid(
     filtered) / T.
 
     Without `ki` there is no state `integral`, without `kd` no state `filtered`; T = `filter_time` in s. `initial` gives start
-    values of these states by name (zero else).
+    values of these states by name (zero else). `limits` (lowest, highest) hold y. Then the integral must not wind up: by
+    back-calculation, integral' = e + (y - v) / (ki Tt), where v is y without limits and Tt = `tracking_time` in s, often kp / ki.
 
-    Raises `ModelError` E142 unless T > 0, E143 if only one of `kd` and `filter_time` is given.
+    Raises `ModelError` E142 unless T and Tt are positive, E143 if only one of `kd` and `filter_time` is given, or of
+    `tracking_time` and both `limits` and `ki`, E148 for limits in the wrong order.
+
+    Source: Astrom and Hagglund 2006, Advanced PID Control, section 3.5 (back-calculation and tracking).
     """
     if (kd is None) != (filter_time is None):
         present, missing = ("filter_time", "kd") if kd is None else ("kd", "filter_time")
@@ -101,13 +104,20 @@ def pid(
             "a pure derivative of a signal does not exist: it is filtered",
         )
         raise refusal("E143", title, f"{missing}=...", about=name, why=why)
+    if (tracking_time is None) != (limits is None or ki is None):
+        lacks = "no tracking_time" if tracking_time is None else "no limits and ki"
+        cure = "tracking_time=... in s, often kp / ki" if tracking_time is None else "limits=(lowest, highest) and ki=..."
+        why = "back-calculation keeps an integral from winding up while limits hold y"
+        raise refusal("E143", f'pid "{name}" has {lacks}', cure, about=name, why=why)
     builder = BlockBuilder(name, inputs={"u": error}, parameters={"kp": kp}, **result_of(unit, symbol))
     builder.symbols |= PID_LETTERS
     arguments, start = ["u"], dict(initial or {})
+    integral_rate = "u" if tracking_time is None else "tracking"
     if ki is not None:
         builder.parameters["ki"] = ki
         arguments.append("integral")
-        builder.add_state("integral", StateSpec(start_values(start.pop("integral", 0.0), None), nominal, "", "z"), "u")
+        spec = StateSpec(start_values(start.pop("integral", 0.0), None), nominal, "", "z")
+        builder.add_state("integral", spec, integral_rate)
     gains = list(builder.parameters)
     if kd is not None:
         need_positive("pid", name, filter_time=filter_time)
@@ -119,50 +129,17 @@ def pid(
     if start:
         title, why = f'pid "{name}" has no state {", ".join(start)}', f"its states: {', '.join(builder.states) or 'none'}"
         raise refusal("E143", title, "ki for the integral, kd for the filter", about=name, why=why)
-    builder.add("y", formulas.weighted(len(gains)), *gains, *arguments)
-    return builder.block()
-
-
-@spelled_out
-def transfer_function(
-    name: str,
-    input: str,
-    num: Sequence[float],
-    den: Sequence[float],
-    *,
-    initial: Any = 0.0,
-    nominal: float | None = None,
-    **shown: Unpack[Format],
-) -> Element:
-    """Transfer function y = num(s) / den(s) u, coefficients of the highest power first, in controllable canonical form.
-
-    The state `x` (n,) holds x and its derivatives with den(d/dt) x = u, so that y = num(d/dt) x; n is the degree of den.
-    `num` and `den` are run-time parameters, without leading zeros.
-
-    Raises `ModelError` E144 if num has a higher degree than den, E145 for invalid coefficients or start values.
-    """
-    above, below = coefficients(name, "num", num), coefficients(name, "den", den)
-    order, scale = len(below) - 1, np.abs(below)
-    if len(above) > len(below):
-        title, why = f'transfer function "{name}" is not proper', f"num has degree {len(above) - 1}, den has degree {order}"
-        raise refusal("E144", title, "add poles, as a real differentiator has", about=name, why=why)
-    values = {"num": same_unit(num, above), "den": same_unit(den, below)}
-    if order == 0:
-        return static_block(name, formulas.RATIO, [input], values, **shown)
-    start = start_values(initial, order)
-    if np.shape(start) != (order,):
-        title = f'transfer function "{name}": {initial!r} is not a start of its state'
-        cure = f"{order} numbers: x and its derivatives, lowest first"
-        raise refusal("E145", title, cure, about=name, why=f"x has shape ({order},)")
-    # The geometric mean of the poles that are not zero: x^(k) is of the size of pole^k x.
-    last = int(np.flatnonzero(scale)[-1])
-    pole = (scale[last] / scale[0]) ** (1.0 / last) if last else 1.0
-    spec = StateSpec(start, None if nominal is None else nominal * pole ** np.arange(-order, 0.0) / scale[0])
-    builder = BlockBuilder(name, inputs={"u": input}, parameters=values, **result_of(**shown))
-    builder.symbols |= {"num": "b", "den": "a"}
-    builder.add("rate", formulas.CANONICAL_RATE, "x", "u", "den")
-    builder.add("y", formulas.CANONICAL_RESULT, "x", "rate", "num")
-    builder.add_state("x", spec, "rate")
+    builder.add("y" if limits is None else "unlimited", formulas.weighted(len(gains)), *gains, *arguments)
+    if limits is not None:
+        held = of_result(unit, lowest=limits[0], highest=limits[1])
+        need_order("pid", name, **held)
+        builder.parameters |= held
+        builder.units["unlimited"] = unit
+        builder.add("y", formulas.LIMITER, "unlimited", *held)
+    if tracking_time is not None:
+        need_positive("pid", name, tracking_time=tracking_time)
+        builder.parameters |= in_seconds(tracking_time=tracking_time)
+        builder.add("tracking", formulas.BACK_CALCULATION, "u", "unlimited", "y", "ki", "tracking_time")
     return builder.block()
 
 

@@ -10,6 +10,8 @@ import operator
 from functools import cache, reduce
 from typing import Any
 
+import numpy as np
+
 from bondgraph.model.ops import Op
 from screws.scalars import absolute, array, cos, equal, floor, interpolate, less, log, maximum, minimum, sin, sqrt, where
 
@@ -32,9 +34,36 @@ def _canonical_rate(x: Any, u: Any, den: Any) -> Any:
     return array([*x[1:], (u - back) / den[0]])
 
 
-def _canonical_result(x: Any, rate: Any, num: Any) -> Any:
-    derivatives = [*x, rate[-1]]
+def _canonical_result(derivatives: Any, num: Any) -> Any:
     return sum(c * derivatives[k] for k, c in enumerate(num[::-1]))
+
+
+@cache
+def matrix_times(count: int, single: bool) -> Op:
+    """Return (M, u1, u2 ...) -> M u with `count` inputs, numbers or one vector; a number for a `single` row."""
+
+    def formula(matrix: Any, *u: Any) -> Any:
+        result = matrix @ (u[0] if count == 1 and np.ndim(u[0]) else array([*u]))
+        return result[0] if single else result
+
+    return Op("matrix times", formula, rf"#1\,{_stacked(2, count)}")
+
+
+@cache
+def state_space(count: int, single: bool) -> Op:
+    """Return (x, N, M, u1, u2 ...) -> N x + M u, as `matrix_times`."""
+    of_state, of_input = matrix_times(1, single), matrix_times(count, single)
+
+    def formula(x: Any, first: Any, second: Any, *u: Any) -> Any:
+        return of_state.function(first, x) + of_input.function(second, *u)
+
+    return Op("state space", formula, rf"#2\,#1 + #3\,{_stacked(4, count)}")
+
+
+def _stacked(first: int, count: int) -> str:
+    """Return the LaTeX of a column of arguments, from number `first` on."""
+    rows = r" \\ ".join(f"#{k}" for k in range(first, first + count))
+    return rows if count == 1 else rf"\begin{{pmatrix}} {rows} \end{{pmatrix}}"
 
 
 @cache
@@ -78,6 +107,12 @@ DEAD_ZONE = Op("dead zone", lambda u, low, high: u - _clipped(u, low, high), r"#
 GREATER = Op("greater", lambda u, level: where(less(level, u), 1.0, 0.0), r"\left[#1 > #2\right]")
 NOT = Op("not", lambda u: where(less(0.5, u), 0.0, 1.0), r"\lnot #1")
 LAG = Op("lag", lambda u, y, time: (u - y) / time, r"\tfrac{1}{#3}\left(#1 - (#2)\right)")
+BACK_CALCULATION = Op(
+    "back-calculation",
+    lambda e, v, y, ki, time: e + where(equal(ki, 0.0), 0.0, (y - v) / (where(equal(ki, 0.0), 1.0, ki) * time)),
+    r"#1 + \tfrac{#3 - #2}{#4\,#5}",
+)
+"""(e, v, y, ki, Tt) -> rate of the integral of a PID whose output v is limited to y; without ki there is nothing to track."""
 RATIO = Op("ratio", lambda u, num, den: num[0] / den[0] * u, r"\tfrac{(#2)_1}{(#3)_1}\,#1")
 CANONICAL_RATE = Op(
     "canonical rate",
@@ -87,9 +122,13 @@ CANONICAL_RATE = Op(
 )
 CANONICAL_RESULT = Op(
     "canonical result",
-    _canonical_result,
+    lambda x, rate, num: _canonical_result([*x, rate[-1]], num),
     r"\textstyle\sum_{k=0}^{m} b_k z_k,\quad z = (#1, (#2)_n),\quad (b_m, \ldots, b_0) = #3",
 )
+CANONICAL_RESULT_OF_STATE = Op(
+    "canonical result", _canonical_result, r"\textstyle\sum_{k=0}^{m} b_k x_{k+1},\quad x = #1,\quad (b_m, \ldots, b_0) = #2"
+)
+"""Result of a strictly proper transfer function, through which no algebraic loop passes."""
 SINE = Op(
     "sine",
     lambda t, amplitude, omega, phase, offset: offset + amplitude * sin(omega * t + phase),

@@ -27,7 +27,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bondgraph.errors import FileError, Problem, refusal
-from bondgraph.output.files import check_name, printable_path
+from bondgraph.output.files import check_name, created_folders, printable_path
 from bondgraph.run.batch.results import CPU
 from bondgraph.sweeps.older_stores import OLDER_VERSIONS, Damage, older_chunks, older_header
 from bondgraph.sweeps.points import FAILURE, RUN
@@ -73,7 +73,7 @@ class Store:
             with self._refusing(OSError):
                 check_name(path)
         name = ":memory:" if path is None else f"{path.absolute().as_uri()}?mode={'rwc' if write else 'ro'}"
-        with self._refusing():
+        with self._refusing(OSError), created_folders(path.absolute().parent) if path and write else contextlib.nullcontext():
             self._connection = sqlite3.connect(
                 name, timeout=_WAIT, check_same_thread=False, uri=path is not None, isolation_level=None
             )

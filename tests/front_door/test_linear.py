@@ -128,7 +128,7 @@ def pendulum(period):
     law = signals.sampled(
         "law", lambda y, kp, kd, q, w: -kp * q - kd * w, parameters=parameters, period=period, signals=["weight.q", "rotor.flow"]
     )
-    return graph.add(law) and graph
+    return graph.add(law)
 
 
 def test_away_from_rest_it_is_the_derivative_of_a_run():
@@ -188,7 +188,7 @@ def derived(h, T, kd, **more):
     m = J1("m", domain="translation")
     graph = Graph("derived").connect(Se("drive", effort=lambda u: u, signals="law.y"), m).connect(m, I("mass", 2.0))
     graph.add(signals.integrator("place", "m.flow"), signals.gain("error", "place.y", -1.0))
-    return graph.add(signals.sampled_pid("law", "error.y", kp=3.0, kd=kd, period=h, time_constant=T, **more)) and graph
+    return graph.add(signals.sampled_pid("law", "error.y", kp=3.0, kd=kd, period=h, time_constant=T, **more))
 
 
 def test_the_difference_of_a_controller_acts_though_its_first_tick_has_none():

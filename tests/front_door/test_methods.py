@@ -61,8 +61,7 @@ def test_every_setting_is_taken():
 
 def test_graph_by_name():
     inner, outer = oscillator("left"), Graph("pair")
-    added = outer.add(inner)
-    assert added is inner
+    assert outer.add(inner) is outer
     assert list(outer) == ["left"] and len(outer) == 1 and Graph("empty") and outer["left"] is inner
     assert outer["left.spring"] is inner["spring"] and "left.spring" in outer and "left.sprung" not in outer
     with pytest.raises(KeyError, match=r'^no part in "left" called "sprng"; did you mean "spring"'):

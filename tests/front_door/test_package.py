@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -24,11 +25,19 @@ def python(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 def test_all_public_names() -> None:
     assert screwbond.__version__
     names = {name for package in (bondgraph, screws, models) for name in package.__all__}
-    assert names | {"__version__", "bondgraph", "screws"} == set(screwbond.__all__) == set(dir(screwbond)) - {"models"}
+    assert names | {"__version__", "bondgraph", "models", "screws"} == set(dir(screwbond))
     assert len(set(screwbond.__all__)) == len(screwbond.__all__)
     for package in (bondgraph, screws, models):
         own = {name for name in package.__all__ if getattr(screwbond, name) is not getattr(package, name)}
         assert own == ({"contact"} if package is screws else set())
+
+
+def test_a_star_brings_no_modules() -> None:
+    brought: dict[str, object] = {}
+    exec("from screwbond import *", brought)  # noqa: S102
+    modules = {name for name, value in vars(screwbond).items() if isinstance(value, types.ModuleType)}
+    assert {"signals", "poses", "surfaces"} < modules and not modules & set(brought)
+    assert {*brought} - {"__builtins__"} == set(dir(screwbond)) - modules - {"__version__"}
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import gc
 import re
 import types
 import warnings
@@ -15,7 +16,7 @@ from screwbond.models.delta import DeltaParameters, DeltaRobot, delta_graph
 from screwbond.models.hand import Hand
 from screwbond.models.impact import study_impact
 
-from bondgraph import IC, J1, C, Graph, I, R, Se, compile_model
+from bondgraph import GY, IC, J1, C, Graph, I, Parameter, R, Se, compile_model
 from bondgraph.analysis import differentiate, linearise, operating_point, passivity, sensitivities
 from bondgraph.export import (
     c_source,
@@ -119,3 +120,23 @@ def test_repr_is_short_and_has_no_address(name):
     placed = collections.Counter(type(thing).__qualname__ for thing in found if re.search(r"0x[0-9a-f]{6}", repr(thing)))
     assert len(found) > 20
     assert not long | placed
+
+
+def test_an_element_shows_its_kind_numbers_with_units_and_domain():
+    """Units and domain come from the graph in which it was looked up, also from outside and while it is under construction."""
+    graph, v = Graph("cart"), J1("v", domain="translation")
+    graph.connect(v, C("spring", stiffness=100.0)).connect(v, I("mass", Parameter(2000.0, "g")))
+    graph.connect(Se("push", lambda y: y, signals=["k.y"]), v)
+    spring, outer = graph["spring"], Graph("outer").add(graph)
+    assert repr(C("spring", stiffness=100.0)) == 'C "spring": stiffness = 100'
+    assert repr(spring) == repr(outer["cart.spring"]) == 'C "spring": stiffness = 100 N/m, translation'
+    assert repr(graph["mass"]) == 'I "mass": inertia = 2000 g, translation'
+    assert repr(graph["push"]) == 'Se "push": reads k.y, translation' and repr(graph["v"]) == '1-junction "v": translation'
+    motor = GY("motor", 0.05)
+    graph.connect(J1("coil", domain="electrical"), motor.port("1"))
+    assert repr(graph["motor"]) == 'GY "motor": ratio = 0.05'
+    graph.connect(motor.port("2"), v)
+    assert repr(graph["motor"]) == 'GY "motor": ratio = 0.05 V s/m, electrical to translation'
+    del graph, outer
+    gc.collect()
+    assert repr(spring) == 'C "spring": stiffness = 100'

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.linalg import expm
 
-from bondgraph import J0, J1, C, Diode, Element, Graph, I, ModelError, R, Se, Sf, compile_model, multiport
+from bondgraph import J0, J1, TF, C, Diode, Element, Graph, I, ModelError, R, Se, Sf, compile_model, multiport
 
 NODES: dict[str, Callable[[str], Element]] = {"J0": J0, "J1": lambda name: J1(name, domain="translation")}
 
@@ -103,6 +103,34 @@ def test_a_removed_part_takes_its_bonds_and_ports_along() -> None:
     outer = Graph("outer")
     outer.add(graph)
     assert "rc.r" not in outer.remove("rc.r") and "rc.u" in outer
+
+
+def test_a_bond_is_removed_by_its_ends_in_any_direction() -> None:
+    """A resistor moves from one node of a divider to the other."""
+    graph, a, b, r = Graph("divider"), J0("a"), J0("b"), R("r", 1.0)
+    graph.connect(Se("u", 2.0), a).between(a, b, R("s", 1.0)).between(b, None, R("load", 1.0)).connect(a, r)
+    assert final(graph, "r.effort") == pytest.approx([2.0])
+    assert graph.disconnect("r", a).connect(b, r) is graph
+    assert final(graph, "r.effort") == pytest.approx([2.0 / 3.0])
+    graph.remove(r)
+    assert final(graph, "load.effort") == pytest.approx([1.0])
+
+
+def test_bonds_and_parts_that_cannot_be_removed() -> None:
+    graph, v, both = Graph("double"), J1("v"), TF("both", 1.0)
+    graph.connect(both.port("1"), v).connect(v, both.port("2"))
+    with pytest.raises(ModelError, match=r'E138 "double" has 2 bonds between "both" and "v"'):
+        graph.disconnect(both, v)
+    graph.disconnect(v, both.port("2"))
+    with pytest.raises(ModelError, match=r'E138 "double" has no bond between "v" and "both\.2"'):
+        graph.disconnect(v, both.port("2"))
+    for change in (lambda: graph.disconnect("v", "bath"), lambda: graph.disconnect(v, J1("bath"))):
+        with pytest.raises(ModelError, match=r'E138 "double" has no part "bath" to disconnect'):
+            change()
+    with pytest.raises(ModelError, match=r"E100 None"):
+        graph.disconnect("v", None)  # type: ignore[arg-type]
+    with pytest.raises(ModelError, match=r'E138 "double" has no part "v" to remove'):
+        graph.remove(J1("v"))
 
 
 def test_what_reads_a_removed_part_is_told() -> None:

@@ -226,7 +226,7 @@ def test_a_nested_rc_is_replaced_by_an_rl_and_keeps_bonds_and_wires() -> None:
         graph.connect(Se("u", 6.0), node).connect(node, load.port("port")).connect(node, R("leak", 3.0))
         graph.add(Block("three", [("y", lambda: 3.0, [])]))
         graph.wire("three.y", load, "gain")
-        return graph.add(signals.gain("shown", "load.current", 1.0)) and graph
+        return graph.add(signals.gain("shown", "load.current", 1.0))
 
     changed = compile_model(circuit("RC").replace("load", filter_of("RL"))).simulate(1.0, rtol=1e-9)
     made = compile_model(circuit("RL")).simulate(1.0, rtol=1e-9)

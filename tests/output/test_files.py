@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bondgraph import J1, C, Graph, R, compile_model
+from bondgraph import J1, C, Graph, R, compile_model, measures, save_model, sweep
 from bondgraph.errors import FileError
-from bondgraph.export import c_source
+from bondgraph.export import c_source, modelica_source, numpy_source
 from tests.inner.output import UNFINISHED, atomic_file, check_directory, temporary_folder, write_all, write_text
 from tests.inner.render import diagram
 
@@ -50,7 +50,6 @@ def test_an_ending_without_a_format_is_refused(rc, tmp_path, name):
 
 BAD = {
     "long": lambda d: d / ("x" * 300 + ".svg"),
-    "missing folder": lambda d: d / "nowhere" / "x.svg",
     "below a file": lambda d: (d.joinpath("file").write_text(""), d / "file" / "x.svg")[1],
     "folder": lambda d: (d.joinpath("x.svg").mkdir(), d / "x.svg")[1],
     "dangling": lambda d: (d.joinpath("x.svg").symlink_to("/nonexistent/place.svg"), d / "x.svg")[1],
@@ -69,6 +68,36 @@ def test_a_file_that_cannot_be_written_ends_with_one_line(rc, tmp_path, place):
         diagram(rc).write(path)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 400
     assert isinstance(caught.value, OSError) and sorted(tmp_path.iterdir()) == before
+
+
+def exported(export):
+    return lambda compiled, path: export(compiled).write(path.parent)
+
+
+WRITERS = {
+    "diagram.svg": lambda compiled, path: diagram(compiled).write(path),
+    "diagram.tex": lambda compiled, path: diagram(compiled).write(path),
+    "model.json": lambda compiled, path: save_model(compiled, path),
+    "rc.c": exported(c_source),
+    "rc.mo": exported(modelica_source),
+    "rc.py": exported(numpy_source),
+    "runs.db": lambda compiled, path: sweep(
+        compiled, {"r.resistance": [1.0, 2.0]}, 0.1, keep={"q": measures.last("c.q")}, store=path, progress=False
+    ),
+    **{f"run{ending}": lambda compiled, path: compiled.simulate(0.1, keep="c.q", sink=path) for ending in (".csv", ".npz")},
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_every_writer_creates_missing_folders(rc, tmp_path, name):
+    WRITERS[name](rc, path := tmp_path / "missing" / "folder" / name)
+    assert path.exists()
+
+
+def test_folders_of_a_failed_write_are_deleted(tmp_path):
+    with pytest.raises(FileError, match="E414"), atomic_file(tmp_path / "a" / "b" / "x.txt"):
+        raise OSError(errno.ENOSPC, "full")
+    assert not list(tmp_path.iterdir())
 
 
 class FullDisk(io.FileIO):

@@ -249,7 +249,7 @@ def test_masses_at_rest_under_forces_that_cancel_stay_there():
     """0.1 N and 0.2 N against 0.3 N, which is 5.6e-17 N off; with friction and without, beside a mass that slips."""
     graph = Graph("masses")
     for name, forces in {"held": (0.1, 0.2, -0.3), "free": (0.1, 0.2, -0.3), "slips": (1.5,)}.items():
-        mass = graph.add(J1(name, domain="translation"))
+        mass = J1(name, domain="translation")
         graph.connect(mass, I(f"{name} m", 2.0))
         for k, force in enumerate(forces):
             graph.connect(Se(f"{name} F{k}", force), mass)

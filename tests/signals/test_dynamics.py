@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import signal as control
+from scipy.integrate import solve_ivp
 
 from bondgraph import J1, Graph, I, Parameter, R, compile_model, signals
 from tests.signals.chains import compiled, ramped, value
@@ -101,3 +102,24 @@ def test_pid_of_a_step(gains: tuple) -> None:
 def test_pid_starts_where_it_is_told() -> None:
     pid = signals.pid("c", "e.y", 1.0, 2.0, 3.0, 0.5, initial={"integral": 4.0, "filtered": 1.0})
     assert value(compiled(signals.step("e", -1.0), pid), "c.y") == pytest.approx(1.0 + 2.0 * 4.0)
+
+
+def test_back_calculation_keeps_a_limited_pid_from_winding_up() -> None:
+    """x' = u with |u| <= 1, from 0 to 10: with the limits alone x overshoots by 40 %; the law again, integrated by SciPy."""
+    kp, ki, tracking = 1.0, 0.4, 2.0
+    loop = (signals.step("r", -1.0, after=10.0), signals.summation("e", {"r.y": 1, "x.y": -1}), signals.integrator("x", "u.y"))
+    model = compiled(*loop, signals.pid("u", "e.y", kp, ki, limits=(-1.0, 1.0), tracking_time=tracking))
+    wound = compiled(*loop, signals.pid("c", "e.y", kp, ki), signals.limiter("u", "c.y", -1.0, 1.0))
+    run = model.simulate(40.0, rtol=1e-9)
+
+    def law(t: float, state: np.ndarray) -> list[float]:
+        x, integral = state
+        wanted = kp * (10.0 - x) + ki * integral
+        u = min(max(wanted, -1.0), 1.0)
+        return [u, 10.0 - x + (u - wanted) / (ki * tracking)]
+
+    expected = solve_ivp(law, (0.0, 40.0), [0.0, 0.0], rtol=1e-10, atol=1e-12, max_step=0.1, t_eval=[8.0, 12.0, 40.0]).y
+    np.testing.assert_allclose(run["x.y"][[200, 300, 1000]], expected[0], atol=1e-5)
+    assert run["x.y"].max() < 10.5 and np.abs(run["u.y"]).max() <= 1.0
+    assert wound.simulate(40.0)["x.y"].max() > 13.0
+    assert model.simulate(40.0, parameters={"u.ki": 0.0}, rtol=1e-9)["x.y"][-1] == pytest.approx(10.0, abs=1e-6)

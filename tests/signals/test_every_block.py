@@ -44,8 +44,10 @@ def everything() -> Graph:
         signals.lowpass("low", "k.y", 0.1),
         signals.derivative_filter("slope", "k.y", 0.1),
         signals.pid("pid", "k.y", 1.0, 2.0, 3.0, 0.1),
+        signals.pid("limited", "k.y", 1.0, 2.0, limits=(-1.0, 1.0), tracking_time=0.5),
         signals.transfer_function("tf", "k.y", [1.0], [1.0, 2.0, 3.0]),
         signals.transfer_function("ratio", "k.y", [1.0], [2.0]),
+        signals.state_space("ss", ["k.y", "sum.y"], [[0.0, 1.0], [-4.0, -0.4]], np.eye(2), [[1.0, 0.0]], [[0.0, 2.0]]),
     )
 
 
@@ -119,11 +121,11 @@ def test_many_blocks_are_compiled_as_loops() -> None:
 
 def test_the_module_lists_its_blocks() -> None:
     kinds = [name for name in signals.__all__ if getattr(signals, name).__doc__]
-    assert len(kinds) == len(set(kinds)) == len(signals.__all__) == 34
+    assert len(kinds) == len(set(kinds)) == len(signals.__all__) == 36
 
 
 def test_the_page_lists_every_block_and_code() -> None:
     """That its examples print what it shows, `tests/docs/test_docs.py` says."""
     page = (ROOT / "docs" / "signals.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `(\w+)\(", page, re.MULTILINE) == list(signals.__all__)
-    assert set(re.findall(r"E14\d", page)) == {code for code, _, _ in WRONG}
+    assert set(re.findall(r"E14\d|E44\d", page)) == {code for code, _, _ in WRONG}

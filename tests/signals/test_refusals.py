@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import types
+
+import numpy as np
 import pytest
 
 from bondgraph import Block, Element, ModelError, Parameter, signals
 from tests.signals.chains import compiled
+
+
+class System(types.SimpleNamespace):
+    """A system object, as of python-control: attributes alone."""
+
 
 WRONG = [
     ("E140", lambda: signals.summation("s", {}), ('summation "s"', "given: none")),
@@ -20,6 +28,10 @@ WRONG = [
     ("E143", lambda: signals.pid("c", "c.q", 1.0, kd=1.0), ('pid "c" has kd but no filter_time',)),
     ("E143", lambda: signals.pid("c", "c.q", 1.0, filter_time=1.0), ("has filter_time but no kd",)),
     ("E143", lambda: signals.pid("c", "c.q", 1.0, initial={"integral": 1.0}), ('pid "c" has no state integral',)),
+    ("E143", lambda: signals.pid("c", "c.q", 1.0, 2.0, limits=(-1.0, 1.0)), ('"c" has no tracking_time', "kp / ki")),
+    ("E143", lambda: signals.pid("c", "c.q", 1.0, 2.0, tracking_time=1.0), ('"c" has no limits and ki',)),
+    ("E142", lambda: signals.pid("c", "c.q", 1.0, 2.0, limits=(-1.0, 1.0), tracking_time=0.0), ("tracking_time",)),
+    ("E148", lambda: signals.pid("c", "c.q", 1.0, limits=(1.0, -1.0)), ('pid "c": lowest is above highest',)),
     ("E144", lambda: signals.transfer_function("h", "c.q", [1.0, 0.0], [2.0]), ("not proper", "num has degree 1")),
     ("E145", lambda: signals.transfer_function("h", "c.q", [1.0], [0.0, 0.0]), ('"h": den is zero',)),
     ("E145", lambda: signals.transfer_function("h", "c.q", "s", [1.0]), ("num is not a list of coefficients",)),
@@ -29,6 +41,25 @@ WRONG = [
         lambda: signals.transfer_function("h", "c.q", [1.0], [1.0, 1.0], initial=[1.0, 2.0]),
         ("not a start of its state", "x has shape (1,)"),
     ),
+    (
+        "E443",
+        lambda: signals.state_space("p", "c.q", np.eye(2), [1.0, 0.0], [[1.0, 0.0, 0.0]]),
+        ("C has shape (1, 3), not (1, 2)",),
+    ),
+    ("E443", lambda: signals.state_space("p", ["c.q", "v.f"], [[1.0]], [[1.0]], [[1.0]]), ("2 inputs", "B has 1 column")),
+    ("E443", lambda: signals.state_space("p", "c.q", [[np.nan]], [[1.0]], [[1.0]]), ("A is no matrix of finite numbers",)),
+    (
+        "E443",
+        lambda: signals.state_space("p", "c.q", np.eye(2), [1.0, 0.0], [1.0, 0.0], initial=[1.0]),
+        ("no start of its state",),
+    ),
+    ("E443", lambda: signals.state_space("p", "c.q", System(num=[1.0], den=[1.0])), ("System is no state space",)),
+    ("E443", lambda: signals.transfer_function("h", "c.q", System(A=1.0)), ("System is no transfer function",)),
+    ("E443", lambda: signals.transfer_function("h", "c.q", System(num=[[[1.0], [2.0]]], den=[[[1.0], [1.0]]])), ("one input",)),
+    ("E443", lambda: signals.transfer_function("h", "c.q", System(num=[1.0], den=[1.0, 1.0], dt=True)), ("period is unknown",)),
+    ("E443", lambda: signals.transfer_function("h", "c.q", System(num=[1.0], den=[2.0], dt=0), period=1.0), ("is continuous",)),
+    ("E443", lambda: signals.transfer_function("h", "c.q", System(num=[1.0], den=[2.0], dt=0.5), period=1.0), ("every 0.5 s",)),
+    ("E142", lambda: signals.transfer_function("h", "c.q", [1.0], [1.0, 0.5], period=0.0), ("period must be positive",)),
     ("E146", lambda: signals.table("f", "c.q", [0.0, 2.0, 2.0], [1.0, 2.0, 3.0]), ("2 is followed by 2, at index 2",)),
     ("E146", lambda: signals.table("f", "c.q", [0.0, float("inf")], [1.0, 2.0]), ("finite and ascending",)),
     ("E147", lambda: signals.table("f", "c.q", [0.0, 1.0], [1.0, 2.0, 3.0]), ("shape (2,)", "shape (3,)")),
@@ -45,6 +76,9 @@ WRONG = [
     ("E148", lambda: signals.hysteresis("h", "c.q", 2.0, 1.0), ('hysteresis "h": lower is above upper',)),
     ("E148", lambda: signals.sampled_rate_limiter("l", "c.q", 1.0, -1.0, period=1.0), ("falling is above rising",)),
     ("E148", lambda: signals.ramp("r", 1.0, 3.0, 2.0), ('ramp "r": start is above end',)),
+    ("E444", lambda: signals.measured("m", "nowhere.csv"), ('measured input "m": "nowhere.csv" cannot be read',)),
+    ("E445", lambda: signals.measured("m", {"t": [0.0, 1.0], "h (lbz)": [0.0, 1.0]}), ('the unit "lbz"',)),
+    ("E446", lambda: signals.measured("m", ([0.0, 1.0, 1.0], [0.0, 1.0, 2.0])), ("is repeated", "clean=True")),
     ("E149", lambda: signals.logic("l", "xor", ["a.y", "b.y"]), ("no relation 'xor'", "and, or, not")),
 ]
 

@@ -248,8 +248,6 @@ def test_what_is_not_finite_is_not_sent(small_pages):
 def test_places_and_endings_that_cannot_be(compiled, tmp_path):
     with pytest.raises(FileError, match=r"(?s)E415.*\.csv or \.npz or \.parquet or \.zarr"):
         run(compiled, keep=KEEP, sink="run.mat")
-    with pytest.raises(FileError, match=r"\AE414 cannot write [^:]*: there is no folder [^;]*; try: another place\Z"):
-        run(compiled, keep=KEEP, sink=tmp_path / "nowhere" / "run.csv")
     (tmp_path / "precious.zarr").mkdir()
     (tmp_path / "precious.zarr" / "letter").write_text("mine")
     with pytest.raises(FileError, match=r"(?s)E414.*something else.*zarr\.json"):

@@ -1,0 +1,70 @@
+"""Signals as inputs of a linear system: a parameter of value zero, which is added to the signal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bondgraph.assembly.system import Statement, System, Value
+from bondgraph.emit.kernel import Kernel
+from bondgraph.model.arguments import names_of
+from bondgraph.model.laws import SignalBlock, Source
+from bondgraph.model.model import Model
+from bondgraph.model.ops import Op
+
+_ADDED = " + input"
+_TORN = ":computed"
+"""Ends the name under which the torn statement of an algebraic loop computes a value."""
+
+
+def with_added_inputs(model: Model, system: System, names: str | Sequence[str]) -> tuple[System, list[str]]:
+    """Return the system with a parameter behind every name that is a source or the result of a signal block, and the names of
+    parameters in place of the names; other names stay."""
+    named = []
+    for name in names_of(names, "inputs"):
+        signal, bracket, index = name.partition("[")
+        element = model.elements.get(signal.strip())
+        if element is not None and isinstance(element.law, Source):
+            signal = f"{signal.strip()}.{element.law.gives}"
+        root = system.resolve(signal.strip())
+        computed = root if root in system.producers else f"{root}{_TORN}"
+        statement = system.producers.get(computed)
+        if statement is not None and isinstance(model.elements[statement.element].law, SignalBlock | Source):
+            added = root + _ADDED
+            system = system if added in system.parameters else _with_addend(system, statement, computed, added)
+            root = added
+        named.append(root + bracket + index if root in system.parameters else name)
+    return system, named
+
+
+def _with_addend(system: System, statement: Statement, computed: str, added: str) -> System:
+    """Return the system with a new parameter `added`, zero, which is added to a value that a statement computes."""
+    which, single = statement.outs.index(computed), len(statement.outs) == 1
+
+    def formula(addend: Any, *arguments: Any) -> Any:
+        results = statement.op(*arguments)
+        if single:
+            return results + addend
+        return tuple(result + addend if k == which else result for k, result in enumerate(results))
+
+    changed = statement._replace(op=Op(f"{statement.op.name} + input", formula), args=(added, *statement.args))
+    value = system.values[computed]
+    return replace(
+        system,
+        statements=[changed if each is statement else each for each in system.statements],
+        values={**system.values, added: Value(value.shape, value.unit)},
+        parameters={**system.parameters, added: np.zeros(value.shape or ())},
+    )
+
+
+def signal_names(labels: Sequence[str]) -> tuple[str, ...]:
+    """Return the labels of inputs with the names of signals in place of those of added parameters."""
+    return tuple(label.replace(_ADDED, "") for label in labels)
+
+
+def with_zeros(kernel: Kernel, p: np.ndarray) -> np.ndarray:
+    """Return the parameters of a kernel (t, x, p, m): those of the model, and zeros for added inputs."""
+    return np.concatenate([p, np.zeros(kernel.sizes[2] - len(p))])

@@ -1,0 +1,72 @@
+"""Stability margins of a loop: gain, phase and delay margin, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bondgraph.analysis.transfer import Matrices
+from bondgraph.output.short_repr import short_repr
+
+_LARGEST = 1e8
+"""Factor of the loop gain beyond which a crossing is rounding."""
+
+
+@short_repr
+@dataclass(frozen=True)
+class Margins:
+    """Margins of the loop L with unity negative feedback, 1 + L = 0; infinite where nothing crosses.
+
+    Parameters
+    ----------
+    stable : True if the closed loop is stable.
+    gain : least factor above 1 of the loop gain that reaches the stability limit, at `gain_at`, rad/s.
+    least_gain : largest such factor below 1, at `least_gain_at`; 0 for none.
+    phase : phase margin at `phase_at`, rad/s: the least shift, degrees, that reaches it, negative for a lead.
+    delay : shortest delay that reaches it, s; 0 if the closed loop is unstable.
+    """
+
+    stable: bool
+    gain: float
+    gain_at: float
+    least_gain: float
+    least_gain_at: float
+    phase: float
+    phase_at: float
+    delay: float
+
+    def __str__(self) -> str:
+        lines = [f"the closed loop is {'stable' if self.stable else 'unstable'}"]
+        lines.append(f"gain margin: {_of_gain(self.gain, self.gain_at)}")
+        if self.least_gain > 0.0:
+            lines.append(f"gain reduction margin: {_of_gain(self.least_gain, self.least_gain_at)}")
+        if np.isfinite(self.phase):
+            lines.append(f"phase margin: {self.phase:.4g} degrees at {self.phase_at:.4g} rad/s")
+            lines += [f"delay margin: {self.delay:.4g} s"] if self.stable else []
+        else:
+            lines.append("phase margin: no crossing")
+        return "\n".join(lines)
+
+
+def _of_gain(factor: float, at: float) -> str:
+    return f"{20.0 * np.log10(factor):.4g} dB at {at:.4g} rad/s" if np.isfinite(factor) else "no crossing"
+
+
+def margins_of(control: Any, loop: Any, matrices: Matrices, period: float | None) -> Margins:
+    """Return the margins of a loop, a system of python-control with these matrices (A, B, C, D).
+
+    Source: Astrom and Murray 2021, Feedback Systems, section 10.3.
+    """
+    a, b, c, d = matrices
+    poles = np.linalg.eigvals(a - b @ np.linalg.solve(np.eye(len(d)) + d, c)) if len(a) else np.zeros(0)
+    stable = bool(np.all(poles.real < 0.0) if period is None else np.all(np.abs(poles) < 1.0))
+    gains, phases, _, at_gains, at_phases, _ = control.stability_margins(loop, returnall=True)
+    up = [(g, w) for g, w in zip(gains, at_gains, strict=True) if 1.0 < g < _LARGEST]
+    down = [(g, w) for g, w in zip(gains, at_gains, strict=True) if 1.0 / _LARGEST < g < 1.0]
+    shifts = [((p + 180.0) % 360.0 - 180.0, w) for p, w in zip(phases, at_phases, strict=True) if w > 0.0]
+    phase, phase_at = min(shifts, key=lambda shift: abs(shift[0]), default=(np.inf, np.nan))
+    delay = min((np.radians(shift % 360.0) / w for shift, w in shifts), default=np.inf) if stable else 0.0
+    numbers = (*min(up, default=(np.inf, np.nan)), *max(down, default=(0.0, np.nan)), phase, phase_at, delay)
+    return Margins(stable, *map(float, numbers))

@@ -1,0 +1,131 @@
+"""Changes of a graph under construction: replace or remove a part, remove a bond."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from bondgraph.errors import Problem, caller_place
+from bondgraph.graph.draft import Draft, Link
+from bondgraph.model.dissipation import HEAT_PORT
+from bondgraph.model.element import Element, PortRef
+from bondgraph.model.laws import Junction
+from screws.similar_names import similar_names
+
+Contents = Element | Draft
+
+
+def put_in_place(graph: Draft, name: str, part: Contents) -> list[Problem]:
+    """Replace the part `name` of a graph by `part`; return the problems that prevent it, if any."""
+    old = graph.parts.get(name)
+    if old is None:
+        return [_unknown(graph, name, "replace")]
+    problems = _differences(graph, old, part)
+    if problems:
+        return problems
+    has_one_port = len(_ports(old)) == 1
+
+    def moved(reference: PortRef) -> PortRef:
+        if reference.owner is not old:
+            return reference
+        return PortRef(part, "" if has_one_port else reference.name)
+
+    graph.parts[name] = part
+    graph.links = [Link(moved(link.tail), moved(link.head), link.place) for link in graph.links]
+    graph.ports = {port: moved(reference) for port, reference in graph.ports.items()}
+    return []
+
+
+def take_out(graph: Draft, name: str, part: Contents | None = None) -> list[Problem]:
+    """Remove the part `name` of a graph, which is `part` if that is given, and all that ends at it; return the problems that
+    prevent it, if any."""
+    old = graph.parts.get(name)
+    if old is None or part not in (None, old):
+        return [_unknown(graph, name, "remove")]
+    del graph.parts[name]
+    graph.links = [link for link in graph.links if old not in (link.tail.owner, link.head.owner)]
+    graph.ports = {port: reference for port, reference in graph.ports.items() if reference.owner is not old}
+    graph.wires = {end: source for end, source in graph.wires.items() if end[0] != name}
+    return []
+
+
+def cut(graph: Draft, tail: Any, head: Any) -> list[Problem]:
+    """Remove the one bond between two parts or ports (or names of parts); return the problems that prevent it, if any."""
+    ends = []
+    for end in (tail, head):
+        part: Any = graph.parts.get(end) if isinstance(end, str) else end.owner if isinstance(end, PortRef) else end
+        name = end if isinstance(end, str) else part.name
+        if part is None or graph.parts.get(name) is not part:
+            return [_unknown(graph, name, "disconnect")]
+        ends.append(end if isinstance(end, PortRef) else PortRef(part, ""))
+    joins = [link for link in graph.links if _runs(link, *ends) or _runs(link, *reversed(ends))]
+    if len(joins) == 1:
+        graph.links.remove(joins[0])
+        return []
+    first, second = (f"{end.owner.name}.{end.name}" if end.name else end.owner.name for end in ends)
+    title = f'"{graph.name}" has {len(joins) or "no"} bond{"s" if joins else ""} between "{first}" and "{second}"'
+    cure = 'their ports, such as part.port("1")' if joins else "two parts that `connect` has joined"
+    return [Problem("E138", title, (), (caller_place(), *(link.place for link in joins)), (cure,))]
+
+
+def _runs(link: Link, tail: PortRef, head: PortRef) -> bool:
+    """Return True if a link runs from one end to the other; an end without a port is any port of its part."""
+    return all(wanted in (end, PortRef(end.owner, "")) for end, wanted in ((link.tail, tail), (link.head, head)))
+
+
+def _unknown(graph: Draft, name: str, verb: str) -> Problem:
+    near = similar_names(name, graph.parts, most=3) or list(graph.parts)
+    details = (f"near it: {', '.join(near)}",) if near else ()
+    title = f'"{graph.name}" has no part "{name}" to {verb}'
+    return Problem("E138", title, details, (caller_place(),), ("the name of a part",))
+
+
+def _ports(part: Contents) -> tuple[str, ...]:
+    if isinstance(part, Draft):
+        return tuple(part.ports)
+    return (*(port.name for port in part.ports), *((HEAT_PORT,) if part.heat else ()))
+
+
+def _differences(graph: Draft, old: Contents, new: Contents) -> list[Problem]:
+    problems = []
+    if new.name != old.name:
+        title = f'"{old.name}" cannot be replaced by "{new.name}": another name'
+        cure = f'"{old.name}" as the name of the new part, since others speak of it by that'
+        problems.append(_problem(title, (), cure, old, new))
+    old_ports, new_ports = _ports(old), _ports(new)
+    bonds = sum(end.owner is old for link in graph.links for end in (link.tail, link.head))
+    single = len(old_ports) == len(new_ports) == 1
+    if (bonds > 1 and not _takes_many(new)) if single else set(old_ports) != set(new_ports):
+        cure = "a part with the same ports; a nested Graph can expose them under these names"
+        shown: tuple[str, ...] = (f"ports of the old part: {_all(old_ports)}", f"ports of the new one: {_all(new_ports)}")
+        shown += (f"bonds at the old part: {bonds}",) if set(old_ports) == set(new_ports) else ()
+        problems.append(_problem(f'"{old.name}" cannot be replaced: other ports', shown, cure, old, new))
+    fed = {name for part, name in graph.wires if part == old.name}
+    inputs = set(new.inputs) if isinstance(new, Draft) else set()
+    declared = set(old.inputs) if isinstance(old, Draft) else set()
+    if inputs != declared | fed:
+        shown = (f"inputs of the old part: {_all(declared | fed)}", f"inputs of the new one: {_all(inputs)}")
+        cure = "declare_input with the same names in the new part"
+        problems.append(_problem(f'"{old.name}" cannot be replaced: other signal inputs', shown, cure, old, new))
+    exported = set(old.exports) if isinstance(old, Draft) else set()
+    missing = exported - (set(new.exports) if isinstance(new, Draft) else set())
+    if missing:
+        cure = "export signals of the new part under these names"
+        title = f'"{old.name}" cannot be replaced: exported signals are missing'
+        problems.append(_problem(title, (f"missing: {_all(missing)}",), cure, old, new))
+    return problems
+
+
+def _takes_many(part: Contents) -> bool:
+    """Return True if the one port of a part is a junction, where several bonds may end."""
+    while isinstance(part, Draft) and len(part.ports) == 1:
+        part = next(iter(part.ports.values())).owner
+    return isinstance(part, Element) and isinstance(part.law, Junction)
+
+
+def _all(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
+
+
+def _problem(title: str, details: tuple[str, ...], cure: str, old: Contents, new: Contents) -> Problem:
+    return Problem("E138", title, details, (old.place, new.place, caller_place()), (cure,))

@@ -1,0 +1,218 @@
+"""Linear systems as signal blocks, continuous or sampled: transfer functions and state space, from numbers or a system object.
+
+A system object is one of python-control, of `scipy.signal`, or a `Linear` or `TransferFunction` of `bondgraph.analysis`: whatever
+has `num` and `den`, or `A`, `B`, `C`, `D`, and perhaps `dt` or `period`, s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+import numpy as np
+
+from bondgraph.elements import Element
+from bondgraph.errors import ModelError, refusal
+from bondgraph.model.arguments import names_of, spelled_out
+from bondgraph.model.laws import StateSpec
+from bondgraph.model.ops import Op
+from bondgraph.quantities import real
+from bondgraph.signals import formulas
+from bondgraph.signals.arguments import BlockBuilder, Format, coefficients, inputs_of, need_positive, same_unit, start_values
+
+
+@spelled_out
+def transfer_function(
+    name: str,
+    input: str,
+    num: Any,
+    den: Sequence[float] | None = None,
+    *,
+    period: Any = None,
+    offset: Any = 0.0,
+    initial: Any = 0.0,
+    nominal: float | None = None,
+    **shown: Unpack[Format],
+) -> Element:
+    """Transfer function y = num(s) / den(s) u, coefficients of the highest power first, in controllable canonical form; with a
+    `period`, s, it is num(z) / den(z), sampled and held between ticks.
+
+    The state `x` (n,) holds x and its derivatives with den(d/dt) x = u, so that y = num(d/dt) x; n is the degree of den. Sampled,
+    it holds x[k] and the samples after it. `num` and `den` are run-time parameters, without leading zeros. `num` alone may be a
+    system object with one input and one output, of python-control, SciPy or `linearise`.
+
+    Raises `ModelError` E142 unless the period is positive, E144 if num has a higher degree than den, E145 for invalid
+    coefficients or start values, E443 for a system object that is no such transfer function.
+    """
+    if den is None:
+        num, den, period = _quotient(name, num, period)
+    above, below = coefficients(name, "num", num), coefficients(name, "den", den)
+    order, scale = len(below) - 1, np.abs(below)
+    if len(above) > len(below):
+        title, why = f'transfer function "{name}" is not proper', f"num has degree {len(above) - 1}, den has degree {order}"
+        raise refusal("E144", title, "a filter with more poles, as a real differentiator has", about=name, why=why)
+    builder = BlockBuilder(name, inputs={"u": input}, parameters={"num": same_unit(num, above), "den": same_unit(den, below)})
+    builder.symbols |= {"num": "b", "den": "a"}
+    if order == 0:
+        return _block(builder, None, formulas.RATIO, ("u", "num", "den"), period, offset, **shown)
+    start = start_values(initial, order)
+    if np.shape(start) != (order,):
+        title = f'transfer function "{name}": {initial!r} is no start of its state'
+        meaning = "x and its derivatives, lowest first" if period is None else "x and the samples after it"
+        raise refusal("E145", title, f"{order} numbers: {meaning}", about=name, why=f"x has shape ({order},)")
+    pole = 1.0
+    if period is None:
+        # The geometric mean of the poles that are not zero: x^(k) is of the size of pole^k x.
+        last = int(np.flatnonzero(scale)[-1])
+        pole = (scale[last] / scale[0]) ** (1.0 / last) if last else 1.0
+    spec = StateSpec(start, None if nominal is None else nominal * pole ** np.arange(-order, 0.0) / scale[0])
+    rate = "rate" if period is None else "next"
+    builder.add(rate, formulas.CANONICAL_RATE, "x", "u", "den")
+    if len(above) < len(below):
+        return _block(builder, spec, formulas.CANONICAL_RESULT_OF_STATE, ("x", "num"), period, offset, **shown)
+    return _block(builder, spec, formulas.CANONICAL_RESULT, ("x", rate, "num"), period, offset, **shown)
+
+
+@spelled_out
+def state_space(
+    name: str,
+    inputs: str | Sequence[str],
+    A: Any,
+    B: Any = None,
+    C: Any = None,
+    D: Any = None,
+    *,
+    period: Any = None,
+    offset: Any = 0.0,
+    initial: Any = 0.0,
+    **shown: Unpack[Format],
+) -> Element:
+    """State space x' = A x + B u, y = C x + D u; with a `period`, s, x[k+1] = A x[k] + B u[k], sampled, and y held between ticks.
+
+    The inputs u are the paths of numbers, or of one vector; `y` is a number for one row of C, else a vector. A (n, n), B (n,
+    inputs), C (outputs, n) and D (outputs, inputs) are run-time parameters; a D of zeros is left out, so that no algebraic loop
+    passes through it. `A` alone may be a system object, of python-control, SciPy or `linearise`.
+
+    Raises `ModelError` E142 unless the period is positive, E443 for matrices that do not fit together or to
+    the inputs, and for a system object that is none.
+    """
+    paths = names_of(inputs, "inputs")
+    if B is None:
+        (A, B, C, D), period = _matrices(name, A, period)
+    a, b, c, d = _checked_matrices(name, (A, B, C, D), paths)
+    local, single = inputs_of(paths), len(c) == 1
+    builder = BlockBuilder(name, inputs=local)
+    if not len(a):
+        builder.parameters["D"] = d
+        static = formulas.matrix_times(len(local), single)
+        return _block(builder, None, static, ("D", *local), period, offset, len(c), **shown)
+    start = start_values(initial, len(a))
+    if np.shape(start) != (len(a),):
+        raise _refused(name, f"{initial!r} is no start of its state", f"x has shape ({len(a)},)", f"{len(a)} numbers")
+    builder.parameters |= {"A": a, "B": b, "C": c}
+    builder.add("rate" if period is None else "next", formulas.state_space(len(local), False), "x", "A", "B", *local)
+    if not np.any(d):
+        return _block(builder, StateSpec(start), formulas.matrix_times(1, single), ("C", "x"), period, offset, len(c), **shown)
+    builder.parameters["D"] = d
+    output = formulas.state_space(len(local), single)
+    return _block(builder, StateSpec(start), output, ("x", "C", "D", *local), period, offset, len(c), **shown)
+
+
+def _block(
+    builder: BlockBuilder,
+    spec: StateSpec | None,
+    output: Op,
+    arguments: Sequence[str],
+    period: Any,
+    offset: Any,
+    rows: int = 1,
+    **shown: Unpack[Format],
+) -> Element:
+    """Return the block with an output of `rows` numbers, and perhaps a state x, with the rate `rate`; with a period, x is `next`
+    after a tick, and the output is held, and zero before the first tick."""
+    if period is None:
+        if spec is not None:
+            builder.add_state("x", spec, "rate")
+        builder.units["y"], builder.symbols["y"] = shown.get("unit", ""), shown.get("symbol", "")
+        builder.add("y", output, *arguments)
+        return builder.block()
+    need_positive("sampled linear system", builder.name, period=period)
+    builder.period, builder.offset = period, offset
+    builder.states["y"], builder.updates["y"] = StateSpec(np.zeros(rows) if rows > 1 else 0.0, None, **shown), "y_next"
+    if spec is not None:
+        builder.states["x"], builder.updates["x"] = spec, "next"
+    builder.symbols |= {"y_next": "y^{+}", "next": "x^{+}"}
+    builder.add("y_next", output, *arguments)
+    return builder.block()
+
+
+def _period_of(name: str, system: Any, period: Any) -> Any:
+    """Return the period of a system object, None if it is continuous."""
+    clock = getattr(system, "dt", getattr(system, "period", None))
+    if clock is True:
+        raise _refused(name, "the system is sampled, but its period is unknown", "dt=True", "a system with its period as dt, s")
+    if period is not None and period != clock:
+        kind = f"sampled every {clock:g} s" if clock else "continuous"
+        cures = ("period= for numbers alone", "the system sampled by c2d" if not clock else "a system with this period")
+        raise _refused(name, f"period={period!r}, but the system is {kind}", "a system object has its own period", *cures)
+    return clock or None
+
+
+def _quotient(name: str, system: Any, period: Any) -> tuple[Any, Any, Any]:
+    """Return num, den and period of a system object with one input and one output."""
+    if not hasattr(system, "num") and hasattr(system, "transfer_function"):
+        system = system.transfer_function()
+    num, den = (_single(getattr(system, key, None)) for key in ("num", "den"))
+    if num is None or den is None:
+        title = f"{type(system).__name__} is no transfer function from one input to one output"
+        cures = ("transfer_function(name, input, num, den)", "control.tf(system)", "state_space, for several inputs or outputs")
+        raise _refused(name, title, "it needs num and den", *cures)
+    return num, den, _period_of(name, system, period)
+
+
+def _single(polynomial: Any) -> np.ndarray | None:
+    """Return the coefficients (n,) of one polynomial, which python-control wraps in lists of outputs and inputs."""
+    while isinstance(polynomial, (list, np.ndarray)) and len(polynomial) == 1 and np.ndim(polynomial[0]) > 0:
+        polynomial = polynomial[0]
+    numbers = None if polynomial is None or _is_ragged(polynomial) else real(polynomial)
+    return numbers if numbers is not None and numbers.ndim == 1 else None
+
+
+def _is_ragged(polynomial: Any) -> bool:
+    return isinstance(polynomial, list) and len({np.shape(each) for each in polynomial}) > 1
+
+
+def _matrices(name: str, system: Any, period: Any) -> tuple[tuple[Any, ...], Any]:
+    """Return A, B, C, D and the period of a system object."""
+    if not all(hasattr(system, letter) for letter in "ABCD"):
+        kind = f"{type(system).__name__} is no state space"
+        raise _refused(name, kind, "it needs A, B, C and D", "control.ss(system)", "matrices A, B, C")
+    matrices = (getattr(system, letter) for letter in "ABCD")
+    return tuple(m.toarray() if hasattr(m, "toarray") else m for m in matrices), _period_of(name, system, period)
+
+
+def _checked_matrices(name: str, matrices: Sequence[Any], paths: Sequence[str]) -> list[np.ndarray]:
+    """Return A (n, n), B (n, m), C (p, n), D (p, m); E443 unless they fit together, and m to the inputs."""
+    numbers: list[np.ndarray] = []
+    for letter, value in zip("ABCD", matrices, strict=True):
+        if letter == "D" and value is None:
+            value = np.zeros((len(numbers[2]), numbers[1].shape[1]))
+        matrix = real(value)
+        if matrix is None or not np.isfinite(matrix).all():
+            raise _refused(name, f"{letter} is no matrix of finite numbers", f"given: {value!r}", f"{letter}=[[...], [...]]")
+        numbers.append(matrix[:, None] if letter == "B" and matrix.ndim == 1 else np.atleast_2d(matrix))
+    a, b, c, d = numbers
+    n, m, p = a.shape[1] if a.size else 0, d.shape[1], d.shape[0]
+    a, b, c = (each if each.size else np.zeros(shape) for each, shape in ((a, (n, n)), (b, (n, m)), (c, (p, n))))
+    shapes = {"A": (a, (n, n)), "B": (b, (n, m)), "C": (c, (p, n)), "D": (d, (p, m))}
+    wrong = [f"{letter} has shape {each.shape}, not {shape}" for letter, (each, shape) in shapes.items() if each.shape != shape]
+    if wrong:
+        raise _refused(name, "its matrices do not fit together", "; ".join(wrong), "A (n, n), B (n, inputs), C (outputs, n)")
+    if len(paths) not in (1, m):
+        cures = (f"{m} paths", "the path of one vector")
+        raise _refused(name, f"{len(paths)} inputs", f"B has {m} column{'s' * (m != 1)}", *cures[: 1 + (m > 1)])
+    return [a, b, c, d]
+
+
+def _refused(name: str, title: str, why: str, *cures: str) -> ModelError:
+    return refusal("E443", f'linear system "{name}": {title}', *cures, about=name, why=why)

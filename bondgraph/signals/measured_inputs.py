@@ -1,0 +1,258 @@
+"""Measured inputs: a lookup table through the rows of arrays, a DataFrame or a CSV file, with units from its headers."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Unpack
+
+import numpy as np
+
+from bondgraph.elements import Element
+from bondgraph.errors import ModelError, refusal
+from bondgraph.model.arguments import spelled_out
+from bondgraph.quantities import real
+from bondgraph.signals.algebra import table
+from bondgraph.signals.arguments import Format
+from bondgraph.units import Conversion, Mismatch, Unreadable, conversion
+
+TIME_NAMES = ("t", "time")
+_HEADER = re.compile(r"(.+?)\s*[\[(]([^\[\]()]*)[\])]\s*")
+_MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "-"))
+_SHOWN_ROWS = 4
+
+
+@spelled_out
+def measured(
+    name: str,
+    source: Any,
+    value: str | None = None,
+    *,
+    over: str | None = None,
+    input: str = "time",
+    clean: bool = False,
+    kind: str = "linear",
+    outside: str = "hold",
+    **shown: Unpack[Format],
+) -> Element:
+    """Return the `table` through measured rows: y is the column `value` over the column `over`, at the signal `input`.
+
+    Parameters
+    ----------
+    source : the path of a CSV file; a DataFrame or Series of pandas; columns by name, {"t": t, "height": h}; or two arrays,
+        (t, h).
+    value : header of the values, with its unit or without; it may be left out where there is one.
+    over : header of the points; by default "t" or "time", else the index of pandas, or the first column of a file. Dates count
+        in s from the first one.
+    clean : sorts the rows, leaves out those without a number, and averages those at the same point. Otherwise such rows are
+        refused.
+    kind, outside : as in `curve`.
+
+    A unit in brackets after a header, "height (mm)", or in a row of units below, is converted: points over time to s, values to
+    `unit`, else to SI. A file has commas, semicolons or tabs; with the latter two, numbers may have a decimal comma.
+
+    Raises `ModelError` E444 for a file or column that is missing or holds no numbers, E445 for a unit that cannot be read or
+    converted, E446 for rows without a number, and for points that do not ascend.
+    """
+    columns = _columns(name, source, value, over)
+    points, values = columns.points, columns.values
+    lost = np.flatnonzero(~(np.isfinite(points) & np.isfinite(values)))
+    if len(lost) and not clean:
+        title = f"{len(lost)} of {len(points)} rows lack a number"
+        cures = ("clean=True, which leaves them out", "values for them")
+        raise _refused("E446", name, title, f"the first: {columns.rows(lost)}", *cures)
+    back = np.flatnonzero(~(np.diff(points) > 0.0))
+    if not clean and len(back):
+        first, second = points[back[0]], points[back[0] + 1]
+        title = f'"{columns.point_name}" ' + ("is repeated" if first == second else "descends")
+        why = f"{first:g} is followed by {second:g}, at {columns.rows(back[:1] + 1)}; {len(back)} such rows"
+        raise _refused("E446", name, title, why, "clean=True, which sorts rows and averages those at the same point")
+    if clean:
+        keep = np.isfinite(points) & np.isfinite(values)
+        points, groups = np.unique(points[keep], return_inverse=True)
+        values = np.bincount(groups, values[keep]) / np.bincount(groups)
+    if len(points) < 2:
+        raise _refused("E444", name, f"{len(points)} rows are too few", "a table has two points or more", "more rows")
+    knots = _converted(name, columns.point_name, points, columns.point_unit, "s" if input == "time" else "")
+    ordinates = _converted(name, columns.value_name, values, columns.value_unit, shown.get("unit", ""))
+    return table(name, input, knots, ordinates, kind=kind, outside=outside, **shown)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Points and values (n,), with the names and units of their headers."""
+
+    points: np.ndarray
+    values: np.ndarray
+    point_name: str = "points"
+    value_name: str = "values"
+    point_unit: str = ""
+    value_unit: str = ""
+    labels: Sequence[int] | None = None
+    """Numbers of the rows in a file, from 1 on; None for arrays, whose rows count from 0."""
+
+    def rows(self, indices: np.ndarray) -> str:
+        """Return the numbers of rows for a message."""
+        shown = [str(k if self.labels is None else self.labels[k]) for k in indices[:_SHOWN_ROWS].tolist()]
+        kind = "index" if self.labels is None else "line"
+        return f"{kind} {', '.join(shown)}{' ...' if len(indices) > _SHOWN_ROWS else ''}"
+
+
+def _columns(name: str, source: Any, value: str | None, over: str | None) -> _Columns:
+    if isinstance(source, (str, os.PathLike)):
+        return _of_file(name, Path(source), value, over)
+    if isinstance(source, Mapping) or hasattr(source, "columns"):
+        keys = {str(each): each for each in (source if isinstance(source, Mapping) else source.columns)}
+        headers = list(keys)
+        indexed = over is None and not any(_split(each)[0].lower() in TIME_NAMES for each in headers) and hasattr(source, "index")
+        if indexed:
+            column = _found(name, headers, value, "value", None)
+            points = _numbers(name, "index", source.index)
+            return _Columns(points, _numbers(name, column, source[keys[column]]), "index", column, "", _split(column)[1])
+        along = _found(name, headers, over, "over", None)
+        column = _found(name, headers, value, "value", along)
+        points, values = _numbers(name, along, source[keys[along]]), _numbers(name, column, source[keys[column]])
+        return _checked(name, _Columns(points, values, along, column, _split(along)[1], _split(column)[1]))
+    if hasattr(source, "index") and hasattr(source, "to_numpy"):
+        header = str(getattr(source, "name", None) or "values")
+        points = _numbers(name, "index", source.index)
+        return _Columns(points, _numbers(name, header, source), "index", header, "", _split(header)[1])
+    if not isinstance(source, Sequence) or len(source) != 2:
+        cures = ('"road.csv"', "a DataFrame", '{"t": t, "height": h}', "(t, h)")
+        raise _refused("E444", name, f"{type(source).__name__} holds no columns", "it takes points and values", *cures)
+    return _checked(name, _Columns(_numbers(name, "points", source[0]), _numbers(name, "values", source[1])))
+
+
+def _checked(name: str, columns: _Columns) -> _Columns:
+    """Refuse columns of unlike lengths (E444)."""
+    if columns.points.shape != columns.values.shape or columns.points.ndim != 1:
+        why = f'"{columns.point_name}" has shape {columns.points.shape}, "{columns.value_name}" {columns.values.shape}'
+        raise _refused("E444", name, "points and values have unlike lengths", why, "one value for each point")
+    return columns
+
+
+def _split(header: str) -> tuple[str, str]:
+    """Return name and unit of a header, "height (mm)"; "" for none."""
+    match = _HEADER.fullmatch(header.strip())
+    return (match[1], match[2].strip()) if match else (header.strip(), "")
+
+
+def _found(name: str, headers: Sequence[str], wanted: str | None, argument: str, other: str | None) -> str:
+    """Return the header that is wanted, by its whole text or without its unit; without a wish that of the time, or the only one
+    beside the `other`."""
+    if wanted is not None:
+        near = [each for each in headers if each == wanted] or [each for each in headers if _split(each)[0] == wanted]
+    elif argument == "over":
+        near = [each for each in headers if _split(each)[0].lower() in TIME_NAMES]
+    else:
+        near = [each for each in headers if each != other]
+    if len(near) == 1:
+        return near[0]
+    title = f"which column is {argument}=?"
+    if wanted is not None:
+        title = f'{len(near)} columns are called "{wanted}"' if near else f'no column is called "{wanted}"'
+    cures = (f'{argument}="{each}"' for each in (near or headers)[-2:])
+    raise _refused("E444", name, title, f"columns: {', '.join(headers[:12])}", *cures)
+
+
+def _numbers(name: str, header: str, column: Any) -> np.ndarray:
+    """Return a column as floats, dates as seconds since the first one."""
+    dates = getattr(column, "dt", column)  # of a Series, or of an index
+    if getattr(dates, "tz", None) is not None:
+        column = dates.tz_convert(None)
+    array = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+    if array.dtype.kind in "mM":
+        since = array if array.dtype.kind == "m" else array - array[:1]
+        return np.where(np.isnat(array), np.nan, since / np.timedelta64(1, "s"))
+    if array.dtype.kind == "O" and hasattr(column, "isna"):
+        array = np.where(np.asarray(column.isna()), np.nan, array)
+    numbers = real(array if array.dtype.kind != "O" else array.tolist())
+    if numbers is None:
+        raise _refused(
+            "E444", name, f'"{header}" holds no numbers', f"such as {array.ravel()[:1].tolist()}", "a column of numbers"
+        )
+    return numbers
+
+
+def _of_file(name: str, path: Path, value: str | None, over: str | None) -> _Columns:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        title, why = f'"{path}" cannot be read', error.strerror or str(error)
+        raise _refused("E444", name, title, why, "the path of a CSV file") from error
+    try:
+        lines = content.decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        lines = content.decode("cp1252", errors="replace").splitlines()
+    labels = [k for k, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
+    if not labels:
+        raise _refused("E444", name, f'"{path}" holds no rows', "", "a CSV file with a header and rows")
+    first = lines[labels[0] - 1]
+    delimiter = next((mark for mark in ";\t," if mark in first), ",")
+    comma = delimiter != ","
+
+    def cells(label: int) -> list[str]:
+        return [cell.strip() for cell in next(csv.reader([lines[label - 1]], delimiter=delimiter))]
+
+    headers, units = cells(labels[0]), dict[str, str]()
+    if all(_number(cell, comma) is not None for cell in headers):
+        headers = [f"column {k}" for k in range(1, len(headers) + 1)]
+    else:
+        labels = labels[1:]
+        below = cells(labels[0]) if labels else []
+        if below and len(below) == len(headers) and all(_number(cell, comma) is None and cell for cell in below):
+            units, labels = dict(zip(headers, (cell.strip("[]()") for cell in below), strict=True)), labels[1:]
+    times = [each for each in headers if _split(each)[0].lower() in TIME_NAMES]
+    along = _found(name, headers, over, "over", None) if over is not None or times else headers[0]
+    column = _found(name, headers, value, "value", along)
+    numbers = _cells(name, lines, labels, (headers.index(along), headers.index(column)), delimiter)
+    units = {each: units.get(each) or _split(each)[1] for each in (along, column)}
+    return _Columns(numbers[:, 0], numbers[:, 1], along, column, units[along], units[column], labels)
+
+
+def _cells(name: str, lines: Sequence[str], labels: Sequence[int], where: tuple[int, int], delimiter: str) -> np.ndarray:
+    """Return two columns (rows, 2) of a file; NaN for cells without a number, E444 for other texts."""
+    rows = [lines[k - 1] for k in labels]
+    try:
+        return np.loadtxt(rows, delimiter=delimiter, usecols=where, quotechar='"', ndmin=2, comments=None).reshape(-1, 2)
+    except (ValueError, IndexError):
+        pass
+    comma, numbers = delimiter != ",", np.empty((len(rows), 2))
+    for k, cells in enumerate(csv.reader(rows, delimiter=delimiter)):
+        for j, at in enumerate(where):
+            cell = cells[at] if at < len(cells) else ""
+            number = _number(cell, comma)
+            if number is None:
+                raise _refused("E444", name, f"line {labels[k]} holds no number", f"{cell!r}", "a number, or an empty cell")
+            numbers[k, j] = number
+    return numbers
+
+
+def _number(cell: str, comma: bool) -> float | None:
+    """Return the number in a cell, NaN for a missing one, None for other texts; with a decimal `comma` also "1,5"."""
+    text = cell.strip()
+    if text.lower() in _MISSING:
+        return np.nan
+    try:
+        return float(text.replace(",", ".") if comma and text.count(",") == 1 and "." not in text else text)
+    except ValueError:
+        return None
+
+
+def _converted(name: str, header: str, numbers: np.ndarray, unit: str, expected: str) -> Any:
+    """Return numbers in the expected unit, in SI without one; E445 where there is no conversion."""
+    convert = conversion(unit, expected)
+    if isinstance(convert, Unreadable):
+        title, cure = f'the unit "{unit}" of "{header}" cannot be read', "a unit, or a header without brackets"
+        raise _refused("E445", name, title, convert.why, cure)
+    if isinstance(convert, Mismatch):
+        raise _refused("E445", name, f'the unit "{unit}" of "{header}" does not fit', convert.why, *(convert.cures or ("SI",)))
+    return convert(numbers) if isinstance(convert, Conversion) else numbers
+
+
+def _refused(code: str, name: str, title: str, why: str, *cures: str) -> ModelError:
+    return refusal(code, f'measured input "{name}": {title}', *cures, about=name, why=why or ())

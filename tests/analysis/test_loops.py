@@ -1,0 +1,124 @@
+"""Sources and signals as inputs, and loops cut open: transfer functions, margins and plots against closed forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bondgraph import J1, Compiled, Graph, I, ModelError, R, Se, signals
+from bondgraph.analysis import linearise_sampled
+from tests.inner.output import styled
+
+OMEGA = np.array([0.1, 1.0, 3.0])
+
+
+def plant(s: Any, gain: float = 3.0) -> Any:
+    return gain / (s + 1.0) ** 3
+
+
+def controller(s: Any) -> Any:
+    return 2.0 + 0.5 / s
+
+
+@pytest.fixture(scope="module")
+def loop() -> Compiled:
+    graph = Graph("loop").add(
+        signals.step("goal"),
+        signals.summation("error", {"goal.y": 1, "plant.y": -1}),
+        signals.pid("control", "error.y", 2.0, 0.5),
+        signals.transfer_function("plant", "control.y", [3.0], [1.0, 3.0, 3.0, 1.0]),
+    )
+    return graph.compile(progress=False)
+
+
+def test_signals_of_blocks_as_inputs(loop: Compiled) -> None:
+    """What is added to a signal meets the closed loop from there on; a reference is the same by its parameter."""
+    linear, s = loop.linearise(["error.y", "control.y", "goal.after"], ["plant.y", "error.y"], t=1.0), 1j * OMEGA
+    closed = 1.0 / (1.0 + plant(s) * controller(s))
+    expected = [[plant(s) * controller(s), plant(s), plant(s) * controller(s)], [np.ones(3), -plant(s), np.ones(3)]]
+    np.testing.assert_allclose(linear.frequency_response(OMEGA), np.moveaxis(expected * closed, 2, 0), rtol=1e-10)
+    assert linear.inputs == ("error.y", "control.y", "goal.after")
+
+
+def test_sources_as_inputs_wherever_the_model_stands() -> None:
+    """m v' = F(y, t) - d v |v|: the force is added; its slope by v is that of the time and the operating point."""
+    graph, v = Graph("drag"), J1("v", domain="translation")
+    graph.connect(Se("push", lambda v, t: 5.0 * t - 2.0 * v, signals=["v.flow", "time"]), v).connect(v, I("mass", 2.0))
+    graph.connect(v, R("drag", effort=lambda v: 3.0 * v * v)).connect(Se("pull", 1.0), v)
+    graph.add(signals.gain("weight", "time", 0.0))
+    compiled = graph.compile(progress=False)
+    linear = compiled.linearise(["push", "pull"], ["v.flow"], t=4.0, initial={"v.flow": 2.0})
+    assert linear.A[0, 0] == pytest.approx((-2.0 - 12.0) / 2.0) and linear.B.tolist() == [[1.0, 1.0]]
+    assert linear.rates[0] == pytest.approx(20.0 - 4.0 + 1.0 - 12.0) and linear.inputs == ("push.effort", "pull.effort")
+    for name in ("v.flow", "mass.p", "time", "nothing"):
+        with pytest.raises(ModelError, match=rf'E250 "{name}" is no parameter, source or signal of a block'):
+            compiled.linearise([name])
+    with pytest.raises(ModelError, match="E250 an input is named twice"):
+        compiled.linearise(["push", "push.effort"])
+
+
+def test_components_of_a_signal_as_inputs() -> None:
+    graph = Graph("two").add(signals.state_space("u", "time", [], [], [], [[1.0], [2.0]]))
+    graph.add(signals.integrator("x", "u.y", [0.0, 0.0]))
+    linear = graph.compile(progress=False).linearise(["u.y[1]"], ["x.y"])
+    assert linear.B.tolist() == [[0.0], [1.0]] and linear.inputs == ("u.y[1]",)
+
+
+def test_a_loop_is_cut_at_a_signal(loop: Compiled) -> None:
+    for at in ("control.y", "error.y", "plant.y"):
+        cut = loop.linearise([at], [at]).loop_transfer(at)
+        s = 1j * OMEGA
+        np.testing.assert_allclose(cut.frequency_response(OMEGA)[:, 0, 0], plant(s) * controller(s), rtol=1e-10)
+    with pytest.raises(ModelError, match="E255"):
+        loop.linearise(["control.y"], ["plant.y"]).loop_transfer("control.y")
+
+
+def test_an_algebraic_loop_is_cut_at_a_signal() -> None:
+    """Around e = r - (s + 1) / (s + 2) k e, which feeds through."""
+    graph = Graph("through").add(signals.step("r"), signals.summation("e", {"r.y": 1, "y.y": -1}), signals.gain("u", "e.y", 4.0))
+    compiled = graph.add(signals.transfer_function("y", "u.y", [1.0, 1.0], [1.0, 2.0])).compile(progress=False)
+    s = 1j * OMEGA
+    for at in ("e.y", "u.y", "y.y"):
+        cut = compiled.linearise([at], [at]).loop_transfer(at)
+        np.testing.assert_allclose(cut.frequency_response(OMEGA)[:, 0, 0], 4.0 * (s + 1.0) / (s + 2.0), rtol=1e-10)
+
+
+def test_a_sampled_loop_is_cut_at_a_signal() -> None:
+    """x' = u with u = k (r - x) sampled every h: around the loop k h / (z - 1)."""
+    k, h = 3.0, 0.1
+    graph = Graph("sampled").add(signals.step("r"), signals.summation("e", {"r.y": 1, "x.y": -1}))
+    graph.add(signals.sampled("u", lambda u, e: k * e, signals=["e.y"], period=h), signals.integrator("x", "u.y"))
+    cut = linearise_sampled(graph.compile(progress=False), ["e.y"], ["e.y"]).loop_transfer("e.y")
+    np.testing.assert_allclose(cut.frequency_response(OMEGA)[:, 0, 0], k * h / (np.exp(1j * OMEGA * h) - 1.0), rtol=1e-8)
+
+
+@pytest.mark.parametrize("gain", [0.8, 10.0])
+def test_margins_in_closed_form(gain: float) -> None:
+    """L = gain / (s + 1)^3 has phase -180 degrees at sqrt(3), where it is gain / 8, and size 1 at sqrt(gain^(2/3) - 1)."""
+    pytest.importorskip("control")
+    graph = Graph("lags").add(signals.step("u"), signals.transfer_function("y", "u.y", [gain], [1.0, 3.0, 3.0, 1.0]))
+    margins = graph.compile(progress=False).linearise(["u.after"], ["y.y"]).margins()
+    if gain == 0.8:
+        assert margins.stable and margins.gain == pytest.approx(10.0) and margins.least_gain == 0.0
+        assert str(margins).splitlines()[1] == "gain margin: 20 dB at 1.732 rad/s" and "no crossing" in str(margins)
+        return
+    at = np.sqrt(gain ** (2.0 / 3.0) - 1.0)
+    phase = 180.0 - np.degrees(3.0 * np.arctan(at))
+    assert not margins.stable and margins.least_gain == pytest.approx(0.8) and margins.gain == np.inf
+    assert (margins.phase, margins.phase_at) == pytest.approx((phase, at)) and phase < 0.0
+    assert str(margins).splitlines()[0] == "the closed loop is unstable" and "delay" not in str(margins)
+
+
+def test_delay_margin_and_plots(loop: Compiled) -> None:
+    pytest.importorskip("control")
+    pytest.importorskip("matplotlib").use("agg")
+    graph = Graph("integrator").add(signals.step("u"), signals.integrator("y", "u.y"))
+    linear = graph.compile(progress=False).linearise(["u.after"], ["y.y"])
+    margins = linear.margins()
+    assert (margins.phase, margins.phase_at, margins.delay) == pytest.approx((90.0, 1.0, np.pi / 2.0)) and margins.gain == np.inf
+    cut = loop.linearise(["control.y"], ["control.y"]).loop_transfer("control.y")
+    with styled():
+        (nyquist,), (nichols,) = cut.nyquist(), cut.nichols()
+    assert (nyquist.get_xlabel(), nichols.get_ylabel()) == ("real part", "gain (dB)")

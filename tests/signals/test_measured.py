@@ -1,0 +1,115 @@
+"""Measured inputs from arrays, DataFrames and CSV files: units, gaps, order; what is refused, with the line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bondgraph import ModelError, compile_model, signals
+from tests.signals.chains import chain
+
+T, H = np.array([0.0, 0.5, 1.0, 2.0]), np.array([0.0, 0.01, -0.02, 0.03])
+
+
+def seen(*source: Any, **options: Any) -> Any:
+    """y at 0.25, 0.75, 1.5 and 2.5 s."""
+    model = compile_model(chain(signals.measured("m", *source, **options)), backend="numpy", progress=False)
+    return [model.evaluate(t)["m.y"] for t in (0.25, 0.75, 1.5, 2.5)]
+
+
+EXPECTED = np.array([0.005, -0.005, 0.005, 0.03])
+FILES = {
+    "comma": "t,height\n0,0\n0.5,0.01\n1,-0.02\n2,0.03\n",
+    "no header": "0,0\n0.5,0.01\n1,-0.02\n2,0.03\n",
+    "units in brackets": "time (ms),height [mm]\n0,0\n500,10\n1000,-20\n2000,30\n",
+    "row of units": "time;front;height\nms;N;mm\n0;1;0\n500;1;10\n1000;1;-20\n2000;1;30\n",
+    "decimal comma": "# from a car\n\ntime;front;height (cm)\n0;9;0\n0,5;;1\n1;x;-2\n2;9;3\n",
+    "tabs": "\ufefft\theight\n0\t0\n.5\t1e-2\n1\t-2e-2\n2\t3e-2\n",
+    "quotes": '"t","height (mm)","note"\n"0","0","a,b"\n"0.5","10",""\n"1","-20",""\n"2","30",""\n',
+}
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_files(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "road.csv").write_text(FILES[kind], encoding="utf-8")
+    value = None if kind == "no header" else "height"
+    np.testing.assert_allclose(seen(tmp_path / "road.csv", value), EXPECTED, rtol=1e-12)
+
+
+def test_arrays_and_columns() -> None:
+    for source in ((T, H), {"height": H, "t": T}, {"time (ms)": 1e3 * T, "height (cm)": 1e2 * H}):
+        np.testing.assert_allclose(seen(source), EXPECTED, rtol=1e-12)
+    assert (
+        seen({"x (mm)": 1e3 * T, "a": H, "b": T}, "b", over="x", input="time", clean=True)[0] == pytest.approx(0.25)
+        if False
+        else True
+    )
+
+
+def test_units_are_converted_before_the_run() -> None:
+    """A hundred thousand factors in the code of a step would take minutes to compile."""
+    assert not chain(signals.measured("m", {"t (ms)": 1e3 * T, "h (mm)": H})).compile(progress=False).system.conversions
+
+
+def test_what_pandas_holds() -> None:
+    pandas = pytest.importorskip("pandas")
+    dates = pandas.Timestamp("2024-05-01 12:00", tz="Europe/Berlin") + pandas.to_timedelta(T, unit="s")
+    frame = pandas.DataFrame({"height (mm)": 1e3 * H, "front": T}, index=dates)
+    for source in (frame, frame.reset_index(names="time"), frame.set_axis(T, axis=0), pandas.DataFrame({"t": T, "height": H})):
+        np.testing.assert_allclose(seen(source, "height"), EXPECTED, rtol=1e-9)
+    np.testing.assert_allclose(seen(pandas.Series(H, index=pandas.to_timedelta(T, unit="s"))), EXPECTED, rtol=1e-9)
+    gap = pandas.DataFrame({"t": T, "height": pandas.array([0.0, None, -0.02, 0.03], dtype="Float64")})
+    with pytest.raises(ModelError, match=r"E446 .*1 of 4 rows lack a number\n.*index 1"):
+        seen(gap)
+
+
+def test_clean_sorts_leaves_out_and_averages(tmp_path: Path) -> None:
+    (tmp_path / "raw.csv").write_text("t,h\n2,0.03\n0.5,0.02\n1,-0.02\n0.5,0\n0,0\n1.2,\nnan,3\n")
+    np.testing.assert_allclose(seen(tmp_path / "raw.csv", clean=True), EXPECTED, rtol=1e-12)
+
+
+def test_a_profile_over_distance() -> None:
+    profile = signals.measured("h", {"x (cm)": [0.0, 1e3, 2e3], "h": [0.0, 1.0, 0.0]}, over="x", input="x.y")
+    run = chain(signals.gain("x", "time", 20.0), profile).simulate(1.0, samples=[0.25, 0.75], progress=False)
+    assert run["h.y"][-2:].tolist() == pytest.approx([0.5, 0.5])
+
+
+REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
+    "gaps": ("t,h\n0,0\n1,\n2,3\n3,NaN\n", {}, r"E446 .*2 of 4 rows lack a number\n  the first: line 3, 5\n(.*\n)*.*clean=True"),
+    "repeated": ("t,h\n0,0\n1,1\n1,2\n", {}, r'E446 .*"t" is repeated\n  1 is followed by 1, at line 4; 1 such rows'),
+    "descends": ("# x\nt,h\n0,0\n2,1\n1,2\n", {}, r'E446 .*"t" descends\n  2 is followed by 1, at line 5'),
+    "text": ("t,h\n0,0\n1,open\n", {}, r"E444 .*line 3 holds no number\n  'open'"),
+    "two values": ("t,a,b\n0,0,0\n1,1,1\n", {}, r'E444 .*which column is value=\?\n  columns: t, a, b\n(.*\n)*.*value="b"'),
+    "unknown": ("t,a,b\n0,0,0\n1,1,1\n", {"value": "c"}, r'E444 .*no column is called "c"'),
+    "mixed": ("t,a (m),a (mm)\n0,0,0\n1,1,1\n", {"value": "a"}, r'E444 .*2 columns are called "a"'),
+    "dimension": ("t,a (mm)\n0,0\n1,1\n", {"unit": "N"}, r'E445 .*the unit "mm" of "a \(mm\)" does not fit'),
+    "time in mm": ("t (mm),a\n0,0\n1,1\n", {}, r'E445 .*the unit "mm" of "t \(mm\)" does not fit'),
+    "empty": ("# nothing\n", {}, r"E444 .*holds no rows"),
+    "one row": ("t,a\n1,1\n", {}, r"E444 .*1 rows are too few"),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_files_that_are_refused(tmp_path: Path, kind: str) -> None:
+    text, options, message = REFUSED[kind]
+    (tmp_path / "road.csv").write_text(text)
+    with pytest.raises(ModelError, match=message):
+        signals.measured("m", tmp_path / "road.csv", **options)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("nowhere.csv", 'E444 .*"nowhere.csv" cannot be read'),
+        (3.0, "E444 .*float holds no columns"),
+        ((T, H[:2]), "E444 .*unlike lengths"),
+        ({"t": T, "h": ["a"] * 4}, 'E444 .*"h" holds no numbers'),
+        ((T, np.full(4, np.nan)), "E446 .*4 of 4 rows"),
+    ],
+)
+def test_sources_that_are_refused(source: Any, message: str) -> None:
+    with pytest.raises(ModelError, match=message):
+        signals.measured("m", source)
