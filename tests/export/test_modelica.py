@@ -271,7 +271,7 @@ def test_names_of_models() -> None:
     graph.connect(v, I("m", 1.0)).connect(v, R("r", 1.0))
     source = modelica_source(graph)
     assert source.source.startswith('model model_when "when"') and source.source.endswith("end model_when;\n")
-    with pytest.raises(ModelError, match=r'E270.*"flow" is not a name for a Modelica model'):
+    with pytest.raises(ModelError, match=r'E270.*"flow" is not a Modelica name'):
         modelica_source(graph, name="flow")
 
 

@@ -247,7 +247,7 @@ def test_diagram_takes_every_option(car: Path) -> None:
         ("lorry", 'E587 there is no module "lorry"'),
         ("car.py:motor", 'E587 "car.py" has no "motor"\n  try: car.py:graph'),
         ("car.py:number", 'E587 "car.py:number" is of type int'),
-        ("car.py:fail", 'E588 "car.py" ends in an error: RuntimeError: no tyres\n  at car.py:12'),
+        ("car.py:fail", 'E588 "car.py" raises an error: RuntimeError: no tyres\n  at car.py:12'),
     ],
 )
 def test_diagram_says_what_it_does_not_find(car: Path, capsys: pytest.CaptureFixture[str], given: str, said: str) -> None:

@@ -453,7 +453,7 @@ def test_runs_are_found_wherever_the_process_has_gone(compiled, reference, tmp_p
 
 
 def test_a_store_that_is_not_there_is_not_made_by_reading(tmp_path):
-    with pytest.raises(FileError, match=r"E364.*no runs that can be read: there is no such file"):
+    with pytest.raises(FileError, match=r"E364.*contains no readable runs.*there is no such file"):
         load_runs(tmp_path / "none.db")
     with pytest.raises(FileError, match=r"E364.*there is no folder"):
         load_runs(tmp_path / "none" / "none.db")

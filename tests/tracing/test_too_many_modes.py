@@ -26,7 +26,7 @@ def test_the_limit_and_the_automata_are_named():
     with pytest.raises(ModelError, match="E212") as refused:
         row(5).compile(progress=False)
     text = str(refused.value)
-    assert "243 combinations of modes are more than the 19" in text
+    assert "243 combinations of modes exceed the limit of 19" in text
     assert "automata of this part: " in text and "b2, b3" in text and "no valid causality" not in text
     assert "in series with some of them, at a 0-junction with a friction" in text
 
