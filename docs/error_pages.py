@@ -12,6 +12,8 @@ from docs.docstrings import inline
 
 TABLE = Path(__file__).with_name("errors.toml")
 SHARED = {
+    "signals": "from screwbond import signals",
+    "shapes": "from screws import shapes",
     "graph": 'graph = Graph("graph")',
     "rc": 'rc = Graph("rc")\nrc.series(C("c", capacitance=1.0, initial=1.0), R("r", 3.0))',
     "model": "model = rc.compile()",
