@@ -180,7 +180,7 @@ class CacheWarning(UserWarning):
 
 
 class DeviceWarning(UserWarning):
-    """Warning that runs on a GPU go on in smaller chunks, or on the CPU; their results are the same."""
+    """Warning that runs on a GPU continue in smaller chunks, or on the CPU; their results are the same."""
 
 
 class SourceOnlyWarning(UserWarning):

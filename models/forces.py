@@ -137,11 +137,11 @@ def attach_force(graph: Graph, part: AppliedForce, body: Touchable) -> AppliedFo
     """
     if not isinstance(part, AppliedForce):
         cure = 'attach_force(graph, force("push", (10.0, 0.0, 0.0)), body)'
-        raise refusal("E336", f"{part!r} is no applied force", cure, about=graph.name)
+        raise refusal("E336", f"{part!r} is not an applied force", cure, about=graph.name)
     port = getattr(body, "world", None)
     if not isinstance(port, PortRef):
         cures = "rigid_body(...), ground(...)", "a link of a chain: chain_graph(tree, ports=[link]).link(link)"
-        raise refusal("E336", f'"{part.name}" acts on {body!r}, which is no body', *cures, about=part.name)
+        raise refusal("E336", f'"{part.name}" acts on {body!r}, which is not a body', *cures, about=part.name)
     holder = _holder(graph, port.owner)
     if holder is not None:
         title = f'"{part.name}" acts on "{body.name}", which is inside "{holder.name}" and not in "{graph.name}" itself'

@@ -245,7 +245,7 @@ class Linear:
         """Return the loop transfer L from a signal around the loop back to it, cut open there, for negative feedback: 1 + L = 0.
 
         The signal is an input and an output of this system, `linearise(model, ["u.y"], ["u.y"]).loop_transfer("u.y")`; other
-        loops stay closed. Raises `ModelError` E255 for a signal that is not both, or is no number.
+        loops stay closed. Raises `ModelError` E255 for a signal that is not both, or is not a number.
         """
         part = self.part(at, at)
         a, b, c, d = part.dense()  # y = C x + D v, with v added to the signal; w in place of y is v = (w - C x) / D

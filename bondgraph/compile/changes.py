@@ -209,7 +209,7 @@ def changed_start(
             like, unit = np.zeros(system.values[root].shape or ()), _unit_of(system, root, value)
             converted[name] = storage, _fitting(model.name, name, value, like, unit)
         else:
-            title = f'"{name}" is no state, no automaton, and no effort or flow that one state decides'
+            title = f'"{name}" is neither a state nor an automaton, nor an effort or flow that one state decides'
             raise _unknown(model, "E122", title, {**states, **modes})
     if converted:
         numbers_in_si = system.read_by_statements({**system.parameters, **parameters})

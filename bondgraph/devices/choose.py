@@ -56,7 +56,7 @@ def check_device(argument: Any) -> None:
 
 
 def forget(device: Device) -> None:
-    """Open a GPU anew the next time, since this one is lost."""
+    """Open a GPU again the next time, since this one is lost."""
     with _lock:
         for name in [name for name, opened in _opened.items() if opened is device]:
             del _opened[name]

@@ -78,14 +78,18 @@ class Device(Protocol):
 
 
 def out_of_memory(name: str, why: str) -> RunError:
-    """Return E290: the memory of a GPU does not hold what is asked for."""
+    """Return E290: the memory of a GPU is too small."""
     cures = (ON_THE_CPU, "fewer samples, or measures in place of series", "no other program on the GPU")
     return RunError(Problem("E290", f'the memory of "{name}" does not hold these runs', (why,), cures=cures))
 
 
 def lost(name: str, why: str) -> RunError:
     """Return E292: a GPU is lost."""
-    cures = ("the same call with a store: it goes on with what is stored", ON_THE_CPU, 'device="auto", which goes on on the CPU')
+    cures = (
+        "the same call with a store: it continues from the stored runs",
+        ON_THE_CPU,
+        'device="auto", which continues on the CPU',
+    )
     return RunError(Problem("E292", f'"{name}" was lost while it ran', (why,), cures=cures))
 
 

@@ -18,13 +18,13 @@ THREADS = 64
 _MOST_KERNELS = 8
 """Kernels that stay loaded: the driver takes seconds to compile one."""
 _OLD = {36, 209, 222, 803, 804}
-"""Results of a driver, or a GPU, that is older than what is asked of it: a call, a binary, a version of PTX, its own parts."""
+"""Results of a driver, or a GPU, that is too old for a call, a binary or a version of PTX."""
 _MEMORY = {2, 701}
 """Results where memory, or the registers and stack of a launch, do not suffice."""
 _NO_GPU = {34, 46, 100, 101}
 """Results without a driver, without a GPU, or with one that is not free."""
 _LOST = {4, 201, 214, 220, 702, 709, 802, 810, 999}
-"""Results after which a GPU answers nobody: reset, error of its memory or link, watchdog, end of its context."""
+"""Results after which a GPU is lost: reset, error of its memory or link, watchdog, end of its context."""
 
 
 class NvidiaDevice:

@@ -73,7 +73,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     try:
         with _place_for(target) as (real, folder):
             if real.exists() and not real.is_file():
-                raise write_error(target, "it is a folder" if real.is_dir() else "it is no ordinary file")
+                raise write_error(target, "it is a folder" if real.is_dir() else "it is not an ordinary file")
             part = folder / real.name
             yield part
             with contextlib.suppress(FileNotFoundError):

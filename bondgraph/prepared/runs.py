@@ -250,7 +250,7 @@ class PreparedRun:
         """Run an ensemble from numbers, as `start_values_many` returns them; see `PreparedProgram.run_many`.
 
         device : "cuda" or "cuda:1", a GPU that does the runs; "auto", a GPU where there is one with fast double precision, the
-            runs are 2,000 or more and can go there, and the CPU goes on where it is lost; None, the CPU. The results do not
+            runs are 2,000 or more and can go there, and the CPU continues where it is lost; None, the CPU. The results do not
             depend on it. What a GPU cannot judge is handed back to the CPU.
 
         Raises `RunError` E282 to E294 for a GPU; `ExtraError` E416 without the package for it.
@@ -269,7 +269,7 @@ class PreparedRun:
         check_rank: bool = True,
         is_stored: bool = False,
     ) -> GPULauncher | None:
-        """Return a launcher of so many runs on the GPU that `device=` names, None for the CPU; raises as `run_many`. The results
+        """Return a launcher of this many runs on the GPU that `device=` names, None for the CPU; raises as `run_many`. The results
         of runs whose chunks are stored need no memory here."""
         if device is None:
             return None

@@ -57,7 +57,7 @@ def transfer_function(
         return _block(builder, None, formulas.RATIO, ("u", "num", "den"), period, offset, **shown)
     start = start_values(initial, order)
     if np.shape(start) != (order,):
-        title = f'transfer function "{name}": {initial!r} is no start of its state'
+        title = f'transfer function "{name}": {initial!r} is not a start of its state'
         meaning = "x and its derivatives, lowest first" if period is None else "x and the samples after it"
         raise refusal("E145", title, f"{order} numbers: {meaning}", about=name, why=f"x has shape ({order},)")
     pole = 1.0
@@ -94,7 +94,7 @@ def state_space(
     passes through it. `A` alone may be a system object, of python-control, SciPy or `linearise`.
 
     Raises `ModelError` E142 unless the period is positive, E443 for matrices that do not fit together or to
-    the inputs, and for a system object that is none.
+    the inputs, and for an unsuitable system object.
     """
     paths = names_of(inputs, "inputs")
     if B is None:
@@ -108,7 +108,7 @@ def state_space(
         return _block(builder, None, static, ("D", *local), period, offset, len(c), **shown)
     start = start_values(initial, len(a))
     if np.shape(start) != (len(a),):
-        raise _refused(name, f"{initial!r} is no start of its state", f"x has shape ({len(a)},)", f"{len(a)} numbers")
+        raise _refused(name, f"{initial!r} is not a start of its state", f"x has shape ({len(a)},)", f"{len(a)} numbers")
     builder.parameters |= {"A": a, "B": b, "C": c}
     builder.add("rate" if period is None else "next", formulas.state_space(len(local), False), "x", "A", "B", *local)
     if not np.any(d):
@@ -164,7 +164,7 @@ def _quotient(name: str, system: Any, period: Any) -> tuple[Any, Any, Any]:
         system = system.transfer_function()
     num, den = (_single(getattr(system, key, None)) for key in ("num", "den"))
     if num is None or den is None:
-        title = f"{type(system).__name__} is no transfer function from one input to one output"
+        title = f"{type(system).__name__} is not a transfer function from one input to one output"
         cures = ("transfer_function(name, input, num, den)", "control.tf(system)", "state_space, for several inputs or outputs")
         raise _refused(name, title, "it needs num and den", *cures)
     return num, den, _period_of(name, system, period)
@@ -185,7 +185,7 @@ def _is_ragged(polynomial: Any) -> bool:
 def _matrices(name: str, system: Any, period: Any) -> tuple[tuple[Any, ...], Any]:
     """Return A, B, C, D and the period of a system object."""
     if not all(hasattr(system, letter) for letter in "ABCD"):
-        kind = f"{type(system).__name__} is no state space"
+        kind = f"{type(system).__name__} is not a state space"
         raise _refused(name, kind, "it needs A, B, C and D", "control.ss(system)", "matrices A, B, C")
     matrices = (getattr(system, letter) for letter in "ABCD")
     return tuple(m.toarray() if hasattr(m, "toarray") else m for m in matrices), _period_of(name, system, period)
@@ -199,7 +199,7 @@ def _checked_matrices(name: str, matrices: Sequence[Any], paths: Sequence[str]) 
             value = np.zeros((len(numbers[2]), numbers[1].shape[1]))
         matrix = real(value)
         if matrix is None or not np.isfinite(matrix).all():
-            raise _refused(name, f"{letter} is no matrix of finite numbers", f"given: {value!r}", f"{letter}=[[...], [...]]")
+            raise _refused(name, f"{letter} is not a matrix of finite numbers", f"given: {value!r}", f"{letter}=[[...], [...]]")
         numbers.append(matrix[:, None] if letter == "B" and matrix.ndim == 1 else np.atleast_2d(matrix))
     a, b, c, d = numbers
     n, m, p = a.shape[1] if a.size else 0, d.shape[1], d.shape[0]

@@ -128,10 +128,10 @@ def _columns(name: str, source: Any, value: str | None, over: str | None) -> _Co
 
 
 def _checked(name: str, columns: _Columns) -> _Columns:
-    """Refuse columns of unlike lengths (E444)."""
+    """Refuse columns of different lengths (E444)."""
     if columns.points.shape != columns.values.shape or columns.points.ndim != 1:
         why = f'"{columns.point_name}" has shape {columns.points.shape}, "{columns.value_name}" {columns.values.shape}'
-        raise _refused("E444", name, "points and values have unlike lengths", why, "one value for each point")
+        raise _refused("E444", name, "points and values have different lengths", why, "one value for each point")
     return columns
 
 

@@ -197,7 +197,7 @@ def sweep(
         axis, and more draws where nothing is crossed, are added to it. None keeps runs in memory.
     executor : of `concurrent.futures`, Dask or mpi4py; it stays open. None starts threads, one for each processor.
     device : "cuda" or "cuda:1", a GPU that does the runs; "auto", one with fast double precision where there is one, the runs
-        are 2,000 or more and can go there, and the CPU goes on where it is lost; None, the CPU. The results do not depend on it;
+        are 2,000 or more and can go there, and the CPU continues where it is lost; None, the CPU. The results do not depend on it;
         `Runs.device` says what made each run.
 
     A failed run is stored with its reason. Raises `ModelError` E360 to E363, E365, E366 with all problems of points or keep;
@@ -299,8 +299,8 @@ def _fill(
 
 
 def _on_gpu(gpu: GPULauncher, runs: np.ndarray, run: Callable[[np.ndarray], Chunk], take: Callable[[Chunk], None]) -> np.ndarray:
-    """Run chunks, of about `GPU_SECONDS` seconds, on a GPU, and `take` each; return the runs that are left where the CPU may go
-    on. Raises `RunError` where it may not."""
+    """Run chunks, of about `GPU_SECONDS` seconds, on a GPU, and `take` each; return the runs that are left where the CPU may
+    continue. Raises `RunError` where it may not."""
     size, target = _GPU_LEAST, ChunkTarget(GPU_SECONDS, least=_GPU_LEAST, growth=_MAX_GROWTH)
     while len(runs):
         try:

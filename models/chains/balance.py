@@ -98,7 +98,7 @@ def _projected(points: Any, up: Any) -> tuple[np.ndarray, np.ndarray]:
     if values.ndim != 2 or values.shape[1] != 3 or not len(values) or not np.all(np.isfinite(values)):
         raise refusal("E342", f"points of the shape {values.shape} span no polygon", "finite points (m, 3), m", about="support")
     if direction.shape != (3,) or not np.linalg.norm(direction) > 0.0:
-        raise refusal("E342", f"up={up!r} is no direction", "three numbers, not all zero: up=(0, 0, 1)", about="support")
+        raise refusal("E342", f"up={up!r} is not a direction", "three numbers, not all zero: up=(0, 0, 1)", about="support")
     normal = direction / np.linalg.norm(direction)
     first = np.cross(np.eye(3)[np.argmin(np.abs(normal))], normal)
     first /= np.linalg.norm(first)

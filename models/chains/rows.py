@@ -77,7 +77,7 @@ for _name, _rule in (("add", _sum), ("sub", _difference), ("mul", _product), ("t
 def of_rows(*states: str) -> Callable[[Formula], Formula]:
     """Decorate a formula of a `tree` whose arguments `states` (n,) may be rows of states (..., n) too.
 
-    Raises `ModelError` E338 for rows of another length, or with what is no finite number.
+    Raises `ModelError` E338 for rows of another length, or with what is not a finite number.
     """
 
     def decorated(formula: Formula) -> Formula:
@@ -104,13 +104,13 @@ def of_rows(*states: str) -> Callable[[Formula], Formula]:
 
 
 def state_rows(tree: Tree, name: str, values: Any) -> np.ndarray:
-    """Return rows of a state (..., n) as floats; E338 for another length, or what is no finite number."""
+    """Return rows of a state (..., n) as floats; E338 for another length, or what is not a finite number."""
     try:
         rows = np.asarray(values, dtype=float)
     except (TypeError, ValueError):
         rows = np.array(np.nan)
     if rows.ndim == 0 or rows.shape[-1] != tree.freedoms or not np.all(np.isfinite(rows)):
-        size = f"its shape is {rows.shape}" if np.all(np.isfinite(rows)) else "an entry is no finite number"
+        size = f"its shape is {rows.shape}" if np.all(np.isfinite(rows)) else "an entry is not a finite number"
         title = f'{name} does not fit "{tree.name}"'
         cure = f"{tree.freedoms} finite numbers in each row: {', '.join(tree.coordinates[:12])}"
         raise refusal("E338", title, cure, about=tree.name, why=size)

@@ -12,7 +12,7 @@ from bondgraph import Element, Op, Parameter, Se
 from screws.scalars import maximum, minimum
 
 NO_LIMIT = 1e300
-"""Parameter in the place of an infinite limit."""
+"""Parameter in place of an infinite limit."""
 
 
 def _limited(effort: Any, speed: Any, fade: Any, command: Any, velocity: Any) -> Any:

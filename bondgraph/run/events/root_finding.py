@@ -40,7 +40,7 @@ _ROUNDED, _FITS, _PART = 2.0**-42, 2.0**-36, 2.0**-12
 """Rounding of the coefficients of a polynomial and its largest misfit, relative to the guard, and the shortest part of a step
 that is halved."""
 _MOST_PARTS = 96
-"""Most parts of a step in which a guard that is no polynomial is interpolated."""
+"""Maximum number of parts of a step in which a guard that is not a polynomial is interpolated."""
 _GOLDEN = 0.3819660112501051
 _SEARCHES, _NARROWEST = 60, 1e-13
 _STRAIGHT, _SURE = 8, 2

@@ -48,7 +48,7 @@ class Program:
     choose : makes a kernel of the outputs in some slots alone, and gives the index of each in its output; None if unavailable.
     in_lanes : makes the kernels for a number of SIMD lanes, if these have the bits of single runs; None if unavailable.
     texts : writes the LLVM texts of the kernels that many runs call, with a kernel "chosen" of the outputs in some slots alone,
-        and the Jacobian if asked for; None if they are no straight-line machine code.
+        and the Jacobian if needed; None if they are not straight-line machine code.
     expand : makes the kernel of the Taylor coefficients of x, and of the integrals of the powers, (orders, n + powers), of the
         orders from 1 to a given one at most; None if unavailable.
     resets : one per transition: x after it, (n,); None if x does not change.

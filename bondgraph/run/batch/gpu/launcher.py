@@ -37,7 +37,7 @@ _SHARE = 0.8
 
 @dataclass(frozen=True)
 class GPULauncher:
-    """Launcher of the batches of a prepared program on a GPU; `is_optional` if the CPU may go on where the GPU cannot."""
+    """Launcher of the batches of a prepared program on a GPU; `is_optional` if the CPU may continue where the GPU cannot."""
 
     prepared: PreparedProgram
     device: Device
@@ -60,7 +60,7 @@ class GPULauncher:
         """Run all rows of p, x and m into the batch; return the indices of those that the GPU has not ended, for the CPU.
 
         Raises `RunError` E282 to E285 for code that cannot be made, E289 where most clocks differ, E290 to E293 for the GPU;
-        where the CPU may go on, all of these are a `DeviceWarning`.
+        where the CPU may continue, all of these are a `DeviceWarning`.
         """
         batch.status[:] = UNFINISHED
         try:
@@ -89,7 +89,7 @@ class GPULauncher:
         return np.flatnonzero(batch.status == UNFINISHED)
 
     def let_cpu_go_on(self, error: ProblemError, runs: int) -> None:
-        """Warn that the CPU goes on with so many runs where an error of the GPU has ended the work there; else raise it."""
+        """Warn that the CPU continues with this many runs where an error of the GPU has ended the work there; else raise it."""
         if is_lost(error):
             forget(self.device)
         if not self.is_optional or error.problem.code not in _OF_GPUS:
@@ -108,7 +108,7 @@ def launcher_of(
     check_rank: bool = True,
     is_stored: bool = False,
 ) -> GPULauncher | None:
-    """Return a launcher of so many runs on the GPU that `device=` names; None for the CPU, and with "auto" also where these runs
+    """Return a launcher of this many runs on the GPU that `device=` names; None for the CPU, and with "auto" also where these runs
     cannot go to a GPU. The results of runs whose chunks are stored need no memory here.
 
     Raises `RunError` E286 to E288 for the GPU, E283 and E289 for what cannot go there, E294 for more runs than the memory here

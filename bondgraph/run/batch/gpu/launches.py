@@ -1,4 +1,4 @@
-"""Chunks of runs on a GPU: as many as its memory holds, in launches of some tenths of a second that go on where they paused."""
+"""Chunks of runs on a GPU: as many as its memory holds, in launches of some tenths of a second that continue where they paused."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def _megabytes(size: int) -> str:
 
 @contextmanager
 def _allocated(device: Device, sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """Yield the addresses of stretches of so many bytes on a GPU, by name, in one block of memory, which ends with the body."""
+    """Yield the addresses of stretches of this many bytes on a GPU, by name, in one block of memory, which ends with the body."""
     starts, at = dict[str, int](), 0
     for name, size in sizes.items():
         starts[name] = at

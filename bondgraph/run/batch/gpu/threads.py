@@ -1,5 +1,5 @@
 """Loop over runs in a thread of a GPU, as functions of the kernel language: a thread takes one run after the other, goes to
-sleep when its budget of steps is spent, and goes on at the next launch.
+sleep when its budget of steps is spent, and continues at the next launch.
 
 While it is awake, its tables and arrays lie in its own memory (on a GPU: local memory, which the hardware interleaves by
 threads); between launches in a slot of the GPU's memory. What is too large for that lies in the slot's scratch for good.
