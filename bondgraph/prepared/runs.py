@@ -269,7 +269,7 @@ class PreparedRun:
         check_rank: bool = True,
         is_stored: bool = False,
     ) -> GPULauncher | None:
-        """Return a launcher of this many runs on the GPU that `device=` names, None for the CPU; raises as `run_many`. The results
+        """Return a launcher of runs on the GPU that `device=` names, None for the CPU; raises as `run_many`. The results
         of runs whose chunks are stored need no memory here."""
         if device is None:
             return None

@@ -197,7 +197,7 @@ def sweep(
         axis, and more draws where nothing is crossed, are added to it. None keeps runs in memory.
     executor : of `concurrent.futures`, Dask or mpi4py; it stays open. None starts threads, one for each processor.
     device : "cuda" or "cuda:1", a GPU that does the runs; "auto", one with fast double precision where there is one, the runs
-        are 2,000 or more and can go there, and the CPU continues where it is lost; None, the CPU. The results do not depend on it;
+        are 2,000 or more and can go there, and the CPU continues if it is lost; None, the CPU. The results do not depend on it;
         `Runs.device` says what made each run.
 
     A failed run is stored with its reason. Raises `ModelError` E360 to E363, E365, E366 with all problems of points or keep;

@@ -11,8 +11,8 @@ from bondgraph.errors import refusal
 from bondgraph.run.program.bonds import BondVariables
 
 
-class Samples(Protocol):
-    """Samples of a run: times, bonds, and values by name."""
+class RunSamples(Protocol):
+    """RunSamples of a run: times, bonds, and values by name."""
 
     @property
     def t(self) -> np.ndarray:
@@ -27,7 +27,7 @@ class Samples(Protocol):
     def __contains__(self, name: object) -> bool: ...
 
 
-def texts_on_bonds(samples: Samples, at: float) -> Mapping[str, tuple[str, str]]:
+def texts_on_bonds(samples: RunSamples, at: float) -> Mapping[str, tuple[str, str]]:
     """Return bond -> texts of its effort and flow at a time (s), between samples by a straight line; E582 beyond the run."""
     check_instant(samples, at)
     return {
@@ -37,14 +37,14 @@ def texts_on_bonds(samples: Samples, at: float) -> Mapping[str, tuple[str, str]]
     }
 
 
-def check_instant(samples: Samples, at: float) -> None:
+def check_instant(samples: RunSamples, at: float) -> None:
     """Refuse a time (s) beyond the run (E582)."""
     start, end = float(samples.t[0]), float(samples.t[-1])
     if not start <= at <= end:
         raise refusal("E582", f"there are no values at {at:g} s", f"a time from {start:g} to {end:g} s", about="this run")
 
 
-def value_text(samples: Samples, name: str, unit: str, at: float) -> str:
+def value_text(samples: RunSamples, name: str, unit: str, at: float) -> str:
     """Return a value with its unit; of a vector the magnitude for each unit."""
     columns = samples[name].reshape(len(samples.t), -1).T
     value = np.array([np.interp(at, samples.t, column) for column in columns])

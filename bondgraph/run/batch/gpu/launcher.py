@@ -108,7 +108,7 @@ def launcher_of(
     check_rank: bool = True,
     is_stored: bool = False,
 ) -> GPULauncher | None:
-    """Return a launcher of this many runs on the GPU that `device=` names; None for the CPU, and with "auto" also where these runs
+    """Return a launcher of runs on the GPU that `device=` names; None for the CPU, and with "auto" also where these runs
     cannot go to a GPU. The results of runs whose chunks are stored need no memory here.
 
     Raises `RunError` E286 to E288 for the GPU, E283 and E289 for what cannot go there, E294 for more runs than the memory here
