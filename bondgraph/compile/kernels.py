@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 BACKENDS = ("auto", "llvm", "numpy")
 
 UNFUSED = frozenset({"outputs", "collisions"})
-"""Routines of which some runs call a few outputs: nothing is fused, so that an output has the same bits when it is computed alone."""
+"""Routines whose outputs some runs compute alone: nothing is fused, so that they have the same bits there."""
 
 DEFERRED = UNFUSED | {"closing_matrix"}
 """Routines that are compiled at their first use."""

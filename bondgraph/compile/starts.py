@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -160,32 +160,42 @@ class SwitchIndices:
         return all(float(sizes[k].max()) <= 0.5 * START_RTOL * float(sizes[of].max()) for k, of in self._stopped)
 
 
+class Positions:
+    """Positions of the constraints that may hold: a kernel of them alone, and the slice of each of its results by path."""
+
+    def __init__(self, model: Model, system: System, program: Program):
+        held = dict.fromkeys(u.element for u in system.unknowns if _has_position(model.elements[u.element].law))
+        slots = {path: program.layout[f"{path}.h"] for path in held if f"{path}.h" in program.layout}
+        slots = {path: slot for path, slot in slots.items() if slot.block == "out"}
+        self.kernel, starts = program.outputs, tuple(slot.start for slot in slots.values())
+        if slots and program.choose is not None:
+            self.kernel, starts = program.choose(tuple(slots.values()))
+        self.slices = {path: slice(start, start + slot.size) for (path, slot), start in zip(slots.items(), starts, strict=True)}
+
+
 def violated_constraints(
-    model: Model, system: System, program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray
+    model: Model, system: System, program: Program, positions: Positions, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray
 ) -> list[Problem]:
     """Report constraints that hold at the start although their position is far from zero (E218).
 
     Stabilisation would pull the parts together within a second, by forces that nothing bounds. The size of a position is how much
     it changes if states and parameters change by themselves, so that units do not matter.
     """
-    held = {path: f"{path}.h" for path in _positions_held(model, system, m) if f"{path}.h" in program.layout}
-    if not held or program.outputs is None:
+    held = [path for path in _positions_held(model, system, m) if path in positions.slices]
+    if not held or positions.kernel is None or program.outputs is None:
         return []
     steps = np.eye(len(x) + len(p)) * START_STEP
     sizes = np.maximum(np.abs(x), START_STEP * program.typical)
     states, numbers = x + sizes * steps[:, : len(x)], p * (1.0 + steps[:, len(x) :])
-    outputs = program.outputs.many(t, np.vstack([x, states]), np.vstack([p, numbers]), np.tile(m, (1 + len(steps), 1)))
+    values = positions.kernel.many(t, np.vstack([x, states]), np.vstack([p, numbers]), np.tile(m, (1 + len(steps), 1)))
     problems = []
-    for path, name in held.items():
-        slot, element = program.layout[name], model.elements[path]
-        if slot.block != "out":
-            continue
-        h = outputs[:, slot.start : slot.stop]
+    for path in held:
+        element, h = model.elements[path], values[:, positions.slices[path]]
         size = np.abs(h[1:] - h[0]).sum(axis=0).max() / START_STEP
         if not np.any(np.abs(h[0]) > MAX_START_MISFIT * size):
             continue
-        reads = [signal for signal in element.signals if signal in program.layout]
-        where = ", ".join(f"{signal} = {_number(_value_at(program, outputs[0], x, p, signal))}" for signal in reads[:4])
+        reads, outputs = [signal for signal in element.signals if signal in program.layout], program.outputs(t, x, p, m)
+        where = ", ".join(f"{signal} = {_number(_value_at(program, outputs, x, p, signal))}" for signal in reads[:4])
         details = (f"its position, which is zero where it holds, is {_number(h[0])}" + (f" at {where}" if where else ""),)
         cures = (
             f"start values at which the position of {path} is zero",
@@ -195,12 +205,17 @@ def violated_constraints(
     return problems
 
 
+def _has_position(law: object) -> TypeGuard[IdealConstraint]:
+    """Return True for a constraint with a position of the user's that begins to hold abruptly."""
+    return isinstance(law, IdealConstraint) and law.position is not None and not law.measured and law.impulsive
+
+
 def _positions_held(model: Model, system: System, m: np.ndarray) -> Iterator[str]:
     """Yield the paths of the constraints with a position of the user's that hold in the modes m, and begin to hold abruptly."""
     names = list(system.modes)
     for unknown in system.unknowns:
         law = model.elements[unknown.element].law
-        if not isinstance(law, IdealConstraint) or law.position is None or law.measured or not law.impulsive:
+        if not _has_position(law):
             continue
         if law.automaton is None or system.modes[law.mode][0][int(m[names.index(law.mode)])] in law.active:
             yield unknown.element
