@@ -15,7 +15,7 @@ from bondgraph.causality.assign import Causality
 from bondgraph.compile.changes import StartCall, changed_start, checked_changes, converted_start, dependent_among, mapping_of
 from bondgraph.compile.consistency import HeldConstraints, Keep, fitting_start, held_in, values_of
 from bondgraph.compile.loop_solutions import guesses_in_si, start_on_branch, unexpected_guesses
-from bondgraph.compile.starts import Positions, SwitchIndices, contradicting_starts, frictions_of
+from bondgraph.compile.starts import SwitchIndices, contradicting_starts, frictions_of
 from bondgraph.emit.cached_build import LatestBuild, OnceProperty
 from bondgraph.errors import raise_if_any
 from bondgraph.model.laws import IdealSwitch
@@ -254,11 +254,6 @@ class Compiled(Frozen):
         if outputs is None or not any(isinstance(law, IdealSwitch) for law in laws):
             return None
         return SwitchIndices(self.model, self.system, self.program.layout, outputs.n_out)
-
-    @OnceProperty
-    def positions(self) -> Positions:
-        """Positions of constraints, for the check that they are zero at the start."""
-        return Positions(self.model, self.system, self.program)
 
     @OnceProperty
     def last_start(self) -> LatestBuild[None]:

@@ -19,7 +19,7 @@ from bondgraph.model.element import Element, named
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Storing
 from bondgraph.model.model import Model
 from bondgraph.run.events.guard_history import perturbations, rounding_error
-from bondgraph.run.program import Layout, Program
+from bondgraph.run.program import Layout, Program, Slot
 
 START_RTOL = 1e-6
 """Relative difference up to which a start value agrees with the computed one."""
@@ -160,37 +160,29 @@ class SwitchIndices:
         return all(float(sizes[k].max()) <= 0.5 * START_RTOL * float(sizes[of].max()) for k, of in self._stopped)
 
 
-class Positions:
-    """Positions of the constraints that may hold: a kernel of them alone, and the slice of each of its results by path."""
-
-    def __init__(self, model: Model, system: System, program: Program):
-        held = dict.fromkeys(u.element for u in system.unknowns if _has_position(model.elements[u.element].law))
-        slots = {path: program.layout[f"{path}.h"] for path in held if f"{path}.h" in program.layout}
-        slots = {path: slot for path, slot in slots.items() if slot.block == "out"}
-        self.kernel, starts = program.outputs, tuple(slot.start for slot in slots.values())
-        if slots and program.choose is not None:
-            self.kernel, starts = program.choose(tuple(slots.values()))
-        self.slices = {path: slice(start, start + slot.size) for (path, slot), start in zip(slots.items(), starts, strict=True)}
-
-
 def violated_constraints(
-    model: Model, system: System, program: Program, positions: Positions, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray
+    model: Model, system: System, program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray
 ) -> list[Problem]:
     """Report constraints that hold at the start although their position is far from zero (E218).
 
     Stabilisation would pull the parts together within a second, by forces that nothing bounds. The size of a position is how much
     it changes if states and parameters change by themselves, so that units do not matter.
     """
-    held = [path for path in _positions_held(model, system, m) if path in positions.slices]
-    if not held or positions.kernel is None or program.outputs is None:
+    slots = _position_slots(model, system, program.layout)
+    held = [path for path in _positions_held(model, system, m) if path in slots]
+    if not held or program.outputs is None:
         return []
+    kernel, starts = program.outputs, tuple(slot.start for slot in slots.values())
+    if program.choose is not None:  # of all that may hold, so that other modes need no other kernel
+        kernel, starts = program.choose(tuple(slots.values()))
+    columns = {path: slice(start, start + slot.size) for (path, slot), start in zip(slots.items(), starts, strict=True)}
     steps = np.eye(len(x) + len(p)) * START_STEP
     sizes = np.maximum(np.abs(x), START_STEP * program.typical)
     states, numbers = x + sizes * steps[:, : len(x)], p * (1.0 + steps[:, len(x) :])
-    values = positions.kernel.many(t, np.vstack([x, states]), np.vstack([p, numbers]), np.tile(m, (1 + len(steps), 1)))
+    values = kernel.many(t, np.vstack([x, states]), np.vstack([p, numbers]), np.tile(m, (1 + len(steps), 1)))
     problems = []
     for path in held:
-        element, h = model.elements[path], values[:, positions.slices[path]]
+        element, h = model.elements[path], values[:, columns[path]]
         size = np.abs(h[1:] - h[0]).sum(axis=0).max() / START_STEP
         if not np.any(np.abs(h[0]) > MAX_START_MISFIT * size):
             continue
@@ -208,6 +200,13 @@ def violated_constraints(
 def _has_position(law: object) -> TypeGuard[IdealConstraint]:
     """Return True for a constraint with a position of the user's that begins to hold abruptly."""
     return isinstance(law, IdealConstraint) and law.position is not None and not law.measured and law.impulsive
+
+
+def _position_slots(model: Model, system: System, layout: Layout) -> dict[str, Slot]:
+    """Return the slots of the positions, among the outputs, of all constraints that may hold, by path."""
+    paths = dict.fromkeys(u.element for u in system.unknowns if _has_position(model.elements[u.element].law))
+    slots = {path: layout[f"{path}.h"] for path in paths if f"{path}.h" in layout}
+    return {path: slot for path, slot in slots.items() if slot.block == "out"}
 
 
 def _positions_held(model: Model, system: System, m: np.ndarray) -> Iterator[str]:

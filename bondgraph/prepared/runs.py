@@ -168,7 +168,7 @@ class PreparedRun:
         fit the constraints."""
         compiled, program = self.compiled, self.compiled.program
         model, system = compiled.model, compiled.system
-        raise_if_any(model.name, violated_constraints(model, system, program, compiled.positions, t, x, p, m))
+        raise_if_any(model.name, violated_constraints(model, system, program, t, x, p, m))
         if compiled.switches is not None and program.outputs and not compiled.switches.agree(program.outputs(t, x, p, m), x):
             near, others = (functools.partial(points, t, x, p, m) for points in (compiled.near, compiled.in_other_modes))
             raise_if_any(model.name, contradicting_switches(model, system, compiled.evaluate(t, x, p, m), near, others))
