@@ -74,7 +74,7 @@ def _deferred(group: Sequence[Code]) -> dict[str, Kernel]:
     """Return kernels of routines that are compiled together when one of them is first used: at events and samples, too seldom to
     be worth an optimiser."""
     quick = 0 if group[0].name in UNFUSED else QUICK
-    library = build_once(functools.partial(compile_routines, group, quick, level=0))
+    library = build_once(paused_collection()(functools.partial(compile_routines, group, quick, level=0)))
 
     def compile_one(name: str) -> Kernel:
         return library().kernel(name)
