@@ -28,8 +28,11 @@ from screws import joints, pose
 from screws.scalars import sin as sine
 
 SOLVERS = "solvers of a first run"
-PARTS = ("dop853", "error control", "coupling graph of a Jacobian", "batches of runs", "interpreter of derivatives")
-"""Names, up to a comma, of those parts of `warming.PARTS` that a run of a small model needs."""
+PARTS = (
+    *("dop853", "error control", "coupling graph of a Jacobian", "patterns of a Jacobian", "batches of runs"),
+    "interpreter of derivatives",
+)
+"""Names, up to a comma, of those parts of `warming.PARTS` that the first runs need."""
 
 
 def oscillator() -> Graph:
@@ -125,11 +128,11 @@ MODELS: Mapping[str, tuple[Callable[[], Graph], float]] = {
 
 def worker(name: str) -> dict[str, float]:
     """Processor seconds of one fresh process."""
+    begin = time.process_time()
+    for part, make in warming.PARTS.items():
+        if part.partition(",")[0] in PARTS:
+            make()
     if name == SOLVERS:
-        begin = time.process_time()
-        for part, make in warming.PARTS.items():
-            if part.partition(",")[0] in PARTS:
-                make()
         return {"compile": time.process_time() - begin, "first run": 0.0, "second run": 0.0}
     make, end = MODELS[name]
     compile_model(oscillator()).simulate(1.0, progress=False)

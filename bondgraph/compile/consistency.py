@@ -200,7 +200,7 @@ def contradicting_closures(
     """Report constraints that are redundant at the start and contradict each other as soon as the mechanism moves (E433)."""
     if program.closing is None or not program.closing.repeating:
         return []
-    held, kernel = held_in(model, system, program, m), program.closures
+    held, kernel = held_in(model, system, program, m), program.closing_flows
     if held is None or kernel is None:
         return []
     motion, rng, closures = held.motion(program, kernel, 0.0, p, m), np.random.default_rng(0), ConstraintMatrix(program, p)

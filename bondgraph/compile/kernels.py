@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
 BACKENDS = ("auto", "llvm", "numpy")
 
-UNOPTIMISED = frozenset({"outputs", "collisions"})
-"""Large routines that some runs call a few times: compiled at their first use, without an optimiser."""
+UNFUSED = frozenset({"outputs", "collisions"})
+"""Routines whose outputs some runs compute alone: nothing is fused, so that they have the same bits there."""
 
-DEFERRED = UNOPTIMISED | {"closing_matrix"}
+DEFERRED = UNFUSED | {"closing_matrix"}
 """Routines that are compiled at their first use."""
 
 LONG = 300
-"""Fewest steps of the routines of an event that are compiled when it first happens."""
+"""Fewest steps of the routines of an event, or of all shorter ones together, that are compiled when they are first called."""
 
 INTERPRETED = frozenset({"closures"})
 """Routines that are evaluated for many samples at once, or rarely: not worth compiling."""
@@ -72,9 +72,10 @@ def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[s
 
 
 def _deferred(group: Sequence[Code]) -> dict[str, Kernel]:
-    """Return kernels of routines that are compiled together when one of them is first used."""
-    quick = 0 if group[0].name in UNOPTIMISED else QUICK
-    library = build_once(functools.partial(compile_routines, group, quick))
+    """Return kernels of routines that are compiled together when one of them is first used: at events and samples, too seldom to
+    be worth an optimiser."""
+    quick = 0 if group[0].name in UNFUSED else QUICK
+    library = build_once(paused_collection()(functools.partial(compile_routines, group, quick, level=0)))
 
     def compile_one(name: str) -> Kernel:
         return library().kernel(name)
@@ -86,8 +87,9 @@ def _deferred(group: Sequence[Code]) -> dict[str, Kernel]:
 
 
 def _compiled_later(needed: Mapping[str, Code]) -> list[list[str]]:
-    """Return the routines of each event that are long: a run in which it does not happen never calls them, so that they are
-    compiled, together, when it first does. The bits of a routine do not depend on the others, up to `QUICK` steps in all."""
+    """Return groups of event routines that are compiled together at the first call: those of each event that are long, and all
+    others. A run without the event never calls them. The bits of a routine do not depend on the others, up to `QUICK` steps in
+    all."""
     at_once = {r.name: () if isinstance(r, SpecialisedRoutine) else r.cases for r in _compiled_at_once(needed)}
     if not any(name.partition("_")[0] in IMPULSE_ROUTINES for name in at_once):
         return []
@@ -99,7 +101,9 @@ def _compiled_later(needed: Mapping[str, Code]) -> list[list[str]]:
         word, _, number = name.partition("_")
         if word in IMPULSE_ROUTINES:
             groups.setdefault("" if isinstance(needed[name], SpecialisedRoutine) else number, []).append(name)
-    return [group for group in groups.values() if sum(steps[name] for name in group) >= LONG]
+    alone = [group for group in groups.values() if sum(steps[name] for name in group) >= LONG]
+    together = [name for group in groups.values() if group not in alone for name in group]
+    return [group for group in (*alone, together) if sum(steps[name] for name in group) >= LONG]
 
 
 def _needed(routines: Mapping[str, Code]) -> dict[str, Code]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from bondgraph.model.element import Element, named
 from bondgraph.model.laws import IdealConstraint, IdealSwitch, Storing
 from bondgraph.model.model import Model
 from bondgraph.run.events.guard_history import perturbations, rounding_error
-from bondgraph.run.program import Layout, Program
+from bondgraph.run.program import Layout, Program, Slot
 
 START_RTOL = 1e-6
 """Relative difference up to which a start value agrees with the computed one."""
@@ -168,24 +168,26 @@ def violated_constraints(
     Stabilisation would pull the parts together within a second, by forces that nothing bounds. The size of a position is how much
     it changes if states and parameters change by themselves, so that units do not matter.
     """
-    held = {path: f"{path}.h" for path in _positions_held(model, system, m) if f"{path}.h" in program.layout}
+    slots = _position_slots(model, system, program.layout)
+    held = [path for path in _positions_held(model, system, m) if path in slots]
     if not held or program.outputs is None:
         return []
+    kernel, starts = program.outputs, tuple(slot.start for slot in slots.values())
+    if program.choose is not None:  # of all that may hold, so that other modes need no other kernel
+        kernel, starts = program.choose(tuple(slots.values()))
+    columns = {path: slice(start, start + slot.size) for (path, slot), start in zip(slots.items(), starts, strict=True)}
     steps = np.eye(len(x) + len(p)) * START_STEP
     sizes = np.maximum(np.abs(x), START_STEP * program.typical)
     states, numbers = x + sizes * steps[:, : len(x)], p * (1.0 + steps[:, len(x) :])
-    outputs = program.outputs.many(t, np.vstack([x, states]), np.vstack([p, numbers]), np.tile(m, (1 + len(steps), 1)))
+    values = kernel.many(t, np.vstack([x, states]), np.vstack([p, numbers]), np.tile(m, (1 + len(steps), 1)))
     problems = []
-    for path, name in held.items():
-        slot, element = program.layout[name], model.elements[path]
-        if slot.block != "out":
-            continue
-        h = outputs[:, slot.start : slot.stop]
+    for path in held:
+        element, h = model.elements[path], values[:, columns[path]]
         size = np.abs(h[1:] - h[0]).sum(axis=0).max() / START_STEP
         if not np.any(np.abs(h[0]) > MAX_START_MISFIT * size):
             continue
-        reads = [signal for signal in element.signals if signal in program.layout]
-        where = ", ".join(f"{signal} = {_number(_value_at(program, outputs[0], x, p, signal))}" for signal in reads[:4])
+        reads, outputs = [signal for signal in element.signals if signal in program.layout], program.outputs(t, x, p, m)
+        where = ", ".join(f"{signal} = {_number(_value_at(program, outputs, x, p, signal))}" for signal in reads[:4])
         details = (f"its position, which is zero where it holds, is {_number(h[0])}" + (f" at {where}" if where else ""),)
         cures = (
             f"start values at which the position of {path} is zero",
@@ -195,12 +197,24 @@ def violated_constraints(
     return problems
 
 
+def _has_position(law: object) -> TypeGuard[IdealConstraint]:
+    """Return True for a constraint with a position of the user's that begins to hold abruptly."""
+    return isinstance(law, IdealConstraint) and law.position is not None and not law.measured and law.impulsive
+
+
+def _position_slots(model: Model, system: System, layout: Layout) -> dict[str, Slot]:
+    """Return the slots of the positions, among the outputs, of all constraints that may hold, by path."""
+    paths = dict.fromkeys(u.element for u in system.unknowns if _has_position(model.elements[u.element].law))
+    slots = {path: layout[f"{path}.h"] for path in paths if f"{path}.h" in layout}
+    return {path: slot for path, slot in slots.items() if slot.block == "out"}
+
+
 def _positions_held(model: Model, system: System, m: np.ndarray) -> Iterator[str]:
     """Yield the paths of the constraints with a position of the user's that hold in the modes m, and begin to hold abruptly."""
     names = list(system.modes)
     for unknown in system.unknowns:
         law = model.elements[unknown.element].law
-        if not isinstance(law, IdealConstraint) or law.position is None or law.measured or not law.impulsive:
+        if not _has_position(law):
             continue
         if law.automaton is None or system.modes[law.mode][0][int(m[names.index(law.mode)])] in law.active:
             yield unknown.element

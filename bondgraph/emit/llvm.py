@@ -297,10 +297,13 @@ def compile_procedures(procedures: Sequence[Procedure], others: Sequence[str] = 
     return compile_ir(module_text(procedures, others))
 
 
-def compile_written(write: Callable[[], Sequence[Procedure]], others: Callable[[], Sequence[str]] = tuple) -> Library:
-    """Compile the procedures and other texts that functions of a module write, unless their code is in the cache."""
+def compile_written(
+    write: Callable[[], Sequence[Procedure]], others: Callable[[], Sequence[str]] = tuple, passes: int = 2
+) -> Library:
+    """Compile the procedures and other texts that functions of a module write, unless their code is in the cache; with 1 for
+    `passes` code that takes no measurable part of a run."""
     writer = ("written by", write.__module__, write.__qualname__)
-    code, exported = written_code(writer, lambda: module_text(write(), others()))
+    code, exported = written_code(writer, lambda: module_text(write(), others()), passes)
     tracker, addresses = linked(code, exported, {})
     return Library(addresses, {}, (tracker,))
 

@@ -166,7 +166,7 @@ class Hybrid:
 
     @property
     def events_in_python(self) -> int:
-        """Number of events handled by Python."""
+        """Number of events that Python settled, or which ended the run."""
         return 0 if self._settler is None else self._settler.consultations
 
     def _record_states(self, count: int) -> None:

@@ -26,7 +26,7 @@ def compiled_with(least: int, monkeypatch: pytest.MonkeyPatch) -> Compiled:
 
 
 def test_events_are_compiled_when_they_happen_with_the_same_bits(monkeypatch):
-    later, at_once = compiled_with(0, monkeypatch), compiled_with(10**9, monkeypatch)
+    later, at_once = compiled_with(1, monkeypatch), compiled_with(10**9, monkeypatch)
     waiting = [kernel for kernel in (*later.program.resets, *later.program.pushes) if kernel is not None]
     assert waiting and not any(kernel.is_made for kernel in waiting)
     assert all(kernel.is_made for kernel in at_once.program.resets if kernel is not None)
@@ -35,10 +35,23 @@ def test_events_are_compiled_when_they_happen_with_the_same_bits(monkeypatch):
     np.testing.assert_array_equal(first.x, second.x)
 
 
+@pytest.mark.parametrize("least, groups", [(5, [["reset_1"], ["reset_0", "reset_2"]]), (8, [["reset_1"]]), (99, [])])
+def test_short_routines_of_several_events_wait_together(least, groups, monkeypatch):
+    monkeypatch.setattr(kernels, "LONG", least)
+    tape = Tape()
+    x = tape.inputs("x", 2)
+    powers = [x[0]]
+    for _ in range(10):
+        powers.append(powers[-1] * x[1])
+    outputs = {"rates": powers[-1], "reset_0": powers[1], "reset_1": powers[-1], "reset_2": x[0] - x[1]}
+    needed = {name: Routine(name, tape, (("x", 2),), (output,)) for name, output in outputs.items()}
+    assert kernels._compiled_later(needed) == groups
+
+
 def test_nothing_waits_in_a_program_that_is_too_long_to_optimise(monkeypatch):
     """There the text of a routine depends on how much there is."""
     monkeypatch.setattr(kernels, "QUICK", 10)
-    assert all(kernel.is_made for kernel in compiled_with(0, monkeypatch).program.resets if kernel is not None)
+    assert all(kernel.is_made for kernel in compiled_with(1, monkeypatch).program.resets if kernel is not None)
 
 
 def test_without_states_there_are_no_rates_beside_the_powers():

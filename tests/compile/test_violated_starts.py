@@ -33,6 +33,11 @@ def test_the_advice_works() -> None:
     assert codes(rod(2.0, closing="smooth")) == []
 
 
+def test_a_start_that_fits_needs_no_code_of_all_outputs() -> None:
+    compiled = rod(1.0).compile()
+    assert compiled.simulate(0.5).ok and not compiled.program.outputs.is_made
+
+
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("misfit", [0.2, 0.01])
 def test_units_of_length_and_of_the_position_do_not_matter(scale: float, misfit: float) -> None:

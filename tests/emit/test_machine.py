@@ -48,6 +48,21 @@ def test_hand_written_text_calls_given_addresses():
     assert seen == [1, 2] and set(library.addresses) == {"twice"}
 
 
+DOUBLED = """define double @doubled(double %x) {
+  %sum = alloca double
+  %y = fadd double %x, %x
+  store double %y, ptr %sum
+  %result = load double, ptr %sum
+  ret double %result
+}"""
+
+
+@pytest.mark.parametrize("passes", [0, 1, 2])
+def test_one_pass_or_more_puts_variables_into_registers(passes):
+    module = str(machine.optimised(DOUBLED, passes, machine.target_machine(2)))
+    assert ("alloca" in module) == (passes == 0) and module.count("fadd") == 1
+
+
 @pytest.mark.parametrize(
     "text, message",
     [(CALLER, "E393.*\n.*no address is given for given"), ("define wrong", "E392"), ("define void @f() {", "E392")],

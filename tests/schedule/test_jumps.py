@@ -10,6 +10,7 @@ from screwbond.models import attach_contact, contact, ground, rigid_body
 from bondgraph import Graph, compile_model, equations
 from screws.surfaces import plane, sphere
 from tests.inner.emit import DeferredKernel
+from tests.inner.run import EventHandler
 from tests.inner.schedule import kernels_in_loops, numpy_kernel, scheduled, shared_kernels, shared_text
 from tests.schedule.graphs import blocks, bouncing
 
@@ -67,12 +68,13 @@ def test_all_resets_are_there_with_the_first():
     assert len({kernel.address for kernel in resets}) == 20
 
 
-def test_python_settles_no_more_than_the_first_event_of_a_large_model():
-    """Once it settled the first of each contact."""
+def test_python_compiles_once_for_all_events_of_a_large_model_and_settles_none(monkeypatch):
+    asked, compile_kernels = [], EventHandler._compile_kernels
+    monkeypatch.setattr(EventHandler, "_compile_kernels", lambda handler: asked.append(1) or compile_kernels(handler))
     compiled = compile_model(bouncing(150))
     assert compiled.program.resets[0] is not None and not compiled.program.resets[0].is_made, "or it is not large"
     statistics = compiled.simulate(0.25).statistics
-    assert statistics.events > 15 and statistics.events_in_python == 1
+    assert statistics.events > 15 and statistics.events_in_python == 0 and len(asked) == 1
 
 
 def test_small_models_know_the_time_as_large_ones_do():

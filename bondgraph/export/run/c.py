@@ -143,7 +143,7 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
 
 
 def _has_asked(settler: EventHandler) -> bool:
-    """Return True if an event of the run had a question; all kernels are compiled, so it was about collisions."""
+    """Return True if an event of the run had a question about collisions."""
     table, ended = settler.table, not settler.is_consistent
     return bool(table["consulted"]) or settler.consultations > ended
 

@@ -14,7 +14,7 @@ from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.kernel_language.language import Reals, finite, larger, smaller
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.llvm import Library, compile_written
-from bondgraph.emit.procedure import Procedure, cold
+from bondgraph.emit.procedure import Procedure
 from bondgraph.run.accuracy.balancing import fastest, fastest_by_cycles, propagate
 from bondgraph.run.accuracy.decayed_states import follow_decay, rates_of_decayed, runs_away
 from bondgraph.run.accuracy.fields import MODE_SETS, Control
@@ -63,13 +63,13 @@ def procedures() -> list[Procedure]:
         *(callback_refresh, callback_test_noise, callback_decay, callback_follow_decay),
         *(fastest, fastest_by_cycles, propagate, couplings, local_scales, rounding, at_rest),
     )
-    return cold(translate(functions, [function.__name__ for function in functions]))
+    return translate(functions, [function.__name__ for function in functions])
 
 
 @build_once
 def machine_code() -> Library:
     """Return the error control as machine code."""
-    return compile_written(procedures)
+    return compile_written(procedures, passes=1)
 
 
 def weights_see(w: Control, x: Reals) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.llvm import Library, compile_written
-from bondgraph.emit.procedure import Procedure, cold
+from bondgraph.emit.procedure import Procedure
 from bondgraph.run.accuracy.fields import PATTERNS, Control, SparsityPattern
 from bondgraph.run.sparsity.coupling_graph import CouplingGraph, search
 from bondgraph.run.sparsity.structure import Structure
@@ -49,13 +49,13 @@ def provide_rooms(control: FieldTable) -> list[FieldTable]:
 
 def procedures() -> list[Procedure]:
     """Return `pattern_in_room` and the procedures that it calls."""
-    return cold(translate([pattern_in_room], ["pattern_in_room"]))
+    return translate([pattern_in_room], ["pattern_in_room"])
 
 
 @build_once
 def machine_code() -> Library:
     """Return `pattern_in_room` as machine code."""
-    return compile_written(procedures)
+    return compile_written(procedures, passes=1)
 
 
 def pattern_in_room(w: Control) -> SparsityPattern:

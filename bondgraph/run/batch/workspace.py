@@ -60,7 +60,7 @@ class MachineRun:
     status : last status of the integrator, or `Status.NOT_STARTED`.
     t, x, q, m : end of the run; rows (samples, n + quadratures), modes (samples, modes) : at the sample times.
     logged : rows of its events, in pieces (k, width); labels : labels that the rows refer to.
-    events_in_python : number of events handled by Python.
+    events_in_python : number of events that Python settled, or which ended the run.
     ticks : count of ticks.
     effort : cost of the run.
     """

@@ -279,7 +279,7 @@ class EventHandler:
 
     @property
     def consultations(self) -> int:
-        """Number of events handled by Python, or which ended the run."""
+        """Number of events at which Python was asked about collisions, or which ended the run."""
         return int(self.table["consultations"])
 
     @property

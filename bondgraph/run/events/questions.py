@@ -12,7 +12,7 @@ from bondgraph.run.events.state import EventTable
 def make_ready(s: EventTable, i: int) -> None:
     """Have the kernels of transition i compiled, unless they are."""
     if s.ready[i] != 1:
-        s.consulted, s.wanted = True, i
+        s.wanted = i
         s.compile_kernels(s)
 
 

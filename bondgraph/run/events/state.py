@@ -256,9 +256,9 @@ class EventTable(LoopTable):
     watched_count: int
     resting_count: int
     looked: bool
-    # Questions to Python: the transition and the row; the transition that it wants next; consulted: it was asked at this instant;
-    # stopped: it raised an exception, or is not there; consultations: number of instants at which it was asked, or that ended the
-    # run.
+    # Questions to Python: the transition and the row; the transition that it wants next; consulted: it was asked to solve
+    # collisions at this instant; stopped: it raised an exception, or is not there; consultations: number of instants at which it
+    # was consulted, or that ended the run.
     wanted: int
     wanted_row: int
     answer: int

@@ -16,7 +16,7 @@ from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.kernel_language.language import Ints, Length, Table, inline
 from bondgraph.emit.kernel_language.translate import translate
 from bondgraph.emit.llvm import Library, compile_written
-from bondgraph.emit.procedure import Procedure, cold
+from bondgraph.emit.procedure import Procedure
 from bondgraph.run.sparsity.structure import CouplingStructure
 from bondgraph.run.table import FieldTable
 
@@ -107,12 +107,12 @@ def _search() -> Callable[[int], Any]:
 @build_once
 def machine_code() -> Library:
     """Return the machine code of the search."""
-    return compile_written(procedures)
+    return compile_written(procedures, passes=1)
 
 
 def procedures() -> list[Procedure]:
     """Return `search` and the procedures that it calls."""
-    return cold(translate([search], ["search"]))
+    return translate([search], ["search"])
 
 
 def search(g: CouplingGraph) -> None:
