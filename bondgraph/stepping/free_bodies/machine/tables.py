@@ -91,7 +91,7 @@ class PileTable(Table):
     coming: Annotated[Reals, Length(_of_bodies(6))]
     velocity: Annotated[Reals, Length(_of_bodies(6))]
     last_velocity: Annotated[Reals, Length(_of_bodies(6))]
-    best_velocity: Annotated[Reals, Length(_of_bodies(6))]
+    moved_in: Annotated[Ints, Length(_of_bodies(1))]
     reach: Annotated[Reals, Length(_of_bodies(1))]
     asleep: Annotated[Ints, Length(_of_bodies(1))]
     quiet: Annotated[Ints, Length(_of_bodies(1))]
@@ -139,7 +139,6 @@ class PileTable(Table):
     impulse: Annotated[Reals, Length(_of_contacts(3))]
     begun: Annotated[Reals, Length(_of_contacts(3))]
     last_r: Annotated[Reals, Length(_of_contacts(3))]
-    best_r: Annotated[Reals, Length(_of_contacts(3))]
     # Contacts of the step before.
     earlier: int
     earlier_h: float
