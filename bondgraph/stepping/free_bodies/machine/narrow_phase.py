@@ -11,7 +11,7 @@ from bondgraph.stepping.free_bodies.machine.box_boxes import box_box
 from bondgraph.stepping.free_bodies.machine.points import add_point, axis_of, place_of
 from bondgraph.stepping.free_bodies.machine.tables import BALL, BOX, DONE, FULL, HALF_SPACE, TOO_MANY, PileTable
 
-MOST_POINTS = 8
+MOST_POINTS = 17
 """Most points of a pair."""
 FACE_NORMAL_TOLERANCE = 1e-9
 """Size of the other components below which a direction counts as the normal of a face."""

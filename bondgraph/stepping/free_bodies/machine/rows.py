@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Fixed, Reals, inline, larger, smaller, sqrt, unrolled
 from bondgraph.stepping.free_bodies.machine.tables import (
+    APART,
     ARM1,
     ARM2,
     COUPLING,
@@ -36,7 +37,7 @@ def make_rows(c: PileTable) -> None:
         side_of(c, row, one, c.point1[k * 3 :], ARM1, LIGHT1, TURN1)
         side_of(c, row, other, c.point2[k * 3 :], ARM2, LIGHT2, TURN2)
         block(row)
-        row[FRICTION_PLACE] = c.set_friction[c.set_of[k]]
+        row[FRICTION_PLACE] = c.set_friction[c.set_of[k]] if c.feature[k] < APART else 0.0
         predicted = 0.0
         for i in unrolled(range(3)):
             u = along(row, c.coming[one * 6 :], c.coming[other * 6 :], i)

@@ -18,6 +18,8 @@ COUPLING, STIFF, SOFT, ROW = 37, 39, 41, 43
 masses; changes of both spins by a unit impulse along each direction; offset of the normal velocity, m/s; coefficient of friction;
 of the block W = d u / d r the entries that couple the normal with both tangents, the normal one and the largest eigenvalue of the
 tangential part, and the inverses of these two."""
+APART = 10000
+"""Number of a feature from which on a contact is without friction: it only keeps boxes apart that turn in the step."""
 RECORD = 10
 """Numbers that are kept of a step: contacts that press, overlap, slip, losses, sweeps, bodies that sleep."""
 LOST, SUPPLIED, STEP_LOSS, OVERLAP, SLIP, CHANGE, ALLOWED, PRESSING, SWEEPS, ASLEEP = range(RECORD)
