@@ -21,6 +21,7 @@ Most contacts settle long before the last one. A sweep therefore visits only con
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Reals, inline, larger, smaller, sqrt, unrolled
+from bondgraph.stepping.free_bodies.machine.resistance import STIFF_SPIN, resist, twist
 from bondgraph.stepping.free_bodies.machine.tables import (
     ARM1,
     ARM2,
@@ -29,6 +30,7 @@ from bondgraph.stepping.free_bodies.machine.tables import (
     LIGHT1,
     LIGHT2,
     OFFSET,
+    RESISTANCE,
     ROW,
     SOFT,
     STIFF,
@@ -41,7 +43,7 @@ PLAIN = 20
 """Sweeps without acceleration; most steps need fewer."""
 SHORTER, BOLDER = 0.7, 0.95
 """Factor of the largest extrapolation where changes do not shrink; factor of what it lacks to 1, for each pair of sweeps."""
-GROWTH, PATIENCE = 4.0, 20
+GROWTH, PATIENCE = 2.0, 10
 """Changes do not shrink where their square exceeds the least by this factor, or is not less for this many pairs of sweeps."""
 SETTLED = 0.2
 """Share of the tolerance below which a change of a contact leaves its neighbours alone until all contacts are visited."""
@@ -52,14 +54,10 @@ def solve(c: PileTable) -> None:
     for i in range(6 * c.bodies):
         c.velocity[i] = c.coming[i]
     for k in range(c.contacts):
-        push(
-            c.row[k * ROW :],
-            c.velocity[c.ends[2 * k] * 6 :],
-            c.velocity[c.ends[2 * k + 1] * 6 :],
-            c.r[3 * k],
-            c.r[3 * k + 1],
-            c.r[3 * k + 2],
-        )
+        one, other, t = c.velocity[c.ends[2 * k] * 6 :], c.velocity[c.ends[2 * k + 1] * 6 :], c.r[3 * (c.contacts + k) :]
+        push(c.row[k * ROW :], one, other, c.r[3 * k], c.r[3 * k + 1], c.r[3 * k + 2])
+        if c.resisting == 1:
+            twist(c.resistance[k * RESISTANCE :], one, other, t[0], t[1], t[2])
     c.sweeps, c.change = 0, c.allowed + 1.0
     while c.change > c.allowed and c.sweeps < min(PLAIN, c.most_sweeps):
         visit_all(c)
@@ -93,8 +91,11 @@ def visit(c: PileTable, k: int) -> float:
     one, other = c.ends[2 * k], c.ends[2 * k + 1]
     if c.moved_in[one] < c.sweeps and c.moved_in[other] < c.sweeps:
         return 0.0
-    row = c.row[k * ROW :]
+    row, resistance, torque = c.row[k * ROW :], c.resistance[k * RESISTANCE :], c.r[3 * (c.contacts + k) :]
     change = update(row, c.r[k * 3 :], c.velocity[one * 6 :], c.velocity[other * 6 :])
+    if c.resisting == 1:
+        turned = resist(row, resistance, c.r[3 * k], torque, c.velocity[one * 6 :], c.velocity[other * 6 :])
+        change = larger(change, turned)
     if change > SETTLED * c.allowed:
         if row[LIGHT1] > 0.0:
             c.moved_in[one] = c.sweeps + 1
@@ -153,7 +154,7 @@ def push(row: Reals, one: Reals, other: Reals, a: float, b: float, d: float) -> 
 
 def go_ahead(c: PileTable) -> None:
     """Sweep on, each time from an extrapolation of the last two ends."""
-    impulses, velocities = 3 * c.contacts, 6 * c.bodies
+    impulses, velocities = 3 * (1 + c.resisting) * c.contacts, 6 * c.bodies
     momentum, longest, least, stalled, is_confirming = 1.0, 1.0, 1e300, 0, False
     copy(c.r, c.last_r, impulses)
     copy(c.velocity, c.last_velocity, velocities)
@@ -171,6 +172,13 @@ def go_ahead(c: PileTable) -> None:
                 by, along = c.r[3 * k + i] - c.begun[3 * k + i], c.r[3 * k + i] - c.last_r[3 * k + i]
                 stiff = c.row[k * ROW + STIFF + (1 if i > 0 else 0)]
                 turned, square = turned + stiff * by * along, square + stiff * by * by
+        if c.resisting == 1:
+            for k in range(c.contacts):
+                for i in unrolled(range(3)):
+                    j = 3 * (c.contacts + k) + i
+                    by, along = c.r[j] - c.begun[j], c.r[j] - c.last_r[j]
+                    stiff = c.resistance[k * RESISTANCE + STIFF_SPIN + (1 if i > 0 else 0)]
+                    turned, square = turned + stiff * by * along, square + stiff * by * by
         stalled = stalled + 1 if square >= least else 0
         if square > GROWTH * least or stalled > PATIENCE:
             longest, least, momentum, stalled = SHORTER * longest, square, 1.0, 0
