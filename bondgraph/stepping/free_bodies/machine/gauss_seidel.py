@@ -15,7 +15,7 @@ last two (Nesterov 1983), with a restart where that goes too far (O'Donoghue and
 descend, and large extrapolations circle in dense piles: they become shorter as soon as the changes stop shrinking.
 
 Most contacts settle long before the last one. A sweep therefore visits only contacts of bodies that moved in the sweep before
-(an active set, as in Gauss-Southwell methods); what such sweeps find is confirmed by one over all contacts.
+(an active set, as in Gauss-Southwell methods); a sweep over all contacts, and back over those that it moved, confirms the end.
 """
 
 from __future__ import annotations
