@@ -41,12 +41,13 @@ from bondgraph.stepping.free_bodies.machine.tables import (
 
 PLAIN = 20
 """Sweeps without acceleration; most steps need fewer."""
-SHORTER, BOLDER = 0.7, 0.95
+SHORTER, BOLDER = 0.7, 0.8
 """Factor of the largest extrapolation where changes do not shrink; factor of what it lacks to 1, for each pair of sweeps."""
-GROWTH, PATIENCE = 2.0, 10
+GROWTH, PATIENCE = 2.0, 20
 """Changes do not shrink where their square exceeds the least by this factor, or is not less for this many pairs of sweeps."""
-SETTLED = 0.2
-"""Share of the tolerance below which a change of a contact leaves its neighbours alone until all contacts are visited."""
+SETTLED, FINER = 0.2, 0.1
+"""Share of the tolerance below which a change of a contact leaves its neighbours alone until all contacts are visited; its factor
+where that does not confirm the end."""
 
 
 def solve(c: PileTable) -> None:
@@ -58,7 +59,7 @@ def solve(c: PileTable) -> None:
         push(c.row[k * ROW :], one, other, c.r[3 * k], c.r[3 * k + 1], c.r[3 * k + 2])
         if c.resisting == 1:
             twist(c.resistance[k * RESISTANCE :], one, other, t[0], t[1], t[2])
-    c.sweeps, c.change = 0, c.allowed + 1.0
+    c.sweeps, c.change, c.settled = 0, c.allowed + 1.0, SETTLED * c.allowed
     while c.change > c.allowed and c.sweeps < min(PLAIN, c.most_sweeps):
         visit_all(c)
         c.change = sweep(c)
@@ -96,7 +97,7 @@ def visit(c: PileTable, k: int) -> float:
     if c.resisting == 1:
         turned = resist(row, resistance, c.r[3 * k], torque, c.velocity[one * 6 :], c.velocity[other * 6 :])
         change = larger(change, turned)
-    if change > SETTLED * c.allowed:
+    if change > c.settled:
         if row[LIGHT1] > 0.0:
             c.moved_in[one] = c.sweeps + 1
         if row[LIGHT2] > 0.0:
@@ -161,8 +162,10 @@ def go_ahead(c: PileTable) -> None:
     while c.sweeps < c.most_sweeps or c.change <= c.allowed:
         copy(c.r, c.begun, impulses)
         c.change = sweep(c)
-        if c.change <= c.allowed and is_confirming:
-            return
+        if is_confirming:
+            if c.change <= c.allowed:
+                return
+            c.settled = FINER * c.settled
         is_confirming = c.change <= c.allowed
         if is_confirming:
             visit_all(c)

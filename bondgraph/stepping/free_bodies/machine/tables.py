@@ -171,5 +171,6 @@ class PileTable(Table):
     sweeps: int
     change: float
     allowed: float
+    settled: float
     record: Reals
     course: Reals
