@@ -159,8 +159,14 @@ def graph(scene: Scene) -> Graph:
         )
         for k, (p, q) in enumerate(zip(scene.positions, scene.quaternions, strict=True))
     ]
-    resistance = {"rolling_friction": scene.rolling, "spinning_friction": scene.rolling}
-    return collisions(Graph(scene.title), [held, *bodies], friction=FRICTION, max_contacts=100000, **resistance)
+    return collisions(
+        Graph(scene.title),
+        [held, *bodies],
+        friction=FRICTION,
+        rolling_friction=scene.rolling,
+        spinning_friction=scene.rolling,
+        max_contacts=100000,
+    )
 
 
 def scene_xml(scene: Scene, step: float, constant: float) -> str:
