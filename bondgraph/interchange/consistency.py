@@ -421,3 +421,6 @@ def _collision_set(signals: set[str], collisions: CollisionSet) -> Iterator[str]
     e, mu = collisions.restitution, collisions.friction
     if not (0.0 <= mu < float("inf") and 0.0 <= e <= 1.0 and collisions.max_contacts > 0):
         yield f"bodies collide with friction {mu}, restitution {e} and {collisions.max_contacts} candidates"
+    rolling, spinning = collisions.rolling_friction, collisions.spinning_friction
+    if not (0.0 <= rolling < float("inf") and 0.0 <= spinning < float("inf")):
+        yield f"bodies collide with rolling friction {rolling} m and spinning friction {spinning} m"

@@ -127,6 +127,10 @@ class CollisionSet:
     """Pairs of bodies that are not checked for contact."""
     only: tuple[tuple[int, int], ...] | None = None
     """Pairs that are checked; None for all."""
+    rolling_friction: float = 0.0
+    """Largest torque against rolling, as a share of the normal force, m."""
+    spinning_friction: float = 0.0
+    """Largest torque against spin about the normal, as a share of the normal force, m."""
 
     def arranged(self, number: Sequence[int]) -> Arrangement:
         """Return its shapes for a contact search over more bodies; `number` holds the numbers of its bodies."""

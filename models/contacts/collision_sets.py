@@ -21,7 +21,7 @@ MAX_CANDIDATES = 64
 """Default limit of the number of contact candidates."""
 
 
-@in_units(friction="1", restitution="1")
+@in_units(friction="1", restitution="1", rolling_friction="m", spinning_friction="m")
 @answer_old_names
 def collisions(
     graph: Graph,
@@ -29,6 +29,8 @@ def collisions(
     *,
     friction: float = 0.0,
     restitution: float = 0.0,
+    rolling_friction: float = 0.0,
+    spinning_friction: float = 0.0,
     max_contacts: int = MAX_CANDIDATES,
     pairs: Iterable[tuple[Body, Body]] | None = None,
     exclude: Iterable[tuple[Body, Body]] = (),
@@ -42,6 +44,8 @@ def collisions(
     bodies : made with `shape=`.
     friction : coefficient of Coulomb's cone, of all pairs.
     restitution : ratio of separation to approach velocity, 0 to 1.
+    rolling_friction : length, m: a contact resists rolling by a torque of at most this times its normal force.
+    spinning_friction : the same for spin about the normal (torsional friction).
     max_contacts : largest number of candidates; more of them stop a run (E514).
     pairs : pairs that may touch, in place of all.
     exclude : pairs that may not; bodies that a constraint of the graph connects, such as a joint, are excluded anyway.
@@ -69,6 +73,11 @@ def collisions(
         raise refusal("E546", f"friction of collisions is {shown(friction)}", "a number of zero or more", about=graph.name)
     if not 0.0 <= e <= 1.0:
         raise refusal("E546", f"restitution of collisions is {shown(restitution)}", "a number from 0 to 1", about=graph.name)
+    lengths = {"rolling_friction": rolling_friction, "spinning_friction": spinning_friction}
+    for word, length in lengths.items():
+        if not 0.0 <= real(length) < float("inf"):
+            title = f"{word} of collisions is {shown(length)}"
+            raise refusal("E546", title, f"a length in m of zero or more: {word}=1e-3", about=graph.name)
     if isinstance(max_contacts, bool) or not isinstance(max_contacts, (int, np.integer)) or max_contacts < 1:
         raise refusal(
             "E546",
@@ -79,7 +88,8 @@ def collisions(
     colliders = tuple(_collider(body) for body in bodies)
     only = None if pairs is None else _pairs(graph, pairs, index)
     excluded = (*_pairs(graph, exclude, index), *_connected(graph, index))
-    return graph.mark_collisions(CollisionSet(colliders, tuple(shapes), mu, e, int(max_contacts), excluded, only))
+    resistance = {word: real(length) for word, length in lengths.items()}
+    return graph.mark_collisions(CollisionSet(colliders, tuple(shapes), mu, e, int(max_contacts), excluded, only, **resistance))
 
 
 def _collider(body: Body) -> Collider:

@@ -216,6 +216,7 @@ MARKS: list[tuple[str, Callable[[], Graph], Callable[[dict[str, Any]], Any]]] = 
     ('"finger" has no shape', pushing.in_space, lambda m: m["collisions"][0]["shapes"].pop()),
     ("no body number 9", pushing.in_space, lambda m: m["collisions"][0]["only"][0].__setitem__(0, 9)),
     ("collide with itself", pushing.in_space, lambda m: m["collisions"][0]["only"][0].__setitem__(0, 1)),
+    ("collide with rolling friction -1", pushing.in_space, lambda m: m["collisions"][0].update(rolling_friction=-1.0)),
     ("restitution 2.0", pushing.in_space, lambda m: m["collisions"][0].update(restitution=2.0)),
 ]
 

@@ -6,7 +6,7 @@ from screwbond.models import collisions, ground, rigid_body
 
 from bondgraph import Graph
 from screws.shapes import Ball, Box, HalfSpace, candidates
-from tests.inner.stepping import Accuracy, free_body_stepper, new_run
+from tests.inner.stepping import APART, Accuracy, free_body_stepper, new_run
 
 
 def cloud(rng):
@@ -23,9 +23,9 @@ def cloud(rng):
     return collisions(Graph("cloud"), [ground("floor", shape=HalfSpace()), *bodies], max_contacts=4096, exclude=apart)
 
 
-def columns(pairs):
+def columns(pairs, keep=slice(None)):
     """One row for each point, in an order of its own."""
-    rows = np.column_stack([pairs.shape1, pairs.shape2, pairs.gap, pairs.p1, pairs.p2, pairs.normal])
+    rows = np.column_stack([pairs.shape1, pairs.shape2, pairs.gap, pairs.p1, pairs.p2, pairs.normal])[keep]
     return rows[np.lexsort(np.round(rows[:, [5, 4, 3, 1, 0]], 6).T)]
 
 
@@ -34,7 +34,7 @@ def test_points_are_those_of_the_arrays():
     rng = np.random.default_rng(3)
     compiled = free_body_stepper(cloud(rng)).compiled
     (x, m), p = compiled.initial(), compiled.parameters()
-    found = 0
+    found, apart = 0, 0
     for trial in range(30):
         run = new_run(compiled, Accuracy(), p, x, m)
         n = run.bodies.free
@@ -47,7 +47,9 @@ def test_points_are_those_of_the_arrays():
         run.x[run.bodies.momentum] = 0.5 * rng.standard_normal((n, 6))
         pairs, (R, origin), reach = run.candidates(0.05 if trial % 2 else 0.001), run.poses(), run.table.arrays["reach"]
         wanted = columns(candidates(run.sets[0].arranged, R, origin, reach[: n + 1]))
-        assert len(pairs) == len(wanted)
-        np.testing.assert_allclose(columns(pairs), wanted, atol=1e-9)
-        found += len(wanted)
-    assert found > 1000
+        is_apart = run.table.arrays["feature"][: len(pairs)] >= APART
+        points = columns(pairs, ~is_apart)
+        assert len(points) == len(wanted) and (pairs.gap[is_apart] > 0.0).all()
+        np.testing.assert_allclose(points, wanted, atol=1e-9)
+        found, apart = found + len(wanted), apart + np.count_nonzero(is_apart)
+    assert found > 1000 and apart > 100

@@ -27,7 +27,16 @@ def random_contacts(rng, friction, bodies=6, count=12, tolerance=1e-12):
     """Contacts between free bodies of random inertias as a table for machine code, with rows J (count, 3, 6 bodies) and M^-1."""
     table = FieldTable(PileTable)
     table.allocate(
-        bodies=bodies, free=bodies, shapes=bodies, sets=1, room=count, states=0, others=0, pair_room=0, outputs_count=0
+        bodies=bodies,
+        free=bodies,
+        shapes=bodies,
+        sets=1,
+        room=count,
+        states=0,
+        others=0,
+        pair_room=0,
+        outputs_count=0,
+        resisting=0,
     )
     for name, number in {"bodies": bodies, "contacts": count, "h": 1.0, "tolerance": tolerance, "most_sweeps": 100000}.items():
         table[name] = number
@@ -285,6 +294,12 @@ def test_a_pile_of_thirty_boxes_settles():
     assert np.sum((sign * run.impulses[:, 2])[on_floor]) == pytest.approx(30 * G * 0.01, rel=1e-3)
 
 
+def test_boxes_that_tumble_keep_apart():
+    """Edges of 0.1 m, spins of up to 40 rad/s, steps of 5 ms: without contacts at both faces they overlap by 9 mm."""
+    run = free_body_stepper(graph_of(floor(), *boxes(20), friction=0.5, max_contacts=512)).simulate(1.0, step=0.005)
+    assert run.penetration.max() < 0.003
+
+
 @pytest.mark.parametrize(
     "count, heaviest, scale, weight", [(10, 1.0, 1.0, 1.0), (10, 1.0, 1e3, 1e3), (2, 1e3, 1.0, 1.0), (4, 300.0, 1.0, 1.0)]
 )
@@ -320,9 +335,9 @@ def test_a_bag_of_a_hundred_balls_settles():
         balls.append(
             ball(f"ball {k}", position=(*(0.12 * np.array([x - 1, y - 1]) + 0.003 * rng.standard_normal(2)), 0.1 + 0.12 * layer))
         )
-    run = free_body_stepper(graph_of(bag, *balls, friction=0.5, max_contacts=1024), tolerance=1e-3).simulate(3.0, step=0.01)
-    speed = [np.linalg.norm(run[f"ball {k}.twist"][-1, 3:]) for k in range(100)]
-    assert sorted(speed)[-3] < 1e-3 and max(speed) < 1e-2  # nothing resists rolling: one may still do so
+    graph = graph_of(bag, *balls, friction=0.5, rolling_friction=5e-4, max_contacts=1024)
+    run = free_body_stepper(graph, tolerance=1e-3).simulate(3.0, step=0.01)
+    assert max(np.linalg.norm(run[f"ball {k}.twist"][-1, 3:]) for k in range(100)) < 1e-4
     assert run.penetration[-1] < 1e-5 and run.contact_count[-1] >= 150 and not run.failure
     assert kinetic(run).max() > 50.0
 
@@ -331,7 +346,7 @@ def test_millimetres_and_grams():
     """The same pile in other units: the same run, up to rounding that contacts magnify."""
     runs = [
         free_body_stepper(
-            graph_of(ground("floor", shape=HalfSpace()), *boxes(6, scale, weight), friction=0.5, max_contacts=512)
+            graph_of(ground("floor", shape=HalfSpace()), *boxes(6, scale, weight), friction=0.5, max_contacts=512), tolerance=1e-7
         ).simulate(0.3, step=0.005)
         for scale, weight in ((1.0, 1.0), (1e3, 1e3))
     ]
@@ -365,6 +380,7 @@ def test_too_few_sweeps_leave_a_doubt():
         0.5, step=0.005
     )
     assert not run.ok and run.failure is None and run.warnings[0].reason.startswith("E550")
+    assert run.residual.max() > 10.0
 
 
 def test_what_cannot_be():

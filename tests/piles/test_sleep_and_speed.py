@@ -52,3 +52,30 @@ def test_a_bullet_does_not_pass_a_thin_plate(is_fixed, step, angle):
     run = free_body_stepper(graph_of(plate, bullet, friction=0.3)).simulate(0.02, step=step)
     height = run["bullet.pose"][:, 6] - (0.0 if is_fixed else run["plate.pose"][:, 6])
     assert run.contact_count.max() == 1 and height.min() > 0.005
+
+
+@pytest.mark.parametrize("miss", [0.0, 0.005, 0.02])
+def test_bullets_meet_or_pass(miss):
+    """1 cm across, 2 m apart at 600 m/s, at steps of 5 ms: they do not pass through each other, and do not strike in passing."""
+    still = (0.0, 0.0, 0.0)
+    one = ball("one", 0.005, 0.004, still, position=(-1.03, 0, 0), velocity=(300.0, 0, 0))
+    other = ball("other", 0.005, 0.004, still, position=(1.0, miss, 0), velocity=(-300.0, 0, 0))
+    run = free_body_stepper(graph_of(one, other)).simulate(0.02, step=0.005)
+    ways = np.array([run[f"{name}.pose"][-1, 4] for name in ("one", "other")])
+    if miss > 0.01:
+        assert run.contact_count.max() == 0 and np.allclose(ways, (4.97, -5.0), rtol=1e-12)
+    else:
+        speeds = [np.linalg.norm(run[f"{name}.twist"][-1, 3:]) for name in ("one", "other")]
+        assert run.contact_count.max() == 1 and run.penetration.max() < 1e-9 and max(speeds) < 290.0
+        assert miss > 0.0 or np.allclose(ways, (-0.02, -0.01), atol=1e-9)
+
+
+@pytest.mark.parametrize("spin, step", [(20.0, 0.005), (200.0, 5e-4)])
+def test_a_rod_that_spins_strikes_a_ball(spin, step):
+    """A rod of 1 m, 2 cm thick, that turns by a tenth of a radian in a step: the ball takes the speed of a plastic impact."""
+    still, at, mass = (0.0, 0.0, 0.0), 0.45, 0.05
+    rod = cuboid("rod", (1.0, 0.02, 0.02), 1.0, still, angular_velocity=(0, 0, spin))
+    struck = ball("ball", 0.02, mass, still, position=(at * np.cos(0.3), at * np.sin(0.3), 0))
+    run = free_body_stepper(graph_of(rod, struck)).simulate(0.4 / spin, step=step)
+    inertia = (1.0 + 4e-4) / 12.0
+    assert np.linalg.norm(run["ball.twist"][-1, 3:]) == pytest.approx(spin * inertia * at / (inertia + mass * at**2), rel=0.08)

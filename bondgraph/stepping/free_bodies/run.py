@@ -46,7 +46,7 @@ MAX_OVERLAP = 0.1
 """Largest overlap at the start, as a share of the smaller shape."""
 CONTACTS, STEP = "contacts", "step"
 """Entries of the energy account: loss at contacts, and loss or gain of the steps themselves (it shrinks with their length)."""
-LOOSE, DOUBT_CODE = 100.0, "E550"
+LOOSE, DOUBT_CODE = 10.0, "E550"
 """Error of impulses, in tolerances, from which a run is in doubt, and the code of the doubt."""
 
 
@@ -62,7 +62,10 @@ class FreeBodyResult(Result):
     slip_speed: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Largest sliding velocity of a pressed contact, (k,), m/s."""
     sweeps: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
-    """Sweeps over all contacts in the step, (k,)."""
+    """Sweeps over contacts in the step, (k,)."""
+    residual: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    """Largest change of a relative velocity in the last sweep of the step, in tolerances, (k,): above 1 the step is not solved to
+    its tolerance."""
     asleep: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
     """Bodies that sleep, (k,); their contacts are not counted, and are not candidates."""
     work: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
@@ -257,6 +260,7 @@ def _result(
         penetration=record[:, OVERLAP],
         slip_speed=record[:, SLIP],
         sweeps=record[:, SWEEPS].astype(int),
+        residual=record[:, CHANGE] / np.maximum(record[:, ALLOWED], np.finfo(float).tiny),
         asleep=record[:, ASLEEP].astype(int),
         pairs=run.pairs() if len(t) > 1 and failure is None else None,
         work=np.cumsum(record[:, [SUPPLIED, LOST, STEP_LOSS]], axis=0),

@@ -25,7 +25,7 @@ KINDS = {Ball: tables.BALL, Box: tables.BOX, HalfSpace: tables.HALF_SPACE}
 BLOCKS = {"x": X, "m": M, "p": P, "out": P + 1}
 ROOM = 8
 """Contacts and pairs that there is room for at first, for each shape."""
-CONTACT_FIELDS = ("earlier_shape1", "earlier_shape2", "earlier_feature", "earlier_point", "earlier_impulse")
+CONTACT_FIELDS = ("earlier_shape1", "earlier_shape2", "earlier_feature", "earlier_point", "earlier_impulse", "earlier_torque")
 """Fields by contact that a step leaves for the next."""
 BODY_FIELDS = ("asleep", "quiet", "island", "held")
 """Fields by body that a step leaves for the next."""
@@ -87,6 +87,7 @@ class FreeBodyRun:
             "shapes": int(counts[-1]),
             "sets": len(self.sets),
             "others": len(self.others),
+            "resisting": int(any(each.collisions.rolling_friction or each.collisions.spinning_friction for each in self.sets)),
             "outputs_count": 0 if program.outputs is None else int(program.outputs.n_out),
         }
         self._first_shape = counts
@@ -152,6 +153,10 @@ class FreeBodyRun:
             only.append(not few)
             lists += [np.flatnonzero(row) + rows.start for row in (apart if few else of.allowed)]
             arrays["set_friction"][k], arrays["set_restitution"][k] = each.collisions.friction, each.collisions.restitution
+            arrays["set_rolling"][k], arrays["set_spinning"][k] = (
+                each.collisions.rolling_friction,
+                each.collisions.spinning_friction,
+            )
             arrays["set_most"][k] = each.collisions.max_contacts
         arrays["order"][:] = np.arange(len(arrays["order"]))
         arrays["first_shape"][:], arrays["only"][:] = self._first_shape, only

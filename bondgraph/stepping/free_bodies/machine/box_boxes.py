@@ -1,16 +1,19 @@
-"""Contact of two boxes in machine code, by the separating axis theorem, as in `screws.shapes.box_pairs`."""
+"""Contact of two boxes in machine code, by the separating axis theorem, as in `screws.shapes.box_pairs`, and points that may
+touch by turning in the step."""
 
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Fixed, Reals, empty_like, inline, larger, smaller, sqrt, unrolled
 from bondgraph.stepping.free_bodies.machine.points import add_point, place_of, side
-from bondgraph.stepping.free_bodies.machine.tables import PileTable
+from bondgraph.stepping.free_bodies.machine.tables import APART, PileTable
 from screws.shapes.box_pairs import EDGE_TOLERANCE, FACE_PREFERENCE, LENGTH_TOLERANCE, PARALLEL_SINE
 
 WAY1, WAY2 = 9, 12
 """Places after the cosines of all axes, (3, 3): the way between both centres in the axes of either box."""
 CROSSING, CORNER = 1000, 2000
 """Numbers of features: those of a patch are below."""
+DISTINCT = 0.1
+"""Share of the smaller box by which speculative points are away from the nearest one."""
 NEXT, AFTER = (1, 2, 0), (2, 0, 1)
 """Indices of the axes that follow each axis."""
 SIDES = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
@@ -22,7 +25,7 @@ pair, and the corners that are kept."""
 
 
 def box_box(c: PileTable, one: int, other: int, reach: float) -> None:
-    """Add at most eight corners of a common patch, or one point."""
+    """Add at most eight corners of a common patch; or one point, and corners of both facing faces that are apart."""
     C = empty_like(c.gap, 15)
     d1, d2 = C[WAY1:], C[WAY2:]
     R1, R2, h1, h2 = c.shape_R[one * 9 :], c.shape_R[other * 9 :], c.half[one * 3 :], c.half[other * 3 :]
@@ -33,8 +36,11 @@ def box_box(c: PileTable, one: int, other: int, reach: float) -> None:
         gap = abs(d1[i]) - h1[i] - (abs(C[3 * i]) * h2[0] + abs(C[3 * i + 1]) * h2[1] + abs(C[3 * i + 2]) * h2[2])
         if gap > face_gap:
             face_gap, face = gap, i
+    face1, face2, best2 = face, 3, NOT_SEPARATED
     for i in unrolled(range(3)):
         gap = abs(d2[i]) - h2[i] - (abs(C[i]) * h1[0] + abs(C[3 + i]) * h1[1] + abs(C[6 + i]) * h1[2])
+        if gap > best2:
+            best2, face2 = gap, 3 + i
         if gap > face_gap + LENGTH_TOLERANCE * size:  # of parallel faces that of the first box, in each step
             face_gap, face = gap, 3 + i
     if face_gap <= reach:
@@ -61,6 +67,39 @@ def box_box(c: PileTable, one: int, other: int, reach: float) -> None:
             if not holds:
                 c.contacts = begin
                 nearest(c, one, other, C, edge, edge_gap, reach)
+                is_edge = True
+            if is_edge:
+                add_apart(c, one, other, face1, size, reach, begin)
+                add_apart(c, one, other, face2, size, reach, begin)
+
+
+def add_apart(c: PileTable, one: int, other: int, face: int, size: float, reach: float, first: int) -> None:
+    """Add those corners of the patch of a face, of the second box from 3 on, that are apart: boxes that turn in the step may
+    strike there, and a single point does not keep them apart (a speculative contact)."""
+    begin = c.contacts
+    if face < 3:
+        patch(c, one, other, face, size, reach, 1.0)
+    else:
+        patch(c, other, one, face - 3, size, reach, -1.0)
+    end, c.contacts = c.contacts, begin
+    for k in range(begin, end):
+        if c.gap[k] > 0.0 and (first == begin or square_between(c, k, first) > DISTINCT * size * DISTINCT * size):
+            to, c.contacts = c.contacts, c.contacts + 1
+            c.gap[to], c.feature[to], c.shape1[to], c.shape2[to] = c.gap[k], APART + c.feature[k], c.shape1[k], c.shape2[k]
+            for i in unrolled(range(3)):
+                c.point1[3 * to + i], c.point2[3 * to + i] = c.point1[3 * k + i], c.point2[3 * k + i]
+                c.normal[3 * to + i] = c.normal[3 * k + i]
+
+
+@inline
+def square_between(c: PileTable, i: int, j: int) -> float:
+    """Return the square of the distance of two contact points on their first bodies."""
+    x, y, z = (
+        c.point1[3 * i] - c.point1[3 * j],
+        c.point1[3 * i + 1] - c.point1[3 * j + 1],
+        c.point1[3 * i + 2] - c.point1[3 * j + 2],
+    )
+    return x * x + y * y + z * z
 
 
 def between(c: PileTable, one: int, other: int, C: Reals, d1: Reals, d2: Reals) -> None:

@@ -6,17 +6,22 @@ of Signorini and Coulomb:
     0 <= r_n  _|_  u_n >= 0        |r_t| <= mu r_n, and against u_t with |r_t| = mu r_n where it slips
 
 They are solved contact by contact, normal and friction together in the block of its three rows, with the latest velocities,
-until a sweep changes no velocity by more than a tolerance (nonsmooth contact dynamics, NSCD: Moreau 1988, Jean 1999; the steps
-are projections, de Saxce and Feng 1998). The matrix of all contacts is never assembled.
+until a sweep over all contacts changes no velocity by more than a tolerance (nonsmooth contact dynamics, NSCD: Moreau 1988, Jean
+1999; the steps are projections, de Saxce and Feng 1998). The matrix of all contacts is never assembled.
 
 A sweep propagates impulses from one body to the next, so that high stacks and heavy bodies on light ones would need very many.
 Sweeps therefore go there and back (symmetric Gauss-Seidel), and after `PLAIN` of them each pair begins at an extrapolation of the
-last two (Nesterov 1983), with a restart where that goes too far (O'Donoghue and Candes 2015).
+last two (Nesterov 1983), with a restart where that goes too far (O'Donoghue and Candes 2015). Coulomb's friction has no energy to
+descend, and large extrapolations circle in dense piles: they become shorter as soon as the changes stop shrinking.
+
+Most contacts settle long before the last one. A sweep therefore visits only contacts of bodies that moved in the sweep before
+(an active set, as in Gauss-Southwell methods); a sweep over all contacts, and back over those that it moved, confirms the end.
 """
 
 from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Reals, inline, larger, smaller, sqrt, unrolled
+from bondgraph.stepping.free_bodies.machine.resistance import STIFF_SPIN, resist, twist
 from bondgraph.stepping.free_bodies.machine.tables import (
     ARM1,
     ARM2,
@@ -25,6 +30,7 @@ from bondgraph.stepping.free_bodies.machine.tables import (
     LIGHT1,
     LIGHT2,
     OFFSET,
+    RESISTANCE,
     ROW,
     SOFT,
     STIFF,
@@ -35,9 +41,13 @@ from bondgraph.stepping.free_bodies.machine.tables import (
 
 PLAIN = 20
 """Sweeps without acceleration; most steps need fewer."""
-MAX_GROWTH, MIN_SHARE = 10.0, 1e-2
-"""Growth of changes over the least from which the iteration returns to the least and halves the extrapolation, since friction has
-no descent direction; smallest extrapolation."""
+SHORTER, BOLDER = 0.7, 0.8
+"""Factor of the largest extrapolation where changes do not shrink; factor of what it lacks to 1, for each pair of sweeps."""
+GROWTH, PATIENCE = 2.0, 20
+"""Changes do not shrink where their square exceeds the least by this factor, or is not less for this many pairs of sweeps."""
+SETTLED, FINER = 0.2, 0.1
+"""Share of the tolerance below which a change of a contact leaves its neighbours alone until all contacts are visited; its factor
+where that does not confirm the end."""
 
 
 def solve(c: PileTable) -> None:
@@ -45,35 +55,53 @@ def solve(c: PileTable) -> None:
     for i in range(6 * c.bodies):
         c.velocity[i] = c.coming[i]
     for k in range(c.contacts):
-        push(
-            c.row[k * ROW :],
-            c.velocity[c.ends[2 * k] * 6 :],
-            c.velocity[c.ends[2 * k + 1] * 6 :],
-            c.r[3 * k],
-            c.r[3 * k + 1],
-            c.r[3 * k + 2],
-        )
-    c.sweeps, c.change = 0, c.allowed + 1.0
+        one, other, t = c.velocity[c.ends[2 * k] * 6 :], c.velocity[c.ends[2 * k + 1] * 6 :], c.r[3 * (c.contacts + k) :]
+        push(c.row[k * ROW :], one, other, c.r[3 * k], c.r[3 * k + 1], c.r[3 * k + 2])
+        if c.resisting == 1:
+            twist(c.resistance[k * RESISTANCE :], one, other, t[0], t[1], t[2])
+    c.sweeps, c.change, c.settled = 0, c.allowed + 1.0, SETTLED * c.allowed
     while c.change > c.allowed and c.sweeps < min(PLAIN, c.most_sweeps):
+        visit_all(c)
         c.change = sweep(c)
     if c.change > c.allowed:
         go_ahead(c)
 
 
+def visit_all(c: PileTable) -> None:
+    """Let the next sweep visit all contacts."""
+    for b in range(c.bodies):
+        c.moved_in[b] = c.sweeps
+
+
 def sweep(c: PileTable) -> float:
-    """Update every contact in their order, and back unless that was enough; return the largest change of a velocity."""
+    """Update contacts in their order, and back unless that was enough; return the largest change of a velocity."""
     change = 0.0
     for k in range(c.contacts):
-        one, other = c.velocity[c.ends[2 * k] * 6 :], c.velocity[c.ends[2 * k + 1] * 6 :]
-        change = larger(change, update(c.row[k * ROW :], c.r[k * 3 :], one, other))
+        change = larger(change, visit(c, k))
+    c.sweeps = c.sweeps + 1
     if change > c.allowed:
         change = 0.0
-        for i in range(c.contacts):
-            k = c.contacts - 1 - i
-            one, other = c.velocity[c.ends[2 * k] * 6 :], c.velocity[c.ends[2 * k + 1] * 6 :]
-            change = larger(change, update(c.row[k * ROW :], c.r[k * 3 :], one, other))
+        for k in range(c.contacts):
+            change = larger(change, visit(c, c.contacts - 1 - k))
         c.sweeps = c.sweeps + 1
-    c.sweeps = c.sweeps + 1
+    return change
+
+
+def visit(c: PileTable, k: int) -> float:
+    """Update a contact if one of its bodies moved in this sweep or the one before; return the change of a velocity."""
+    one, other = c.ends[2 * k], c.ends[2 * k + 1]
+    if c.moved_in[one] < c.sweeps and c.moved_in[other] < c.sweeps:
+        return 0.0
+    row, resistance, torque = c.row[k * ROW :], c.resistance[k * RESISTANCE :], c.r[3 * (c.contacts + k) :]
+    change = update(row, c.r[k * 3 :], c.velocity[one * 6 :], c.velocity[other * 6 :])
+    if c.resisting == 1:
+        turned = resist(row, resistance, c.r[3 * k], torque, c.velocity[one * 6 :], c.velocity[other * 6 :])
+        change = larger(change, turned)
+    if change > c.settled:
+        if row[LIGHT1] > 0.0:
+            c.moved_in[one] = c.sweeps + 1
+        if row[LIGHT2] > 0.0:
+            c.moved_in[other] = c.sweeps + 1
     return change
 
 
@@ -127,36 +155,45 @@ def push(row: Reals, one: Reals, other: Reals, a: float, b: float, d: float) -> 
 
 def go_ahead(c: PileTable) -> None:
     """Sweep on, each time from an extrapolation of the last two ends."""
-    impulses, velocities = 3 * c.contacts, 6 * c.bodies
-    momentum, largest_share, least = 1.0, 1.0, c.change
+    impulses, velocities = 3 * (1 + c.resisting) * c.contacts, 6 * c.bodies
+    momentum, longest, least, stalled, is_confirming = 1.0, 1.0, 1e300, 0, False
     copy(c.r, c.last_r, impulses)
     copy(c.velocity, c.last_velocity, velocities)
-    copy(c.r, c.best_r, impulses)
-    copy(c.velocity, c.best_velocity, velocities)
-    while c.change > c.allowed and c.sweeps < c.most_sweeps:
+    while c.sweeps < c.most_sweeps or c.change <= c.allowed:
         copy(c.r, c.begun, impulses)
         c.change = sweep(c)
-        if c.change > MAX_GROWTH * least and largest_share > MIN_SHARE:
-            largest_share, momentum = 0.5 * largest_share, 1.0
-            copy(c.best_r, c.r, impulses)
-            copy(c.best_velocity, c.velocity, velocities)
-            copy(c.r, c.last_r, impulses)
-            copy(c.velocity, c.last_velocity, velocities)
+        if is_confirming:
+            if c.change <= c.allowed:
+                return
+            c.settled = FINER * c.settled
+        is_confirming = c.change <= c.allowed
+        if is_confirming:
+            visit_all(c)
+        turned, square = 0.0, 0.0
+        for k in range(c.contacts):
+            for i in unrolled(range(3)):
+                by, along = c.r[3 * k + i] - c.begun[3 * k + i], c.r[3 * k + i] - c.last_r[3 * k + i]
+                stiff = c.row[k * ROW + STIFF + (1 if i > 0 else 0)]
+                turned, square = turned + stiff * by * along, square + stiff * by * by
+        if c.resisting == 1:
+            for k in range(c.contacts):
+                for i in unrolled(range(3)):
+                    j = 3 * (c.contacts + k) + i
+                    by, along = c.r[j] - c.begun[j], c.r[j] - c.last_r[j]
+                    stiff = c.resistance[k * RESISTANCE + STIFF_SPIN + (1 if i > 0 else 0)]
+                    turned, square = turned + stiff * by * along, square + stiff * by * by
+        stalled = stalled + 1 if square >= least else 0
+        if square > GROWTH * least or stalled > PATIENCE:
+            longest, least, momentum, stalled = SHORTER * longest, square, 1.0, 0
         else:
-            if c.change < least:
-                least = c.change
-                copy(c.r, c.best_r, impulses)
-                copy(c.velocity, c.best_velocity, velocities)
-            turned = 0.0
-            for i in range(impulses):
-                turned = turned + (c.r[i] - c.begun[i]) * (c.r[i] - c.last_r[i])
-            if turned < 0.0:
-                momentum = 1.0
-            following = 0.5 * (1.0 + sqrt(1.0 + 4.0 * momentum * momentum))
-            share, momentum = smaller((momentum - 1.0) / following, largest_share), following
-            if c.change > c.allowed and c.sweeps < c.most_sweeps:  # velocities are linear in impulses
-                ahead(c.r, c.last_r, impulses, share)
-                ahead(c.velocity, c.last_velocity, velocities, share)
+            longest, least = 1.0 - BOLDER * (1.0 - longest), smaller(least, square)
+        if turned < 0.0:
+            momentum = 1.0
+        following = 0.5 * (1.0 + sqrt(1.0 + 4.0 * momentum * momentum))
+        share, momentum = smaller((momentum - 1.0) / following, longest), following
+        if c.sweeps < c.most_sweeps:  # velocities are linear in impulses
+            ahead(c.r, c.last_r, impulses, share)
+            ahead(c.velocity, c.last_velocity, velocities, share)
 
 
 def copy(source: Disjoint, target: Disjoint, count: int) -> None:

@@ -151,6 +151,12 @@ def account_for_contacts(c: PileTable) -> None:
                     sideways = after
             pressing, slip = pressing + 1.0, larger(slip, sqrt(across * across + sideways * sideways))
             supplied = supplied + push_body(c, one, row[ARM1:], f, -1.0) + push_body(c, other, row[ARM2:], f, 1.0)
+            if c.resisting == 1:
+                t = c.torque[k * 3 :]
+                for i in unrolled(range(3)):
+                    before = c.before[other * 6 + i] - c.before[one * 6 + i]
+                    lost = lost - 0.5 * t[i] * (before + c.velocity[other * 6 + i] - c.velocity[one * 6 + i])
+                supplied = supplied + turn_body(c, one, t, -1.0) + turn_body(c, other, t, 1.0)
     record[LOST], record[SUPPLIED], record[SLIP], record[OVERLAP], record[PRESSING] = lost, supplied, slip, overlap, pressing
     record[CHANGE], record[ALLOWED], record[SWEEPS] = c.change, c.allowed, float(c.sweeps)
 
@@ -166,6 +172,17 @@ def push_body(c: PileTable, b: int, arm: Reals, f: Reals, sign: float) -> float:
         v = c.before[b * 6 :]
         for i in unrolled(range(3)):
             supplied = supplied - sign * f[i] * (v[3 + i] + crossed(v, arm, i))
+    return supplied
+
+
+def turn_body(c: PileTable, b: int, t: Reals, sign: float) -> float:
+    """Pass a torque impulse to a free body; return the energy that a prescribed one supplies by it."""
+    supplied = 0.0
+    for i in unrolled(range(3)):
+        if b < c.free:
+            c.moment[b * 6 + i] = c.moment[b * 6 + i] + sign * t[i]
+        else:
+            supplied = supplied - sign * t[i] * c.before[b * 6 + i]
     return supplied
 
 

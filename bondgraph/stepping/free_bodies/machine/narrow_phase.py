@@ -6,13 +6,13 @@ by which its impulse is found again in the next step.
 
 from __future__ import annotations
 
-from bondgraph.emit.kernel_language.language import Reals, empty_like, inline, larger, smaller, sqrt, unrolled
+from bondgraph.emit.kernel_language.language import Fixed, Reals, empty_like, inline, larger, smaller, sqrt, unrolled
 from bondgraph.stepping.free_bodies.machine.box_boxes import box_box
 from bondgraph.stepping.free_bodies.machine.points import add_point, axis_of, place_of
 from bondgraph.stepping.free_bodies.machine.tables import BALL, BOX, DONE, FULL, HALF_SPACE, TOO_MANY, PileTable
 
-MOST_POINTS = 8
-"""Maximum number of points of a pair."""
+MOST_POINTS = 17
+"""Most points of a pair."""
 FACE_NORMAL_TOLERANCE = 1e-9
 """Size of the other components below which a direction counts as the normal of a face."""
 
@@ -55,19 +55,51 @@ def search(c: PileTable, one: int, other: int) -> None:
 
 
 def ball_ball(c: PileTable, one: int, other: int, reach: float) -> None:
-    """Add the point of two balls."""
-    p, q, n = c.shape_p[one * 3 :], c.shape_p[other * 3 :], empty_like(c.gap, 3)
+    """Add the point of two balls. Of balls further apart than a radius the normal is that of their meeting on straight ways, or
+    of their nearest passing: fast balls do not strike where they pass each other (conservative advancement)."""
+    p, q, d, n = c.shape_p[one * 3 :], c.shape_p[other * 3 :], empty_like(c.gap, 3), empty_like(c.gap, 3)
     for i in unrolled(range(3)):
-        n[i] = q[i] - p[i]
-    distance = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
+        d[i] = q[i] - p[i]
+    distance = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
     gap = distance - c.thickness[one] - c.thickness[other]
     if gap <= reach:
         for i in unrolled(range(3)):
-            n[i] = n[i] / distance if distance > 0.0 else float(i == 0)
+            n[i] = d[i] / distance if distance > 0.0 else float(i == 0)
+        if gap > smaller(c.thickness[one], c.thickness[other]):
+            gap = meet(c, one, other, d, n)
         at = empty_like(c.gap, 3)
         for i in unrolled(range(3)):
             at[i] = p[i] + c.thickness[one] * n[i]
         add_point(c, one, other, at, n, gap, 0, 1.0)
+        for i in unrolled(range(3)):
+            c.point2[3 * c.contacts - 3 + i] = q[i] - c.thickness[other] * n[i]
+
+
+def meet(c: PileTable, one: int, other: int, d: Reals, n: Reals) -> float:
+    """Set the normal of two balls where they meet in the step, or are nearest, on straight ways; return the gap along it."""
+    way, radii = empty_like(c.gap, 3), c.thickness[one] + c.thickness[other]
+    for i in unrolled(range(3)):
+        way[i] = c.h * (velocity_of(c, other, i) - velocity_of(c, one, i))
+    square = way[0] * way[0] + way[1] * way[1] + way[2] * way[2]
+    towards = -(d[0] * way[0] + d[1] * way[1] + d[2] * way[2])
+    outside = d[0] * d[0] + d[1] * d[1] + d[2] * d[2] - radii * radii
+    if square > 0.0 and towards > 0.0:
+        root = towards * towards - square * outside
+        share = smaller((towards - sqrt(root) if root > 0.0 else towards) / square, 1.0)
+        for i in unrolled(range(3)):
+            n[i] = d[i] + share * way[i]
+        size = sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
+        for i in unrolled(range(3)):
+            n[i] = n[i] / size
+    return n[0] * d[0] + n[1] * d[1] + n[2] * d[2] - radii
+
+
+@inline
+def velocity_of(c: PileTable, s: int, i: Fixed) -> float:
+    """Return a component of the velocity that the middle of a shape has without contacts."""
+    j, k = (i + 1) % 3, (i + 2) % 3
+    v, at, place = c.coming[c.body[s] * 6 :], c.shape_p[s * 3 :], c.place[c.body[s] * 3 :]
+    return v[3 + i] + (v[j] * (at[k] - place[k]) - v[k] * (at[j] - place[j]))
 
 
 def on_plane(c: PileTable, s: int, plane: int, reach: float, sign: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bondgraph.emit.kernel_language.language import Fixed, Reals, inline, larger, smaller, sqrt, unrolled
 from bondgraph.stepping.free_bodies.machine.tables import (
+    APART,
     ARM1,
     ARM2,
     COUPLING,
@@ -36,7 +37,7 @@ def make_rows(c: PileTable) -> None:
         side_of(c, row, one, c.point1[k * 3 :], ARM1, LIGHT1, TURN1)
         side_of(c, row, other, c.point2[k * 3 :], ARM2, LIGHT2, TURN2)
         block(row)
-        row[FRICTION_PLACE] = c.set_friction[c.set_of[k]]
+        row[FRICTION_PLACE] = c.set_friction[c.set_of[k]] if c.feature[k] < APART else 0.0
         predicted = 0.0
         for i in unrolled(range(3)):
             u = along(row, c.coming[one * 6 :], c.coming[other * 6 :], i)
@@ -180,6 +181,10 @@ def take(c: PileTable, i: int, j: int, scale: float) -> None:
         row, impulse = c.row[i * ROW :], c.earlier_impulse[3 * j :]
         for m in unrolled(range(3)):
             c.r[3 * i + m] = scale * (row[3 * m] * impulse[0] + row[3 * m + 1] * impulse[1] + row[3 * m + 2] * impulse[2])
+        if c.resisting == 1:
+            torque, at = c.earlier_torque[3 * j :], 3 * (c.contacts + i)
+            for m in unrolled(range(3)):
+                c.r[at + m] = scale * (row[3 * m] * torque[0] + row[3 * m + 1] * torque[1] + row[3 * m + 2] * torque[2])
 
 
 def remember(c: PileTable) -> None:
@@ -192,3 +197,8 @@ def remember(c: PileTable) -> None:
             c.earlier_point[3 * k + i] = c.point1[3 * k + i]
             c.impulse[3 * k + i] = row[i] * r[0] + row[3 + i] * r[1] + row[6 + i] * r[2]
             c.earlier_impulse[3 * k + i] = c.impulse[3 * k + i]
+        if c.resisting == 1:
+            t = c.r[3 * (c.contacts + k) :]
+            for i in unrolled(range(3)):
+                c.torque[3 * k + i] = row[i] * t[0] + row[3 + i] * t[1] + row[6 + i] * t[2]
+                c.earlier_torque[3 * k + i] = c.torque[3 * k + i]

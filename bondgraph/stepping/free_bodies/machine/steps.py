@@ -13,6 +13,7 @@ from bondgraph.stepping.free_bodies.machine.broad_phase import find_pairs, place
 from bondgraph.stepping.free_bodies.machine.gauss_seidel import solve
 from bondgraph.stepping.free_bodies.machine.motion import account_for_contacts, begin, keep_momenta, move
 from bondgraph.stepping.free_bodies.machine.narrow_phase import find_contacts
+from bondgraph.stepping.free_bodies.machine.resistance import make_resistance
 from bondgraph.stepping.free_bodies.machine.rows import begin_impulses, make_rows, remember
 from bondgraph.stepping.free_bodies.machine.sleep import let_sleep, wake_by_contacts, wake_by_forces
 from bondgraph.stepping.free_bodies.machine.tables import DONE, PileTable
@@ -78,6 +79,8 @@ def find(c: PileTable) -> int:
 def finish(c: PileTable) -> None:
     """Find impulses and velocities from contacts, and the momenta after the step."""
     make_rows(c)
+    if c.resisting == 1:
+        make_resistance(c)
     begin_impulses(c)
     solve(c)
     remember(c)

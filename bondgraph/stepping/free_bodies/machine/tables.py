@@ -18,6 +18,10 @@ COUPLING, STIFF, SOFT, ROW = 37, 39, 41, 43
 masses; changes of both spins by a unit impulse along each direction; offset of the normal velocity, m/s; coefficient of friction;
 of the block W = d u / d r the entries that couple the normal with both tangents, the normal one and the largest eigenvalue of the
 tangential part, and the inverses of these two."""
+RESISTANCE = 23
+"""Length of the row of rolling and spinning friction of a contact (`resistance`)."""
+APART = 10000
+"""Number of a feature from which on a contact is without friction: it only keeps boxes apart that turn in the step."""
 RECORD = 10
 """Numbers that are kept of a step: contacts that press, overlap, slip, losses, sweeps, bodies that sleep."""
 LOST, SUPPLIED, STEP_LOSS, OVERLAP, SLIP, CHANGE, ALLOWED, PRESSING, SWEEPS, ASLEEP = range(RECORD)
@@ -25,6 +29,14 @@ LOST, SUPPLIED, STEP_LOSS, OVERLAP, SLIP, CHANGE, ALLOWED, PRESSING, SWEEPS, ASL
 
 def _of_contacts(width: int) -> Callable[[PileTable], int]:
     return lambda p: width * p.room
+
+
+def _of_torques(width: int) -> Callable[[PileTable], int]:
+    return lambda p: width * p.room * p.resisting
+
+
+def _of_impulses(p: PileTable) -> int:
+    return 3 * (1 + p.resisting) * p.room
 
 
 def _of_bodies(width: int) -> Callable[[PileTable], int]:
@@ -52,6 +64,8 @@ class PileTable(Table):
     room: int
     pair_room: int
     outputs_count: int
+    resisting: int
+    """1 where contacts resist rolling or spinning: torque impulses then follow the impulses in `r` and its like."""
     # Settings of the run, and of the call.
     taken: int
     h: float
@@ -91,7 +105,7 @@ class PileTable(Table):
     coming: Annotated[Reals, Length(_of_bodies(6))]
     velocity: Annotated[Reals, Length(_of_bodies(6))]
     last_velocity: Annotated[Reals, Length(_of_bodies(6))]
-    best_velocity: Annotated[Reals, Length(_of_bodies(6))]
+    moved_in: Annotated[Ints, Length(_of_bodies(1))]
     reach: Annotated[Reals, Length(_of_bodies(1))]
     asleep: Annotated[Ints, Length(_of_bodies(1))]
     quiet: Annotated[Ints, Length(_of_bodies(1))]
@@ -114,6 +128,8 @@ class PileTable(Table):
     only: Annotated[Ints, Length(lambda p: p.sets)]
     set_friction: Annotated[Reals, Length(lambda p: p.sets)]
     set_restitution: Annotated[Reals, Length(lambda p: p.sets)]
+    set_rolling: Annotated[Reals, Length(lambda p: p.sets)]
+    set_spinning: Annotated[Reals, Length(lambda p: p.sets)]
     set_most: Annotated[Ints, Length(lambda p: p.sets)]
     too_many: int
     candidates: int
@@ -135,11 +151,12 @@ class PileTable(Table):
     normal: Annotated[Reals, Length(_of_contacts(3))]
     gap: Annotated[Reals, Length(_of_contacts(1))]
     row: Annotated[Reals, Length(_of_contacts(ROW))]
-    r: Annotated[Reals, Length(_of_contacts(3))]
+    r: Annotated[Reals, Length(_of_impulses)]
     impulse: Annotated[Reals, Length(_of_contacts(3))]
-    begun: Annotated[Reals, Length(_of_contacts(3))]
-    last_r: Annotated[Reals, Length(_of_contacts(3))]
-    best_r: Annotated[Reals, Length(_of_contacts(3))]
+    begun: Annotated[Reals, Length(_of_impulses)]
+    last_r: Annotated[Reals, Length(_of_impulses)]
+    resistance: Annotated[Reals, Length(_of_torques(RESISTANCE))]
+    torque: Annotated[Reals, Length(_of_torques(3))]
     # Contacts of the step before.
     earlier: int
     earlier_h: float
@@ -148,10 +165,12 @@ class PileTable(Table):
     earlier_feature: Annotated[Ints, Length(_of_contacts(1))]
     earlier_point: Annotated[Reals, Length(_of_contacts(3))]
     earlier_impulse: Annotated[Reals, Length(_of_contacts(3))]
+    earlier_torque: Annotated[Reals, Length(_of_torques(3))]
     used: Annotated[Ints, Length(_of_contacts(1))]
     # What the last step gave.
     sweeps: int
     change: float
     allowed: float
+    settled: float
     record: Reals
     course: Reals
