@@ -130,8 +130,9 @@ def _applied(name: str, value: Applied, domain: Domain, at: Vector, axes: str, s
     return part
 
 
-def attach_force(graph: Graph, part: AppliedForce, body: Touchable) -> AppliedForce:
+def attach_force(graph: Graph, part: AppliedForce, body: Touchable) -> Graph:
     """Connect an applied force to its body in the graph around both: a half arrow to the body, and the signals that it reads.
+    Return the graph.
 
     Raises `ModelError` E336 for anything but a force, a torque or a wrench, and for no body, or one inside another part.
     """
@@ -150,7 +151,7 @@ def attach_force(graph: Graph, part: AppliedForce, body: Touchable) -> AppliedFo
     graph.wire(body.frame_path, part, "pose")
     for name, path in part.paths.items():
         graph.wire(path, part, name)
-    return part
+    return graph
 
 
 def _holder(graph: Graph, part: Graph | Element) -> Graph | None:

@@ -72,7 +72,7 @@ def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[s
 
 
 def _deferred(group: Sequence[Code]) -> dict[str, Kernel]:
-    """Return kernels of routines that are compiled together when one of them is first used: at events and samples, too seldom to
+    """Return kernels of routines that are compiled together when one of them is first used: at events and samples, too rarely to
     be worth an optimiser."""
     quick = 0 if group[0].name in UNFUSED else QUICK
     library = build_once(paused_collection()(functools.partial(compile_routines, group, quick, level=0)))

@@ -12,7 +12,7 @@ from bondgraph.stepping.free_bodies.machine.points import add_point, axis_of, pl
 from bondgraph.stepping.free_bodies.machine.tables import BALL, BOX, DONE, FULL, HALF_SPACE, TOO_MANY, PileTable
 
 MOST_POINTS = 17
-"""Most points of a pair."""
+"""Maximum number of points of a pair."""
 FACE_NORMAL_TOLERANCE = 1e-9
 """Size of the other components below which a direction counts as the normal of a face."""
 
