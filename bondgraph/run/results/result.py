@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from bondgraph.errors import no_model
+from bondgraph.model.model import Model
 from bondgraph.output.extras import require_package
 from bondgraph.output.tables import labels_of, unknown_name
 from bondgraph.run.accuracy.table import Rounding
@@ -258,11 +260,17 @@ class Result:
     def diagram(self, at: float, **options: Any) -> Diagram:
         """Draw the bond graph with the values of efforts and flows on its bonds at a time (s); options as for `diagram`.
 
-        Of vectors it shows the magnitude for each unit. Raises `RunError` E582 for a time beyond the run.
+        Of vectors it shows the magnitude for each unit. Raises `ModelError` E582 for a time beyond the run, E100 without a model.
         """
         from bondgraph.render.diagram import diagram
 
-        return diagram(self.program.model, labels=texts_on_bonds(self, at), **options)
+        return diagram(self._drawn_model(), labels=texts_on_bonds(self, at), **options)
+
+    def _drawn_model(self) -> Model:
+        """Return the model of the run; E100 for a program of functions alone."""
+        if self.program.model is None:
+            raise no_model(self.program, "diagram")
+        return self.program.model
 
     def to_xarray(self, names: Sequence[str] | None = None) -> xarray.Dataset:
         """Return quantities over "t" as arrays with their units (`attrs["units"]`), and parameters. E416, an ImportError too, if
