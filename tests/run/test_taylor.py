@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, Block, C, Compiled, Graph, I, ModelError, R, Se, compile_model
-from bondgraph.errors import RunError
+from bondgraph.errors import RunEndedWarning, RunError
 from bondgraph.export import c_run
 from screws import scalars as s
 from tests.inner.emit import numpy_kernel
@@ -133,6 +133,16 @@ def test_what_has_no_series_is_refused_by_name() -> None:
         graph.compile().simulate(1.0, method="taylor")
     with pytest.raises(RunError, match=r"E304(.|\n)*no tape in machine code"):
         compile_model(swing(), backend="numpy").simulate(1.0, method="taylor")
+
+
+def test_a_root_at_zero_has_no_series() -> None:
+    """x' = 1 - x^(5/2): the rate is finite at 0, but not its third derivative."""
+    rate = Block("b", [("f", lambda x: 1.0 - x**2.5, ["x"])], states={"x": 0.0}, rates={"x": "f"})
+    compiled = compile_model(Graph("root").add(rate))
+    with pytest.warns(RunEndedWarning, match=r'method="auto": a rate may be finite'):
+        run = compiled.simulate(1.0, method="taylor", progress=False)
+    assert run.failure is not None and run.failure.time == 0.0
+    assert compiled.simulate(1.0, progress=False).ok
 
 
 def test_it_stays_on_this_machine(pendulum: Compiled) -> None:
