@@ -92,6 +92,9 @@ def test_what_is_unfolded_stays_open_with_all_that_is_around_it():
         ({"colours": {"strokes": "#000000"}}, "E585"),
         ({"colours": {"stroke": "red"}}, "E585"),
         ({"colours": 3}, "E585"),
+        ({"labels": "letters"}, "E589"),
+        ({"labels": {"rail -> nothing": ("1 N", "2 m/s")}}, "E589"),
+        ({"labels": {"arm 1.node -> arm 1.spring 0": "1 N"}}, "E589"),
     ],
 )
 def test_what_cannot_be_chosen_is_refused(given, code):

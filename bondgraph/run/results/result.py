@@ -258,7 +258,7 @@ class Result:
     def diagram(self, at: float, **options: Any) -> Diagram:
         """Draw the bond graph with the values of efforts and flows on its bonds at a time (s); options as for `diagram`.
 
-        Of vectors it shows the magnitude for each unit. Raises `RunError` E582 for a time beyond the run.
+        Of vectors it shows the magnitude for each unit. Raises `ModelError` E582 for a time beyond the run.
         """
         from bondgraph.render.diagram import diagram
 
