@@ -1,8 +1,8 @@
 """Taylor series method: a step by the Taylor coefficients of the solution, to an order that follows from the tolerance.
 
 A. Jorba, M. Zou, A software package for the numerical integration of ODEs by means of high-order Taylor methods, Experimental
-Mathematics 14, 2005: the order, and the length of a step by its last two coefficients, so that no step is rejected. The dense
-output is the polynomial of the step.
+Mathematics 14, 2005: the order, and the length of a step by its last two coefficients, so that few steps are rejected: those
+with another rate at their end than that of their polynomial (the defect). The dense output is the polynomial of the step.
 """
 
 from __future__ import annotations
