@@ -12,7 +12,7 @@ from bondgraph.assembly.system import Statement, System
 from bondgraph.compile.compiled import Compiled
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.compile.state_names import unknown_name
-from bondgraph.errors import raise_if_any
+from bondgraph.errors import raise_if_any, refusal
 from bondgraph.export.paper.equations import Writer
 from bondgraph.export.paper.markup.as_latex import breakable
 from bondgraph.export.paper.notation.definitions import Functions, latex_parts
@@ -85,7 +85,8 @@ def explain(
     at : a run and a time (s): each line shows the value there; of a vector the magnitude for each unit.
 
     If the value is a state, its rate is followed, and every transition and clock that sets it is listed. No value is explained
-    twice. Raises `ModelError` E100 for no model, E251 for an unknown name, E582 for a time beyond the run.
+    twice. Raises `ModelError` E100 for no model, E251 for an unknown name, E582 for a time beyond the
+    run, or the run of another model.
 
     >>> from bondgraph import J1, C, Graph, R
     >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", capacitance=2.0)).connect(loop, R("r", 5.0))
@@ -110,6 +111,7 @@ def explain(
     if resolved != name:
         causes.insert(0, Reason(0, name, f"{name} is {resolved}"))
     if at is not None:
+        _need_run_of(compiled, at[0])
         causes = _with_values(causes, *at)
     definitions = tuple(
         line for each in tracer.writer.definitions.definitions.values() for line in (*each.formula.parts, *each.formula.results)
@@ -117,14 +119,21 @@ def explain(
     return Explanation(name, tuple(causes), definitions)
 
 
+def _need_run_of(compiled: Compiled, result: Result) -> None:
+    """Refuse the run of a model with other quantities (E582)."""
+    if result.program.layout.names() != compiled.program.layout.names():
+        title = f'the run of "{result.program.name}" has other quantities'
+        raise refusal("E582", title, "a run of the explained model: `model.simulate(...)`", about=compiled.model.name, places=())
+
+
 def _with_values(causes: Sequence[Reason], result: Result, at: float) -> list[Reason]:
-    """Return the causes with the values that change during a run, at a time (s); matrices have none."""
+    """Return the causes with the values that change during a run and were kept, at a time (s); matrices have none."""
     check_instant(result, at)
     layout = result.program.layout
     changing = {
         cause.value: layout[cause.value].unit
         for cause in causes
-        if cause.value in layout and layout[cause.value].block in ("x", "out") and len(layout[cause.value].shape) < 2
+        if cause.value in result and layout[cause.value].block in ("x", "out") and len(layout[cause.value].shape) < 2
     }
     return [
         replace(cause, now=value_text(result, cause.value, changing[cause.value], at)) if cause.value in changing else cause

@@ -15,7 +15,7 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 
 from bondgraph.causality.assign import Causality, assign_causality
-from bondgraph.errors import ModelError, no_model
+from bondgraph.errors import ModelError, no_model, refusal
 from bondgraph.graph.builder import Graph
 from bondgraph.model.model import Model
 from bondgraph.output.files import atomic_file, known_ending, write_text
@@ -186,8 +186,8 @@ def diagram(
 
     Texts at bonds are a mapping from a bond's name to those of effort and flow; `result.diagram(at=0.2)` shows their values.
 
-    Raises `ModelError` (E100, E131, E132, E134, E585, E586) for no model, an unknown element, an invalid position, an unknown
-    nested graph, invalid colours, a nested graph that is both folded and unfolded.
+    Raises `ModelError` (E100, E131, E132, E134, E585, E586, E589) for no model, an unknown element, an invalid position, an
+    unknown nested graph, invalid colours, a nested graph that is both folded and unfolded, invalid labels.
     Convention: the barb of a half arrow is on the side of the flow, beneath a level bond and right of a plumb one
     (Karnopp, Margolis and Rosenberg, 2012).
 
@@ -204,7 +204,7 @@ def diagram(
     where = placed(drawn, positions) if positions else automatic(drawn)
     frames = [frame(drawn, box, where) for box in drawn.boxes]
     lines = routes(drawn, where)
-    letters = bond_labels(drawn, where, lines, _texts(drawn, labels))
+    letters = bond_labels(drawn, where, lines, _texts(model, drawn, labels))
     names = captions(drawn, where, lines, frames, [label.rectangle for each in letters.values() for label in each])
     head = model.name if title is None else title
     shift, width, height, foot = _extent(drawn, where, frames, lines, names, head)
@@ -237,10 +237,22 @@ def diagram(
     return Diagram(svg, centres, width, height, head or model.name)
 
 
-def _texts(drawn: Sketch, labels: BondLabels) -> Mapping[str, Texts]:
-    """Return bond -> texts of its effort and flow."""
+def _texts(model: Model, drawn: Sketch, labels: BondLabels) -> Mapping[str, Texts]:
+    """Return bond -> texts of its effort and flow; E589 for other choices, and for bonds that do not exist."""
     if isinstance(labels, Mapping):
+        names = {bond.name: None for bond in model.bonds}
+        for bond, texts in labels.items():
+            if bond not in names:
+                raise refusal(
+                    "E589", f'there is no bond "{bond}" to label', f"bonds: {', '.join(list(names)[:8])}", about=model.name
+                )
+            if not (isinstance(texts, tuple) and len(texts) == 2 and all(isinstance(each, str) for each in texts)):
+                title = f'the label of "{bond}" is not a pair of texts'
+                raise refusal("E589", title, 'a text of its effort and one of its flow: ("3 N", "2 m/s")', about=model.name)
         return labels
+    if not (isinstance(labels, bool) or labels == "numbers"):
+        cures = 'labels=True, "numbers", or a mapping from names of bonds to texts'
+        raise refusal("E589", f"labels cannot be {labels!r}", cures, about=model.name)
     numbered = {edge.number: edge.bond for edge in drawn.edges if edge.bond is not None} if labels else {}
     if labels == "numbers":
         return {bond.name: (str(number), "") for number, bond in numbered.items()}

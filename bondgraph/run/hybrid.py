@@ -46,7 +46,7 @@ from bondgraph.run.events.handler import EventHandler, RunPoint
 from bondgraph.run.events.iteration import handle_event
 from bondgraph.run.events.log import Log
 from bondgraph.run.events.records import Events
-from bondgraph.run.results.failure import Failure, cause, describe, event_failure, fastest_rate, not_finite
+from bondgraph.run.results.failure import SERIES_CURES, Failure, cause, describe, event_failure, fastest_rate, not_finite
 from bondgraph.run.results.result import MACHINE_CODE, Result, Statistics
 from bondgraph.run.samples import SampleRows
 from bondgraph.run.settings import Settings
@@ -203,7 +203,8 @@ class Hybrid:
             if segment.status == Status.STIFF:
                 return selection_after_stiffness(self.bound.program, choice), levels
             if segment.status.failed:
-                self._fail(*cause(self.bound, segment.reason, self.t, self.x, self.m, settings.span, self.weights.known))
+                why = cause(self.bound, segment.reason, self.t, self.x, self.m, settings.span, self.weights.known)
+                self._fail(*why, SERIES_CURES if choice.entry.needs_series and why[0] == "not finite" else ())
             elif segment.status == Status.PAUSE and (too_many := self._too_many(integrator.effort().steps)):
                 self._fail("too many steps", too_many, fastest_rate(self.bound, self.t, self.x, self.m, self.weights.known))
             elif segment.status == Status.PAUSE and (pace := integrator.slow_pace()) > 0.0:

@@ -16,7 +16,8 @@ import numpy as np
 from bondgraph.model.units import per_second
 from bondgraph.output.tables import unknown_name
 from bondgraph.run.program import Program, RunTransition
-from bondgraph.run.results.result import Sampled, extreme
+from bondgraph.run.results.result import extreme
+from bondgraph.run.results.values_at import Sampled
 from bondgraph.run_arguments import KeptQuantity
 
 __all__ = ["events", "first_time", "integral", "last", "lowest", "mean", "peak", "series"]

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from screwbond.models.pictures.from_results.negligible import panels_without_rounding
 from screwbond.models.pictures.from_results.scenes import as_scene
 from screwbond.models.pictures.parts import Panel
 from screwbond.models.pictures.scene import Scene, close_up
@@ -63,7 +62,7 @@ def legend_keys(panel: Panel) -> Keys:
 def plots(shown: Result | Scene, path: str | os.PathLike[str], dpi: int = 160) -> None:
     """Write the panels of a result or scene above each other, as png, svg or pdf; a short contact gets a second column."""
     scene = as_scene(shown)
-    scene = replace(scene, panels=tuple(panel for panel in panels_without_rounding(scene) if not panel.on_demand))
+    scene = replace(scene, panels=tuple(panel for panel in scene.panels if not panel.on_demand))
     scene.need("panels", scene.panels)
     near = close_up(scene)
     spans = [(float(scene.t[0]), float(scene.t[-1])), *([near] if near else [])]

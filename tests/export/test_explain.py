@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from bondgraph import J1, C, Graph, ModelError, R, Se
+from bondgraph import J1, C, Graph, I, ModelError, R, Se
 from bondgraph.export import explain
 from tests.export.documented import compiled
 
@@ -60,7 +60,7 @@ def test_what_samples_and_what_solves() -> None:
 
 
 def test_an_unknown_name() -> None:
-    with pytest.raises(ModelError, match=r"E251 .windin.flow. is not a value") as raised:
+    with pytest.raises(ModelError, match=r"E251 .windin.flow. is no value of the model") as raised:
         explain(compiled("motor"), "windin.flow")
     assert "similar names" in str(raised.value)
 
@@ -74,5 +74,9 @@ def test_values_at_an_instant() -> None:
     now = {cause.value: cause.now for cause in explain(model, "r.flow", at=(run, 2.0 * math.log(2.0))).causes}
     assert now["r.flow"] == "0.25 A" and now["c.effort"] == "0.5 V" and now["c.q"] == "0.5 C" and now["r.resistance"] == ""
     assert "[0.25 A]" in str(explain(model, "r.flow", at=(run, 2.0 * math.log(2.0))))
+    kept = model.simulate(2.0, rtol=1e-9, samples=0.04, keep=["c.q"], progress=False)
+    assert [(c.value, c.now) for c in explain(model, "r.flow", at=(kept, 0.0)).causes if c.now] == [("c.q", "0 C")]
+    with pytest.raises(ModelError, match=r'E582 the run of "rc" has other quantities'):
+        explain(Graph("still").connect(v := J1("v"), I("m", 1.0)).connect(v, R("r", 1.0)), "m.flow", at=(run, 1.0))
     with pytest.raises(ModelError, match="no values at -1 s"):
         explain(model, "r.flow", at=(run, -1.0))

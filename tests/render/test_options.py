@@ -13,6 +13,7 @@ from screwbond.models import rigid_body
 from bondgraph import GY, J0, J1, C, Graph, I, ModelError, R, Se
 from tests.inner.render import BLACK, COLOURED, MAX_NODES, diagram, sketch, text_width
 from tests.render.graphs import chain, hoist, touching_bodies
+from tests.run.test_accumulation import ball
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -91,6 +92,9 @@ def test_what_is_unfolded_stays_open_with_all_that_is_around_it():
         ({"colours": {"strokes": "#000000"}}, "E585"),
         ({"colours": {"stroke": "red"}}, "E585"),
         ({"colours": 3}, "E585"),
+        ({"labels": "letters"}, "E589"),
+        ({"labels": {"rail -> nothing": ("1 N", "2 m/s")}}, "E589"),
+        ({"labels": {"arm 1.node -> arm 1.spring 0": "1 N"}}, "E589"),
     ],
 )
 def test_what_cannot_be_chosen_is_refused(given, code):
@@ -217,6 +221,14 @@ def test_numbers_alone_and_values_of_a_run_at_bonds():
     assert "|0| rad/s, |5| m/s" in drawn.svg and "|0| N m, |20| N" in drawn.svg
     with pytest.raises(ModelError, match="no values at 3 s"):
         result.diagram(at=3.0)
+
+
+def test_values_at_bonds_about_an_event():
+    """A ball falls at g t; at its impact it turns round and keeps 0.8 of its speed."""
+    result = ball().compile().simulate(0.6, samples=0.1, progress=False)
+    fall = result.events[0].time
+    for at, speed in ((fall - 1e-9, "−4.43"), (fall, "3.54"), (fall + 1e-9, "3.54")):
+        assert f">{speed}<" in result.diagram(at=at).svg, at
 
 
 @pytest.mark.parametrize("make", [hoist, units, touching_bodies, lambda: chain(5)])

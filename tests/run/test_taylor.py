@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bondgraph import J1, C, Compiled, Graph, I, ModelError, R, Se, compile_model
-from bondgraph.errors import RunError
+from bondgraph import J1, Block, C, Compiled, Graph, I, ModelError, R, Se, compile_model
+from bondgraph.errors import RunEndedWarning, RunError
 from bondgraph.export import c_run
 from screws import scalars as s
 from tests.inner.emit import numpy_kernel
-from tests.inner.run import card_refusal
+from tests.inner.run import gpu_refusal
 from tests.inner.tape import NoSeries, Routine, Tape, taylor_coefficients
 from tests.run.test_accumulation import ball
 from tests.run.test_ticks import proportional, pushed
@@ -83,6 +83,29 @@ def test_energy_is_accounted_for(pendulum: Compiled) -> None:
     assert run.ok and abs(run.ledger.relative_residual) < 1e-10 and run.ledger.dissipated[-1] > 10.0
 
 
+def test_coefficients_that_are_zero_by_chance_are_not_trusted() -> None:
+    """x' = t^5 / (1 + t^6)^2: at the start every coefficient up to order 15 but one is zero; x = (1 - 1 / (1 + t^6)) / 6."""
+    graph = Graph("late")
+    rate = Block(
+        "b", [("f", lambda t: t**5 / (1.0 + t**6) ** 2, ["t"])], inputs={"t": "time"}, states={"x": 0.0}, rates={"x": "f"}
+    )
+    run = compile_model(graph.add(rate)).simulate(500.0, method="taylor", rtol=1e-9, progress=False)
+    exact = (1.0 - 1.0 / (1.0 + run.t**6)) / 6.0
+    assert run.ok and np.abs(run["b.x"] - exact).max() < 1e-10 and run.statistics.rejected > 0
+
+
+def test_the_unit_of_time_does_not_matter() -> None:
+    """A circuit in attoseconds: the coefficients of order 19 are some 1e300, and their squares no numbers."""
+    steps = []
+    for second in (1.0, 1e-15):
+        graph, v = Graph("circuit"), J1("v")
+        graph.connect(v, I("l", second, initial=second)).connect(v, C("c", capacitance=second))
+        run = compile_model(graph).simulate(20.0 * second, method="taylor", rtol=1e-13, samples=second, progress=False)
+        assert run.ok and np.abs(run["l.p"] / second - np.cos(run.t / second)).max() < 1e-13
+        steps.append(run.statistics.steps)
+    assert steps[0] == steps[1]
+
+
 def test_bounces_are_found_at_their_times() -> None:
     """A body that falls from 1 m and keeps 0.8 of its speed."""
     fall = np.sqrt(2.0 / 9.81)
@@ -112,7 +135,17 @@ def test_what_has_no_series_is_refused_by_name() -> None:
         compile_model(swing(), backend="numpy").simulate(1.0, method="taylor")
 
 
+def test_a_root_at_zero_has_no_series() -> None:
+    """x' = 1 - x^(5/2): the rate is finite at 0, but not its third derivative."""
+    rate = Block("b", [("f", lambda x: 1.0 - x**2.5, ["x"])], states={"x": 0.0}, rates={"x": "f"})
+    compiled = compile_model(Graph("root").add(rate))
+    with pytest.warns(RunEndedWarning, match=r'method="auto": a rate may be finite'):
+        run = compiled.simulate(1.0, method="taylor", progress=False)
+    assert run.failure is not None and run.failure.time == 0.0
+    assert compiled.simulate(1.0, progress=False).ok
+
+
 def test_it_stays_on_this_machine(pendulum: Compiled) -> None:
     with pytest.raises(ModelError, match=r"E281(.|\n)*code of taylor"):
         c_run(pendulum, 1.0, method="taylor")
-    assert "Taylor series" in str(card_refusal(pendulum.prepare_run(1.0, method="taylor", progress=False).program))
+    assert "Taylor series" in str(gpu_refusal(pendulum.prepare_run(1.0, method="taylor", progress=False).program))

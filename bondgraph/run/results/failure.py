@@ -50,6 +50,9 @@ LOOP_CURES = (
 )
 """Remedies where an unknown of an algebraic loop is no longer finite."""
 
+SERIES_CURES = ('method="auto": a rate may be finite where its derivatives are not, such as a root at zero', *CURES["not finite"])
+"""Remedies where a Taylor coefficient is not finite."""
+
 SLIDING_CURES = (
     "`Friction` for a force against a motion, which also holds at rest",
     "two thresholds in place of one (hysteresis): an `Automaton`, and `by_mode` for the values on both sides",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from bondgraph.run.results.curves import curves
 from bondgraph.run.results.energy_account import Ledger, account
 from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.outputs import Outputs
-from bondgraph.run.results.values_at import texts_on_bonds
+from bondgraph.run.results.values_at import Sampled, texts_on_bonds
 from bondgraph.run_arguments import StartValues
 from screws.renamed import answer_old_names
 
@@ -309,23 +309,6 @@ class Result:
 MAX_PARABOLA_ERROR = 0.25
 """Distance from the parabola, in its second differences, above which it is not trusted: a sine with ten samples per period has
 0.2."""
-
-
-class Sampled(Protocol):
-    """Samples of a run, and values on both sides of its events: a `Result`."""
-
-    @property
-    def t(self) -> np.ndarray:
-        """Sample times (k,), s."""
-
-    @property
-    def events(self) -> Events:
-        """Transitions in order."""
-
-    def __getitem__(self, name: str) -> np.ndarray: ...
-
-    def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Values just before and just after every event."""
 
 
 def extreme(result: Sampled, name: str, sign: float = 1.0) -> tuple[float, float]:

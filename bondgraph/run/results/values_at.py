@@ -8,27 +8,40 @@ from typing import Protocol
 import numpy as np
 
 from bondgraph.errors import refusal
+from bondgraph.run.events.records import Events
 from bondgraph.run.program.bonds import BondVariables
+from bondgraph.run.settings import number
 
 
-class RunSamples(Protocol):
-    """RunSamples of a run: times, bonds, and values by name."""
+class Sampled(Protocol):
+    """Samples of a run, and values on both sides of its events: a `Result`."""
 
     @property
     def t(self) -> np.ndarray:
-        """Return the times (k,), s."""
+        """Sample times (k,), s."""
+
+    @property
+    def events(self) -> Events:
+        """Transitions in order."""
+
+    def __getitem__(self, name: str) -> np.ndarray: ...
+
+    def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Values just before and just after every event."""
+
+
+class RunSamples(Sampled, Protocol):
+    """Samples of a run with its bonds."""
 
     @property
     def bonds(self) -> tuple[BondVariables, ...]:
         """Return all bonds."""
 
-    def __getitem__(self, name: str) -> np.ndarray: ...
-
     def __contains__(self, name: object) -> bool: ...
 
 
 def texts_on_bonds(samples: RunSamples, at: float) -> Mapping[str, tuple[str, str]]:
-    """Return bond -> texts of its effort and flow at a time (s), between samples by a straight line; E582 beyond the run."""
+    """Return bond -> texts of its effort and flow at a time (s), as `value_text`; E582 beyond the run."""
     check_instant(samples, at)
     return {
         bond.name: (value_text(samples, bond.effort, bond.effort_unit, at), value_text(samples, bond.flow, bond.flow_unit, at))
@@ -40,14 +53,14 @@ def texts_on_bonds(samples: RunSamples, at: float) -> Mapping[str, tuple[str, st
 def check_instant(samples: RunSamples, at: float) -> None:
     """Refuse a time (s) beyond the run (E582)."""
     start, end = float(samples.t[0]), float(samples.t[-1])
-    if not start <= at <= end:
+    if not start <= number(at, "E582", "at") <= end:
         raise refusal("E582", f"there are no values at {at:g} s", f"a time from {start:g} to {end:g} s", about="this run")
 
 
 def value_text(samples: RunSamples, name: str, unit: str, at: float) -> str:
-    """Return a value with its unit; of a vector the magnitude for each unit."""
-    columns = samples[name].reshape(len(samples.t), -1).T
-    value = np.array([np.interp(at, samples.t, column) for column in columns])
+    """Return a value with its unit, between samples and events by a straight line, at an event after it; of a vector the
+    magnitude for each unit."""
+    value = _value(samples, name, at)
     if len(value) == 1:
         return _with_unit(f"{value[0]:.3g}", unit)
     units = unit.split(", ") if len(value) % len(unit.split(", ")) == 0 else [unit]
@@ -55,5 +68,21 @@ def value_text(samples: RunSamples, name: str, unit: str, at: float) -> str:
     return ", ".join(_with_unit(f"|{np.linalg.norm(part):.3g}|", each) for part, each in zip(parts, units, strict=True))
 
 
-def _with_unit(number: str, unit: str) -> str:
-    return (f"{number} {unit}" if unit not in ("", "1") else number).replace("-", "\N{MINUS SIGN}")
+def _value(samples: Sampled, name: str, at: float) -> np.ndarray:
+    """Return the components (n,) of a value at a time (s), between samples and both sides of events."""
+    times, values = samples.t, samples[name]
+    if len(happened := samples.events.times):
+        times = np.concatenate([times, np.repeat(happened, 2)])
+        order = np.argsort(times, kind="stable")
+        sides = np.stack(samples.at_events(name), axis=1).reshape(-1, *values.shape[1:])
+        times, values = times[order], np.concatenate([values, sides])[order]
+    row = int(np.searchsorted(times, at, side="right"))
+    before, after = max(row - 1, 0), min(row, len(times) - 1)
+    rows = values.reshape(len(times), -1)[[before, after]]
+    if at == times[before]:
+        return np.asarray(rows[0])
+    return np.asarray(rows[0] + (rows[1] - rows[0]) * ((at - times[before]) / (times[after] - times[before])))
+
+
+def _with_unit(text: str, unit: str) -> str:
+    return (f"{text} {unit}" if unit not in ("", "1") else text).replace("-", "\N{MINUS SIGN}")

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from screwbond.models.pictures.from_results.negligible import negligible_sizes, panels_without_rounding, without_rounding
 from screwbond.models.pictures.from_results.scenes import scene_of
 from screwbond.models.pictures.parts import Panel
 from screwbond.models.pictures.plotting import plain_text, shown_unit, title_with_unit
@@ -238,11 +237,10 @@ def pack_quantities(rows: EventRows, packed: Packed, first: Iterable[str]) -> di
     quantities: list[tuple[str, str, int, int]] = []
     also: list[tuple[str, int]] = []
     index: dict[tuple[str, int, int], int] = {}
-    negligible = negligible_sizes(result)
     for key in order[:count]:
         slot, names = plottable_quantities.slots[key], plottable_quantities.names[key]
         index[key] = len(quantities)
-        values = without_rounding(rows.values(names[0]).reshape(len(rows.t), -1), slot.unit, negligible)
+        values = rows.values(names[0]).reshape(len(rows.t), -1)
         curves = [packed.curve(thin.select(values[:, k])) for k in range(slot.size)]
         quantities.append((names[0], slot.unit, curves[0], slot.size))
         also += [(name, index[key]) for name in names[1:]]
@@ -479,7 +477,7 @@ def _plots(scene: Scene, packed: Packed) -> list[dict[str, Any]]:
     """Return titles and curves of the scene's panels, at times "tp"."""
     thin, plots = Downsampling.of(scene.t, SAMPLES[1]), []
     packed.put("tp", thin.times, "Float64")
-    for panel in panels_without_rounding(scene):
+    for panel in scene.panels:
         factor, unit = shown_unit(panel)
         curves = []
         for curve in panel.curves:

@@ -1,4 +1,4 @@
-"""Pages can be read: letters of 9 px on a desktop and on a phone, no label on another, panes that are used; rounding is zero."""
+"""Pages can be read: letters of 9 px on a desktop and on a phone, no label on another, panes that are used; small values."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from screwbond.models import rigid_body
 from screwbond.models.pictures import page
 
-from bondgraph import J0, J1, C, Graph, R, Se, simulate
+from bondgraph import J0, J1, C, Graph, I, R, Se, simulate
 from tests.browser import Browser, browser, needs_chromium
-from tests.inner.models_pictures import negligible_sizes, without_rounding
 from tests.inner.render import diagram
-from tests.models.pictures.test_pages import data_of
+from tests.models.pictures.test_pages import curve_of, data_of
 
 SIZES = {1300: 850, 390: 844}
 LETTERS = """(() => { const scale = drawing.getScreenCTM().a;
@@ -80,17 +78,16 @@ def test_sections_of_a_ladder_are_drawn_alike() -> None:
     assert at["source"][0] < at["line 0"][0]
 
 
-def test_rounding_is_drawn_as_zero() -> None:
-    """A ball that falls turns by rounding alone, in whatever units its inertia makes that large."""
-    graph = Graph("fall")
-    moved = {"position": (0.0, 0.0, 1.0), "velocity": (0.3, 0.0, 0.0), "angular_velocity": (1e-15, 0.0, 0.0)}
-    graph.add(rigid_body("ball", mass=1.0, inertia=(1e-2, 1e-2, 1e-2), gravity=(0.0, 0.0, -9.81), **moved))
-    result = simulate(graph, 1.0, progress=False)
-    sizes, flow = negligible_sizes(result), result["ball.inertia.flow"]
-    assert 0.0 < np.abs(flow[:, :3]).max() < sizes["rad/s"] < 1e-9
-    shown = without_rounding(flow, "rad/s, m/s", sizes)
-    assert not shown[:, :3].any() and np.array_equal(shown[:, 3:], flow[:, 3:])
-    assert np.array_equal(without_rounding(1e6 * flow, "rad/s, m/s", sizes)[:, :3], 1e6 * flow[:, :3])
+def test_small_values_are_drawn_as_they_are() -> None:
+    """A current of 1 nA beside one of 1 kA."""
+    graph = Graph("motor and sensor")
+    for name, voltage, resistance in (("motor", 1e3, 1.0), ("sensor", 1e-6, 1e3)):
+        loop = J1(f"{name} loop")
+        graph.connect(Se(f"{name} source", voltage, domain="electrical"), loop).connect(loop, R(name, resistance))
+        graph.connect(loop, I(f"{name} coil", inductance=1e-3))
+    data = data_of(page(simulate(graph, 1.0, progress=False)))
+    first = next(first for name, _, first, _ in data["quantities"] if name == "sensor.flow")
+    assert curve_of(data, first)[-1] == pytest.approx(1e-9, rel=1e-3)
 
 
 def test_the_residual_of_the_account_is_drawn_on_demand() -> None:

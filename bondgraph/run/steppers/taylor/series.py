@@ -1,8 +1,8 @@
 """Taylor series method: a step by the Taylor coefficients of the solution, to an order that follows from the tolerance.
 
 A. Jorba, M. Zou, A software package for the numerical integration of ODEs by means of high-order Taylor methods, Experimental
-Mathematics 14, 2005: the order, and the length of a step by its last two coefficients, so that no step is rejected. The dense
-output is the polynomial of the step.
+Mathematics 14, 2005: the order, and the length of a step by its last two coefficients, so that few steps are rejected: those
+with another rate at their end than that of their polynomial (the defect). The dense output is the polynomial of the step.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ from bondgraph.tape.taylor import order_for
 
 _WITHIN = 0.98
 """Part of the longest step that is taken: one that ends at the horizon may be a little longer."""
+_MOST_DEFECT = 100.0
+"""Largest defect of a step, over the error weights: that of order n is n + 1 times its error, which is below 1."""
 
 
 class TaylorTable(IntegratorTable):
@@ -48,14 +50,15 @@ def ratio_of_lengths(ratio: float) -> float:
     return ratio
 
 
-def squared_norm(c: TaylorTable, k: int) -> float:
-    """Return the sum of squares of the coefficients of order k over the error weights."""
-    n, width, y, row, total, moved = c.n, c.width, c.y, c.coefficients[c.width * (k - 1) :], 0.0, 0.0
-    for i in range(n, width):
+def size_over_weights(c: TaylorTable, values: Reals) -> float:
+    """Return the sum of sizes of numbers (width,) over the error weights. Squares of coefficients could overflow: those of order
+    k have the unit of the state over s^k."""
+    n, y, total, moved = c.n, c.y, 0.0, 0.0
+    for i in range(n, c.width):
         moved = larger(moved, abs(y[i] + c.trial * c.k[i]))
-    for i in range(width):
-        part = row[i] / (error_weight(c, i, abs(y[i]) if i < n else moved) + c.trial * c.noise[i])
-        total = total + part * part
+    for i in range(c.width):
+        weight = error_weight(c, i, abs(y[i]) if i < n else moved) + c.trial * c.noise[i]
+        total = total + abs(values[i]) / weight
     return total
 
 
@@ -63,24 +66,29 @@ def expand_here(c: TaylorTable) -> None:
     """Compute the coefficients at (t, y), and the longest step that they allow."""
     c.moved = False
     c.expand(formula_time(c, c.t), c.y, c.p, c.m, c.coefficients)
-    order = float(c.order)
-    last, other = logarithm(squared_norm(c, c.order)) / order, logarithm(squared_norm(c, c.order - 1)) / (order - 1.0)
-    c.longest = exponential(-0.5 * larger(last, other - c.allowance))
+    order, latest = float(c.order), c.coefficients[c.width * (c.order - 2) :]
+    last, other = size_over_weights(c, latest[c.width :]), size_over_weights(c, latest)
+    c.longest = exponential(-1.0 * larger(logarithm(last) / order, logarithm(other) / (order - 1.0) - c.allowance))
 
 
 def attempt(c: TaylorTable, h: float, t_new: float, method: Fixed) -> float:
-    """Compute the state and the rates at the end of a step of length h; return that over the longest one."""
+    """Compute the state and the rates at the end of a step of length h; return that over the longest one.
+
+    Coefficients may be zero by chance, as those of x' = t^30 at the start. So a step is too long, too, where the derivative of
+    the polynomial is not the rate at its end.
+    """
     if c.moved:
         expand_here(c)
     ratio = h / c.longest
     if ratio > 1.0 and not c.is_landing:
         return ratio
-    sum_up(c, h, c.y_new)
-    rates = c.k[c.width :]
+    rates, slopes = c.k[c.width :], c.y_stage
+    sum_up_with_slopes(c, h, c.y_new, slopes)
     derivative(c, t_new, c.y_new, rates, True)
-    for i in range(c.n):
-        ratio = ratio + rates[i] * 0.0  # nan where a rate is not finite
-    return ratio
+    for i in range(c.width):
+        slopes[i] = (slopes[i] - rates[i]) * h
+    excess = size_over_weights(c, slopes) / _MOST_DEFECT
+    return ratio if excess <= 1.0 else exponential(logarithm(excess) / float(c.order))  # nan stays nan
 
 
 def tempered(c: TaylorTable, length: float) -> float:
@@ -99,6 +107,19 @@ def sum_up(c: TaylorTable, h: float, out: Disjoint) -> None:
         for k in range(c.order):
             total = (total + coefficients[width * (c.order - 1 - k) + i]) * h
         out[i] = y[i] + total
+
+
+def sum_up_with_slopes(c: TaylorTable, h: float, out: Disjoint, slopes: Disjoint) -> None:
+    """Compute the state a time h after the start of the step, and the derivative of the polynomial there."""
+    width, y, coefficients = c.width, c.y, c.coefficients
+    for i in range(width):
+        total, part, slope = 0.0, 0.0, 0.0
+        for k in range(c.order):
+            slope = slope * h + part
+            part = total + coefficients[width * (c.order - 1 - k) + i]
+            total = part * h
+        out[i] = y[i] + total
+        slopes[i] = slope * h + part
 
 
 def prepare_dense(c: TaylorTable, h: float, method: Fixed) -> None:
@@ -159,7 +180,7 @@ class TaylorSeries(OneStep):
         self._kernel = kernel
         self.table.point("expand", kernel.address or 0)
         self.table["order"] = order
-        self.table["allowance"] = -2.0 * math.log(tolerances.relative) / (order * (order - 1.0))
+        self.table["allowance"] = -math.log(tolerances.relative) / (order * (order - 1.0))
 
 
 class TaylorStepper:
