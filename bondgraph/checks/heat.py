@@ -17,7 +17,7 @@ from bondgraph.model.modal import modal_parameters
 from bondgraph.model.model import Bond, Model
 
 AT_PSEUDO_BONDS: tuple[type[Law], ...] = (Junction, Resistor, Source, IdealSwitch, HeatFlow)
-"""Laws that pass heat on, bring or take it, besides a C."""
+"""Laws other than C that transmit, supply or absorb heat."""
 
 
 def check_pseudo_bonds(model: Model) -> Iterator[Problem]:

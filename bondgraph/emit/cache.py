@@ -73,7 +73,7 @@ def limit() -> float:
 
 
 def key(*parts: str) -> str:
-    """Return the key of what is compiled from `parts`."""
+    """Return the cache key of code compiled from `parts`."""
     digest = hashlib.sha256()
     for part in parts:
         encoded = part.encode("utf-8", "surrogatepass")

@@ -27,8 +27,8 @@ _OPENING, _CLOSING, _CURLY = ord("{"), ord("}"), ord("{") ^ ord("[")
 
 
 def file_error(code: str, file: str, path: str, why: str, cure: str = "") -> ModelError:
-    """Return the error of a model file: what is wrong, and at which path in it."""
-    cures = (cure,) if cure else ("save_model writes such files; what was changed by hand is the first to look at",)
+    """Return the error of a model file, with the path in it."""
+    cures = (cure,) if cure else ("save_model writes such files; check manual changes first",)
     title = f"{path}: {why}" if path else why
     return refusal(code, title, *cures, about=file, places=())
 

@@ -170,7 +170,7 @@ def table_values(leaf: Node) -> np.ndarray:
 
 
 class Nodes:
-    """The list of nodes and the operations that append to it (or find what is there)."""
+    """The list of nodes and the operations that append to it (or reuse equal nodes)."""
 
     __slots__ = ("_positions", "blocks", "nodes")
 

@@ -186,7 +186,7 @@ def _cure(reason: str) -> str:
         return "the text itself, or &amp; for the sign &"
     if "Extra content" in reason:
         return "links and joints before the line </robot>; whatever follows it is not read"
-    return "mend that line; an editor for XML shows what is open"
+    return "mend that line; an XML editor shows unclosed elements"
 
 
 def _format_problems(file: Path, root: Any) -> list[Problem]:

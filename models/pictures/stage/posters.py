@@ -60,7 +60,7 @@ def still(
     size: tuple[int, int] = (1920, 1080),
     ghosts: int = 5,
 ) -> None:
-    """Write the picture of a result or scene at a time (s), of a size (width, height) in pixels, as PNG or JPEG.
+    """Write the picture of a result or scene at a time (s), with a size (width, height) in pixels, as PNG or JPEG.
 
     `t`: by default a representative time.
 
