@@ -183,7 +183,7 @@ class Nodes:
         return len(self.nodes)
 
     def copy(self) -> Self:
-        """Return a tape of its own with the same nodes at the same positions."""
+        """Return an independent tape with the same nodes at the same positions."""
         other = type(self)()
         other.nodes, other._positions, other.blocks = self.nodes.copy(), self._positions.copy(), self.blocks.copy()
         return other
