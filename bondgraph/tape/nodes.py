@@ -277,7 +277,7 @@ class Nodes:
         return self.intern((op.SUBTRACT, a, b))
 
     def multiply(self, a: int, b: int) -> int:
-        """a b; a constant factor stands first."""
+        """a b; a constant factor comes first."""
         first, second = self.nodes[a], self.nodes[b]
         f, s = first[0], second[0]
         if f == op.CONSTANT or s == op.CONSTANT:

@@ -1,6 +1,6 @@
 """Record of a scene, from which every picture is made, its interpolation to other times, the times of pictures, and a camera.
 
-Builders decide colours and words; renderers know nothing of models.
+Builders decide colours and words; renderers are independent of models.
 """
 
 from __future__ import annotations

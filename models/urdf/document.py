@@ -59,7 +59,7 @@ def read_document(path: str | os.PathLike[str]) -> tuple[Any, tuple[Ignored, ...
     root, slips = _parse(file, text)
     count = sum(1 for _ in root.iter())
     if count > MAX_ELEMENTS:
-        raise _too_large(file, f"it has {count} elements, more than {MAX_ELEMENTS}; the largest public robots have some 4000")
+        raise _too_large(file, f"it has {count} elements, more than {MAX_ELEMENTS}; the largest public robots have about 4000")
     ignored = (*_harmless_slips(slips), *_drop_namespace(root))
     raise_if_any(file.name, _format_problems(file, root))
     return root, ignored

@@ -41,6 +41,17 @@ PHRASES = (
     ('"""Most', r'"""Most ', "Maximum number of"),
     ('"""Least', r'"""Least (?!squares)', "Minimum"),
     ("other way round", r"\bthe other way round\b", "reversed, inverse, swapped"),
+    ("besides", r"\b[Bb]esides\b", "in addition to, other than, also"),
+    ("ll else", r"(?<!\.)\b[Aa]ll else\b", "everything else"),
+    ("looked at", r"\blooked at\b", "examined, checked"),
+    ("of a size", r"\bof a size\b", "of this size"),
+    ("what is ", r"\b[Ww]hat is (?:left|read|around|inside|varied|lacking|drawn|kept|stored|open)\b", "name the thing"),
+    ("what was ", r"\b[Ww]hat was (?:left|read|varied|drawn|kept|stored|supplied|turned down)\b", "name the thing"),
+    ("kn", r"\bkn(?:ow|ows|ew) (?:no|nothing) ", "is independent of, does not support"),
+    ("some ", r"\bsome (?:ten\b|twenty\b|\d)", "about"),
+    ("put right", r"\bput right\b", "corrected"),
+    ("no say", r"\bhas no say\b", "does not matter"),
+    ("in vain", r"\bin vain\b", "needlessly"),
     (" behind the ", r"\bbehind the (?:last|first|parameters|values|title|nodes|stack)\b", "after"),
 )
 """Part of a text that comes before a search, pattern, what to write instead."""
