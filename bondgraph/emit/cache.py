@@ -118,7 +118,7 @@ def load(name: str) -> bytes | None:
 
 def load_supplied(name: str) -> bytes | None:
     """Return the bytes under the key `name` that the installed package brought along; None if there are none, or damaged ones.
-    They are trusted as much as the modules beside them."""
+    They are trusted like the modules of the package."""
     try:
         stored = (SUPPLIED / f"{name}.o").read_bytes()
     except OSError:

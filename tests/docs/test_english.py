@@ -36,7 +36,7 @@ PHRASES = (
     (", for ", r", for (?:they|it|there) (?!to\b)", "because"),
     ("way", r"\bways? of the (?:gripper|hand|tool|ball|finger|object)\b", "path"),
     ("since the touch", r"\bsince the touch\b", "since impact"),
-    ("circular frequency", r"\bcircular frequency\b", "angular frequency"),
+    ("ircular frequenc", r"\b[Cc]ircular frequenc(?:y|ies)\b", "angular frequency"),
     ("side by side", r"\bgo side by side\b", "run side by side"),
     ('"""Most', r'"""Most ', "Maximum number of"),
     ('"""Least', r'"""Least (?!squares)', "Minimum"),

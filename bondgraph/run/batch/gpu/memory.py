@@ -80,7 +80,7 @@ def known_words(image: Image, numbers: Mapping[str, int], stored: Collection[str
 
 
 class Extents:
-    """Stretches of the memory of an image by their numbers."""
+    """Memory blocks of an image by number."""
 
     def __init__(self, image: Image):
         self.image, self.places = image, dict(image.places)
