@@ -58,7 +58,7 @@ _ROOM = "bondgraph.run.steppers"
 # 0.01; free rotation 0.03; impacts 0.05. A factor ten times smaller costs dop853 a third more evaluations.
 # rodas5p: that oscillator 0.04 (0.6 at rtol 1e-6, 2.5 at 1e-4), with damping 0.005, free rotation 0.2, a stiff wall 0.3; a factor
 # ten times larger exceeds rtol in most, one ten times smaller costs half more steps. dopri5: 5, 0.03, 0.01, 0.3; it is meant for
-# short legs.
+# short segments.
 _ENTRIES = (
     MethodEntry(
         name="dop853",
@@ -77,7 +77,7 @@ _ENTRIES = (
         order=5,
         dense=4,
         meaning="explicit Runge-Kutta (Dormand and Prince)",
-        use="legs that a step covers: frequent ticks and events",
+        use="segments of one step: frequent ticks and events",
         safety=1e-2,
         least=1e-15,
         stiff=False,
@@ -114,7 +114,7 @@ _ENTRIES = (
         order=0,
         dense=0,
         meaning="Taylor series by recurrences (Jorba and Zou 2005)",
-        use="smooth models of up to some 60 operations, tight tolerances, long runs",
+        use="smooth models of up to about 60 operations, tight tolerances, long runs",
         safety=1e-2,
         least=1e-15,
         stiff=False,

@@ -129,7 +129,7 @@ class Setting:
 
 
 class RunSettings(TypedDict, total=False):
-    """Settings of a run: the keywords of `simulate` besides the model, its numbers and its end."""
+    """Settings of a run: the keywords of `simulate` except the model, its parameters and `t_end`."""
 
     t_start: Annotated[float, Setting(0.0, "the time at which it begins, s.")]
     samples: Annotated[

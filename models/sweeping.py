@@ -67,14 +67,14 @@ class Spaced:
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """Arguments of `sweep` besides the model."""
+    """Arguments of `sweep` other than the model."""
 
     points: Any
     keep: Mapping[str, Keepable]
     settings: Mapping[str, Any]
     t_end: float = number("s", "end of every run")
     runs: int | None = number("", "how often is drawn from distributions", None, integer=True, least=1)
-    seed: int = number("", "of what is drawn", 0, integer=True, least=0)
+    seed: int = number("", "of random values", 0, integer=True, least=0)
 
 
 def read_plan(path: str | os.PathLike[str]) -> SweepPlan:
@@ -163,10 +163,10 @@ def _settings(section: JsonSection) -> dict[str, Any]:
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Runs a model at many points. What the store has is not run again: after an interrupt, type the same."
     parser.add_argument("model", type=Path, metavar="MODEL.json", help="a file of save_model")
-    parser.add_argument("plan", type=Path, metavar="PLAN.json", help="what is varied, how long is run, what is kept")
+    parser.add_argument("plan", type=Path, metavar="PLAN.json", help="varied values, duration, kept quantities")
     parser.add_argument("--store", type=Path, required=True, metavar="FILE", help="an SQLite database, made or gone on with")
     parser.add_argument("--out", type=Path, metavar="TABLE.csv", help="a row for each run, once all are there")
-    parser.add_argument("--plot", type=Path, metavar="PICTURE", help="what is kept over what is varied: .png, .svg, .pdf")
+    parser.add_argument("--plot", type=Path, metavar="PICTURE", help="kept quantities over varied ones: .png, .svg, .pdf")
     parser.add_argument(
         "--processes", type=_process_count, metavar="N", help="processes to run in, instead of threads of this one"
     )

@@ -174,7 +174,7 @@ class Jet:
             return a._chain(value, *_SLOPES[name](a.value, value))
         if name in _SPECIAL:
             return _SPECIAL[name](a, b)
-        raise TypeError(f"jets know no function {name!r}")
+        raise TypeError(f"jets do not support the function {name!r}")
 
 
 def jet(x: Scalar) -> Jet:

@@ -157,7 +157,7 @@ class Linear:
         return replace(self, A=a, B=b / scale[:, None], C=c * scale, D=d, rates=self.rates / scale, point=None)
 
     def frequency_response(self, omega: Any) -> np.ndarray:
-        """Return C (j omega - A)^-1 B + D at circular frequencies (k,), rad/s: (k, outputs, inputs), complex; of a sampled system
+        """Return C (j omega - A)^-1 B + D at angular frequencies (k,), rad/s: (k, outputs, inputs), complex; of a sampled system
         with exp(j omega period) in place of j omega."""
         s = 1j * np.atleast_1d(np.asarray(omega, dtype=float))
         return self.at(s if self.period is None else np.exp(s * self.period))

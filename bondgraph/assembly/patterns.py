@@ -123,7 +123,7 @@ class Patterns:
         pattern.write(draft, path, element, names, itertools.chain.from_iterable(map(draft.variables.__getitem__, names)))
 
     def key(self, path: str, element: Element, bonds: Sequence[Bond]) -> Hashable:
-        """Return the key of all that determines the statements of an element besides names and numbers, None if there is none."""
+        """Return the key of all that determines the statements of an element, except names and numbers; None if it has no key."""
         if path in self.causality.ties:
             return None
         law = self.shared.get(id(element.law))

@@ -139,7 +139,7 @@ def _at_two_port(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str
         one_way = "takes flow in at both ports" if isinstance(law, Gyrator) else "takes flow in at port 1, effort at port 2"
         return (
             f"it is a matrix and so {one_way}; {_all(model, others or culprits)} would need its inverse",
-            f"turn {_name(model, node.path)} round, or a C, I or R between it and what is demanded of it",
+            f"turn {_name(model, node.path)} round, or a C, I or R between it and the part that requires this causality",
         )
     variables = "one flow and one effort" if isinstance(element.law, Gyrator) else "both flows or both efforts"
     return (
@@ -157,7 +157,7 @@ def _name(model: Model, path: str) -> str:
 
 
 def _all(model: Model, paths: Sequence[str]) -> str:
-    return " and ".join(_name(model, path) for path in paths if path in model.elements) or "what is around it"
+    return " and ".join(_name(model, path) for path in paths if path in model.elements) or "its neighbours"
 
 
 def _bonds(model: Model, clash: Clash) -> str:

@@ -53,7 +53,7 @@ def _with_balance(model: Model, node: str) -> Model:
 
 
 def _node_in_balance(model: Model) -> str | None:
-    """Return a 0-junction whose effort no element sets, near the first clash of what elements demand; None if there is none, or
+    """Return a 0-junction whose effort no element sets, near the first conflict of causalities; None without a conflict, or
     if sources alone demand it."""
     strokes, requests = Strokes(model, model.bonds_by_port), demands_of(model)[CausalityPreference.MUST]
     one_way = {path for path, _, _ in requests if not isinstance(model.elements[path].law, Source)}

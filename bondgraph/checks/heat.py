@@ -17,7 +17,7 @@ from bondgraph.model.modal import modal_parameters
 from bondgraph.model.model import Bond, Model
 
 AT_PSEUDO_BONDS: tuple[type[Law], ...] = (Junction, Resistor, Source, IdealSwitch, HeatFlow)
-"""Laws that pass heat on, bring or take it, besides a C."""
+"""Laws other than C that transmit, supply or absorb heat."""
 
 
 def check_pseudo_bonds(model: Model) -> Iterator[Problem]:
@@ -105,11 +105,11 @@ def _one_junction(model: Model, path: str, element: Element) -> Iterator[Problem
     others = [model.across(bond, path) for bond in ends]
     title = f'1-junction "{path}" of the domain {bonds[0].domain.name} does not conserve heat'
     why = (
-        f"one {bonds[0].domain.flow} comes in by {inward} of its bonds and leaves by {len(ends) - inward}, besides R and switches"
+        f"one {bonds[0].domain.flow} comes in by {inward} of its bonds and leaves by {len(ends) - inward}, except R and switches"
     )
     near = f"these bonds: to {named(model.elements_at(others))}"
     cures = (
-        "two bonds besides R and switches, one arrow to the junction and one from it: from one temperature to the other",
+        "two bonds in addition to R and switches, one arrow to the junction and one from it: from one temperature to the other",
         "a J0, where heat flows meet at one temperature",
     )
     yield Problem("E179", title, (why, near), (element.place,), cures)

@@ -146,7 +146,7 @@ def check_kinetic_energies(model: Model) -> Iterator[Problem]:
         if abs(at_2v - at_rest - 4.0 * (at_v - at_rest)) > 1e-9 * (abs(at_2v) + abs(at_rest) + abs(at_v)):
             title = f'the kinetic energy of IC "{path}" is not quadratic in the velocity'
             details = (f"at the start it is {at_v - at_rest:.6g} J at a velocity and {at_2v - at_rest:.6g} J at twice that",)
-            cures = ("T = v M(q) v / 2; what depends on q alone belongs to `potential`",)
+            cures = ("T = v M(q) v / 2; a part that depends on q alone belongs in `potential`",)
             yield Problem("E136", title, details, (element.place,), cures)
 
 
@@ -230,7 +230,7 @@ def _number(parameters: Mapping[str, Parameter], key: str) -> float | None:
 
 SAMPLE_SIZES = np.concatenate([[0.0], np.logspace(-6, 6, 49)])
 DIRECTIONS = 24
-"""Random directions in which a relation of several components is sampled, besides its axes."""
+"""Random directions in which a relation of several components is sampled, in addition to its axes."""
 BISECTIONS, AT_ROOT = 60, 1e-9
 """Halvings of an interval with a change of sign, and the residual at a root, as a part of that at the ends: not at a pole."""
 POWER_ROUNDING = 1e-12

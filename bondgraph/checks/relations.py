@@ -119,7 +119,7 @@ def _of_storage(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
             "its transpose",
             lambda x: _jacobian(formula, x, others),
             lambda x: _jacobian(formula, x, others).T,
-            "a law that is the gradient of an energy, as is any with a symmetric Jacobian; what takes power belongs into an R",
+            "a law that is the gradient of an energy, as is any with a symmetric Jacobian; a dissipative part belongs in an R",
         )
     if law.output is None:
         return
@@ -261,7 +261,7 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
         yield Pair(
             "q",
             "the power of its `acceleration`",
-            "that of the effort, less what its potential takes",
+            "that of the effort, without that of its potential",
             listed(power_gain),
             listed(lambda q: effort(q) @ motion(q) - mechanics.potential_rate(q, motion(q), *others)),
             "leave `acceleration` out: it follows from the energies; forces that take power belong into an R",

@@ -55,7 +55,7 @@ def check_blocks(model: Model) -> Iterator[Problem]:
             (constant, "has no rate for its state", "rates={<state>: <local name>}, or a transition that resets it"),
             (stateless, "has a rate or update but no state", "states={<state>: StateSpec(<start>)}"),
             (unclocked, "has no clock for the updates of", "a period, an offset, or both"),
-            (timeless, "takes times from what is not a parameter of its own:", "a parameter in s"),
+            (timeless, "takes times from values other than its own parameters:", "a parameter in s"),
         ):
             if names:
                 yield Problem("E118", f'block "{path}" {says} {", ".join(sorted(names))}', (), (element.place,), (cure,))

@@ -391,7 +391,7 @@ def _derived(system: System, values: Mapping[str, Any]) -> tuple[str, ...]:
         if bad and all(_finite(values[argument]) for argument in statement.args):
             arguments = ", ".join(f"{argument} = {_text(values[argument])}" for argument in statement.args)
             return (f'"{bad[0]}" is then {_text(values[bad[0]])}: {statement.op.name} of {arguments}',)
-    return ("what is derived from it is not finite",)
+    return ("a value derived from it is not finite",)
 
 
 def _finite(value: Any) -> bool:

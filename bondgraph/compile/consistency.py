@@ -165,7 +165,7 @@ MAX_LISTED = 8
 
 @dataclass(frozen=True, eq=False)
 class HeldConstraints:
-    """Constraints that hold in some modes: indices (k,) of their flows among those of all, slices of these by the path of the
+    """Constraints that hold in some modes: indices (k,) of their flows, slices of these by the path of the
     constraint, and indices of the states that their impulses move."""
 
     flow_indices: np.ndarray

@@ -298,8 +298,8 @@ def start_on_branch(
     guesses: Mapping[str, Any],
     begun: frozenset[int],
 ) -> np.ndarray:
-    """Return the start state x (n,) with the solution of the nonlinear loops that is meant: the only one, or the nearest to the
-    guesses by name. A start from which Newton's method finds the only one is returned as it is. Loops of `begun` unknowns
+    """Return the start state x (n,) with the solution of the nonlinear loops: the only one, or the nearest to the guesses by
+    name. A start from which Newton's method finds the only one is returned as it is. Loops of `begun` unknowns
     (indices in x), whose elements have start values of their own, are left to Newton's method. Where no solution is seen, it is
     followed from sources of zero; `parameters`(part) gives p with the sources at a part of their values.
 

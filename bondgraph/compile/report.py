@@ -100,7 +100,7 @@ def _constraints(model: Model, system: System) -> Iterator[str]:
             when = "closed" if isinstance(law, IdealSwitch) else "holds"
             where = "always" if law.automaton is None else f'in {", ".join(law.active)} of "{law.automaton}"'
             once = "by itself (something yields to it at once)" if path in algebraic else "once differentiated"
-            yield f'{element.kind} "{path}": {when} {where}; what vanishes is solved for {once}'
+            yield f'{element.kind} "{path}": {when} {where}; the vanishing quantity is solved for {once}'
 
 
 def _repeating(system: System) -> Iterator[str]:

@@ -90,8 +90,8 @@ def contradicting_switches(
     """Report switches and diodes that start closed with an effort across them, or open with a flow through them (E214).
 
     A mode that begins during a run begins with an impulse, the start does not. `values` are those at the start; `near` gives them
-    at points that differ by rounding, `switched` in other modes; they are called only in doubt. A flow that is nothing beside
-    those that the sources bring in other modes is rounding, even if none flows in these.
+    at points that differ by rounding, `switched` in other modes; they are called only in doubt. A flow that is negligible
+    compared with those that the sources supply in other modes is rounding, even if none flows in these.
     """
     problems: list[Problem] = []
     points, in_other_modes = functools.cache(near), functools.cache(switched)

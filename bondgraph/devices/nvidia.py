@@ -122,7 +122,7 @@ class NvidiaDevice:
         self._call("cuCtxSetCurrent", self._context)
 
     def _call(self, name: str, *arguments: Any) -> Any:
-        """Call a function of the driver; return what it gives besides its result, one thing as it is."""
+        """Call a function of the driver; return its output arguments, a single one without a tuple."""
         try:
             function: Callable[..., tuple[Any, ...]] = getattr(self._driver, name)
             result, *values = function(*arguments)

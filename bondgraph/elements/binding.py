@@ -87,7 +87,7 @@ def _refused(
     about: str, arguments: Sequence[inspect.Parameter], count: int, parameters: Sequence[str], signals: Sequence[str]
 ) -> ModelError:
     shown = ", ".join(each.name for each in arguments)
-    title = f'the arguments ({shown}) of a formula of "{about}" do not say what each of them is'
+    title = f'the arguments ({shown}) of a formula of "{about}" do not show which argument is which'
     first = f"{count} of its own, " if count else ""
     why = f"there are {first}parameters: {', '.join(parameters) or 'none'}; signals: {', '.join(signals) or 'none'}"
     cures = ("arguments that are called like the parameters, and one for each signal", 'signals={"argument": "path"}')

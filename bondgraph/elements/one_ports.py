@@ -90,7 +90,7 @@ def R(
 ) -> Element:
     """Return an R dissipator: e = R f (`resistance`, in mechanics `damping`), f = G e (`conductance`), or a user's relation
     `effort`(f, *parameters, *signals) and / or its inverse `flow`(e, *parameters, *signals), or where neither can be written,
-    `relation`(e, f, *parameters, *signals) = 0, which Newton iteration solves for what is not given.
+    `relation`(e, f, *parameters, *signals) = 0, which Newton iteration solves for the unknown ones.
 
     A relation that is declared `passive` is tested at many values when the model is checked, and refused where it gives power.
     `guess`, {"effort": 72.0} or {"flow": 14.0}, picks one of several solutions of an algebraic loop at the start: the nearest.

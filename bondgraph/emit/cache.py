@@ -73,7 +73,7 @@ def limit() -> float:
 
 
 def key(*parts: str) -> str:
-    """Return the key of what is compiled from `parts`."""
+    """Return the cache key of code compiled from `parts`."""
     digest = hashlib.sha256()
     for part in parts:
         encoded = part.encode("utf-8", "surrogatepass")
@@ -118,7 +118,7 @@ def load(name: str) -> bytes | None:
 
 def load_supplied(name: str) -> bytes | None:
     """Return the bytes under the key `name` that the installed package brought along; None if there are none, or damaged ones.
-    They are trusted as much as the modules beside them."""
+    They are trusted like the modules of the package."""
     try:
         stored = (SUPPLIED / f"{name}.o").read_bytes()
     except OSError:

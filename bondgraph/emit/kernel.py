@@ -209,7 +209,7 @@ LANES = (2, 4, 8, 16)
 MANY = 64
 """Smallest number of runs for which kernels in lanes are compiled."""
 AT_SAMPLE = "at_sample"
-"""Name of the kernel in lanes of what is checked in a finished run: rates, powers, energies, entries of the constraint matrix."""
+"""Name of the kernel, in lanes, of values checked after a run: rates, powers, energies, entries of the constraint matrix."""
 
 
 @dataclass(frozen=True, eq=False)

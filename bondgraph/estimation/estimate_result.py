@@ -130,7 +130,7 @@ def _trial(compiled: Compiled, experiment: Experiment) -> Trial:
         if sigma is not None and not (np.all(np.isfinite(sigma)) and np.all(sigma > 0.0)):
             raise _unfit(compiled, f'the standard deviation of "{name}" is not positive', "one number, or one for each value")
         if not (np.all(np.isfinite(t)) and np.all(np.isfinite(y))):
-            raise _unfit(compiled, f'the data of "{name}" are not all finite', "leave out what was not measured")
+            raise _unfit(compiled, f'the data of "{name}" are not all finite', "leave out missing samples")
         if t.min() < experiment.t_start:
             raise _unfit(compiled, f'the data of "{name}" begin at {t.min():g} s', f"the run begins at {experiment.t_start:g} s")
         columns.append((name, slot.unit, t, y.reshape(len(t), -1), None if sigma is None else sigma.reshape(len(t), -1)))
@@ -224,7 +224,7 @@ class Estimate:
 
     def _sum(self) -> str:
         open_noise = ", ".join(self.estimated_sigmas)
-        noise = f"sigma of {open_noise} estimated from what is left" if open_noise else "sigma as given"
+        noise = f"sigma of {open_noise} estimated from the residual" if open_noise else "sigma as given"
         return f"chi2 {self.chi2:.6g} of {self.degrees_of_freedom} free residuals; {noise}"
 
     def __repr__(self) -> str:

@@ -176,7 +176,7 @@ def _warnings(fit: Fit, residuals: np.ndarray, freedom: int, is_estimated: bool)
         )
     ]
     if not freedom:
-        unknown = ", and the noise is not known" if is_estimated else ""
+        unknown = ", and the noise is unknown" if is_estimated else ""
         messages.append(f"there are as many unknowns as data: the fit cannot be assessed{unknown}")
     elif fit.loss.robust:
         count = int(np.sum(np.abs(residuals) > OUTLIER))
@@ -186,8 +186,8 @@ def _warnings(fit: Fit, residuals: np.ndarray, freedom: int, is_estimated: bool)
         more, less = distribution.sf(chi2, freedom), distribution.cdf(chi2, freedom)
         if more < UNLIKELY:
             messages.append(
-                f"what is left is {np.sqrt(chi2 / freedom):.3g} times sigma: the model, or sigma, does not fit the data"
+                f"the residual is {np.sqrt(chi2 / freedom):.3g} times sigma: the model, or sigma, does not fit the data"
             )
         elif less < UNLIKELY:
-            messages.append(f"what is left is only {np.sqrt(chi2 / freedom):.3g} times sigma: sigma is too large")
+            messages.append(f"the residual is only {np.sqrt(chi2 / freedom):.3g} times sigma: sigma is too large")
     return messages

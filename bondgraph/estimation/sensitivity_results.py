@@ -183,7 +183,9 @@ class _SensitivityIntegration:
         """Compare x at the end of a segment with the run; note a doubt where they differ."""
         different = np.abs(at.x - event.x_before) > MAX_DIFFERENCE * self.rtol * self.weights.known
         if before.ticked is None and different.any() and different[self.bound.true_states].any():
-            self.doubts["x moves apart from the run within a leg: the motion is unstable, and so are its sensitivities"] = None
+            self.doubts["x moves apart from the run within a segment: the motion is unstable, and so are its sensitivities"] = (
+                None
+            )
 
 
 @answer_old_names

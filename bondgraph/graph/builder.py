@@ -106,7 +106,7 @@ class Graph(Draft):
                 places = (existing.place, part.place)
                 self.problems.append(Problem("E101", title, places=places, cures=("give one of them another name",)))
             elif existing is None and not is_name(part.name):
-                details = ("a dot separates a part from what is inside it, a colon a bond from its variables",)
+                details = ("a dot separates a part from its contents, a colon a bond from its variables",)
                 cures = ("a name of letters, digits, spaces or underscores",)
                 self.problems.append(Problem("E102", f'"{part.name}" is not a name for a part', details, (part.place,), cures))
             self.parts.setdefault(part.name, part)

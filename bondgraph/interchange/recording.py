@@ -48,7 +48,7 @@ class FormulaRecorder:
             if value.recorder is not self:
                 raise TraceError("a scalar of one formula is used in another")
             if value.index in self.closed:
-                raise TraceError("a scalar of what is inside of a gradient is used outside of it")
+                raise TraceError("a scalar from inside of a gradient is used outside of it")
             return value.index
         if not isinstance(value, _NUMBERS):
             raise TraceError(f"{value!r} ({type(value).__name__}) is neither a number nor a scalar")
@@ -139,10 +139,10 @@ class RecordedScalar:
         return self.index
 
     def __bool__(self) -> bool:
-        raise TraceError("a formula branches on a value that is not known yet")
+        raise TraceError("a formula branches on a value that is not yet known")
 
     def __float__(self) -> float:
-        raise TraceError("a value that is not known yet has no number")
+        raise TraceError("a value that is not yet known has no number")
 
     def __scalar_function__(self, name: str, arguments: tuple[Any, ...]) -> Any:
         """Record an elementary function of `screws.scalars`."""

@@ -27,15 +27,15 @@ _OPENING, _CLOSING, _CURLY = ord("{"), ord("}"), ord("{") ^ ord("[")
 
 
 def file_error(code: str, file: str, path: str, why: str, cure: str = "") -> ModelError:
-    """Return the error of a model file: what is wrong, and at which path in it."""
-    cures = (cure,) if cure else ("save_model writes such files; what was changed by hand is the first to look at",)
+    """Return the error of a model file, with the path in it."""
+    cures = (cure,) if cure else ("save_model writes such files; check manual changes first",)
     title = f"{path}: {why}" if path else why
     return refusal(code, title, *cures, about=file, places=())
 
 
 def too_large(file: str, size: int, largest: int) -> ModelError:
     """Return E351 for a file of this size."""
-    cure = f"largest={size}, if you trust who wrote it: reading takes some ten times its size of memory"
+    cure = f"largest={size}, if you trust who wrote it: reading takes about ten times its size of memory"
     return file_error("E351", file, "", f"it has {size} bytes, and {largest} are read at most", cure)
 
 

@@ -129,7 +129,7 @@ class Encoder:
     def formula(self, function: Any, shapes: Sequence[tuple[int, ...]] | None, results: int, name: str) -> dict[str, Any]:
         """Return the key of a formula in the file; or none, with the reason, if the current model does not need it."""
         if shapes is None:
-            return {"formula": None, "why": "the shapes of its arguments are not known"}
+            return {"formula": None, "why": "the shapes of its arguments are unknown"}
         if isinstance(function, MissingFormula):
             return {"formula": None, "why": function.why}
         key = (id(function), tuple(shapes), results)

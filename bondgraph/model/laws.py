@@ -99,7 +99,7 @@ class Law:
         return {}
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
-        """Return the local names of its signals besides its parameters; `ports` are those of its element."""
+        """Return the local names of its signals other than its parameters; `ports` are those of its element."""
         raise NotImplementedError
 
     def demand(self, port: int) -> CausalityRequest | None:
@@ -437,7 +437,7 @@ class Storage(Storing):
 
     @cached_property
     def stored(self) -> Op:
-        """Operation (coordinate, parameters, signals) -> stored energy, by quadrature where none is given."""
+        """Operation (coordinate, parameters, signals) -> stored energy, by quadrature if the law has none."""
         if self.energy is not None:
             return self.energy
         if self.output is not None:

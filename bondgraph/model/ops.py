@@ -125,7 +125,7 @@ def need_function(what: str, value: object, arguments: Sequence[str] = ("x",), a
 
     Parameters
     ----------
-    what : the formula in words. arguments : what it is called with. cures : advice besides that to write a function.
+    what : the formula in words. arguments : what it is called with. cures : advice in addition to writing a function.
     """
     if callable(value):
         return

@@ -236,5 +236,5 @@ def _not_skew(system: System, model: Model, values: dict[str, Any]) -> Iterator[
         if J.shape[0] != J.shape[-1] or (np.isfinite(J).all() and np.abs(J + J.T).max() > 1e-9 * np.abs(J).max()):
             title = f'the matrix of the Euler junction "{path}" is not skew-symmetric'
             shown = f"at the start it is {np.array2string(J, precision=4).replace(chr(10), '')}"
-            cures = ("J with J^T = -J; for what takes power, an R",)
+            cures = ("J with J^T = -J; for dissipation, an R",)
             yield Problem("E133", title, (shown, "so it would give or take power"), (element.place,), cures)

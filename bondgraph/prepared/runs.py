@@ -204,7 +204,7 @@ class PreparedRun:
             raise refusal("E124", f"{', '.join(single)} needs a value for every run", _EACH, about=name, why=why, places=())
         if len(set(counts.values())) > 1:
             why = ", ".join(f'"{key}" {count}' for key, count in counts.items())
-            raise refusal("E124", "what varies has different counts of values", about=name, why=why, places=())
+            raise refusal("E124", "varied quantities have different numbers of values", about=name, why=why, places=())
         runs = next(iter(counts.values()), 1)
         if not runs:
             return compiled.parameters()[None][:0], *(block[None][:0] for block in compiled.initial())  # type: ignore[return-value]

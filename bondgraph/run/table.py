@@ -137,7 +137,7 @@ class _Pointers:
 
 
 def _behind(address: int, kind: Any) -> Any:
-    """Return what is behind an address: code, or a table; None behind 0."""
+    """Return the code or table at an address; None behind 0."""
     if address == 0:
         return None
     return _called(address, kind) if isinstance(kind, Code) else _BY_ADDRESS[address].view()

@@ -129,7 +129,7 @@ class _FileSink(Sink):
         raise NotImplementedError
 
     def _close(self) -> None:
-        """Close what is open."""
+        """Close the open file."""
 
 
 class CsvSink(_FileSink):
@@ -294,7 +294,7 @@ def _check_names(kept: Sequence[KeptQuantity]) -> None:
         same = by_folder.setdefault(name.casefold(), name)
         slash = {"/", "\\"} & set(name)
         if slash or same != name:
-            why = f'"{name}" has a slash' if slash else f'some systems take "{name}" and "{same}" for one'
+            why = f'"{name}" has a slash' if slash else f'on some systems "{name}" and "{same}" are the same file'
             cures = ("a file: .parquet, .npz or .csv", "another name in the graph")
             raise RunError(Problem("E348", "Zarr stores each quantity in a folder", (why,), cures=cures))
 

@@ -299,7 +299,7 @@ def stepper(
     if not far > 0.0:
         raise refusal("E501", f"reach cannot be {far!r}", "a length above zero", about=model.name, places=())
     if any(each.rolling_friction or each.spinning_friction for each in model.collisions):
-        title = "steps with joints know no rolling or spinning friction of collisions"
+        title = "steps with joints do not support rolling or spinning friction of collisions"
         raise refusal("E487", title, "collisions(...) without them", "free_body_stepper(graph) for free bodies", about=model.name)
     ignored = frozenset(state for contact in model.contacts for state in contact.ignored)
     if candidates is None and model.collisions:

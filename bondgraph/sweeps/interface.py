@@ -93,7 +93,7 @@ def executor_or_threads(executor: Executor | None) -> Iterator[Executor]:
 
 def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Callable[[Chunk], None]) -> None:
     """Run all chunks, of about `CHUNK_SECONDS` seconds, at most two for each worker at a time, and `take` each of them. The first
-    ones are few, until the duration of a run is known; near the end, workers share what is left.
+    ones are few, until the duration of a run is known; near the end, workers share the remaining runs.
 
     At any end, an interrupt too, chunks that have not begun are cancelled, and finished ones are taken.
 
@@ -144,7 +144,7 @@ def _worker_errors() -> Iterator[None]:
     except (Exception, CancelledError) as error:
         lines = str(error).strip().splitlines()
         why = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
-        cures = ("the same call again, with a new executor: it continues with what is stored", "fewer workers, if memory ran out")
+        cures = ("the same call again, with a new executor; stored runs are kept", "fewer workers, if memory ran out")
         raise RunError(Problem("E367", "a worker of the sweep failed", (why,), (), cures)) from error
 
 

@@ -34,7 +34,7 @@ class Damage(Exception):
 
 def older_header(connection: sqlite3.Connection) -> tuple[dict[str, Any], Shapes]:
     """Return the header of a store and the known shapes of kept columns. Raises `Damage`, and ValueError, KeyError or TypeError
-    for what is not a header."""
+    for an invalid header."""
     rows = connection.execute("SELECT * FROM meta").fetchall()
     if wrong := [key for key, value, *sums in rows if sums and checksum((key, value)) != sums[0]]:
         raise Damage(f'the entry "{wrong[0]}" of its table meta')

@@ -279,7 +279,7 @@ def points_of(points: Any, compiled: Compiled, runs: int | None, seed: int) -> P
         varied, counts = reader.listed(_columns(points, about), len(points))
     else:
         cures = ('{"spring.stiffness": [20.0, 50.0]}', 'a list of {"spring.stiffness": 20.0}', "a DataFrame of pandas")
-        raise refusal("E360", f"what is varied must be values by name, not {type(points).__name__}", *cures, about=about)
+        raise refusal("E360", f"the points of a sweep must be values by name, not {type(points).__name__}", *cures, about=about)
     raise_if_any(about, reader.problems)
     drawn = any(not isinstance(each.values, np.ndarray) for each in varied)
     if drawn != (runs is not None):
@@ -359,7 +359,7 @@ class _PointReader:
         if other != name:
             self._report(f'"{other}" and "{name}" are two names of one number', "one of them")
         elif name in (RUN, FAILURE):
-            cures = ("another name for the automaton", "of a table of runs, the columns of what was varied")
+            cures = ("another name for the automaton", "of a table of runs, the columns of varied values")
             self._report(f'"{name}" cannot be varied: a column of runs is called so', *cures)
         elif role is None:
             self._report(str(unknown_name("parameter, state or automaton", name, self.roles)))

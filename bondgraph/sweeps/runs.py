@@ -192,7 +192,7 @@ class Runs:
         return columns | {FAILURE: np.array([reasons.get(int(run), "") for run in columns[RUN]], dtype=str)}
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """Return the table, indexed by the number of the run. E416, an ImportError too, where pandas is not installed."""
+        """Return the table, indexed by the number of the run. Raises E416, also an ImportError, without pandas."""
         require_package("a data frame", "pandas")
         import pandas
 

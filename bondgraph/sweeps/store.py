@@ -186,7 +186,7 @@ class Store:
             for column in header["columns"]:
                 column["shape"] = shapes.get(column["name"], column["shape"])
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise self._no_store("what it says of itself is damaged") from error
+            raise self._no_store("its description is damaged") from error
         return header
 
     def verify(self) -> None:

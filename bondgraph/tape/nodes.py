@@ -170,7 +170,7 @@ def table_values(leaf: Node) -> np.ndarray:
 
 
 class Nodes:
-    """The list of nodes and the operations that append to it (or find what is there)."""
+    """The list of nodes and the operations that append to it (or reuse equal nodes)."""
 
     __slots__ = ("_positions", "blocks", "nodes")
 
@@ -183,7 +183,7 @@ class Nodes:
         return len(self.nodes)
 
     def copy(self) -> Self:
-        """Return a tape of its own with the same nodes at the same positions."""
+        """Return an independent tape with the same nodes at the same positions."""
         other = type(self)()
         other.nodes, other._positions, other.blocks = self.nodes.copy(), self._positions.copy(), self.blocks.copy()
         return other
@@ -277,7 +277,7 @@ class Nodes:
         return self.intern((op.SUBTRACT, a, b))
 
     def multiply(self, a: int, b: int) -> int:
-        """a b; a constant factor stands first."""
+        """a b; a constant factor comes first."""
         first, second = self.nodes[a], self.nodes[b]
         f, s = first[0], second[0]
         if f == op.CONSTANT or s == op.CONSTANT:

@@ -51,7 +51,7 @@ TRIAL_OFFSET = 0.7
 
 @dataclass(frozen=True, eq=False)
 class ChainOptions:
-    """Arguments of `chain_graph` besides its tree; vectors as floats."""
+    """Arguments of `chain_graph` other than its tree; vectors as floats."""
 
     ports: tuple[str, ...]
     joint_ports: tuple[str, ...]

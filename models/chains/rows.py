@@ -77,7 +77,7 @@ for _name, _rule in (("add", _sum), ("sub", _difference), ("mul", _product), ("t
 def of_rows(*states: str) -> Callable[[Formula], Formula]:
     """Decorate a formula of a `tree` whose arguments `states` (n,) may be rows of states (..., n) too.
 
-    Raises `ModelError` E338 for rows of another length, or with what is not a finite number.
+    Raises `ModelError` E338 for rows of another length or without finite numbers.
     """
 
     def decorated(formula: Formula) -> Formula:
@@ -104,7 +104,7 @@ def of_rows(*states: str) -> Callable[[Formula], Formula]:
 
 
 def state_rows(tree: Tree, name: str, values: Any) -> np.ndarray:
-    """Return rows of a state (..., n) as floats; E338 for another length, or what is not a finite number."""
+    """Return rows of a state (..., n) as floats; E338 for another length or a value that is not finite."""
     try:
         rows = np.asarray(values, dtype=float)
     except (TypeError, ValueError):

@@ -221,7 +221,7 @@ def _names(links: Sequence[Any], moves: bool) -> Iterator[Finding]:
         )
     for name in names:
         if not (isinstance(name, str) and is_name(name)):
-            detail = "a dot separates a part from what is inside it, a colon a bond from its variables"
+            detail = "a dot separates a part from its contents, a colon a bond from its variables"
             yield Finding("E450", f"{name!r} is not a name for a link", detail, "letters, digits, spaces or underscores")
     if not links or (moves and not any(link.joint.freedoms for link in links)):
         yield Finding("E450", "nothing can move", f"{len(names)} links, no freedom", "links with joints, such as revolute(...)")

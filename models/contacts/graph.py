@@ -367,7 +367,7 @@ def attach_contact(graph: Graph, contact: Graph, body1: Touchable | None = None,
     bodies = {"1": defaults[0] if body1 is None else body1, "2": defaults[1] if body2 is None else body2}
     attached = {port: body for port, body in bodies.items() if body is not None}
     if len(attached) < len(bodies):
-        title = f'the bodies of "{contact.name}" are not known'
+        title = f'the bodies of "{contact.name}" are unknown'
         raise refusal("E566", title, "attach_contact(graph, contact(name, body1, body2, ...))", about=graph.name)
     return connect_bodies(graph, contact, attached, cheapest=True)
 

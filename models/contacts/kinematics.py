@@ -199,7 +199,7 @@ RATES = Op(
 """Rates of the contact coordinates; Visser 2002, (18) to (21), corrected."""
 
 AMBIGUOUS = 1e-8
-"""Share of the squared curvatures below which closest points are not unique: some 1e-4 of the radii from a focal point."""
+"""Share of the squared curvatures below which closest points are not unique: about 1e-4 of the radii from a focal point."""
 
 
 def _uniqueness(K1: Any, K2: Any, alpha: Any, d: Any) -> Any:

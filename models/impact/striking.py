@@ -74,7 +74,7 @@ class Striker:
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """First arguments of `effective_mass` and `graph_effective_mass`; they take `link` besides."""
+        """First arguments of `effective_mass` and `graph_effective_mass`; they also take `link`."""
         return self.chain, self.q, self.point, self.normal
 
 

@@ -141,7 +141,7 @@ def impact_graph(where: StrikingPoint, normal: Vector, kind: str, *, speed: floa
     need_mobile(where, n, kind)
     build = GRAPH_BUILDERS.get(kind)
     if build is None:
-        why = f"its W, {assumption.source}, is not symmetric: what storages and junctions make is"
+        why = f"its W, {assumption.source}, is not symmetric, but that of storages and junctions is"
         cure = f"kind={' or '.join(repr(k) for k in GRAPH_BUILDERS)}; effective_mass(..., kind={kind!r}) has the formula"
         raise refusal("E543", f"the inverse inertia matrix of kind {kind!r} has no graph", cure, about=where.chain.name, why=why)
     directions = np.eye(6) if assumption.holds_all else np.concatenate([np.zeros(3), n])[None]

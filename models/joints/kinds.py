@@ -26,7 +26,7 @@ Row = np.ndarray
 
 @dataclass(frozen=True)
 class KindNumber:
-    """Number of its own of a kind of joint."""
+    """Unique number of a kind of joint."""
 
     name: str
     unit: str

@@ -214,7 +214,7 @@ def _transitions(maze: MazeParameters, states: tuple[str, ...]) -> Iterator[Tran
         yield Transition(on, after, AT_GATE, seen, kind=FALLS.format(i))
         lost = f"the ball leaves ring {i}: it has rolled so far down that the ring would have to pull it"
         yield Transition(on, on, PULLS, ("normal.multiplier",), kind=f"leaves ring {i}", error=lost)
-    end = f"the ball is in the centre and meets the inner side of ring {maze.rings[-1]}, of which this model knows nothing"
+    end = f"the ball is in the centre and meets the inner side of ring {maze.rings[-1]}, which this model does not include"
     edge = ("q.ball", "normal.radius", "normal.ball_radius")
     yield Transition(CENTRE, CENTRE, INSIDE, edge, kind="reaches the far side", error=end)
 

@@ -30,7 +30,7 @@ def read_netlist(path: str | os.PathLike[str], name: str = "", *, uic: bool | No
     .ic have its voltages; with `uic`, by default as .tran says, at IC=, .ic and zero.
 
     Raises `ModelError` E630 for a file that cannot be read; E640 for a card that cannot be read; E641 for an unknown parameter,
-    model, subcircuit or source; E642 for what contains itself, or too many devices; E643 for devices, cards and parameters that
+    model, subcircuit or source; E642 for recursive subcircuits or too many devices; E643 for devices, cards and parameters that
     are not read; E644 for devices that join nothing; all at once where they are in several devices. E653 if there is no
     operating point, or no unique one; E654 for IC= where neither .tran nor `uic` says whether it counts.
 

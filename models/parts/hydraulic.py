@@ -71,7 +71,7 @@ def reducing_valve(p: Value, K: Value, downstream: Value, setting: Value, band: 
 def spool_valve(name: str, K: Value, opening: Value, p0: Value, heat: bool = False) -> Graph:
     """Four-way valve, ports P, T, A, B; positive opening: P to A and B to T, negative: P to B and A to T.
 
-    With `heat=True` its port `heat` takes what the lands lose.
+    With `heat=True` its port `heat` receives the losses of the lands.
     """
     part = Graph(name)
     ends, warmed = {port: J0(f"line {port}", domain="hydraulic") for port in "PTAB"}, J0("lands", domain="thermal")

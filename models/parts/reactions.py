@@ -63,7 +63,7 @@ class Reaction:
 
 @dataclass(frozen=True)
 class Stoichiometry:
-    """Structure of a reaction network, whose `held` species have amounts that others set."""
+    """Structure of a reaction network with `held` species, whose amounts are imposed."""
 
     species: tuple[str, ...]
     reactions: tuple[Reaction, ...]

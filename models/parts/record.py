@@ -65,7 +65,7 @@ def defaults_of(text: str) -> dict[str, Default]:
 
 @dataclass(frozen=True)
 class Part:
-    """Record of a part: what its page, its picture and its tests read."""
+    """Record of a part for its page, picture and tests."""
 
     name: str
     shelf: str

@@ -1,6 +1,6 @@
 """Record of a scene, from which every picture is made, its interpolation to other times, the times of pictures, and a camera.
 
-Builders decide colours and words; renderers know nothing of models.
+Builders decide colours and words; renderers are independent of models.
 """
 
 from __future__ import annotations
@@ -346,7 +346,7 @@ class Camera:
         return np.stack([right, np.cross(back, right), back])
 
     def pixels(self, points: ArrayLike, size: tuple[int, int]) -> Array:
-        """Return pixels (k, 2), x to the right and y down, of points (k, 3) on a window of a size (width, height)."""
+        """Project points (k, 3) to pixels (k, 2), x right and y down, of a window (width, height)."""
         local = (np.atleast_2d(np.asarray(points, dtype=float)) - self.eye) @ self.axes.T
         scale = 0.5 * size[1] / np.tan(np.radians(0.5 * self.angle)) / -local[:, 2]
         x = 0.5 * size[0] * (1.0 + self.shift[0]) + scale * local[:, 0]

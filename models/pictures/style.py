@@ -58,7 +58,7 @@ def round_number(value: float) -> float:
 
 
 def force_scale(largest: float, size: float) -> tuple[float, float, str]:
-    """Return the scale of forces for bodies of a size (m): newtons per metre, unit length (m), and its text.
+    """Return the scale of forces for bodies of this size (m): newtons per metre, unit length (m), and its text.
 
     >>> force_scale(0.285, 0.056)[2]
     '1 cm = 0.05 N'
@@ -81,7 +81,7 @@ EDGE, HEADING = 0.1, 0.45
 def plot_file(
     path: str | os.PathLike[str], size: tuple[float, float], *, dpi: int = 160, layout: Any = None, title: str = ""
 ) -> Iterator[Any]:
-    """Open a figure of a size (inches) that is written to `path`, a png, svg or pdf, when the block ends.
+    """Open a figure of this size (inches) that is written to `path`, a png, svg or pdf, when the block ends.
 
     A title stands in the upper left corner, shrunk to the width of the picture; without a `layout` that makes room for it, the
     panels must leave `HEADING` free.

@@ -38,7 +38,7 @@ def read_sbml(path: str | os.PathLike[str], name: str = "") -> SBMLNetwork:
     states are the amounts, `network.X`. `reason` says why.
 
     Raises `ModelError` E630 for a file that cannot be read; E650 for one that is not valid SBML, has entities, or is nested
-    deep; E651 for what is not read: rules, events, delays, operations; E652 for unknown names and numbers that are missing.
+    deep; E651 for unsupported content: rules, events, delays, operations; E652 for unknown names and numbers that are missing.
     `ExtraError` E416 where libsbml is missing.
 
     Source: Hucka et al. 2003 (SBML); Gawthrop and Crampin 2014 (Ce and Re).

@@ -53,7 +53,7 @@ class NetworkContent:
 
 
 def network_content(text: str, file: str) -> NetworkContent:
-    """Return the content of an SBML text; E650, E651 or E652 for what is not read, E416 without libsbml."""
+    """Return the content of an SBML text; E650, E651 or E652 for unsupported content, E416 without libsbml."""
     require_package(f'the network of "{file}"', "libsbml")
     _check_tags(text, file)
     return _Reader(file).read(text)

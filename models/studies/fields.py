@@ -81,7 +81,7 @@ class Declared:
         return self.count(before) if callable(self.count) else self.count
 
     def is_required(self, before: Mapping[str, Any]) -> bool:
-        """Return True if a file must give it, from the values `before` it."""
+        """Return True if a file must set this field, given the values of the fields `before` it."""
         return self.default is REQUIRED or (self.needed is not None and self.needed(before))
 
     def requirement(self, before: Mapping[str, Any], number: str = "number") -> str:

@@ -189,7 +189,7 @@ def load_drawable(where: str) -> Drawable:
 
 
 def _not_found(title: str, *cures: str) -> ProblemError:
-    return ProblemError(Problem("E587", title, cures=cures or ("FILE.py:NAME, the name of a graph, or of what makes one",)))
+    return ProblemError(Problem("E587", title, cures=cures or ("FILE.py:NAME, a graph, or a function that returns one",)))
 
 
 def _load_names(source: str) -> dict[str, Any]:
@@ -224,7 +224,7 @@ def _call(source: str, function: Callable[[], Any]) -> Any:
 
 def _fill(parser: argparse.ArgumentParser) -> None:
     parser.description = "Executes a Python file and draws the bond graph that it makes. Nothing is compiled or run."
-    parser.add_argument("graph", metavar="FILE.py:NAME", help="file or module, and its graph or what makes it (default: graph)")
+    parser.add_argument("graph", metavar="FILE.py:NAME", help="file or module, and a graph or function in it (default: graph)")
     parser.add_argument("picture", type=Path, help="file to be written, of which the ending says the format: .svg .pdf .png .tex")
     parser.add_argument("--fold", action="append", metavar="PATH", help="nested graph drawn as one box, or all; more than one")
     parser.add_argument("--unfold", action="append", default=[], metavar="PATH", help="nested graph that stays open")

@@ -220,7 +220,7 @@ class JsonSection:
             return word
         near = _closest_option(word, options)
         cure = f'did you mean "{near}"?' if near else "one of " + ", ".join(options)
-        self.document.report("E408", path, f'"{word}" is not known here', cure)
+        self.document.report("E408", path, f'"{word}" is unknown here', cure)
         return ""
 
     def _finite(self, path: str, value: float) -> float:
@@ -251,7 +251,7 @@ def read_text(
     Parameters
     ----------
     file : name of the text in messages.
-    comments : ignored keys, besides those that begin with _ or "comment".
+    comments : ignored keys, in addition to those that begin with _ or "comment".
 
     Raises `ModelError` E402 to E408 with JSON path, file and line, all at once; then the errors of `make`, without source lines.
     """

@@ -162,7 +162,7 @@ class Task:
     help : a line.
     read : arguments -> the request, a record; raises errors in it.
     run : request and arguments -> the outcome.
-    files, pictures : every file that it can write besides summary.json, and every picture that it can draw.
+    files, pictures : every file that it can write in addition to summary.json, and every picture that it can draw.
     arguments : adds its own arguments to a parser or a group of one.
     fields : records with the declared fields of its parameter file, by title.
     """
@@ -185,7 +185,7 @@ class Task:
 
         Parameters
         ----------
-        only : names of the files written besides the summary, with suffixes or without, default all; E590 for an unknown one.
+        only : files to write in addition to the summary, with suffixes or without, default all; E590 for an unknown one.
             Other files of an earlier run are deleted, so that all files in a folder are of one run.
         progress : show a bar on a terminal if it takes longer than two seconds.
 
@@ -318,7 +318,7 @@ def study_command(
 ) -> Command:
     """Return a command for one task, or for several by name; the first is the default.
 
-    `help` is a line, by default that of the first task; `arguments` adds arguments of all tasks, besides those of files.
+    `help` is a line, by default that of the first task; `arguments` adds arguments of all tasks, in addition to those of files.
     """
     table = {"": tasks} if isinstance(tasks, Task) else dict(tasks)
     first = next(iter(table))

@@ -59,7 +59,7 @@ def read_document(path: str | os.PathLike[str]) -> tuple[Any, tuple[Ignored, ...
     root, slips = _parse(file, text)
     count = sum(1 for _ in root.iter())
     if count > MAX_ELEMENTS:
-        raise _too_large(file, f"it has {count} elements, more than {MAX_ELEMENTS}; the largest public robots have some 4000")
+        raise _too_large(file, f"it has {count} elements, more than {MAX_ELEMENTS}; the largest public robots have about 4000")
     ignored = (*_harmless_slips(slips), *_drop_namespace(root))
     raise_if_any(file.name, _format_problems(file, root))
     return root, ignored
@@ -186,7 +186,7 @@ def _cure(reason: str) -> str:
         return "the text itself, or &amp; for the sign &"
     if "Extra content" in reason:
         return "links and joints before the line </robot>; whatever follows it is not read"
-    return "mend that line; an editor for XML shows what is open"
+    return "mend that line; an XML editor shows unclosed elements"
 
 
 def _format_problems(file: Path, root: Any) -> list[Problem]:

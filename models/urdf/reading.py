@@ -54,7 +54,7 @@ ROUNDING, GYRATION = 1e-12, 1e-10
 def inertias_of(
     selected: SelectedTree, inertials: Mapping[str, Any], home_poses: Mapping[str, np.ndarray], floating: bool
 ) -> tuple[dict[str, BodyInertia], list[Ignored]]:
-    """Return moving link -> inertia of its body, without massless bodies, and notes on what no rigid body has.
+    """Return moving link -> inertia of its body, without massless bodies, and notes on inertias that no rigid body has.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Search for places where two bodies overlap besides known contact points, or are nearest to each other."""
+"""Search for places where two bodies overlap away from known contact points, or are nearest to each other."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_data_without_noise_leave_rounding():
 def test_noise_is_not_known_where_nothing_is_left():
     found = estimate(drive(), RANGES, {"rotor.flow": (TIMES[10:13], measured()["rotor.flow"][10:13])}, progress=False)
     assert found.degrees_of_freedom == 0 and np.all(np.isinf(found.standard_errors))
-    assert any("the noise is not known" in text for text in found.findings)
+    assert any("the noise is unknown" in text for text in found.findings)
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -134,7 +134,7 @@ WRONG = [
     ("E361", {"spring.stiffness": pandas.Series([2, None], dtype="Int64")}, None, "cannot be <NA>, its value 1"),
     ("E361", {"spring.stiffness": [1.0, 10**400]}, None, "must be finite; value 1 is inf"),
     ("E360", pandas.DataFrame([[1.0, 2.0]], columns=["mass.p", "mass.p"]), None, 'two columns are called "mass.p"'),
-    ("E361", pandas.DataFrame({"spring.q": [1.0], "failure": [""]}), None, "the columns of what was varied"),
+    ("E361", pandas.DataFrame({"spring.q": [1.0], "failure": [""]}), None, "the columns of varied values"),
     ("E361", {"spring.stiffness": [[1.0, 2.0]]}, None, r"of shape \(1, 2\)"),
     (
         "E361",

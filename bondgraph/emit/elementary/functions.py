@@ -255,7 +255,7 @@ def with_sign_of(size: float, x: float) -> float:
     return bits_sum(size, bits_up(bits_down(x, 63), 63))
 
 
-# Angles. An angle is n quarter turns and a rest of at most half a quarter: y, and what is lacking in it.
+# Angles. An angle is n quarter turns and a remainder of at most half a quarter: y, and its rounding error.
 
 
 @inline
@@ -285,7 +285,7 @@ def far_rest(x: float, n: float) -> float:
 
 @inline
 def far_error(x: float, n: float) -> float:
-    """Return what has to be taken from the first rest of an angle beyond `NEAR`."""
+    """Return the correction of the first remainder of an angle beyond `NEAR`."""
     first, product = fma(n, -_PI_2_FAR[0], x), n * _PI_2_FAR[1]
     difference = far_rest(x, n)
     part = difference - first
@@ -453,7 +453,7 @@ def other_leg(x: float) -> float:
 
 @inline
 def other_leg_error(x: float) -> float:
-    """Return what is lacking in `other_leg`."""
+    """Return the rounding error of `other_leg`."""
     square = x * x
     rest, root = 1.0 - square, other_leg(x)
     lost = ((1.0 - rest) - square) - fma(x, x, -square)

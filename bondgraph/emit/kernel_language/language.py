@@ -1,4 +1,4 @@
-"""Words of the kernel language besides plain Python: types of arguments, tables, and functions that are instructions.
+"""Words that the kernel language adds to plain Python: types of arguments, tables, and functions that are instructions.
 
 CPython runs a function of the language as it stands; `translate` makes procedures of its source.
 

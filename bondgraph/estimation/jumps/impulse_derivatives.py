@@ -141,7 +141,7 @@ class DegeneracyKind(Enum):
     STICKS = '"{}" is on the edge between sticking and slipping'
     APPROACHES = '"{}" touches and does not approach, so that a little more or less decides whether it takes part'
     GAINS = "the restitution is on the edge beyond which the impulses would gain energy, or there are none"
-    DEPENDS = "contacts hold more than there is to move, so that what each of them takes is not known"
+    DEPENDS = "contacts hold more than there is to move, so that what each of them takes is unknown"
 
 
 PUSHES, STICKS, APPROACHES, GAINS, DEPENDS = DegeneracyKind

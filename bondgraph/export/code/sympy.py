@@ -162,7 +162,7 @@ class SymPyRoutine:
             size = int(expression.count_ops(visual=False)) + sum(sizes.get(symbol, 0) for symbol in expression.free_symbols)
             if size > max_operations:
                 why = f"an expression would exceed {max_operations} operations"
-                cure = "`steps` and `results`, which share what occurs twice"
+                cure = "`steps` and `results`, which share common subexpressions"
                 title = "the model is too large for equations in one piece"
                 raise refusal("E272", title, cure, about="SymPy", why=why, places=())
             return size

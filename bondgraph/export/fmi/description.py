@@ -16,12 +16,12 @@ CO_SIMULATION, MODEL_EXCHANGE = "co-simulation", "model exchange"
 _ELEMENTS = {MODEL_EXCHANGE: "ModelExchange", CO_SIMULATION: "CoSimulation"}
 """Element of each interface type, in the order of the standard."""
 _OF_3 = {MODEL_EXCHANGE: "needsCompletedIntegratorStep", CO_SIMULATION: "hasEventMode"}
-"""Flag of each that version 3.0 has besides."""
+"""Flag of each kind that version 3.0 adds."""
 
 
 @dataclass(frozen=True)
 class UnitContent:
-    """Facts of a description besides the variables.
+    """Facts of a description other than its variables.
 
     Parameters
     ----------

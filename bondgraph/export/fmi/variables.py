@@ -43,7 +43,7 @@ class ModelVariable:
     start : numbers (size,) at the start, if the importer may know or set them.
     aliases : further names of the same value.
     states : names of the states of an automaton.
-    description : what an importer should know besides.
+    description : what else an importer should know.
     """
 
     kind: VariableKind

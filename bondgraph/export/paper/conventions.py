@@ -94,7 +94,7 @@ def conventions(
         blocks.append(Paragraph(_SCREWS))
     cited = [f"{short}: {long}" for short, long in LITERATURE.items() if any(short in s.op.source for s in system.statements)]
     if cited:
-        text = f"{'. '.join(cited)}. Numbers are those of equations there; corrected, where what is printed there is wrong."
+        text = f"{'. '.join(cited)}. Numbers are those of equations there; printed errors are corrected."
         blocks.append(Paragraph((text,), "Sources.", small=True))
     if any(event.resets or event.impulse for event in system.events):
         blocks.append(Paragraph(worded("At an event, $:=$ sets a state to a value computed just before, all at once.")))

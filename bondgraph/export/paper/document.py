@@ -184,7 +184,7 @@ class _Body:
         names = [part.path.rpartition(".")[2] for part in branch.members]
         blocks = self.part(branch, inner)
         remark: Words = (
-            f"{', '.join(names)} are alike: what follows holds for each, with ",
+            f"{', '.join(names)} are alike; the following holds for each, with ",
             Math(branch.index),
             f" = {', '.join(numbers)}.",
         )

@@ -138,7 +138,7 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
         if prepared.settings.singular == "keep":
             raise _passes_singular_positions(compiled)
         why = f"it ends at t = {course.t:.6g} s: {_text(course.status)}"
-        raise _refused(compiled, why, "`simulate` with the same settings, whose result says what is wrong")
+        raise _refused(compiled, why, "`simulate` with the same settings, whose result states the reason")
     return choice, course.effort.steps, space.table.arrays["floor"][: program.states].copy(), course.t
 
 

@@ -48,7 +48,7 @@ class Instance:
     ----------
     solver, model : modules.
     image : words of the run (words,), with addresses and numbers of functions.
-    facts : what the script reads besides: numbers, words of the image, columns.
+    facts : what else the script reads: numbers, words of the image, columns.
     """
 
     solver: bytes

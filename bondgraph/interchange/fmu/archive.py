@@ -1,4 +1,4 @@
-"""Archive of an FMU: what is read of it, unpacked where nothing can lead out."""
+"""Archive of an FMU: the files that are read, unpacked safely inside a temporary folder."""
 
 from __future__ import annotations
 

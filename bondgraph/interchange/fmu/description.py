@@ -1,4 +1,4 @@
-"""Description of an FMU: what `modelDescription.xml` says of its variables and of co-simulation."""
+"""Description of an FMU: variables and co-simulation in `modelDescription.xml`."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from bondgraph.emit.llvm import Library, compile_ir
 
 _HEARD = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p)
 _ROOM = 1024
-"""Bytes of a text; what is longer is cut."""
+"""Bytes of a text, truncated to the maximum length."""
 _BY_VALUE = sys.platform == "win32" or (sys.platform == "darwin" and platform.machine() == "arm64")
 """True where the list of the values is a pointer, which C passes by value; elsewhere a record, passed by its address."""
 _TEXT = f"""declare i32 @vsnprintf(ptr, i64, ptr, ptr)

@@ -167,7 +167,7 @@ def _refused(node: ast.AST) -> str:
     }
     what = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).lower()
     column = getattr(node, "col_offset", 0) + 1
-    return f"what stands at column {column} is not arithmetic ({what}){cures.get(type(node), '')}"
+    return f"the text at column {column} is not arithmetic ({what}){cures.get(type(node), '')}"
 
 
 def _indices(index: ast.expr) -> int | tuple[int, ...]:
@@ -229,7 +229,7 @@ def _listed(name: str, names: Sequence[str]) -> str:
 
 
 def _check_numbers(steps: Sequence[Step]) -> None:
-    """Compute what numbers alone decide, and refuse what overflows, is complex, or has a large exponent."""
+    """Fold constants; refuse overflow, complex numbers, and large exponents."""
     stack: list[Any] = []  # numbers; None for what depends on arguments
     for word, content, *count in steps:
         if word == "argument":
@@ -253,7 +253,7 @@ def _check_numbers(steps: Sequence[Step]) -> None:
 
 
 def _checked(value: Any) -> Any:
-    """Return a number, None for a condition; raise for what is not a finite real number."""
+    """Return a number, None for a condition; raise unless it is a finite real number."""
     if isinstance(value, complex):
         raise InvalidFormula("a root of a negative number in it is complex")
     if type(value) not in (int, float):

@@ -31,13 +31,13 @@ class Document:
     lines: Mapping[str, int]
 
     def place(self, path: str) -> Place:
-        """Return the line of a key, or of what is around it."""
+        """Return the line of a key, or of the nearest key that contains it."""
         while path and path not in self.lines:
             path = path[: max(path.rfind("."), path.rfind("["), 0)]
         return Place(self.file, self.lines.get(path, 1))
 
     def problem(self, code: str, path: str, title: str, *cures: str, why: str = "") -> Problem:
-        """Return the problem of what stands at a path."""
+        """Return the problem of the entry at a path."""
         return Problem(code, title, (why,) if why else (), (self.place(path),), cures)
 
 

@@ -78,7 +78,7 @@ TRANSITION_KEYS = ("from", "to", "when", "signals", "resets", "kind", "error", "
 
 def quantity(value: Any) -> Any:
     """Return a value of a file as an argument: "2 kN/m" and {value: [1, 2], unit: m} as a `Parameter`, {automaton: a,
-    values: {free: 0.0, touching: 5.0}} as a parameter for each state, all else as it stands.
+    values: {free: 0.0, touching: 5.0}} as a parameter for each state, everything else unchanged.
 
     >>> quantity("2 kN/m").value, quantity("2 kN/m").unit, quantity("spring.q"), quantity(3)
     (2.0, 'kN/m', 'spring.q', 3)
@@ -105,7 +105,7 @@ class ElementReader:
     """Path of the graph whose elements are read, with a point at its end."""
 
     def element(self, name: str, content: Any) -> Element | Graph | tuple[Problem, ...]:
-        """Return an element of a name and what the file says of it."""
+        """Build an element from its name and its entry in the file."""
         path = f"{self.within}elements.{name}"
         kind, described = next(iter(content.items())) if isinstance(content, Mapping) and len(content) == 1 else (content, {})
         if not isinstance(kind, str):
@@ -225,7 +225,7 @@ class ElementReader:
         return read
 
     def _formula(self, path: str, text: Any, names: Sequence[str]) -> Arithmetic:
-        """Return the formula of a text; E634 for what is not arithmetic."""
+        """Return the formula of a text; E634 if it is not arithmetic."""
         text = text if isinstance(text, str) else repr(text)
         try:
             return arithmetic(text, names)

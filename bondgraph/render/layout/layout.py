@@ -169,7 +169,7 @@ def _flat(sketch: Sketch) -> np.ndarray:
 
 
 def _sweeps(count: int) -> int:
-    """Return the number of sweeps over this many nodes: about 1 ms each. Beyond some 150 no picture is legible anyway."""
+    """Return the number of sweeps over this many nodes: about 1 ms each. Beyond about 150 no picture is legible anyway."""
     return 18 if count <= 30 else 10 if count <= 60 else 6 if count <= 150 else 0
 
 

@@ -127,7 +127,7 @@ def _of_lines(route: Route, index: int, sketch: Sketch, lines: Sequence[tuple[in
 
 
 def crowded(one: np.ndarray, other: np.ndarray) -> float:
-    """Return 0 to 1: how close two directions are; 0 from some 35 degrees on."""
+    """Return 0 to 1: how close two directions are; 0 from about 35 degrees on."""
     return max(0.0, (float(dot(one, other)) - 0.82) / 0.18)
 
 

@@ -34,7 +34,7 @@ class RunBatch:
 
     @staticmethod
     def of(runs: int, width: int, modes: int, samples: int, kept: int, series: int) -> RunBatch:
-        """Allocate room for these numbers of runs, states, modes and samples; what is kept has no values yet."""
+        """Allocate room for these numbers of runs, states, modes and samples; kept quantities have no values yet."""
         status, steps, rejected, rates, events = (np.zeros(runs, dtype=np.int64) for _ in range(5))
         ends, modes_end, times = np.zeros((runs, width)), np.zeros((runs, modes)), np.zeros(runs)
         numbers, courses = np.empty((runs, kept)), np.empty((runs, samples, series))

@@ -277,7 +277,7 @@ class PreparedProgram:
 
         Parameters
         ----------
-        keep : quantities to keep of each run besides its end, {"top": peak("rotor.flow")}: a measure of `bondgraph.measures`, or
+        keep : further quantities to keep of each run, {"top": peak("rotor.flow")}: a measure of `bondgraph.measures`, or
             the name of a quantity, whose values at all samples are kept.
         threads : number of threads, by default one per processor. The results do not depend on it.
         check_rank : True to check along each run for positions where its constraints lose rank, as single runs do; False skips

@@ -381,7 +381,7 @@ class Workspace:
                     continue
 
     def batch_table(self, watch: bool, kept: Sequence[KeptOfRun], outputs: Kernel | None) -> FieldTable:
-        """Return the table of many runs, one after the other, for a loop elsewhere; constraints are checked if `watch`."""
+        """Return the table of sequential runs for a loop elsewhere; constraints are checked if `watch`."""
         table = self._table_for((self.settings.times, self.settings.dates) if watch else self.wanted, watch, kept, outputs, None)
         if self.settler is not None:
             self.settler.table.point("all_held", table.arrays["modes"])

@@ -411,7 +411,7 @@ def keep_look(s: EventTable, t: float, x: Reals) -> None:
 
 
 def has_looked(s: EventTable, t: float, x: Reals) -> bool:
-    """Return True if `firing_guards` has last looked at t, x and the modes m_here, for states as large as they are now: then
+    """Return True if `firing_guards` last evaluated t, x and the modes m_here, for states as large as they are now: then
     `guards_seen` and `zero_seen` hold here."""
     if t != s.time_seen:
         return False

@@ -150,7 +150,7 @@ class EventHandler:
         self.table["log_room"] = len(rows)
 
     def trim_log(self) -> None:
-        """Keep only the rows that an instant can need, and the least number of rows besides; the log is empty."""
+        """Shrink the empty log to the rows that an instant can need plus the minimum number."""
         self._lay_rows(np.zeros((_MIN_ROWS + 2 * int(self.table["reserve"]), self._layout.width)))
 
     def _refresh_kernels(self) -> None:

@@ -20,7 +20,7 @@ SOLUTIONS = 8
 
 
 _COLUMN_OVERHEAD, _INDEXED_COST = 4.0, 3.0
-"""Cost of a column besides its entries, and of an entry whose row is looked up, in units of a plain entry."""
+"""Cost of a column in addition to its entries, and of an entry whose row is looked up, in units of a plain entry."""
 
 
 _MIN_BAND, _MIN_SPARSE = 8, 30

@@ -25,7 +25,7 @@ class RunTransition:
     internal : a change of description (of chart), not of the physics.
     error : terminal; the run ends here with this as its reason.
     accumulates : value of m[slot] in which a run continues if this edge fires ever faster, towards a limit.
-    passes : value of m[slot] in which it continues if what this edge would stop by an impulse passes zero by itself.
+    passes : value of m[slot] in which it continues if a flow that it would stop passes through zero by itself.
     last : taken only if no other edge is due: the mode has no solution, and no edge leads out of it.
     impact : whether constraints reverse flows.
     first : taken before all others, whose guards are invalid there.

@@ -148,7 +148,7 @@ def move_to_end(c: Any, method: Fixed) -> None:
 
 
 def run(c: IntegratorTable, method: Fixed) -> int:
-    """Integrate through events, until one ends the run, the log is full, or what else ends `advance_run`."""
+    """Integrate through events until one ends the run, the log is full, or `advance_run` stops for another reason."""
     while True:
         status = advance_run(c, method)
         if status == Status.EVENT:

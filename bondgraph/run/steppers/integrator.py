@@ -116,7 +116,7 @@ _COUNTS = ("steps", "rejected", "rate_count", "jacobian_count", "guard_calls", "
 
 
 class OneStep(Integrator):
-    """One-step method in machine code (`library`); `sizes` are integers that the lengths of its arrays depend on, besides those
+    """One-step method in machine code (`library`); `sizes` are integers that the lengths of its arrays depend on, except those
     of the method and of its table."""
 
     def __init__(

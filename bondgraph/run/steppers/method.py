@@ -21,7 +21,7 @@ class Method:
     ----------
     name : of the method.
     table : class of its table.
-    sizes : integers, besides those of the table, that the lengths of its arrays depend on; `stages` : number of rates in `k`.
+    sizes : integers outside the table that the lengths of its arrays depend on; `stages` : number of rates in `k`.
     last : index in `k` of the rates at the end of a step.
     explicit : whether it is for nonstiff models, and detects stiffness.
     root : (x), inline: root of an error over the tolerance by which to divide the step size.

@@ -146,7 +146,7 @@ class IntegratorTable(StepTable):
 def table_of(
     kind: type[IntegratorTable], bound: Bound, tolerances: Tolerances, weights: ErrorWeights, sizes: Mapping[str, int]
 ) -> FieldTable:
-    """Return the table of a run, with its arrays; `sizes` are integers besides those of the table that lengths depend on."""
+    """Return the table of a run, with its arrays; `sizes` are integers outside the table that array lengths depend on."""
     fields, program = kind.layout(), bound.program
     table, guards = FieldTable(kind), 0 if program.guards is None else program.guards.n_out
     counts = {"n": program.states, "quadratures": bound.quadratures, "guard_count": guards, "mode_count": program.modes}

@@ -274,7 +274,7 @@ MAX_FUNCTION_STEPS = 400
 
 
 MAX_OPTIMISED_LENGTH = 60_000
-"""Characters of a text that takes some 60 ms to optimise."""
+"""Characters of a text that takes about 60 ms to optimise."""
 
 
 def jacobian_kernel(schedule: Schedule) -> Kernel:

@@ -20,7 +20,7 @@ from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import leaf_length
 
 TILE = 256
-"""Instances of a round: with some ten numbers each they fit into the nearest cache."""
+"""Instances of a round: with about ten numbers each they fit into the nearest cache."""
 
 
 @dataclass(frozen=True)

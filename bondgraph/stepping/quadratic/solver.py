@@ -52,8 +52,8 @@ class ProgramSolution(NamedTuple):
 class Units:
     """Scaling of a program to numbers of order one, in any units of the user's: y = length * arms * z.
 
-    The arm is 1 for a translation and 1 / lever for a turn. The length is the way that springs, inertia and moved bodies aim at
-    in a step; where something is free to fall, the gaps too.
+    The arm is 1 for a translation and 1 / lever for a turn. The length is the displacement to which springs, inertia and
+    moved bodies drive in a step; if a body can fall freely, also the gaps.
 
     Parameters
     ----------

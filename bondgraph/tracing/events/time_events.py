@@ -76,7 +76,7 @@ class Roots:
         return not self._depends(position) & _FOREIGN
 
     def moving(self, position: int) -> bool:
-        """Return True if a value depends on time, and besides on parameters alone."""
+        """Return True if a value depends on time and otherwise only on parameters."""
         return self._depends(position) == _TIME
 
     def single(self, time: Any) -> Root:

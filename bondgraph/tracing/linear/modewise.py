@@ -58,7 +58,7 @@ class SolutionCache:
             return queries[-1]
 
         def folded(rates: Sequence[Any]) -> list[Any]:
-            """Return derived equations as they are in this mode: all else that the solution depends on."""
+            """Return the derived equations in this mode, on which the solution also depends."""
             return [self._indices(fold([*row.values(), value])) for equations in rates for row, value in equations]
 
         mode_ideal = replace(ideal, derived=derived).folded(fold)

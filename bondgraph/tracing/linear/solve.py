@@ -391,7 +391,7 @@ def magnitudes(tape: Tape, values: Sequence[Any]) -> list[TapeScalar]:
     """Return each value with all its terms taken as positive, so that none cancel.
 
     |a| + |b| for a + b and a - b, |a| |b| for a b; of everything else its absolute value. A sum that is zero except for rounding
-    is some 1e-16 of this, whatever the units.
+    is about 1e-16 of this, whatever the units.
     """
     roots = [tape.scalar(value).index for value in values]
     sizes: dict[int, TapeScalar] = {}

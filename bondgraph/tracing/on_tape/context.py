@@ -25,7 +25,7 @@ from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.on_tape.values import Entries, Values, flat, scalars_of
 
 SAMPLES_PER_MODE = 4
-"""States, besides the start, at which pivots of implicit equations are chosen."""
+"""States, in addition to the start, at which pivots of implicit equations are chosen."""
 
 MAX_COMBINATIONS = 64
 """Maximum number of combinations of modes of the sample states."""

@@ -98,7 +98,7 @@ class Compliant:
         return (*(("omega_z",) if turns else ()), *(("v_x", "v_y") if slips else ()), "v_z")
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """Report E422 stiffness or damping, E490, E491, E492 friction."""
+        """Report invalid stiffness or damping (E422) and friction (E490, E491, E492)."""
         damping = self._damping
         problems = stiffness_problems(name, chosen, self._stiffness, damping)
         return problems + friction_problems(name, self._cones(chosen), chosen, damping)

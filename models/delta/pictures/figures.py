@@ -226,7 +226,7 @@ def _curves(axes: Any, named: Mapping[str, SoftTouchRun], quantity: str, span: t
 
 @dataclass(frozen=True)
 class Crossing:
-    """Circular frequency (rad/s) of a crossover of a loop, and its margin: a factor in dB, or an angle in degrees."""
+    """Angular frequency (rad/s) of a crossover of a loop, and its margin: a factor in dB, or an angle in degrees."""
 
     omega: float
     margin: float

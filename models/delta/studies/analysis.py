@@ -146,6 +146,6 @@ def instability_angle(robot: DeltaRobot, low: float = 0.0, high: float = 0.25 * 
 
 
 def frequency_response(robot: DeltaRobot, y: Sequence[float] | np.ndarray, omega: np.ndarray) -> np.ndarray:
-    """Return the response of motor angles to motor torques at circular frequencies (k,) in rad/s: (k, 3, 3), complex, rad/(N
+    """Return the response of motor angles to motor torques at angular frequencies (k,) in rad/s: (k, 3, 3), complex, rad/(N
     m)."""
     return linearise_reduced(robot, y).frequency_response(omega)

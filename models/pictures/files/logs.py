@@ -102,7 +102,7 @@ def save_log(shown: Result | Scene, path: str | os.PathLike[str], *, signals: Se
 
 
 def log_of(scene: Scene, signals: Sequence[str] | None) -> Log:
-    """Return what is written of a scene, and of its result; E160, E682, E683."""
+    """Return the logged content of a scene and its result; E160, E682, E683."""
     result = scene.result
     names = (characteristic_quantities(result) if result is not None else ()) if signals is None else signals
     for name in names:
@@ -135,7 +135,7 @@ def nanoseconds(t: Array, scene: Scene) -> NDArray[np.int64]:
 
 
 def logged_frames(scene: Scene) -> tuple[LoggedFrame, ...]:
-    """Return the solids of a scene with their meshes, and its other frames, each with a name of its own."""
+    """Return the solids of a scene with their meshes, and its other frames, each with a unique name."""
     taken, frames = {WORLD}, []
 
     def add(name: str, part: Solid | Frame, mesh: Mesh | None = None, colour: str = GREY) -> None:

@@ -113,7 +113,7 @@ def happenings_of(result: Result) -> tuple[EventMark, ...]:
 
 
 def energies_of(result: Result, contacts: Sequence[str]) -> dict[str, Array]:
-    """Return energies (k,) by kind, J, whose sum is constant, without negligible kinds. `contacts`: paths of contacts, whose
+    """Return energies (k,) by kind, J, without negligible kinds; their sum is constant. `contacts`: paths of contacts, whose
     springs are a separate kind."""
     ledger, program, model = result.ledger, result.program, result.program.model
     kinds: dict[str, Array] = {}

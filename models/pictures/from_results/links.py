@@ -80,7 +80,7 @@ class RodLinks:
         return 0.035 * float(np.max(np.ptp(np.vstack([self.joints, np.zeros(3), *ends]), axis=0)))
 
     def _ends(self, k: int) -> list[Array]:
-        """Return the end points (3,) of a link in the base at home, besides the joints that it carries."""
+        """Return the end points (3,) of a link in the base at home, in addition to the joints that it carries."""
         home = np.asarray(self.tree.links[k].home)
         return [np.asarray(home[:3, :3] @ point + home[:3, 3]) for point in self.ends.get(k, ())]
 

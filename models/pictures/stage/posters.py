@@ -60,7 +60,7 @@ def still(
     size: tuple[int, int] = (1920, 1080),
     ghosts: int = 5,
 ) -> None:
-    """Write the picture of a result or scene at a time (s), of a size (width, height) in pixels, as PNG or JPEG.
+    """Write the picture of a result or scene at a time (s), with a size (width, height) in pixels, as PNG or JPEG.
 
     `t`: by default a representative time.
 
@@ -81,8 +81,8 @@ def still(
 
 
 def camera_of(stage: Stage, times: Any, size: tuple[int, int], inset: Inset) -> Camera:
-    """Return a camera that sees all of a scene at some times (s) on a picture of a size; for a single time, from the side of the
-    contacts then."""
+    """Return a camera that sees all of a scene at some times (s) in a picture of this size; for a single time, from the side
+    of the contacts then."""
     scene, (left, top, right, bottom) = stage.scene, (round(size[1] / 720 * room) for room in inset)
     view = direction(scene, times[0] if len(times) == 1 else None)
     return fit(stage.outline(times), view, upward(scene), size, (left, top, right, bottom))

@@ -27,7 +27,7 @@ _LIGHTS = (((-0.6, 1.2, 1.0), 0.62), ((1.2, 0.2, 0.8), 0.26), ((0.1, -1.0, 0.4),
 
 
 def plotter(size: tuple[int, int], background: tuple[str, str], seen: bool = False) -> Any:
-    """Open a window of a size (pixels) with lights, on the screen if `seen`; `background`: colour, and colour at the top.
+    """Open a window of this size (pixels) with lights, on the screen if `seen`; `background`: colour, and colour at the top.
 
     Raises `ExtraError` E418 if rendering is impossible.
     """

@@ -36,7 +36,7 @@ static int judged(Instance *c, int64_t status)
     set_whole(c->block, AT_S_LOGGED, 0);
     set_whole(c->block, AT_S_EVENTS_LEFT, INT64_C(1) << 60);
 #endif
-    const char *why = "the run ends for a reason that is not known";
+    const char *why = "the run ends for an unknown reason";
     int result = FAILED;
     switch (status) {
     case STATUS_RETRY:

@@ -73,7 +73,7 @@ def _on_tape(
     tables: tuple[dict[int, Any], dict[int, str]],
     unknown: Mapping[Any, TapeScalar],
 ) -> Any:
-    """Return an argument on the tape: numbers as numbers, linear functions of unknowns as such, all else as inputs."""
+    """Return an argument on the tape: numbers as numbers, linear functions of unknowns as such, everything else as inputs."""
     leaves, names = tables
     scalars = [sympy.S(s) for s in scalars_of(value)]
     split = [linear_in(s, unknown.keys()) or (s, {}) for s in scalars]

@@ -45,7 +45,7 @@ class GPUKernel:
     entry : name of the kernel.
     call_words : word of each number of the block; call_size : count of its words.
     state_words, scratch_words : words of a slot between launches, zero before the first one of a block.
-    memory : what threads begin with.
+    memory : initial memory of a thread.
     clock_values, first : values (runs, k) that determine the clocks of parameters (runs, parameters), and parameters
         (parameters,) whose clocks these are.
     """
@@ -81,7 +81,7 @@ def gpu_kernel(
 
     Parameters
     ----------
-    kept, outputs : what is measured, as `kept_of` returns it.
+    kept, outputs : measures, as `kept_of` returns it.
     check_rank : whether constraints are checked along the runs.
 
     Raises `RunError` E283 for runs that cannot go to a GPU, E284 for one whose memory does not fit a thread, E330 for a clock
@@ -163,7 +163,7 @@ def _of_texts(texts: Iterable[str]) -> dict[str, _Signature]:
 
 
 def _called_by_number(image: Image, words: Mapping[str, int]) -> list[str]:
-    """Return the functions that are called by an address that is not known."""
+    """Return the functions that are called by an unknown address."""
     fields = (
         (first + index, field_name(kind, name)) for first, kind in image.every for name, (index, _) in kind.layout().items()
     )
@@ -204,7 +204,7 @@ def _rules_text() -> str:
 
 
 def _entry_texts(memory: GPUMemory) -> list[str]:
-    """Return the kernel, and what threads count in its argument."""
+    """Return the kernel, and the counters of threads in its argument."""
     words = {name: index for name, (index, _) in Launch.layout().items()}
     kernel = nvptx.kernel_text(ENTRY, "b_run_thread", len(memory.template), words["slots"], memory.batch)
     counters = {"taken_run": "next_run", "count_done": "done_runs"}

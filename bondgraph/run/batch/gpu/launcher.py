@@ -28,7 +28,7 @@ from bondgraph.run.validation.surface_contacts import watched_contacts
 _at_work = dict[str, threading.Lock]()
 """Locks by the name of a GPU: a batch takes all of its memory, others wait."""
 _OF_GPUS = frozenset(f"E{number}" for number in range(282, 295))
-"""Codes of what is wrong with a GPU, or with code for one."""
+"""Error codes of GPUs and of code for them."""
 _NUMBER = 32
 """Bytes that the number of a run takes, while chunks are taken from those that are left."""
 _SHARE = 0.8
@@ -131,7 +131,7 @@ def batch_refusal(prepared: PreparedProgram, name: str, keep: Mapping[str, str |
     if problem := gpu_refusal(prepared):
         return problem
     kept, outputs = kept_of(program, keep)
-    reasons = [f'"{item.name}": {item.measure!r} is taken in Python' for item in kept if item.measure.kind.machine is None]
+    reasons = [f'"{item.name}": {item.measure!r} is computed in Python' for item in kept if item.measure.kind.machine is None]
     if outputs is not None and not outputs.is_machine_code:
         reasons.append("the outputs among the kept quantities are not in machine code")
     for group in watched_contacts(program):

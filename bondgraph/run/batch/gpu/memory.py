@@ -67,7 +67,7 @@ def called_fields(image: Image) -> dict[str, set[str]]:
 
 def known_words(image: Image, numbers: Mapping[str, int], stored: Collection[str]) -> dict[str, int]:
     """Return the words of the fields that are never stored and that are the same in all tables; those of code hold the `numbers`
-    of functions. Addresses of memory are not known."""
+    of functions. Addresses of memory are unknown."""
     names, places, values_of = dict(image.calls), {word for word, _ in image.places}, dict[str, set[int]]()
     for first, kind in image.every:
         for name, (index, _) in kind.layout().items():
@@ -80,7 +80,7 @@ def known_words(image: Image, numbers: Mapping[str, int], stored: Collection[str
 
 
 class Extents:
-    """Stretches of the memory of an image by their numbers."""
+    """Memory blocks of an image by number."""
 
     def __init__(self, image: Image):
         self.image, self.places = image, dict(image.places)
@@ -93,7 +93,7 @@ class Extents:
         return int(np.searchsorted(self.starts, word, side="right")) - 1
 
     def pointers(self) -> Pointers:
-        """Return what fields of tables and entries of arrays point to."""
+        """Return the targets of pointers in tables and arrays."""
         fields, objects = defaultdict[str, set[int]](set), defaultdict[int, set[int]](set)
         for field, word in self.fields():
             if word in self.places:

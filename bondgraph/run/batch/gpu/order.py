@@ -32,7 +32,7 @@ class CostGuess:
         self._coefficients = np.linalg.lstsq(self._terms(numbers), np.log(costs), rcond=None)[0]
 
     def order(self, runs: np.ndarray) -> np.ndarray:
-        """Return runs, by index, in the order of their guessed costs, the longest first; as they stand while nothing is known.
+        """Return runs, by index, in the order of their guessed costs, the longest first; in their given order without guesses.
 
         Equal guesses keep their order.
         """

@@ -139,7 +139,7 @@ def _bouncing_contacts(
 
 
 def _held_contacts(bound: Bound, m: np.ndarray, table: UnitImpulses) -> list[Contact]:
-    """Find the contacts that hold now and would let go under tension: an impulse acts on the guard by which their automaton
+    """Find the contacts that hold now and would release under tension: an impulse acts on the guard by which their automaton
     leaves."""
     collisions, edges, out = bound.program.collisions, bound.program.transitions, []
     assert collisions is not None

@@ -292,7 +292,7 @@ def nearest(c: PileTable, one: int, other: int, C: Reals, edge: int, edge_gap: f
 
 @inline
 def beyond(x: float, limit: float) -> float:
-    """Return the square of how far a coordinate is out of a box."""
+    """Return the squared distance of a coordinate from the interval of a box."""
     out = larger(abs(x) - limit, 0.0)
     return out * out
 
