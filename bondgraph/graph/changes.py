@@ -75,7 +75,7 @@ def _runs(link: Link, tail: PortRef, head: PortRef) -> bool:
 
 def _unknown(graph: Draft, name: str, verb: str) -> Problem:
     near = similar_names(name, graph.parts, most=3) or list(graph.parts)
-    details = (f"near it: {', '.join(near)}",) if near else ()
+    details = (f"similar names: {', '.join(near)}",) if near else ()
     title = f'"{graph.name}" has no part "{name}" to {verb}'
     return Problem("E138", title, details, (caller_place(),), ("the name of a part",))
 

@@ -53,7 +53,7 @@ def test_sources_as_inputs_wherever_the_model_stands() -> None:
     assert linear.A[0, 0] == pytest.approx((-2.0 - 12.0) / 2.0) and linear.B.tolist() == [[1.0, 1.0]]
     assert linear.rates[0] == pytest.approx(20.0 - 4.0 + 1.0 - 12.0) and linear.inputs == ("push.effort", "pull.effort")
     for name in ("v.flow", "mass.p", "time", "nothing"):
-        with pytest.raises(ModelError, match=rf'E250 "{name}" is no parameter, source or signal of a block'):
+        with pytest.raises(ModelError, match=rf'E250 "{name}" is not a parameter, source or signal of a block'):
             compiled.linearise([name])
     with pytest.raises(ModelError, match="E250 an input is named twice"):
         compiled.linearise(["push", "push.effort"])

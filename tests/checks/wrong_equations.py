@@ -115,8 +115,8 @@ EQUATIONS: list[Case] = [
 
 CALLS: list[Case] = [
     ("E100", lambda: bondgraph.simulate("graph", 1.0), ("takes a model, not str", "with a Graph")),
-    ("E121", lambda: compiled().parameters({"c.q": 1.0}), ('"c.q" is no parameter', "c.capacitance")),
-    ("E122", lambda: compiled().initial({"r.resistance": 1.0}), ("no state, no automaton, and no effort", "c.q")),
+    ("E121", lambda: compiled().parameters({"c.q": 1.0}), ('"c.q" is not a parameter', "c.capacitance")),
+    ("E122", lambda: compiled().initial({"r.resistance": 1.0}), ("neither a state nor an automaton, nor an effort", "c.q")),
     ("E123", lambda: compile_model(rc(), backend="fortran"), ('"fortran"', "llvm")),
     ("E124", lambda: compiled().parameters({"r.resistance": [1.0, 2.0]}), ('"r.resistance"', "(2,)")),
     (

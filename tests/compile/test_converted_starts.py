@@ -118,5 +118,7 @@ def test_an_effort_or_flow_that_one_state_decides_starts_it():
     by_momentum = compiled.initial({"m.p": 1.0})[0].tolist()
     for initial in ({"wheel.flow": 1.0}, {"rim.flow": 1.0}, {"r.effort": 3.0}, {"v.flow": 0.5}):
         np.testing.assert_allclose(compiled.initial(initial)[0], by_momentum, rtol=1e-15)
-    with pytest.raises(ModelError, match=r'E122 "clutch\.flow" is no state, no automaton, and no effort or flow that one state'):
+    with pytest.raises(
+        ModelError, match=r'E122 "clutch\.flow" is neither a state nor an automaton, nor an effort or flow that one'
+    ):
         compiled.initial({"clutch.flow": 1.0})

@@ -29,7 +29,7 @@ bonds: [push -> velocity, velocity -> mass, velocity -> spring, velocity -> damp
 BUCK, QUARTIC = TWINS["buck"], TWINS["quartic"]
 
 _MECHANICS = "bodies, frames, contacts and chains, which functions of Python build"
-_PAGES = ("contact", "mechanisms", "piles", "stepping", "surfaces")
+_PAGES = ("contact", "mechanisms", "piles", "robots", "stepping", "surfaces")
 LEFT_OUT = {
     **{f"docs/{page}.md": _MECHANICS for page in _PAGES},
     **{f"docs/{page}.md": "recipes of what files of other pages show" for page in ("cookbook", "coming_from")},
@@ -39,6 +39,8 @@ LEFT_OUT = {
     "docs/motion_and_control.md: robot": _MECHANICS,
     "docs/motion_and_control.md: carried": "a motion that a function plans",
     "docs/motion_and_control.md: cart": "a motion that a function plans",
+    "docs/analysis.md: speed control": "signal blocks alone, as in servo.yaml",
+    "docs/signals.md: plants": "matrices and coefficients of linear systems",
     "docs/signals.md: logged": "a table of 20,001 numbers that NumPy computes",
     "docs/signals.md: table models": "a curve and a map, which are functions of Python",
     "docs/tutorial.md: turntable": _MECHANICS,
