@@ -113,7 +113,8 @@ def _columns(name: str, source: Any, value: str | None, over: str | None) -> _Co
         if indexed:
             column = _found(name, headers, value, "value", None)
             points = _numbers(name, "index", source.index)
-            return _Columns(points, _numbers(name, column, source[keys[column]]), "index", column, "", _split(column)[1])
+            values = _numbers(name, column, source[keys[column]])
+            return _checked(name, _Columns(points, values, "index", column, "", _split(column)[1]))
         along = _found(name, headers, over, "over", value)
         column = _found(name, headers, value, "value", along)
         points, values = _numbers(name, along, source[keys[along]]), _numbers(name, column, source[keys[column]])
@@ -121,7 +122,7 @@ def _columns(name: str, source: Any, value: str | None, over: str | None) -> _Co
     if hasattr(source, "index") and hasattr(source, "to_numpy"):
         header = str(getattr(source, "name", None) or "values")
         points = _numbers(name, "index", source.index)
-        return _Columns(points, _numbers(name, header, source), "index", header, "", _split(header)[1])
+        return _checked(name, _Columns(points, _numbers(name, header, source), "index", header, "", _split(header)[1]))
     if not isinstance(source, Sequence) or len(source) != 2:
         cures = ('"road.csv"', "a DataFrame", '{"t": t, "height": h}', "(t, h)")
         raise _refused("E444", name, f"{type(source).__name__} holds no columns", "it takes points and values", *cures)
