@@ -361,6 +361,8 @@ def _indices(system: Linear, kind: str, names: str | tuple[str, ...], labels: tu
     for name in names:
         if name not in labels:
             title = f'the linear system has no {kind} "{name}"' if name else f"several {kind}s: name one"
-            why = f"{kind}s: {', '.join(labels) or 'none'}"
+            if not labels:
+                raise refusal("E255", f"the linear system has no {kind}s", f"{kind}s= of linearise", about=system.name, places=())
+            why = f"{kind}s: {', '.join(labels)}"
             raise refusal("E255", title, "one of these", about=system.name, why=why, places=())
     return [labels.index(name) for name in names]

@@ -13,6 +13,9 @@ from bondgraph.output.short_repr import short_repr
 _LARGEST = 1e8
 """Factor of the loop gain beyond which a crossing is rounding."""
 
+_ILL_POSED = 1e-12
+"""Size of 1 + L at infinite frequency up to which the closed loop is an algebraic loop without a solution."""
+
 
 @short_repr
 @dataclass(frozen=True)
@@ -21,11 +24,11 @@ class Margins:
 
     Parameters
     ----------
-    stable : True if the closed loop is stable.
+    stable : True if the closed loop is stable; False also where L is -1 at infinite frequency: an algebraic loop.
     gain : least factor above 1 of the loop gain that reaches the stability limit, at `gain_at`, rad/s.
     least_gain : largest such factor below 1, at `least_gain_at`; 0 for none.
     phase : phase margin at `phase_at`, rad/s: the least shift, degrees, that reaches it, negative for a lead.
-    delay : shortest delay that reaches it, s; 0 if the closed loop is unstable.
+    delay : shortest delay that reaches it, s; 0 if the closed loop is unstable, or L is 1 or more at infinite frequency.
     """
 
     stable: bool
@@ -54,19 +57,37 @@ def _of_gain(factor: float, at: float) -> str:
     return f"{20.0 * np.log10(factor):.4g} dB at {at:.4g} rad/s" if np.isfinite(factor) else "no crossing"
 
 
+def _at_edges(matrices: Matrices, period: float | None) -> list[tuple[float, float]]:
+    """Return L and the angular frequency where L is always real, which python-control leaves out: at the highest frequency, and
+    of a sampled loop also at zero."""
+    a, b, c, d = matrices
+    if period is None:
+        return [(float(d.item()), np.inf)]
+    edges = [(z * np.eye(len(a)) - a, at) for z, at in ((1.0, 0.0), (-1.0, np.pi / period))]
+    regular = [(away, at) for away, at in edges if np.linalg.matrix_rank(away) == len(a)]
+    return [(float((d + c @ np.linalg.solve(away, b)).item()), at) for away, at in regular]
+
+
 def margins_of(control: Any, loop: Any, matrices: Matrices, period: float | None) -> Margins:
     """Return the margins of a loop, a system of python-control with these matrices (A, B, C, D).
 
     Source: Astrom and Murray 2021, Feedback Systems, section 10.3.
     """
-    a, b, c, d = matrices
-    poles = np.linalg.eigvals(a - b @ np.linalg.solve(np.eye(len(d)) + d, c)) if len(a) else np.zeros(0)
+    a, b, c, (direct,) = (*matrices[:3], matrices[3].ravel())
+    if abs(1.0 + direct) < _ILL_POSED:
+        poles = np.array([np.inf])
+    else:
+        poles = np.linalg.eigvals(a - b @ c / (1.0 + direct)) if len(a) else np.zeros(0)
     stable = bool(np.all(poles.real < 0.0) if period is None else np.all(np.abs(poles) < 1.0))
     gains, phases, _, at_gains, at_phases, _ = control.stability_margins(loop, returnall=True)
-    up = [(g, w) for g, w in zip(gains, at_gains, strict=True) if 1.0 < g < _LARGEST]
-    down = [(g, w) for g, w in zip(gains, at_gains, strict=True) if 1.0 / _LARGEST < g < 1.0]
+    crossings = list(zip(gains, at_gains, strict=True))
+    crossings += [(-1.0 / value, at) for value, at in _at_edges(matrices, period) if value < 0.0]
+    up = [(g, w) for g, w in crossings if 1.0 < g < _LARGEST]
+    down = [(g, w) for g, w in crossings if 1.0 / _LARGEST < g < 1.0]
     shifts = [((p + 180.0) % 360.0 - 180.0, w) for p, w in zip(phases, at_phases, strict=True) if w > 0.0]
     phase, phase_at = min(shifts, key=lambda shift: abs(shift[0]), default=(np.inf, np.nan))
     delay = min((np.radians(shift % 360.0) / w for shift, w in shifts), default=np.inf) if stable else 0.0
+    if period is None and abs(direct) >= 1.0:  # high frequencies are not damped around the loop
+        delay = 0.0
     numbers = (*min(up, default=(np.inf, np.nan)), *max(down, default=(0.0, np.nan)), phase, phase_at, delay)
     return Margins(stable, *map(float, numbers))

@@ -40,8 +40,11 @@ def take_out(graph: Draft, name: str, part: Contents | None = None) -> list[Prob
     """Remove the part `name` of a graph, which is `part` if that is given, and all that ends at it; return the problems that
     prevent it, if any."""
     old = graph.parts.get(name)
-    if old is None or part not in (None, old):
+    if old is None:
         return [_unknown(graph, name, "remove")]
+    if part not in (None, old):
+        title = f'the part "{name}" to remove is not the one in "{graph.name}"'
+        return [Problem("E138", title, (), (old.place, caller_place()), (f'graph.remove("{name}")',))]
     del graph.parts[name]
     graph.links = [link for link in graph.links if old not in (link.tail.owner, link.head.owner)]
     graph.ports = {port: reference for port, reference in graph.ports.items() if reference.owner is not old}

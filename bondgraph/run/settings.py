@@ -172,7 +172,8 @@ def _checked_count(samples: Any, end: float) -> int:
     """Return a number of samples; E303 unless it has room for both ends."""
     count = int(samples)
     if not 2 <= count <= _MAX_SAMPLES:
-        cures = (f"samples={float(count)!r} for a step in s", f"[{end!r}] for the end alone")
+        step = [f"samples={float(count)!r} for a step in s"] if count == 1 else []
+        cures = (*step, f"[{end!r}] for the end alone")
         raise _refuse("E303", f"{count} samples: a whole number is a count, from 2 to {_MAX_SAMPLES:g}", cures=cures)
     return count
 

@@ -107,6 +107,16 @@ def of_result(unit: str, **values: Any) -> dict[str, Parameter]:
     return parameters_of(values, dict.fromkeys(values, unit))
 
 
+def limits_of(kind: str, name: str, limits: Any, unit: str) -> dict[str, Parameter]:
+    """Return a pair of limits as parameters `lowest` and `highest`; E148 unless they are a pair in this order."""
+    if not isinstance(limits, (tuple, list, np.ndarray)) or len(limits) != 2:
+        title = f'{kind} "{name}" has the limits {limits!r}'
+        raise refusal("E148", title, "limits=(lowest, highest)", about=name, why="they are a pair")
+    held = of_result(unit, lowest=limits[0], highest=limits[1])
+    need_order(kind, name, **held)
+    return held
+
+
 def same_unit(source: Any, value: Any) -> Any:
     """Return a value with the unit of `source`."""
     return Parameter(value, source.unit) if isinstance(source, Parameter) else value

@@ -27,6 +27,7 @@ from bondgraph.signals.arguments import (
     Scaled,
     in_seconds,
     inputs_of,
+    limits_of,
     need_order,
     need_positive,
     numbers_of,
@@ -145,7 +146,7 @@ def sampled_pid(
     hold y; the integral rests while it would push y beyond them.
 
     Raises `ModelError` E142 for a period that is not positive, E143 for `measurement` or `filter_period` without `kd`,
-    E148 for limits in the wrong order, E331 for a filter period that is not a multiple of the period.
+    E148 unless limits are a pair in this order, E331 for a filter period that is not a multiple of the period.
     """
     need_positive("sampled pid", name, period=period)
     builder = BlockBuilder(
@@ -173,9 +174,7 @@ def sampled_pid(
         title, why = f'sampled pid "{name}" has no kd', "measurement and filter_period belong to the slope"
         raise refusal("E143", title, "kd=...", about=name, why=why)
     if limits is not None:
-        held = of_result(unit, lowest=limits[0], highest=limits[1])
-        need_order("sampled pid", name, **held)
-        parameters |= held
+        parameters |= limits_of("sampled pid", name, limits, unit)
         arguments += ["lowest", "highest"]
     kind = (ki is not None, 0 if kd is None else 1 if measurement is None else -1, limits is not None)
     builder.equations.append((results, formulas.sampled_pid(*kind), arguments))

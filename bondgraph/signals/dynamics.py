@@ -17,10 +17,9 @@ from bondgraph.signals.arguments import (
     Format,
     Scaled,
     in_seconds,
-    need_order,
+    limits_of,
     need_positive,
     numbers_of,
-    of_result,
     result_of,
     start_values,
 )
@@ -93,7 +92,7 @@ def pid(
     back-calculation, integral' = e + (y - v) / (ki Tt), where v is y without limits and Tt = `tracking_time` in s, often kp / ki.
 
     Raises `ModelError` E142 unless T and Tt are positive, E143 if only one of `kd` and `filter_time` is given, or of
-    `tracking_time` and both `limits` and `ki`, E148 for limits in the wrong order.
+    `tracking_time` and both `limits` and `ki`, E148 unless limits are a pair in this order.
 
     Source: Astrom and Hagglund 2006, Advanced PID Control, section 3.5 (back-calculation and tracking).
     """
@@ -111,6 +110,9 @@ def pid(
         raise refusal("E143", f'pid "{name}" has {lacks}', cure, about=name, why=why)
     builder = BlockBuilder(name, inputs={"u": error}, parameters={"kp": kp}, **result_of(unit, symbol))
     builder.symbols |= PID_LETTERS
+    if initial is not None and not isinstance(initial, Mapping):
+        cure = 'initial={"integral": 1.0}'
+        raise refusal("E143", f'pid "{name}" has the start values {initial!r}', cure, about=name, why="they are given by name")
     arguments, start = ["u"], dict(initial or {})
     integral_rate = "u" if tracking_time is None else "tracking"
     if ki is not None:
@@ -131,8 +133,7 @@ def pid(
         raise refusal("E143", title, "ki for the integral, kd for the filter", about=name, why=why)
     builder.add("y" if limits is None else "unlimited", formulas.weighted(len(gains)), *gains, *arguments)
     if limits is not None:
-        held = of_result(unit, lowest=limits[0], highest=limits[1])
-        need_order("pid", name, **held)
+        held = limits_of("pid", name, limits, unit)
         builder.parameters |= held
         builder.units["unlimited"] = unit
         builder.add("y", formulas.LIMITER, "unlimited", *held)

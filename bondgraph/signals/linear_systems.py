@@ -172,14 +172,10 @@ def _quotient(name: str, system: Any, period: Any) -> tuple[Any, Any, Any]:
 
 def _single(polynomial: Any) -> np.ndarray | None:
     """Return the coefficients (n,) of one polynomial, which python-control wraps in lists of outputs and inputs."""
-    while isinstance(polynomial, (list, np.ndarray)) and len(polynomial) == 1 and np.ndim(polynomial[0]) > 0:
+    while isinstance(polynomial, (list, np.ndarray)) and len(polynomial) == 1 and isinstance(polynomial[0], (list, np.ndarray)):
         polynomial = polynomial[0]
-    numbers = None if polynomial is None or _is_ragged(polynomial) else real(polynomial)
+    numbers = real(polynomial)
     return numbers if numbers is not None and numbers.ndim == 1 else None
-
-
-def _is_ragged(polynomial: Any) -> bool:
-    return isinstance(polynomial, list) and len({np.shape(each) for each in polynomial}) > 1
 
 
 def _matrices(name: str, system: Any, period: Any) -> tuple[tuple[Any, ...], Any]:
@@ -209,7 +205,7 @@ def _checked_matrices(name: str, matrices: Sequence[Any], paths: Sequence[str]) 
     if wrong:
         raise _refused(name, "its matrices do not fit together", "; ".join(wrong), "A (n, n), B (n, inputs), C (outputs, n)")
     if len(paths) not in (1, m):
-        cures = (f"{m} paths", "the path of one vector")
+        cures = (f"{m} path{'s' * (m != 1)}", "the path of one vector")
         raise _refused(name, f"{len(paths)} inputs", f"B has {m} column{'s' * (m != 1)}", *cures[: 1 + (m > 1)])
     return [a, b, c, d]
 

@@ -22,7 +22,7 @@ from bondgraph.units import Conversion, Mismatch, Unreadable, conversion
 
 TIME_NAMES = ("t", "time")
 _HEADER = re.compile(r"(.+?)\s*[\[(]([^\[\]()]*)[\])]\s*")
-_MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "-"))
+_MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "-", "#n/a"))
 _SHOWN_ROWS = 4
 
 
@@ -52,8 +52,9 @@ def measured(
         refused.
     kind, outside : as in `curve`.
 
-    A unit in brackets after a header, "height (mm)", or in a row of units below, is converted: points over time to s, values to
-    `unit`, else to SI. A file has commas, semicolons or tabs; with the latter two, numbers may have a decimal comma.
+    Headers may stand in a comment just above the rows, "# t,height". A unit in brackets after a header, "height (mm)", or in
+    a row of units below, is converted: points over time to s, values to `unit`, else to SI. A file has commas, semicolons or
+    tabs; with the latter two, numbers may have a decimal comma.
 
     Raises `ModelError` E444 for a file or column that is missing or holds no numbers, E445 for a unit that cannot be read or
     converted, E446 for rows without a number, and for points that do not ascend.
@@ -108,19 +109,20 @@ def _columns(name: str, source: Any, value: str | None, over: str | None) -> _Co
     if isinstance(source, Mapping) or hasattr(source, "columns"):
         keys = {str(each): each for each in (source if isinstance(source, Mapping) else source.columns)}
         headers = list(keys)
-        indexed = over is None and not any(_split(each)[0].lower() in TIME_NAMES for each in headers) and hasattr(source, "index")
+        indexed = over is None and not _times(headers, value) and hasattr(source, "index")
         if indexed:
             column = _found(name, headers, value, "value", None)
             points = _numbers(name, "index", source.index)
-            return _Columns(points, _numbers(name, column, source[keys[column]]), "index", column, "", _split(column)[1])
-        along = _found(name, headers, over, "over", None)
+            values = _numbers(name, column, source[keys[column]])
+            return _checked(name, _Columns(points, values, "index", column, "", _split(column)[1]))
+        along = _found(name, headers, over, "over", value)
         column = _found(name, headers, value, "value", along)
         points, values = _numbers(name, along, source[keys[along]]), _numbers(name, column, source[keys[column]])
         return _checked(name, _Columns(points, values, along, column, _split(along)[1], _split(column)[1]))
     if hasattr(source, "index") and hasattr(source, "to_numpy"):
         header = str(getattr(source, "name", None) or "values")
         points = _numbers(name, "index", source.index)
-        return _Columns(points, _numbers(name, header, source), "index", header, "", _split(header)[1])
+        return _checked(name, _Columns(points, _numbers(name, header, source), "index", header, "", _split(header)[1]))
     if not isinstance(source, Sequence) or len(source) != 2:
         cures = ('"road.csv"', "a DataFrame", '{"t": t, "height": h}', "(t, h)")
         raise _refused("E444", name, f"{type(source).__name__} holds no columns", "it takes points and values", *cures)
@@ -147,16 +149,22 @@ def _found(name: str, headers: Sequence[str], wanted: str | None, argument: str,
     if wanted is not None:
         near = [each for each in headers if each == wanted] or [each for each in headers if _split(each)[0] == wanted]
     elif argument == "over":
-        near = [each for each in headers if _split(each)[0].lower() in TIME_NAMES]
+        near = _times(headers, other)
     else:
-        near = [each for each in headers if each != other]
+        near = [each for each in headers if each and each != other]
     if len(near) == 1:
         return near[0]
     title = f"which column is {argument}=?"
     if wanted is not None:
         title = f'{len(near)} columns are called "{wanted}"' if near else f'no column is called "{wanted}"'
-    cures = (f'{argument}="{each}"' for each in (near or headers)[-2:])
+    choice = [each for each in near or headers if each and each != other and headers.count(each) == 1]
+    cures = [f'{argument}="{each}"' for each in choice[-2:]] or ["a column of its own, with a name of its own"]
     raise _refused("E444", name, title, f"columns: {', '.join(headers[:12])}", *cures)
+
+
+def _times(headers: Sequence[str], value: str | None) -> list[str]:
+    """Return the headers of times; the wanted `value`, such as a temperature T, is none of them."""
+    return [each for each in headers if _split(each)[0].lower() in TIME_NAMES and value not in (each, _split(each)[0])]
 
 
 def _numbers(name: str, header: str, column: Any) -> np.ndarray:
@@ -168,7 +176,7 @@ def _numbers(name: str, header: str, column: Any) -> np.ndarray:
     if array.dtype.kind in "mM":
         since = array if array.dtype.kind == "m" else array - array[:1]
         return np.where(np.isnat(array), np.nan, since / np.timedelta64(1, "s"))
-    if array.dtype.kind == "O" and hasattr(column, "isna"):
+    if array.dtype.kind == "O" and hasattr(column, "isna") and getattr(column, "nlevels", 1) == 1:
         array = np.where(np.asarray(column.isna()), np.nan, array)
     numbers = real(array if array.dtype.kind != "O" else array.tolist())
     if numbers is None:
@@ -185,43 +193,54 @@ def _of_file(name: str, path: Path, value: str | None, over: str | None) -> _Col
         title, why = f'"{path}" cannot be read', error.strerror or str(error)
         raise _refused("E444", name, title, why, "the path of a CSV file") from error
     try:
-        lines = content.decode("utf-8-sig").splitlines()
+        encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+        lines = content.decode(encoding).splitlines()
     except UnicodeDecodeError:
         lines = content.decode("cp1252", errors="replace").splitlines()
     labels = [k for k, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
     if not labels:
         raise _refused("E444", name, f'"{path}" holds no rows', "", "a CSV file with a header and rows")
     first = lines[labels[0] - 1]
-    delimiter = next((mark for mark in ";\t," if mark in first), ",")
+    unquoted = re.sub('"[^"]*"', "", first)
+    delimiter = next((mark for mark in ";\t," if mark in unquoted), ",")
     comma = delimiter != ","
-
-    def cells(label: int) -> list[str]:
-        return [cell.strip() for cell in next(csv.reader([lines[label - 1]], delimiter=delimiter))]
-
-    headers, units = cells(labels[0]), dict[str, str]()
+    headers, units = _row(first, delimiter), dict[str, str]()
     if all(_number(cell, comma) is not None for cell in headers):
-        headers = [f"column {k}" for k in range(1, len(headers) + 1)]
+        above = lines[labels[0] - 2].lstrip() if labels[0] > 1 else ""
+        named = _row(above.lstrip("#"), delimiter) if above.startswith("#") else []
+        headers = named if len(named) == len(headers) else [f"column {k}" for k in range(1, len(headers) + 1)]
     else:
         labels = labels[1:]
-        below = cells(labels[0]) if labels else []
+        below = _row(lines[labels[0] - 1], delimiter) if labels else []
         if below and len(below) == len(headers) and all(_number(cell, comma) is None and cell for cell in below):
             units, labels = dict(zip(headers, (cell.strip("[]()") for cell in below), strict=True)), labels[1:]
-    times = [each for each in headers if _split(each)[0].lower() in TIME_NAMES]
-    along = _found(name, headers, over, "over", None) if over is not None or times else headers[0]
+    without_times = over is None and not _times(headers, value)
+    along = headers[0] if without_times else _found(name, headers, over, "over", value)
     column = _found(name, headers, value, "value", along)
+    for k in labels:
+        if lines[k - 1].count(delimiter) >= len(headers) and any(_row(lines[k - 1], delimiter)[len(headers) :]):
+            cures = ("a header for each column", "semicolons between columns whose numbers have decimal commas")
+            raise _refused("E444", name, f"line {k} has more cells than headers", lines[k - 1][:60], *cures)
     numbers = _cells(name, lines, labels, (headers.index(along), headers.index(column)), delimiter)
     units = {each: units.get(each) or _split(each)[1] for each in (along, column)}
     return _Columns(numbers[:, 0], numbers[:, 1], along, column, units[along], units[column], labels)
 
 
+def _row(line: str, delimiter: str) -> list[str]:
+    """Return the cells of a line."""
+    return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter))]
+
+
 def _cells(name: str, lines: Sequence[str], labels: Sequence[int], where: tuple[int, int], delimiter: str) -> np.ndarray:
     """Return two columns (rows, 2) of a file; NaN for cells without a number, E444 for other texts."""
     rows = [lines[k - 1] for k in labels]
+    if not rows:
+        return np.empty((0, 2))
     try:
         return np.loadtxt(rows, delimiter=delimiter, usecols=where, quotechar='"', ndmin=2, comments=None).reshape(-1, 2)
     except (ValueError, IndexError):
         pass
-    comma, numbers = delimiter != ",", np.empty((len(rows), 2))
+    comma, numbers, marks = delimiter != ",", np.empty((len(rows), 2)), dict[str, int]()
     for k, cells in enumerate(csv.reader(rows, delimiter=delimiter)):
         for j, at in enumerate(where):
             cell = cells[at] if at < len(cells) else ""
@@ -229,6 +248,10 @@ def _cells(name: str, lines: Sequence[str], labels: Sequence[int], where: tuple[
             if number is None:
                 raise _refused("E444", name, f"line {labels[k]} holds no number", f"{cell!r}", "a number, or an empty cell")
             numbers[k, j] = number
+            marks |= {mark: labels[k] for mark in ",." if mark in cell}
+    if len(marks) == 2:
+        why = "lines " + " and ".join(map(str, marks.values()))
+        raise _refused("E444", name, "numbers have decimal commas and points", why, "one decimal mark, and none of thousands")
     return numbers
 
 

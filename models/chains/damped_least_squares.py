@@ -217,7 +217,8 @@ class _Search:
         why = "held by limits: " + ", ".join(stuck[:6]) if stuck else free
         away = f"{nearest.position_error:.3g} m and {nearest.angle_error:.3g} rad away"
         title = f"{self.tree.name} does not reach {goal}: the nearest pose is {away}"
-        cures = "nearest=True to have that pose", f"more than starts={starts}", "a point (3,), if the orientation is free"
+        cures = ["nearest=True to have that pose", f"more than starts={starts}"]
+        cures += ["a point (3,), if the orientation is free"] if self.goals.ndim == 3 else []
         return refusal("E340", title, *cures, about=self.tree.name, why=why)
 
 
@@ -249,7 +250,7 @@ def _sizes(tree: Tree, size: float) -> Array:
 def _goals(tree: Tree, goal: Any) -> Array:
     """Return goals as poses (..., 4, 4) or points (..., 3); E338 for anything else."""
     values = as_floats(goal)
-    if np.all(np.isfinite(values)) and values.ndim:
+    if np.all(np.isfinite(values)) and values.size and values.ndim:
         if values.shape[-2:] == (4, 4) and all(is_pose(H) for H in values.reshape(-1, 4, 4)):
             return values
         if values.shape[-1] == 7 and np.allclose(np.linalg.norm(values[..., :4], axis=-1), 1.0, atol=1e-3):

@@ -25,7 +25,7 @@ from screwbond.models.chains.links import UncheckedInertia, Vector
 from screwbond.models.chains.rows import of_rows
 from screwbond.models.chains.trees import SNAP, Section, Tree
 
-from bondgraph.errors import Problem, caller_place, raise_if_any
+from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
 from screws.linear import solve_spd
 from screws.rotations import tilde
 from screws.scalars import array
@@ -198,7 +198,7 @@ def inverse_dynamics(
 ) -> np.ndarray:
     """Return the efforts M v' + h + dV/dq (n,), N m or N, that give the `acceleration` v' (n,), without damping, by recursive
     Newton-Euler, in uniform `gravity` (3,) m/s^2 in world coordinates."""
-    return _newton_euler(tree, q, v, acceleration, -(tree.base[:3, :3].T @ np.asarray(gravity)), numbers)
+    return _newton_euler(tree, q, v, acceleration, -_in_base(tree, gravity), numbers)
 
 
 def _newton_euler(tree: Tree, q: Any, v: Any, acceleration: Any, rise: np.ndarray, numbers: Sequence[Any]) -> np.ndarray:
@@ -252,8 +252,15 @@ def kinetic_energy(tree: Tree, q: Any, v: Any, *numbers: Any) -> Any:
 def potential(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> Any:
     """Return the potential of the weight, J, in uniform `gravity` (3,) m/s^2, world axes; zero at the world's origin."""
     mass, first = first_moment(tree, q, numbers)
-    g = np.asarray(gravity)
-    return -((tree.base[:3, :3].T @ g) @ first + mass * (g @ tree.base[:3, 3]))
+    return -(_in_base(tree, gravity) @ first + mass * (np.asarray(gravity) @ tree.base[:3, 3]))
+
+
+def _in_base(tree: Tree, gravity: Any) -> np.ndarray:
+    """Return gravity (3,) in the axes of the base; E338 for another shape."""
+    if np.shape(gravity) != (3,):
+        cure = "three numbers in world axes, m/s^2: (0, 0, -9.81)"
+        raise refusal("E338", f'gravity of "{tree.name}" is {gravity!r}', cure, about=tree.name)
+    return tree.base[:3, :3].T @ np.asarray(gravity)
 
 
 def first_moment(tree: Tree, q: Any, numbers: Sequence[Any]) -> tuple[Any, Any]:
@@ -278,7 +285,7 @@ def gravity_forces(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> np.nda
     """Return dV/dq (n,): the efforts that hold the tree at rest against its weight, N m or N."""
     moves = steps(tree, q)
     composites = _composites(tree, moves, section_moments(tree, numbers))
-    pulls = [tree.base[:3, :3].T @ np.asarray(gravity)]
+    pulls = [_in_base(tree, gravity)]
     out = []
     for section, (R, _), body in zip(tree.sections.freedoms, moves, composites, strict=True):
         pull = R.T @ pulls[section.before]
@@ -406,7 +413,7 @@ def forward_dynamics(
         if section.before:
             reduced = hinged[k].reduced(section, bodies[k], velocity_terms[k])
             bodies[section.before - 1] = bodies[section.before - 1] + reduced.seen_from(*moves[k])
-    pull = tree.base[:3, :3].T @ np.asarray(gravity)
+    pull = _in_base(tree, gravity)
     accelerations: list[Screw] = [(np.zeros(3), -pull)]
     joint_accelerations: list[Any] = []
     for k, (section, (R, p)) in enumerate(zip(sections.freedoms, moves, strict=True)):

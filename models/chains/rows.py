@@ -77,7 +77,8 @@ for _name, _rule in (("add", _sum), ("sub", _difference), ("mul", _product), ("t
 def of_rows(*states: str) -> Callable[[Formula], Formula]:
     """Decorate a formula of a `tree` whose arguments `states` (n,) may be rows of states (..., n) too.
 
-    Raises `ModelError` E338 for rows of another length or without finite numbers.
+    Raises `ModelError` E338 for states of another length, rows with anything but finite numbers, rows of different shapes, and
+    anything but a tree.
     """
 
     def decorated(formula: Formula) -> Formula:
@@ -86,12 +87,18 @@ def of_rows(*states: str) -> Callable[[Formula], Formula]:
         @wraps(formula)
         def evaluated(*arguments: Any, **keywords: Any) -> Any:
             call = shape.bind(*arguments, **keywords)
-            named = {state: call.arguments[state] for state in states if state in call.arguments}
-            if all(np.ndim(values) < 2 for values in named.values()):
-                return formula(*arguments, **keywords)
             tree = call.arguments["tree"]
+            if not isinstance(tree, Tree):
+                raise refusal("E338", f"{tree!r} is not a tree", "a Chain or Tree, such as robot.tree", about=formula.__name__)
+            named = {state: call.arguments[state] for state in states if state in call.arguments}
+            if all(_is_state(tree, values) for values in named.values()):
+                return formula(*arguments, **keywords)
             rows = {state: state_rows(tree, state, values) for state, values in named.items()}
-            leading = np.broadcast_shapes(*(values.shape[:-1] for values in rows.values()))
+            try:
+                leading = np.broadcast_shapes(*(values.shape[:-1] for values in rows.values()))
+            except ValueError:
+                title = "the rows do not fit together: " + ", ".join(f"{state} {x.shape}" for state, x in rows.items())
+                raise refusal("E338", title, "as many rows of each", about=tree.name) from None
             for state, values in rows.items():
                 table = np.broadcast_to(values, (*leading, tree.freedoms)).reshape(-1, tree.freedoms)
                 call.arguments[state] = np.array([*map(Column, table.T.copy()), None], dtype=object)[:-1]
@@ -101,6 +108,12 @@ def of_rows(*states: str) -> Callable[[Formula], Formula]:
         return evaluated  # type: ignore[return-value]
 
     return decorated
+
+
+def _is_state(tree: Tree, values: Any) -> bool:
+    """Return True for one state (n,) of numbers, or of scalars that record formulas."""
+    entries = np.asarray(values)
+    return entries.shape == (tree.freedoms,) and entries.dtype.kind in "iufO"
 
 
 def state_rows(tree: Tree, name: str, values: Any) -> np.ndarray:

@@ -9,6 +9,7 @@ from screwbond.models.chains.trees import as_floats
 from screwbond.models.motion.polynomials import refuse
 
 from bondgraph import Element, Op, Parameter, Se
+from screws.numeric_arguments import floats
 from screws.scalars import maximum, minimum
 
 NO_LIMIT = 1e300
@@ -45,7 +46,8 @@ def limited_drive(name: str, command: str, velocity: str, *, effort: Any, speed:
     """
     most, top = (x[0] if x.shape == (1,) else x for x in (as_floats(effort), as_floats(speed)))
     shapes_fit = most.ndim < 2 and top.shape in ((), most.shape)
-    if not (shapes_fit and np.all(most >= 0.0) and np.all(top > 0.0) and 0.0 < fade <= 1.0):
+    range_fits = floats(fade, ()) is not None and 0.0 < fade <= 1.0
+    if not (shapes_fit and most.size and np.all(most >= 0.0) and np.all(top > 0.0) and range_fits):
         title = f'the limits of "{name}" are effort={effort!r}, speed={speed!r}, fade={fade!r}'
         cure = "a number for each joint: efforts of zero or more, speeds above zero, np.inf for no limit; 0 < fade <= 1"
         refuse("E343", title, "", cure, name)

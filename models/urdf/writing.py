@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 from screwbond.models.chains import Link, Tree
 
-from bondgraph.errors import ModelError, Problem, caller_place
+from bondgraph.errors import ModelError, Problem, caller_place, refusal
 from screws.joints import free
 from screws.poses import inverse, pose
 
@@ -26,8 +26,11 @@ def to_urdf(tree: Tree) -> str:
     the axis, the joint moves a massless link "<name> axis", to which the link is fixed. Limits that URDF requires and the tree
     does not have, those of slides, efforts and velocities, are written as 1e9. Surfaces and visuals are left out.
 
-    Raises `ModelError` E344 with all joints that URDF does not have, such as helical ones, and limits on one side alone.
+    Raises `ModelError` E344 with all joints that URDF does not have, such as helical ones, and limits on one side alone;
+    for anything but a tree.
     """
+    if not isinstance(tree, Tree):
+        raise refusal("E344", f"{tree!r} is not a tree", "a Chain or Tree, such as robot.tree", about="URDF")
     problems = [problem for link in tree.links for problem in _unwritable(tree, link)]
     if problems:
         raise ModelError(tree.name, problems)

@@ -187,7 +187,7 @@ def test_to_control_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_names_of_channels() -> None:
     system = linear(np.diag([-1.0, -2.0]), np.eye(2), np.eye(2))
-    with pytest.raises(ModelError, match="E255 which input is meant"):
+    with pytest.raises(ModelError, match="E255 several inputs: name one"):
         system.transfer_function()
     with pytest.raises(ModelError, match='E255 the linear system has no output "z"'):
         system.transfer_function("u0", "z")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bondgraph import J1, Compiled, Graph, I, ModelError, R, Se, signals
-from bondgraph.analysis import linearise_sampled
+from bondgraph.analysis import Linear, linearise_sampled
 from tests.inner.output import styled
 
 OMEGA = np.array([0.1, 1.0, 3.0])
@@ -94,6 +94,12 @@ def test_a_sampled_loop_is_cut_at_a_signal() -> None:
     np.testing.assert_allclose(cut.frequency_response(OMEGA)[:, 0, 0], k * h / (np.exp(1j * OMEGA * h) - 1.0), rtol=1e-8)
 
 
+def test_a_linear_system_without_inputs_says_so(loop: Compiled) -> None:
+    pytest.importorskip("control")
+    with pytest.raises(ModelError, match="E255 the linear system has no inputs"):
+        loop.linearise(outputs=["plant.y"]).margins()
+
+
 @pytest.mark.parametrize("gain", [0.8, 10.0])
 def test_margins_in_closed_form(gain: float) -> None:
     """L = gain / (s + 1)^3 has phase -180 degrees at sqrt(3), where it is gain / 8, and size 1 at sqrt(gain^(2/3) - 1)."""
@@ -109,6 +115,35 @@ def test_margins_in_closed_form(gain: float) -> None:
     assert not margins.stable and margins.least_gain == pytest.approx(0.8) and margins.gain == np.inf
     assert (margins.phase, margins.phase_at) == pytest.approx((phase, at)) and phase < 0.0
     assert str(margins).splitlines()[0] == "the closed loop is unstable" and "delay" not in str(margins)
+
+
+@pytest.mark.parametrize("direct", [-2.0, -1.0, -0.5, 0.5, 2.0])
+def test_margins_of_a_loop_that_passes_all_frequencies(direct: float) -> None:
+    """L = (direct s + 1) / (s + 1) with the gain k: the closed loop has the pole -(1 + k) / (1 + k direct)."""
+    pytest.importorskip("control")
+    graph = Graph("direct").add(signals.step("u"), signals.transfer_function("y", "u.y", [direct, 1.0], [1.0, 1.0]))
+    margins = graph.compile(progress=False).linearise(["u.after"], ["y.y"]).margins()
+    assert margins.stable is (direct > -1.0)
+    assert margins.gain == (2.0 if direct == -0.5 else np.inf) and margins.least_gain == (0.5 if direct == -2.0 else 0.0)
+    assert (margins.delay == 0.0) is (abs(direct) >= 1.0)
+    assert "at inf rad/s" in str(margins) or direct not in (-2.0, -0.5)
+
+
+HIGHEST = np.pi / 0.1
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # python-control divides by zero at a pole at z = 1
+@pytest.mark.parametrize(
+    ("num", "pole", "gain", "at"), [(0.5, -0.2, 1.6, HIGHEST), (-0.4, 0.2, 2.0, 0.0), (0.5, 1.0, 4.0, HIGHEST)]
+)
+def test_margins_of_a_sampled_loop_at_the_ends_of_its_frequencies(num: float, pole: float, gain: float, at: float) -> None:
+    """L = num / (z - pole) is real at z = 1 and z = -1 alone; the closed loop has the pole `pole` - gain num."""
+    pytest.importorskip("control")
+    matrices = (np.array([[x]]) for x in (pole, 1.0, num, 0.0))
+    loop = Linear("loop", *matrices, ("x",), ("u",), ("y",), np.zeros(1), np.zeros(1), period=0.1)
+    margins = loop.margins()
+    assert margins.stable and (margins.gain, margins.gain_at) == pytest.approx((gain, at))
+    assert abs(pole - gain * num) == pytest.approx(1.0)
 
 
 def test_delay_margin_and_plots(loop: Compiled) -> None:

@@ -40,7 +40,7 @@ def test_each_joint_has_its_own_limits_and_brakes_at_any_speed() -> None:
 
 @pytest.mark.parametrize("limits", [
     {"effort": -1.0}, {"effort": 1.0, "speed": 0.0}, {"effort": np.nan}, {"effort": [1.0, 2.0], "speed": [1.0] * 3},
-    {"effort": 1.0, "fade": 0.0}, {"effort": "large"},
+    {"effort": 1.0, "fade": 0.0}, {"effort": "large"}, {"effort": []}, {"effort": 1.0, "fade": "small"},
 ])  # fmt: skip
 def test_limits_that_do_not_fit_are_refused(limits: dict[str, Any]) -> None:
     with pytest.raises(ModelError, match="E343"):

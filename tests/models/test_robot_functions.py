@@ -195,7 +195,18 @@ def refused(code: str, text: str, call: Any) -> None:
 def test_what_does_not_fit_is_refused() -> None:
     arm = two_links(upper=(-1.0, 1.0))
     refused("E338", "its shape is (2, 3)", lambda: mass_matrix(arm, np.zeros((2, 3))))
-    refused("E338", "no finite number", lambda: bias(arm, [[0.0, np.nan]], [0.0, 0.0]))
+    refused("E338", "its shape is (3,)", lambda: jacobian(arm, "fore", (0.0, 0.0, 0.0)))
+    refused("E338", "its shape is ()", lambda: mass_matrix(arm, 0.1))
+    refused("E338", "an entry is not a finite number", lambda: mass_matrix(arm, None))
+    refused("E338", "acceleration does not fit", lambda: inverse_dynamics(arm, (0.0, 0.0), (0.0, 0.0), (0.0,)))
+    refused("E338", "q (3, 2), v (4, 2)", lambda: bias(arm, np.zeros((3, 2)), np.zeros((4, 2))))
+    refused("E338", "is not a tree", lambda: jacobian("arm", "fore", (0.0, 0.0)))
+    for call in (potential, gravity_forces):
+        refused("E338", "is -9.81", lambda call=call: call(arm, -9.81, (0.0, 0.0)))
+    for call in (inverse_dynamics, forward_dynamics):
+        refused("E338", "is (0, -9.81)", lambda call=call: call(arm, (0.0, 0.0), (0.0, 0.0), (0.0, 0.0), (0, -9.81)))
+    refused("E338", "shape (0, 3)", lambda: inverse_kinematics(arm, "fore", np.zeros((0, 3))))
+    refused("E338", "not a finite number", lambda: bias(arm, [[0.0, np.nan]], [0.0, 0.0]))
     refused("E338", "shape (3,) with NaN", lambda: inverse_kinematics(arm, "fore", (np.nan, 0.0, 0.0)))
     refused("E338", "shape (4, 4)", lambda: inverse_kinematics(arm, "fore", 2.0 * np.eye(4)))
     refused("E338", "starts=0", lambda: inverse_kinematics(arm, "fore", (0.0, 0.0, 0.0), starts=0))

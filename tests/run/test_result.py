@@ -88,6 +88,14 @@ def test_a_solution_that_runs_away():
     assert result.failure is not None and result.failure.time == pytest.approx(1.0, abs=1e-6)
 
 
+@pytest.mark.parametrize("count", [-3, 0, 1, 10**13])
+def test_a_count_of_samples_that_cannot_be_is_refused_with_advice_that_works(count):
+    made = program(lambda t, x, p, m: [-x[0]], (1, 0, 0))
+    with pytest.raises(RunError, match="E303") as caught:
+        simulate(made, [1.0], [], [], 1.0, samples=count)
+    assert ("samples=1.0 for a step" in str(caught.value)) is (count == 1)
+
+
 @pytest.mark.parametrize(
     ("code", "change"),
     [

@@ -28,6 +28,9 @@ FILES = {
     "row of units": "time;front;height\nms;N;mm\n0;1;0\n500;1;10\n1000;1;-20\n2000;1;30\n",
     "decimal comma": "# from a car\n\ntime;front;height (cm)\n0;9;0\n0,5;;1\n1;x;-2\n2;9;3\n",
     "tabs": "\ufefft\theight\n0\t0\n.5\t1e-2\n1\t-2e-2\n2\t3e-2\n",
+    "comma at the end": "t,height,\n0,0,\n0.5,0.01,\n1,-0.02,\n2,0.03,\n",
+    "comment as header": "# a car\n# time (ms),height (mm)\n0,0\n500,10\n1000,-20\n2000,30\n",
+    "semicolon in quotes": '"t","a; b","height"\n0,,0\n0.5,,0.01\n1,,-0.02\n2,,0.03\n',
     "quotes": '"t","height (mm)","note"\n"0","0","a,b"\n"0.5","10",""\n"1","-20",""\n"2","30",""\n',
 }
 
@@ -64,6 +67,17 @@ def test_what_pandas_holds() -> None:
     gap = pandas.DataFrame({"t": T, "height": pandas.array([0.0, None, -0.02, 0.03], dtype="Float64")})
     with pytest.raises(ModelError, match=r"E446 .*1 of 4 rows lack a number\n.*index 1"):
         seen(gap)
+    pairs = pandas.MultiIndex.from_tuples([(0, 1), (1, 2)])
+    with pytest.raises(ModelError, match="E444"):
+        seen(pandas.Series([1.0, 2.0], index=pairs))
+
+
+def test_a_temperature_is_no_time(tmp_path: Path) -> None:
+    (tmp_path / "oven.csv").write_text("time (s),T\n0,1\n10,2\n", encoding="utf-16")
+    expected = signals.measured("m", ([0.0, 10.0], [1.0, 2.0]))
+    for source in (tmp_path / "oven.csv", {"T": [1.0, 2.0], "time (s)": [0.0, 10.0]}):
+        found = signals.measured("m", source, "T")
+        assert str(found) == str(expected) and found.law == expected.law
 
 
 def test_clean_sorts_leaves_out_and_averages(tmp_path: Path) -> None:
@@ -87,6 +101,10 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "mixed": ("t,a (m),a (mm)\n0,0,0\n1,1,1\n", {"value": "a"}, r'E444 .*2 columns are called "a"'),
     "dimension": ("t,a (mm)\n0,0\n1,1\n", {"unit": "N"}, r'E445 .*the unit "mm" of "a \(mm\)" does not fit'),
     "time in mm": ("t (mm),a\n0,0\n1,1\n", {}, r'E445 .*the unit "mm" of "t \(mm\)" does not fit'),
+    "decimal comma": ("t,h\n0,1,5\n1,2,5\n", {}, r"E444 .*line 2 has more cells than headers(.*\n)*.*semicolons"),
+    "thousands": ("t;h\n0;1.234\n1;2,5\n", {}, r"E444 .*decimal commas and points\n  lines 2 and 3"),
+    "twice": ("t,a,a\n0,0,0\n1,1,1\n", {"value": "a"}, r"E444 .*2 columns(.*\n)*.*a name of its own"),
+    "spaces": ("t h\n0 0\n1 1\n", {}, r"E444 .*which column is value=(.*\n)*.*a column of its own"),
     "empty": ("# nothing\n", {}, r"E444 .*holds no rows"),
     "one row": ("t,a\n1,1\n", {}, r"E444 .*1 rows are too few"),
 }
@@ -105,7 +123,7 @@ def test_files_that_are_refused(tmp_path: Path, kind: str) -> None:
     [
         ("nowhere.csv", 'E444 .*"nowhere.csv" cannot be read'),
         (3.0, "E444 .*float holds no columns"),
-        ((T, H[:2]), "E444 .*unlike lengths"),
+        ((T, H[:2]), "E444 .*different lengths"),
         ({"t": T, "h": ["a"] * 4}, 'E444 .*"h" holds no numbers'),
         ((T, np.full(4, np.nan)), "E446 .*4 of 4 rows"),
     ],

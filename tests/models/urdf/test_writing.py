@@ -58,6 +58,8 @@ def test_what_urdf_does_not_have_is_refused_by_name() -> None:
         link("ball", joints.spherical((0.3, 0, 0)), 0.3),
         link("half", joints.revolute((0, 0, 1)), 0.4, limits=(0.0, np.inf)),
     ))  # fmt: skip
+    with pytest.raises(ModelError, match=r"E344.*not a tree"):
+        to_urdf("odd")  # type: ignore[arg-type]
     with pytest.raises(ModelError) as caught:
         to_urdf(odd)
     assert [problem.code for problem in caught.value.problems] == ["E344"] * 3
