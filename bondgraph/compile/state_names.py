@@ -46,7 +46,7 @@ def pick_inputs(traced: Traced, names: str | Sequence[str]) -> tuple[tuple[str, 
     sizes = [int(np.size(value)) for value in system.parameters.values()]
     starts = dict(zip(system.parameters, itertools.accumulate(sizes, initial=0), strict=False))
     picked = list(
-        _picked(system, "inputs", names, system.parameters, "E250", "parameter, source or signal of a block, so no input")
+        _picked(system, "inputs", names, system.parameters, "E250", "a parameter, source or signal of a block, so not an input")
     )
     labels = tuple(label for label, _, _ in picked)
     indices = tuple(starts[full] + k for _, full, k in picked)
@@ -59,7 +59,7 @@ def pick_inputs(traced: Traced, names: str | Sequence[str]) -> tuple[tuple[str, 
 
 def pick_outputs(traced: Traced, names: str | Sequence[str]) -> tuple[tuple[str, ...], tuple[Any, ...]]:
     """Return labels of outputs and their scalars on the tape; `ModelError` E251 for an unknown name."""
-    picked = list(_picked(traced.context.system, "outputs", names, traced.values, "E251", "value of the model"))
+    picked = list(_picked(traced.context.system, "outputs", names, traced.values, "E251", "a value of the model"))
     flat = {full: scalars_of(traced.values[full]) for _, full, _ in picked}
     return tuple(label for label, _, _ in picked), tuple(flat[full][k] for _, full, k in picked)
 
@@ -68,7 +68,7 @@ def pick_states(system: System, names: str | Sequence[str]) -> tuple[int, ...]:
     """Return the indices of named states among `moving_states`, by component; `ModelError` E261 for others."""
     states, _, labels = moving_states(system)
     starts = {state.name: state.initial for state in states}
-    picked = _picked(system, "names of states", names, starts, "E261", "state that moves")
+    picked = _picked(system, "names of states", names, starts, "E261", "a state that moves")
     return tuple(labels.index(labels_of(full, np.shape(starts[full]))[k]) for _, full, k in picked)
 
 
@@ -104,4 +104,4 @@ def unknown_name(code: str, name: str, kind: str, names: Iterable[str], also: st
     listed = near or sorted(names)[:8]
     why = f"{'similar names' if near else 'names'}: {', '.join(listed)}" if listed else "there is none"
     cures = (f"a name from the list{also}",) if listed else ("leave it out",)
-    return Problem(code, f'"{name}" is no {kind}', (why,), cures=cures)
+    return Problem(code, f'"{name}" is not {kind}', (why,), cures=cures)

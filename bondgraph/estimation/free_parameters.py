@@ -77,7 +77,7 @@ def free_parameters_of(compiled: Compiled, names: str | Sequence[str]) -> FreePa
         if slot.block not in ("p", "x") or (slot.block == "x" and system.resolve(base) not in states):
             candidates = [*system.parameters, *states]
             raise ModelError(
-                system.name, [unknown_name("E370", name, "parameter and no start value that can be varied", candidates, "")]
+                system.name, [unknown_name("E370", name, "a parameter or a start value that can be varied", candidates, "")]
             )
         begin = layout[base].start
         units = (spread(slot.unit, slot.size) if slot.shape else None) or [slot.unit] * slot.size

@@ -105,7 +105,7 @@ def explain(
     need_name("value", name)
     resolved = system.resolve(name)
     if resolved not in system.values:
-        raise_if_any(system.name, [unknown_name("E251", name, "value of the model", [*system.values, *system.aliases])])
+        raise_if_any(system.name, [unknown_name("E251", name, "a value of the model", [*system.values, *system.aliases])])
     tracer = _Tracer(compiled, depth, through)
     causes = list(tracer.value(resolved, 0))
     if resolved != name:

@@ -60,7 +60,7 @@ def test_what_samples_and_what_solves() -> None:
 
 
 def test_an_unknown_name() -> None:
-    with pytest.raises(ModelError, match=r"E251 .windin.flow. is no value of the model") as raised:
+    with pytest.raises(ModelError, match=r"E251 .windin.flow. is not a value of the model") as raised:
         explain(compiled("motor"), "windin.flow")
     assert "similar names" in str(raised.value)
 

@@ -19,12 +19,12 @@ def problems(make):
 def test_more_or_less_than_two_ends():
     a, b, c = Se("a", 1.0), J1("b"), I("c", 1.0)
     (problem,) = problems(lambda: Graph("g").connect(a, b, c))
-    assert problem.code == "E100" and "connect gets 3: a, b, c" in problem.title and problem.places
+    assert problem.code == "E100" and "two ends of a bond, not 3: a, b, c" in problem.title and problem.places
     graph = Graph("g")
     assert problem.cures[0].startswith("graph.connect(a, b).connect(b, c)")
     assert graph.connect(a, b).connect(b, c).simulate(1.0, progress=False)["c.flow"][-1] == pytest.approx(1.0)
     (problem,) = problems(lambda: Graph("g").connect(a))
-    assert problem.code == "E100" and "connect gets 1: a" in problem.title
+    assert problem.code == "E100" and "two ends of a bond, not 1: a" in problem.title
 
 
 def test_text_is_a_name_of_a_part_or_of_a_signal():

@@ -93,8 +93,8 @@ def test_forces_that_do_not_fit_are_refused() -> None:
     refused("E337", "6 finite numbers", lambda: wrench("f", FORCE))
     push, car, wheel = force("push", FORCE), Graph("car"), body("wheel")
     car.add(wheel)
-    refused("E336", "no body", lambda: attach_force(car, push, "wheel"))  # type: ignore[arg-type]
-    refused("E336", "no applied force", lambda: attach_force(car, wheel, wheel))
+    refused("E336", "not a body", lambda: attach_force(car, push, "wheel"))  # type: ignore[arg-type]
+    refused("E336", "not an applied force", lambda: attach_force(car, wheel, wheel))
     around = Graph("road")
     around.add(car)
     refused("E336", '"wheel", which is inside "car" and not in "road"', lambda: attach_force(around, push, wheel))

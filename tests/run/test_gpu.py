@@ -226,7 +226,7 @@ def test_a_lost_gpu_ends_the_runs_or_hands_the_rest_to_the_cpu(prepared, plug, m
     assert not choose._opened, "it is opened again the next time"
     plug(StandIn(lost_at=3))
     monkeypatch.setattr(PreparedProgram, "ended", None)  # the rest goes in machine code, not run by run
-    with pytest.warns(DeviceWarning, match='E292 "cuda:0" was lost during a run: the CPU continues with') as said:
+    with pytest.warns(DeviceWarning, match='E292 "cuda:0" was lost while it ran: the CPU continues with') as said:
         ends = prepared.run_many(*blocks, KEEP, device="auto")
     assert len(said) == 1
     assert_same(ends, prepared.run_many(*blocks, KEEP))

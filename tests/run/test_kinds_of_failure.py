@@ -29,7 +29,7 @@ def kinds() -> set[str]:
                     found.add(text.partition(":")[0])
                 case ast.keyword(arg="reason", value=ast.JoinedStr(values=[ast.Constant(value=text), *_])):
                     found.add(text.partition(":")[0])
-                case ast.Assign(targets=[ast.Name(id="kind")], value=ast.Constant(value=kind)):
+                case ast.Assign(targets=[ast.Name(id="kind")], value=ast.Constant(value=str() as kind)):
                     found.add(kind)
                 case ast.Assign(
                     targets=[ast.Tuple(elts=[ast.Name(id="kind"), *_])], value=ast.Tuple(elts=[ast.Constant(value=kind), *_])

@@ -285,7 +285,7 @@ def test_atol_takes_the_place_of_natural_scales():
 def test_currents_below_the_rounding_of_one_do_not_decide_the_steps(method):
     """Twenty exponential diodes in a ladder: the last voltages, of 1e-30 V, are known as well as the first ones."""
     ladder = Graph("ladder")
-    nodes = [ladder.add(J0(f"node {k}", domain="electrical")) for k in range(21)]
+    nodes = [J0(f"node {k}", domain="electrical") for k in range(21)]
     ladder.between(None, nodes[0], Se("supply", lambda t: 5.0 * s.sin(300.0 * t), signals="time"), R("inner", 100.0))
     for k in range(20):
         ladder.between(nodes[k], nodes[k + 1], R(f"diode {k}", flow=lambda v: 1e-6 * (s.exp(v / 0.04) - 1.0)))

@@ -100,6 +100,8 @@ FREE = {
     "initial": "of a storage its unit is checked too; else of a block whose input may be anything",
     "k": "from any signal to any other", "kp": "from any signal to any other", "ki": "as kp", "kd": "as kp",
     "num": "from any signal to any other", "den": "as num", "points": "values of any signal",
+    **{f"state_space.{letter}": "matrices from any signals to any others" for letter in "ABCD"},
+    **{f"measured.{name}": "data, with units in their headers" for name in ("source", "value", "over", "clean")},
     "threshold": "a value of any signal",
     "IC.position": "coordinates of a formula of one's own", "IC.velocity": "as IC.position",
     "IC.inertia": "a formula", "R.effort": "a formula", "R.flow": "a formula", "R.guess": "efforts and flows in SI",
@@ -224,6 +226,20 @@ SLOTS: dict[str, Callable[[Any], Any]] = {
     **{
         f"sampled_pid.{key}": lambda p, key=key: signals.sampled_pid("x", "time", 1.0, kd=1.0, **{"period": 0.5, key: p})
         for key in ("period", "time_constant", "filter_period", "offset")
+    },
+    "pid.limits": lambda p: signals.pid("x", "time", 1.0, ki=1.0, limits=(p, 1e9), tracking_time=1.0, unit="N"),
+    "pid.tracking_time": lambda p: signals.pid("x", "time", 1.0, ki=1.0, limits=(-1.0, 1.0), tracking_time=p),
+    **{
+        f"transfer_function.{key}": lambda p, key=key: signals.transfer_function(
+            "x", "time", [1.0], [1.0, 1.0], **{"period": 1.0, key: p}
+        )
+        for key in ("period", "offset")
+    },
+    **{
+        f"state_space.{key}": lambda p, key=key: signals.state_space(
+            "x", "time", [[0.5]], [[1.0]], [[1.0]], **{"period": 1.0, key: p}
+        )
+        for key in ("period", "offset")
     },
     "sampled_pid.limits": lambda p: signals.sampled_pid("x", "time", 1.0, period=1.0, limits=(p, 1e9), unit="N"),
 }
@@ -365,6 +381,7 @@ OTHERS = {
     "attach_between",
     "attach_central_gravity",
     "attach_contact",
+    "attach_force",
     "attach_joint",
     "contact_trajectory",
     "mark_planar_body",
@@ -380,6 +397,9 @@ OTHERS = {
     "show",
     "still",
     "two_body_graph",
+    "force",
+    "torque",
+    "wrench",
 }
 """Names of `screwbond.models` that join and show parts, and run models."""
 

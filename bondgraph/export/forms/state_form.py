@@ -288,16 +288,16 @@ def numbers_of(system: System, occurring: Collection[str]) -> dict[str, float]:
 def _unknown(system: System, outputs: Sequence[str], varying: Sequence[str], modes: Mapping[str, str]) -> Iterator[Problem]:
     for name in outputs:
         if system.resolve(name) not in system.values:
-            yield unknown_name("E251", name, "value of the model", [*system.values, *system.aliases])
+            yield unknown_name("E251", name, "a value of the model", [*system.values, *system.aliases])
     for name in varying:
         if name not in system.parameters:
-            yield unknown_name("E250", name, "parameter, so no input", system.parameters)
+            yield unknown_name("E250", name, "a parameter, so not an input", system.parameters)
     for name, state in modes.items():
         automaton = system.modes.get(f"{name}.mode")
         if automaton is None:
-            yield unknown_name("E122", name, "automaton", [mode.removesuffix(".mode") for mode in system.modes])
+            yield unknown_name("E122", name, "an automaton", [mode.removesuffix(".mode") for mode in system.modes])
         elif state not in automaton[0]:
-            yield unknown_name("E122", state, f'state of the automaton "{name}"', automaton[0])
+            yield unknown_name("E122", state, f'a state of the automaton "{name}"', automaton[0])
 
 
 def _is_small(system: System, needed: Collection[int]) -> bool:

@@ -28,7 +28,7 @@ def test_names_have_endings_or_none() -> None:
 
 
 def test_an_unknown_name_is_refused_with_all_there_are() -> None:
-    with pytest.raises(ModelError, match=r'E590 there is no "plot"') as caught:
+    with pytest.raises(ModelError, match=r'E590 no output is called "plot"') as caught:
         select_names(NAMES, ("page", "plot"), "run")
     said = str(caught.value)
     assert 'did you mean "plots"?' in said and "graph, page, plots, movie" in said
