@@ -1,10 +1,11 @@
 # make demo   set everything up, run the rolling eggs, open their page, draw poster, plots and movie; all in demo/
 # make environment  set everything up that the checks need
 # make test   set everything up, run every check that is quick or often finds something
-# make thorough  the other checks: types, notebooks, links of the site, pages in a browser, drawn pictures, documents set in type,
+# make thorough  the other checks: types, notebooks, pages in a browser, drawn pictures, documents set in type,
 #   benchmarks in quick form
 # make verify  the checks of `make test` and `make thorough` in one go, which is a minute shorter: files are collected once
-# make release  what a release needs besides: solvers made by other compilers and for other processors, sanitizers (minutes)
+# make release  what a release needs besides: the site and its links, solvers made by other compilers and for other processors,
+#   sanitizers (minutes)
 # make portable  the checks that compare text and tight numbers once more, as NumPy and BLAS round on the least processor of the family
 # make pictures  draw every picture under docs/ anew
 # make notebooks  run the notebooks of examples/ and store what they show

@@ -170,7 +170,7 @@ class Targets(HTMLParser):
         self.targets += [target for key in ("href", "src") if (target := given.get(key))]
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
     """Pages, pictures, scripts, and the places within pages."""
     pages = {page: Targets(page) for page in site.rglob("*.html") if "_static" not in page.parts}
@@ -189,7 +189,7 @@ def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
     assert within > 1000
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_no_page_asks_a_network_for_its_parts(site: Path) -> None:
     parts = re.compile(r"<(?:script|img|iframe|link)\b[^>]*(?:src|href)=\"(?:https?:)?//", re.IGNORECASE)
     for page in site.rglob("*.html"):
@@ -234,7 +234,7 @@ def window() -> Iterator[Browser]:
         yield found
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 @needs_chromium
 def test_pages_fit_their_window_and_ask_nothing_of_a_network(site: Path, window: Browser) -> None:
     for name in LOOKED_AT:
@@ -251,7 +251,7 @@ def test_pages_fit_their_window_and_ask_nothing_of_a_network(site: Path, window:
     assert window.complaints == []
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 @needs_chromium
 def test_formulas_tables_and_pictures_are_there(site: Path, window: Browser) -> None:
     window.open(site / "delta.html")
@@ -266,7 +266,7 @@ def test_formulas_tables_and_pictures_are_there(site: Path, window: Browser) -> 
     assert window.run('document.getElementById("screws.torus").textContent').strip().startswith("screws.torus")
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 @needs_chromium
 def test_the_search_finds_the_torus(site: Path, window: Browser) -> None:
     """Typed where a reader types it, on the first page."""
@@ -283,7 +283,7 @@ def test_the_search_finds_the_torus(site: Path, window: Browser) -> None:
     assert window.complaints == []
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 @needs_chromium
 @pytest.mark.skipif(not notebooks(), reason="there is no notebook")
 def test_notebooks_show_what_they_once_showed(site: Path, window: Browser) -> None:
