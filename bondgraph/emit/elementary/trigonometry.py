@@ -5,7 +5,7 @@ A function for four angles takes as long as one for one angle. The sine of an an
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 JOINT_ANGLES = 4
 """Angles of one call in one run."""
@@ -43,6 +43,22 @@ def wide_call(name: str, angles: list[str], lanes: int) -> list[str]:
         lines.append(f"%{name}.{k} = call {result(lanes)} @{symbol(lanes)}(<{lanes} x double> {angle})")
         lines += [f"%{name}{letter}{k} = extractvalue {result(lanes)} %{name}.{k}, {index}" for index, letter in enumerate("sc")]
     return lines
+
+
+def joint_entry(functions: Mapping[str, str], attributes: str, noted: str = "") -> str:
+    """Define the function for four angles by `functions` of one angle, the symbols of "sin" and "cos". Inlined, it
+    computes the values that are used. The function `noted` is first called with each angle."""
+    vector, rows, lines = f"<{JOINT_ANGLES} x double>", {"sin": "poison", "cos": "poison"}, list[str]()
+    for k in range(JOINT_ANGLES):
+        lines.append(f"%x{k} = extractelement {vector} %x, i32 {k}")
+        lines += [f"call void @{noted}(double %x{k})"] if noted else []
+        for name, row in rows.items():
+            lines.append(f"%{name}.{k} = call double @{functions[name]}(double %x{k})")
+            lines.append(f"%{name}s{k} = insertelement {vector} {row}, double %{name}.{k}, i32 {k}")
+            rows[name] = f"%{name}s{k}"
+    lines += [f"%one = insertvalue {result()} poison, {vector} {rows['sin']}, 0"]
+    lines += [f"%both = insertvalue {result()} %one, {vector} {rows['cos']}, 1", f"ret {result()} %both"]
+    return f"define {result()} @{symbol()}({vector} %x) {attributes} {{\n" + "\n".join(lines) + "\n}\n"
 
 
 def declarations(texts: Iterable[str], lanes: int = JOINT_ANGLES) -> list[str]:

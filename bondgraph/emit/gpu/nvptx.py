@@ -97,7 +97,10 @@ NOTE_FAR = "note_far_angle"
 def elementary_text() -> str:
     """Return the text of the elementary functions, for one number, and of those that threads need."""
     entries = [_entry(name) for name in ELEMENTARY]
-    return "\n".join([module_text(translate(list(ELEMENTARY.values()))), _FLAGS, *entries, _joint_entry()])
+    joint = trigonometry.joint_entry(
+        {name: ELEMENTARY[name].__name__ for name in ("sin", "cos")}, "nounwind alwaysinline", NOTE_FAR
+    )
+    return "\n".join([module_text(translate(list(ELEMENTARY.values()))), _FLAGS, *entries, joint])
 
 
 def _entry(name: str) -> str:
@@ -107,21 +110,6 @@ def _entry(name: str) -> str:
     noted = [f"call void @{NOTE_FAR}(double %x)"] if name in PERIODIC else []
     lines = [*noted, f"%value = call double @{function.__name__}({', '.join(letters)})", "ret double %value"]
     return f"define double @{symbol(name, 1)}({', '.join(letters)}) nounwind alwaysinline {{\n" + "\n".join(lines) + "\n}\n"
-
-
-def _joint_entry() -> str:
-    """Return the function that kernels call for sines and cosines together: inlined, it computes those that are used."""
-    count, both = trigonometry.JOINT_ANGLES, trigonometry.result()
-    vector, rows, lines = f"<{count} x double>", {"sin": "poison", "cos": "poison"}, list[str]()
-    for k in range(count):
-        lines += [f"%x{k} = extractelement {vector} %x, i32 {k}", f"call void @{NOTE_FAR}(double %x{k})"]
-        for name, row in rows.items():
-            lines.append(f"%{name}.{k} = call double @{ELEMENTARY[name].__name__}(double %x{k})")
-            lines.append(f"%{name}s{k} = insertelement {vector} {row}, double %{name}.{k}, i32 {k}")
-            rows[name] = f"%{name}s{k}"
-    lines += [f"%one = insertvalue {both} poison, {vector} {rows['sin']}, 0"]
-    lines += [f"%both = insertvalue {both} %one, {vector} {rows['cos']}, 1", f"ret {both} %both"]
-    return f"define {both} @{trigonometry.symbol()}({vector} %x) nounwind alwaysinline {{\n" + "\n".join(lines) + "\n}\n"
 
 
 _FLAGS = f"""

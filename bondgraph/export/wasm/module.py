@@ -154,7 +154,8 @@ def _elementary_text() -> str:
     functions = module_text(translate(list(ELEMENTARY.values())))
     declared = [f"declare double @llvm.{name}.f64(double)" for name in PERIODIC]
     entries = [_entry(name, function) for name, function in ELEMENTARY.items()]
-    return "\n".join([functions, *declared, *entries, _joint_entry()])
+    joint = trigonometry.joint_entry({name: symbol(name, 1) for name in ("sin", "cos")}, f"alwaysinline {_PURE}")
+    return "\n".join([functions, *declared, *entries, joint])
 
 
 _PURE = "nounwind willreturn memory(none)"
@@ -176,18 +177,3 @@ def _entry(name: str, function: Callable[..., float]) -> str:
         ]
     lines.append("ret double %near")
     return f"define double @{symbol(name, 1)}({', '.join(letters)}) {_PURE} {{\n" + "\n".join(lines) + "\n}\n"
-
-
-def _joint_entry() -> str:
-    """Return the function that kernels call for sines and cosines together: inlined, it computes those that are used."""
-    count, both = trigonometry.JOINT_ANGLES, trigonometry.result()
-    vector, sums, lines = f"<{count} x double>", {"sin": "poison", "cos": "poison"}, list[str]()
-    for k in range(count):
-        lines.append(f"%x{k} = extractelement {vector} %x, i32 {k}")
-        for name, row in sums.items():
-            lines.append(f"%{name}.{k} = call double @{symbol(name, 1)}(double %x{k})")
-            lines.append(f"%{name}s{k} = insertelement {vector} {row}, double %{name}.{k}, i32 {k}")
-            sums[name] = f"%{name}s{k}"
-    lines += [f"%one = insertvalue {both} poison, {vector} {sums['sin']}, 0"]
-    lines += [f"%both = insertvalue {both} %one, {vector} {sums['cos']}, 1", f"ret {both} %both"]
-    return f"define {both} @{trigonometry.symbol()}({vector} %x) alwaysinline {_PURE} {{\n" + "\n".join(lines) + "\n}\n"
