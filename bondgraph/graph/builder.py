@@ -95,7 +95,7 @@ class Graph(Draft):
     def add(self, first: Element | Graph, *others: Element | Graph) -> Graph:
         """Add elements or nested graphs; adding the same one again has no effect.
 
-        Raises `ModelError` E100 for anything else.
+        Raises `ModelError` E100 for anything else, E114 for a graph that contains this one.
         """
         parts = (first, *others)
         for part in parts:
@@ -177,6 +177,8 @@ class Graph(Draft):
             part = end.owner if isinstance(end, PortRef) else end
             if not isinstance(part, (Element, Graph)):
                 raise _no_part(part, self)
+            if isinstance(part, Graph) and self in _nested(part):
+                raise _contains_itself(self, part)
 
     def remove(self, name: str | Element | Graph) -> Graph:
         """Remove a part with its bonds, the wires to it and the ports it is exposed by; it is given by its name, by a path into
@@ -387,6 +389,20 @@ def _no_bond(graph: Graph, ends: Sequence[Any]) -> ModelError:
             "a J0 or J1 that all are connected to, where all share one effort or flow",
         ]
     return refusal("E100", title, *cures, about=graph.name)
+
+
+def _nested(graph: Graph) -> Iterator[Graph]:
+    """Yield a graph and all graphs nested in it, at any depth."""
+    waiting = [graph]
+    while waiting:
+        yield (inner := waiting.pop())
+        waiting.extend(part for part in inner.parts.values() if isinstance(part, Graph))
+
+
+def _contains_itself(graph: Graph, part: Graph) -> ModelError:
+    way = "" if part is graph else f', through "{part.name}"'
+    cure = "make one Graph for each part, in a function that returns it"
+    return refusal("E114", f'graph "{graph.name}" would contain itself{way}', cure, about=graph.name)
 
 
 def _no_part(part: object, graph: Graph) -> ModelError:

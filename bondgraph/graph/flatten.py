@@ -25,7 +25,7 @@ from screws.similar_names import similar_names
 def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
     """Return the flat model and all problems (the model is only valid without problems)."""
     problems: list[Problem] = []
-    scopes = list(_scopes(graph, "", (graph,), problems))
+    scopes = list(_scopes(graph, "", 0, problems))
     for each in dict.fromkeys(scope.graph for scope in scopes):
         problems += each.problems
     elements = {
@@ -127,21 +127,17 @@ def _automaton_of(path: str, automaton: str, element: Element, resolver: _Resolv
     return resolver.resolve(_prefix(path), f"{automaton}.mode", path, element.place).removesuffix(".mode")
 
 
-def _scopes(graph: Draft, prefix: str, above: tuple[Draft, ...], problems: list[Problem]) -> Iterator[Scope]:
+def _scopes(graph: Draft, prefix: str, depth: int, problems: list[Problem]) -> Iterator[Scope]:
     yield Scope(graph, prefix)
     for name, part in graph.parts.items():
         if not isinstance(part, Draft):
             continue
-        if len(above) > MAX_DEPTH:
+        if depth == MAX_DEPTH:
             title = f'graph "{part.name}" is nested {MAX_DEPTH} deep'
             cures = ("place parts side by side in one Graph and connect them",)
             problems.append(Problem("E159", title, (f"inside: {prefix[:60]} ...",), (part.place,), cures))
-        elif part in above:
-            details = (f"as {prefix}{name}",)
-            cures = ("make one Graph for each part, in a function that returns it",)
-            problems.append(Problem("E114", f'graph "{part.name}" contains itself', details, (part.place,), cures))
         else:
-            yield from _scopes(part, f"{prefix}{name}.", (*above, part), problems)
+            yield from _scopes(part, f"{prefix}{name}.", depth + 1, problems)
 
 
 MAX_DEPTH = 100

@@ -123,7 +123,7 @@ def _end(
         return None
     element_path = heat_path(path) if owner.heat and name == HEAT_PORT else path
     element = flat.get(element_path)
-    if element is None:  # a graph that contains itself: E114 reports it
+    if element is None:  # deeper than `MAX_DEPTH`: E159 reports it
         return None
     remaining = free.get(element_path)
     if remaining is None:

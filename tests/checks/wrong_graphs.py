@@ -75,7 +75,7 @@ GRAPHS: list[Case] = [
         lambda: loop(C("c", capacitance=1.0), Block("b", [("x", lambda: 1.0, [])])),
         ('"b" is a signal block', "no power port"),
     ),
-    ("E114", itself, ('graph "model" contains itself',)),
+    ("E114", itself, ('graph "model" would contain itself',)),
     ("E100", lambda: Graph("g").between("battery", J0("b"), R("r", 1.0)), ("'battery' (str) is not part of a bond graph",)),
     ("E100", lambda: Graph("g").series(R("r", 1.0), 5.0), ("5.0 (float) is not part of a bond graph",)),
     ("E183", lambda: Graph("g", icon="circle"), ("icon that cannot be drawn: 'circle'", 'icon="M0 .5 L1 .5"')),

@@ -80,7 +80,7 @@ def test_ports_of_nested_graphs_are_nodes_and_parts() -> None:
     source, inner = Graph("battery"), J0("inner")
     source.between(None, inner, Se("emf", 12.0), R("inner r", 1.0)).expose("plus", inner)
     lamp = Graph("lamp")
-    lamp.expose("1", lamp.add(R("filament", 5.0)))
+    lamp.expose("1", R("filament", 5.0))
     assert final(Graph("torch").between(source.port("plus"), None, lamp), "lamp.filament.flow") == pytest.approx([2.0])
 
 

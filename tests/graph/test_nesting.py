@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -179,19 +181,30 @@ def test_replacing_a_part_by_another_with_the_same_ports() -> None:
 
 def test_a_graph_that_contains_itself_is_refused() -> None:
     a, b = Graph("a"), Graph("b")
-    a.add(b)
-    b.add(a)
-    with pytest.raises(ModelError, match="E114"):
-        a.freeze()
+    a.add(Graph("c").add(b))
+    with pytest.raises(ModelError, match='E114 graph "b" would contain itself, through "a"'):
+        b.add(a)
+    assert not b.parts
 
 
-def test_a_graph_that_is_connected_inside_itself_is_refused() -> None:
-    part = Graph("part")
-    joint = J1("joint")
+@pytest.mark.parametrize(
+    "nest",
+    [
+        lambda part: part.add(part),
+        lambda part: part.connect(part.port("end"), I("mass", 1.0)),
+        lambda part: part.expose("self", part),
+        lambda part: part.expose("again", part.port("end")),
+        lambda part: part.between(None, J0("node"), part),
+        lambda part: part.series(part, R("r", 1.0)),
+        lambda part: part.parallel(part, R("r", 1.0)),
+        lambda part: part.add(Graph("inner")).replace("inner", part),
+    ],
+)
+def test_no_call_puts_a_graph_into_itself(nest: Callable[[Graph], object]) -> None:
+    part, joint = Graph("part"), J1("joint")
     part.connect(joint, C("spring", capacitance=1.0)).connect(joint, R("damper", 1.0)).expose("end", joint)
-    part.connect(part.port("end"), I("mass", 1.0))
-    with pytest.raises(ModelError, match="E114"):
-        part.freeze()
+    with pytest.raises(ModelError, match='E114 graph "part" would contain itself'):
+        nest(part)
 
 
 # --- parts replaced by others ----------------------------------------------------------------------------------------
