@@ -1,11 +1,10 @@
 # make demo   set everything up, run the rolling eggs, open their page, draw poster, plots and movie; all in demo/
 # make environment  set everything up that the checks need
 # make test   set everything up, run every check that is quick or often finds something
-# make thorough  the other checks: types, notebooks, pages in a browser, drawn pictures, documents set in type,
-#   benchmarks in quick form
+# make thorough  the other checks: notebooks, pages in a browser, drawn pictures, documents set in type, benchmarks in quick form
 # make verify  the checks of `make test` and `make thorough` in one go, which is a minute shorter: files are collected once
-# make release  what a release needs besides: the site and its links, solvers made by other compilers and for other processors,
-#   sanitizers (minutes)
+# make release  what a release needs besides: types, the site and its links, the longest tests, solvers made by other compilers and
+#   for other processors, sanitizers (minutes)
 # make portable  the checks that compare text and tight numbers once more, as NumPy and BLAS round on the least processor of the family
 # make pictures  draw every picture under docs/ anew
 # make notebooks  run the notebooks of examples/ and store what they show
@@ -57,7 +56,7 @@ thorough: $(VENV)/dev.stamp
 	$(ONE_THREAD) $(BIN)/python -m pytest -q $(SHARED) -m thorough `grep -rl --include="test_*.py" mark.thorough tests`
 
 release: $(VENV)/dev.stamp
-	$(ONE_THREAD) $(BIN)/python -m pytest -q $(SHARED) -m release `grep -rl --include="test_*.py" mark.release tests`
+	$(ONE_THREAD) $(BIN)/python -m pytest -q $(SHARED) -m release tests
 
 portable: $(VENV)/dev.stamp
 	$(ONE_THREAD) OPENBLAS_CORETYPE=Prescott NPY_DISABLE_CPU_FEATURES="$(DISPATCHED)" \

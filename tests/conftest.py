@@ -52,6 +52,38 @@ LONGEST = (
 )
 """Files that take longest, with those that share their worker (`TOGETHER`), the longest first."""
 
+AT_RELEASES = frozenset(
+    {
+        "tests/campaigns/test_modes.py::test_a_difference_is_judged_again_with_shorter_steps",
+        "tests/campaigns/test_modes.py::test_a_long_row_with_a_rate_on_which_a_value_depends_is_solved_together[12537]",
+        "tests/examples/test_notebooks.py::test_a_notebook_shows_what_it_shows_today[battery_to_road]",
+        "tests/examples/test_notebooks.py::test_a_notebook_shows_what_it_shows_today[delta_design]",
+        "tests/examples/test_notebooks.py::test_notebooks_in_a_browser",
+        "tests/export/test_code.py::test_functions_of_large_models_are_made_in_seconds[hand-6000000.0]",
+        "tests/export/test_definitions.py::test_equations_of_the_large_models_are_the_compiled_ones[delta-True]",
+        "tests/export/test_definitions.py::test_equations_of_the_large_models_are_the_compiled_ones[hand-False]",
+        "tests/export/test_fmu.py::test_no_call_touches_what_it_may_not",
+        "tests/export/test_readers.py::test_the_page_is_the_model[delta of rigid bodies]",
+        "tests/export/test_twins.py::test_c[hand]",
+        "tests/export/test_twins.py::test_sympy[hand]",
+        "tests/front_door/test_typing.py::test_packages_idioms_and_scripts_pass_and_slips_are_found",
+        "tests/models/contacts/test_law_invariance.py::test_eggs_on_eggs_do_not_know_the_world_nor_their_order"
+        "[Impact(restitution=0.6, friction=0.2)]",
+        "tests/models/hand/test_hand_pictures.py::test_a_lost_object_looks_lost",
+        "tests/models/joints/test_friction_advice.py::test_friction_brings_a_loop_of_hinges_to_rest_where_one_coordinate_comes_to_rest",
+        "tests/models/joints/test_friction_advice.py::test_friction_by_a_normal_force_in_a_loop_of_hinges_advises_other_joints",
+        "tests/models/pictures/test_filling.py::test_every_picture_of_a_filled_scene[trough]",
+        "tests/models/pictures/test_many_pages.py::test_pages_of_every_kind[delta]",
+        "tests/models/pictures/test_many_pages.py::test_pages_of_every_kind[hand]",
+        "tests/models/pictures/test_pages.py::test_a_slider_moves_everything_as_another_run_does",
+        "tests/models/pictures/test_pictures.py::test_poster_is_large_and_leaves_no_part",
+        "tests/models/pictures/test_planes.py::test_pictures_of_a_plane",
+        "tests/models/test_motion.py::test_the_shortest_time_is_a_property_of_the_way",
+        "tests/test_packaging.py::test_works_beside_models_of_the_user[models.py]",
+    }
+)
+"""Tests of seconds whose rule smaller ones test as well, or which rarely fail: `make release` runs them, not `make verify`."""
+
 DOCUMENTED = "tests/export/test_definitions.py"
 TOGETHER = {
     "tests/docs/test_docs.py": "tests/docs/test_gallery.py",
@@ -138,8 +170,17 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-golden"))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with the longest tests first: where workers share the files, none of these begins as the others end."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark tests of `AT_RELEASES`, and put files with the longest tests first: where workers share the files, none of these
+    begins as the others end."""
+    whole = {item.nodeid.partition("::")[0] for item in items} if not any("::" in argument for argument in config.args) else set()
+    gone = {name for name in AT_RELEASES if name.partition("::")[0] in whole} - {item.nodeid for item in items}
+    if gone:
+        raise pytest.UsageError(f"tests of AT_RELEASES that no file has: {', '.join(sorted(gone))}")
+    for item in items:
+        if item.nodeid in AT_RELEASES:
+            item.add_marker(pytest.mark.release)
     places = {name: place for place, name in enumerate(LONGEST)}
 
     def place(item: pytest.Item) -> tuple[int, str]:

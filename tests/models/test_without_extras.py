@@ -76,20 +76,20 @@ def test_every_command_and_task_is_run():
     assert set(TASKS) <= set(RUNS)
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 def test_all_end_well(folder):
     said = (folder / "stdout").read_text()
     assert said.count("status 0\n") == len(RUNS) + 1, said + (folder / "stderr").read_text()
     assert 'pip install "screwbond[viz]"' in said  # of info
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 @pytest.mark.parametrize("name", RUNS)
 def test_what_needs_no_extra_is_written(folder, name):
     assert {path.name for path in (folder / name).iterdir()} == RUNS[name][1]
 
 
-@pytest.mark.thorough
+@pytest.mark.release
 @pytest.mark.parametrize("name", RUNS)
 def test_one_line_says_what_is_missing(folder, name):
     parts = {part.splitlines()[0]: part.splitlines()[1:] for part in (folder / "stderr").read_text().split("\n# ")[1:]}
