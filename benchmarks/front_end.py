@@ -142,19 +142,21 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
 
     def run(quick: bool) -> dict[str, Any]:
         if quick:
-            return _measure(TRIAL, FEW, None)
-        return _measure((*SIZES, *([LARGE] if large else [])), COUNTED, 1)
+            return _measure(("chain", "plate"), TRIAL, FEW, None)
+        return _measure(tuple(KINDS), (*SIZES, *([LARGE] if large else [])), COUNTED, 1)
 
-    return run_command(__doc__, [word for word in given if word != "--large"], run, "one size: to see that it works")
+    return run_command(
+        __doc__, [word for word in given if word != "--large"], run, "two models of one size: to see that it works"
+    )
 
 
-def _measure(sizes: Sequence[int], counted: tuple[int, int], models: int | None) -> dict[str, Any]:
+def _measure(kinds: Sequence[str], sizes: Sequence[int], counted: tuple[int, int], models: int | None) -> dict[str, Any]:
     """All figures; a process compiles as many models before the next takes over, None for all."""
     found: dict[str, Any] = {"processor": processor(), "construction": {}, "calls": {}, "refusal": {}}
     fresh = multiprocessing.get_context("spawn")
     rows = []
     with fresh.Pool(1, maxtasksperchild=models) as pool:
-        for kind in KINDS:
+        for kind in kinds:
             several = sizes if kind == "chain" else sizes[:3]
             found["construction"][kind] = {parts: pool.apply(construction, (kind, parts)) for parts in several}
     for kind, of_kind in found["construction"].items():

@@ -54,11 +54,15 @@ LONGEST = (
 
 AT_RELEASES = frozenset(
     {
+        "tests/campaigns/test_model_files.py::test_mutated_files_are_refused_with_a_code_or_are_models",
         "tests/campaigns/test_modes.py::test_a_difference_is_judged_again_with_shorter_steps",
         "tests/campaigns/test_modes.py::test_a_long_row_with_a_rate_on_which_a_value_depends_is_solved_together[12537]",
         "tests/examples/test_notebooks.py::test_a_notebook_shows_what_it_shows_today[battery_to_road]",
         "tests/examples/test_notebooks.py::test_a_notebook_shows_what_it_shows_today[delta_design]",
+        "tests/examples/test_notebooks.py::test_a_notebook_shows_what_it_shows_today[grasp]",
+        "tests/examples/test_notebooks.py::test_a_notebook_shows_what_it_shows_today[own_surface]",
         "tests/examples/test_notebooks.py::test_notebooks_in_a_browser",
+        "tests/campaigns/test_mutants.py::test_mutants_are_functions_that_differ_from_the_source",
         "tests/export/test_code.py::test_functions_of_large_models_are_made_in_seconds[hand-6000000.0]",
         "tests/export/test_definitions.py::test_equations_of_the_large_models_are_the_compiled_ones[delta-True]",
         "tests/export/test_definitions.py::test_equations_of_the_large_models_are_the_compiled_ones[hand-False]",
@@ -79,6 +83,7 @@ AT_RELEASES = frozenset(
         "tests/models/pictures/test_pictures.py::test_poster_is_large_and_leaves_no_part",
         "tests/models/pictures/test_planes.py::test_pictures_of_a_plane",
         "tests/models/test_motion.py::test_the_shortest_time_is_a_property_of_the_way",
+        "tests/render/test_laws.py::test_diagrams_of_scripts_can_be_read[delta_pick_and_place]",
         "tests/test_packaging.py::test_works_beside_models_of_the_user[models.py]",
     }
 )
