@@ -18,11 +18,11 @@ class MethodEntry:
     name : for `simulate(method=...)`.
     order : of its solution, 0 if it follows from rtol; `dense` : of its dense output.
     meaning, use : what it is, and when to take it, one line each.
+    load : imports its code, a `bondgraph.run.steppers.integrator.MethodCode`.
     safety : factor from the user's rtol, which bounds the energy residual of a run, to the tolerance per step; `least` : the
         smallest tolerance per step that it can keep.
     stiff : whether it is for stiff models.
     needs_jacobian : whether it needs the derivatives of the rates.
-    load : imports its code, a `bondgraph.run.steppers.integrator.MethodCode`.
     exponent : power of the user's rtol in the tolerance per step, less than 1 if the error estimate has a lower order than the
         solution.
     needs_series : whether it needs the Taylor coefficients of the solution.
@@ -33,11 +33,11 @@ class MethodEntry:
     dense: int
     meaning: str
     use: str
-    safety: float
-    least: float
-    stiff: bool
-    needs_jacobian: bool
     load: Callable[[], Any]
+    safety: float = 1e-2
+    least: float = 1e-15
+    stiff: bool = False
+    needs_jacobian: bool = False
     exponent: float = 1.0
     needs_series: bool = False
 
@@ -66,10 +66,6 @@ _ENTRIES = (
         dense=7,
         meaning="explicit Runge-Kutta (Hairer, Norsett and Wanner)",
         use="mechanisms, contacts, little damping",
-        safety=1e-2,
-        least=1e-15,
-        stiff=False,
-        needs_jacobian=False,
         load=functools.partial(_imported, f"{_ROOM}.dop853"),
     ),
     MethodEntry(
@@ -78,10 +74,6 @@ _ENTRIES = (
         dense=4,
         meaning="explicit Runge-Kutta (Dormand and Prince)",
         use="segments of one step: frequent ticks and events",
-        safety=1e-2,
-        least=1e-15,
-        stiff=False,
-        needs_jacobian=False,
         load=functools.partial(_imported, f"{_ROOM}.dopri5"),
     ),
     MethodEntry(
@@ -91,7 +83,6 @@ _ENTRIES = (
         meaning="Rosenbrock, implicit, exact Jacobian (Steinebach 2023)",
         use="stiff models: fast and slow parts together, rods and chains",
         safety=1e-1,
-        least=1e-15,
         stiff=True,
         needs_jacobian=True,
         load=functools.partial(_imported, f"{_ROOM}.rosenbrock.rodas5p"),
@@ -103,7 +94,6 @@ _ENTRIES = (
         meaning="Radau IIA, implicit Runge-Kutta, exact Jacobian (Hairer and Wanner)",
         use="fast modes without damping, far below the tolerance: elastic beams, lines",
         safety=1e-1,
-        least=1e-15,
         stiff=True,
         needs_jacobian=True,
         load=functools.partial(_imported, f"{_ROOM}.radau.radau5"),
@@ -115,10 +105,6 @@ _ENTRIES = (
         dense=0,
         meaning="Taylor series by recurrences (Jorba and Zou 2005)",
         use="smooth models of up to 100 operations, best below 60, tight tolerances, long runs",
-        safety=1e-2,
-        least=1e-15,
-        stiff=False,
-        needs_jacobian=False,
         load=functools.partial(_imported, f"{_ROOM}.taylor.series"),
         needs_series=True,
     ),

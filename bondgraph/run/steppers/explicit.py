@@ -300,7 +300,7 @@ def explicit_method(
     """
 
     load = functools.partial(_stepper, tableau)
-    return MethodEntry(tableau.name, order, dense, meaning, use, safety, least, False, False, load)
+    return MethodEntry(tableau.name, order, dense, meaning, use, load, safety, least)
 
 
 @functools.lru_cache(maxsize=16)
