@@ -115,7 +115,7 @@ def _too_many(model: Model, node: Node, sides: Sequence[Sequence[str]], culprits
     sources = [path for path, law in laws.items() if isinstance(law, Source) and law.gives == variable]
     cure = f"{between} between them{_in_words(model, node, between)}"
     if sources:
-        cure += f", or drive the junction with {drive} in place of {_name(model, sources[-1])}"
+        cure += f", or drive the junction with {drive} instead of {_name(model, sources[-1])}"
     return f"two bonds set its {variable}: {names}", cure
 
 

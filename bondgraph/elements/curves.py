@@ -24,7 +24,7 @@ SLOPES = {"linear": "", "monotone": "PchipInterpolator", "akima": "Akima1DInterp
 """Kind of curve -> SciPy's interpolant that gives the slopes at its points; "" for straight lines."""
 Numbers = Sequence[float] | np.ndarray
 OUTSIDE = ("hold", "extend", "periodic")
-"""Course beyond the points: the value at the end, its tangent, or the curve again."""
+"""Extrapolation: the end value, the end tangent, or the curve repeated."""
 
 
 @dataclass(frozen=True, eq=False)

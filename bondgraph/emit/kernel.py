@@ -76,7 +76,7 @@ class Kernel:
         return self.address is not None
 
     def check(self) -> None:
-        """Raise what a call by machine code has left behind."""
+        """Raise an exception that a call by machine code has left behind."""
 
     def __call__(self, *blocks: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Return the outputs (n_out,) at blocks (length,); a block of length 1 may be a number.

@@ -91,7 +91,7 @@ def _in_floats(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
 
 
 def _differentiated(tape: Tape, block: str, formula: Callable[[Any], Sequence[Any]], x: Any) -> tuple[np.ndarray, SparseJacobian]:
-    """Return a block of inputs of the tape in place of x, and the derivatives of the formula by them."""
+    """Return a block of inputs of the tape instead of x, and the derivatives of the formula by them."""
     inputs = tape.inputs(block, max(np.size(x), 1))
     return inputs, jacobian(list(formula(_shaped(inputs, x))), list(inputs))
 

@@ -167,7 +167,7 @@ class _Search:
         return np.all(np.linalg.norm(parts, axis=2) <= self.tolerance, axis=1)
 
     def descend(self, start: Array, which: Array) -> tuple[Array, Array]:
-        """Return the coordinates (k, n) at which the error of each row is least from its start, and the errors (k, m)."""
+        """Return the coordinates (k, n) that minimise the error of each row from its start, and the errors (k, m)."""
         sizes, (lower, upper) = _sizes(self.tree, self.size), self.tree.limits.T
         q = np.array(start)
         error, J = self.residuals(q, which)

@@ -38,7 +38,7 @@ class Reaction:
     products: Mapping[str, int]
     forward: float
     reverse: float | None
-    """Reverse rate; None for a reaction that runs forward alone."""
+    """Reverse rate; None for a reaction that only runs forward."""
     line: int
     begin: int
     """Column where its text begins, from 1."""

@@ -34,7 +34,7 @@ def prepared(oscillator):
 
 @pytest.fixture
 def plug(monkeypatch):
-    """Plug in GPUs, by their number, with texts in place of kernels."""
+    """Plug in GPUs, by their number, with texts instead of kernels."""
 
     def plugged(*gpus, **of_text):
         def maker(number):

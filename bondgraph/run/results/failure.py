@@ -55,8 +55,8 @@ SERIES_CURES = ('method="auto": a rate may be finite where its derivatives are n
 
 SLIDING_CURES = (
     "`Friction` for a force against a motion, which also holds at rest",
-    "two thresholds in place of one (hysteresis): an `Automaton`, and `by_mode` for the values on both sides",
-    "a steep but continuous law in place of the jump",
+    "two thresholds instead of one (hysteresis): an `Automaton`, and `by_mode` for the values on both sides",
+    "a steep but continuous law instead of the jump",
 )
 """Remedies where a law that jumps chatters."""
 

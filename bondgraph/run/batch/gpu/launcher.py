@@ -26,11 +26,11 @@ from bondgraph.run.validation.checked_result import has_constraints
 from bondgraph.run.validation.surface_contacts import watched_contacts
 
 _at_work = dict[str, threading.Lock]()
-"""Locks by the name of a GPU: a batch takes all of its memory, others wait."""
+"""Locks by the name of a GPU: a batch takes all of its memory, so others wait."""
 _OF_GPUS = frozenset(f"E{number}" for number in range(282, 295))
 """Error codes of GPUs and of code for them."""
 _NUMBER = 32
-"""Bytes that the number of a run takes, while chunks are taken from those that are left."""
+"""Bytes per run number, while chunks are taken from the remaining runs."""
 _SHARE = 0.8
 """Share of the memory here that runs may take."""
 
@@ -160,7 +160,7 @@ def _check_count(runs: int, each: int) -> None:
     memory = memory_here()
     if memory and runs * each > _SHARE * memory:
         why = f"each takes {each} bytes here, all of them {runs * each / 1e9:.4g} GB of {memory / 1e9:.4g} GB"
-        cures = (f"at most {int(_SHARE * memory / each):.3g} runs at a time", "fewer samples, or measures in place of series")
+        cures = (f"at most {int(_SHARE * memory / each):.3g} runs at a time", "fewer samples, or measures instead of series")
         raise RunError(Problem("E294", f"{runs} runs are more than the memory of this machine holds", (why,), cures=cures))
 
 

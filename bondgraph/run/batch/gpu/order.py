@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 _LEAST, _MOST = 4, 100_000
-"""Minimum number of runs known for each coefficient of the guess, and most that it is made of."""
+"""Minimum number of known runs per coefficient of the estimate, and maximum number used."""
 _MOST_COLUMNS = 8
 
 

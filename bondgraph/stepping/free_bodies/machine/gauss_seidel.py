@@ -42,9 +42,10 @@ from bondgraph.stepping.free_bodies.machine.tables import (
 PLAIN = 20
 """Sweeps without acceleration; most steps need fewer."""
 SHORTER, BOLDER = 0.7, 0.8
-"""Factor of the largest extrapolation where changes do not shrink; factor of what it lacks to 1, for each pair of sweeps."""
+"""Factor of the largest extrapolation where changes do not shrink; factor on its distance from 1, for each pair of sweeps."""
 GROWTH, PATIENCE = 2.0, 20
-"""Changes do not shrink where their square exceeds the least by this factor, or is not less for this many pairs of sweeps."""
+"""Changes do not shrink if their square exceeds the minimum by this factor, or has not decreased for this many pairs of
+sweeps."""
 SETTLED, FINER = 0.2, 0.1
 """Share of the tolerance below which a change of a contact leaves its neighbours alone until all contacts are visited; its factor
 where that does not confirm the end."""
