@@ -347,7 +347,7 @@ def _values(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndar
 
 
 def _shown(model: Model, program: Program) -> list[str]:
-    """Return the names of efforts and flows of the one-ports in nonlinear loops, those with a formula of the user's first."""
+    """Return the names of efforts and flows of the one-ports in nonlinear loops, those with a user's formula first."""
     paths = dict.fromkeys(path for loop in program.loops for path in loop.elements if path in model.elements)
     both = ("effort", "flow")
     one_ports = [path for path in paths if all(f"{path}.{variable}" in program.layout for variable in both)]

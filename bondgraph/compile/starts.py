@@ -112,7 +112,7 @@ def contradicting_switches(
         mode, variable, through = ("closed", "effort", "across") if closed else ("open", "flow", "through")
         title = f'{element.kind} "{unknown.element}" cannot start {mode} with {variable} = {stopped:.6g} {through} it'
         cures = (
-            "a start in the other mode; what then fires at once gets its impulse",
+            "a start in the other mode, from which transitions with impulses may fire at once",
             "start values of the storages that agree",
             'initial="open" for a diode that another switch would short',
         )

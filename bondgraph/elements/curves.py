@@ -36,7 +36,7 @@ class TableAxis:
 
     @cached_property
     def origins(self) -> np.ndarray:
-        """Origin (n + 1,) of the local coordinate of each interval: the point before it, for the first that behind it."""
+        """Origin (n + 1,) of the local coordinate of each interval: the point before it, or after it for the first."""
         return np.concatenate([self.points[:1], self.points])
 
     def locate(self, u: Any) -> tuple[Any, Any, Any]:

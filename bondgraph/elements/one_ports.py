@@ -178,7 +178,7 @@ def Constraint(
 
     Signals: `<name>.h`, `<name>.h'`, and `<name>.multiplier`, the effort in the direction of h.
 
-    A position that reads other signals beside an MTF of yours must be that MTF's: compilation compares h' with the flow (E170).
+    A position that reads signals must match your own MTF: compilation compares h' with the flow (E170).
 
     Source: Baumgarte 1972; Bortoff 2018, (22) and (23); Bortoff 2020, (6) (the cubic term) and fig. 1 (the state machine).
     """

@@ -117,9 +117,8 @@ Formula = Callable[..., Any]
 @short_repr
 @dataclass(frozen=True)
 class Mechanics:
-    """User's energies of a configuration: `inertia`(q, ...) or `kinetic`(q, v, ...) or both, `potential`(q, ...), and in
-    place of differentiation `bias`(q, v, ...), the generalised force h of M v' + h + dV/dq = e, or `solution`(q, v, e, ...), its
-    v'."""
+    """User's energies of a configuration: `inertia`(q, ...) or `kinetic`(q, v, ...) or both, `potential`(q, ...), and instead of
+    differentiation `bias`(q, v, ...), the generalised force h of M v' + h + dV/dq = e, or `solution`(q, v, e, ...), its v'."""
 
     inertia: Formula | None
     kinetic: Formula | None

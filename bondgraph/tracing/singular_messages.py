@@ -454,7 +454,7 @@ def _of_loop(stuck: Unsolvable, system: System, model: Model) -> Problem:
         cures.append(f'R("{e.name}", {argument}=...), the inverse of its {output} if there is one, alone or as well')
     cure = "a small storage (C or I) in the loop, which decides what now depends on itself"
     if closing is elements:
-        details.append("around their ring elements set what depends on each other, or nothing sets its level")
+        details.append("elements of their ring set values that depend on each other, or nothing sets their level")
         cure = f"{domain_of(model, elements).part('R')} at one of these junctions"
     if all(isinstance(e.law, SignalBlock) for e in closing):
         cure = "a state in one of the blocks, or equations that do not need each other's result"

@@ -98,7 +98,7 @@ Fixed = Annotated[Any, FixedArgument()]
 
 
 def inline(function: Item) -> Item:
-    """Put the body of a function where it is called."""
+    """Inline a function where it is called."""
     function.__dict__["is_inline"] = True
     return function
 

@@ -30,7 +30,7 @@ from bondgraph.run.status import Status
 from bondgraph.tape.routine import select_outputs
 
 STACK = 1 << 20
-"""Bytes of the stack without large workspaces; the image of the run begins behind it."""
+"""Bytes of the stack without large workspaces; the image of the run follows."""
 DIGITS = "".join(chr(code) for code in range(33, 127) if chr(code) not in '"\\<')
 BASE = len(DIGITS)
 """Digits of packed bytes, and their number: printable characters, without those that mean something in HTML or JSON."""

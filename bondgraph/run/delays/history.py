@@ -26,7 +26,7 @@ NODES = (
 """Fractions of a step at which a delayed signal is evaluated: of degree 7, as the best dense output is. Chebyshev-Lobatto points,
 each far from those before it (Leja), so that divided differences are accurate."""
 NEVER = 1 << 60
-"""Number of the step behind a break that has not happened yet."""
+"""Number of the step after a break that has not happened yet."""
 SMOOTH = 10
 """Number of delays after which a break no longer counts: each makes the signal once more differentiable."""
 

@@ -45,7 +45,7 @@ CURES: dict[str, tuple[str, ...]] = {
 }
 
 LOOP_CURES = (
-    "a relation that is finite for all values: of a diode flow= alone, since effort= is the logarithm of a negative number",
+    "a relation that is finite for all values: for a diode only flow=, because effort= is the logarithm of a negative number",
     "a small storage (C or I) in the loop",
 )
 """Remedies where an unknown of an algebraic loop is no longer finite."""

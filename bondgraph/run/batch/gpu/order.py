@@ -1,4 +1,4 @@
-"""Order of runs on a GPU: threads that go in step wait for the longest run among them, so that runs alike go together."""
+"""Order of runs on a GPU: threads in lockstep wait for the longest run among them, so similar runs are grouped."""
 
 from __future__ import annotations
 

@@ -10,9 +10,9 @@ until a sweep over all contacts changes no velocity by more than a tolerance (no
 1999; the steps are projections, de Saxce and Feng 1998). The matrix of all contacts is never assembled.
 
 A sweep propagates impulses from one body to the next, so that high stacks and heavy bodies on light ones would need very many.
-Sweeps therefore go there and back (symmetric Gauss-Seidel), and after `PLAIN` of them each pair begins at an extrapolation of the
-last two (Nesterov 1983), with a restart where that goes too far (O'Donoghue and Candes 2015). Coulomb's friction has no energy to
-descend, and large extrapolations circle in dense piles: they become shorter as soon as the changes stop shrinking.
+Sweeps therefore alternate in direction (symmetric Gauss-Seidel), and after `PLAIN` of them each pair begins at an extrapolation
+of the last two (Nesterov 1983), with a restart where that overshoots (O'Donoghue and Candes 2015). Coulomb's friction has no
+energy to descend, and large extrapolations circle in dense piles: they become shorter as soon as the changes stop shrinking.
 
 Most contacts settle long before the last one. A sweep therefore visits only contacts of bodies that moved in the sweep before
 (an active set, as in Gauss-Southwell methods); a sweep over all contacts, and back over those that it moved, confirms the end.
