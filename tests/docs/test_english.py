@@ -68,7 +68,8 @@ PHRASES = (
 ARCHAIC = ("lest", "whence", "thence", "hither", "thither", "nought", "naught", "aright", "amiss", "whilst", "exacter")
 PHRASES += tuple((word, rf"\b{word}\b", "a word of today") for word in ARCHAIC)
 
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", TABLE, *sorted((ROOT / "docs").rglob("*.md"))]
+FRONT = ("README.md", "CHANGELOG.md", "examples/README.md", "benchmarks/README.md")
+PAGES = [*(ROOT / page for page in FRONT), TABLE, *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES = [path for package in ("bondgraph", "screws", "models", "screwbond") for path in files(package)]
 OLD_NAMES = ROOT / "screws" / "renamed.py"
 """What names were, words that are no longer used among them."""

@@ -430,7 +430,7 @@ def _refusal(kernels: RunKernels, event: Event, along: np.ndarray, whys: tuple[s
 
 
 def unknown_refusal(event: Event) -> RunError:
-    """Return the refusal of an event whose state afterwards no formula gives."""
+    """Return the refusal of an event after which no formula gives the state."""
     title = f'"{event.kind}" of "{event.name}" at {event.time:.6g} s has no derivative here'
     why = (
         "its impulses follow from curves of storages, or from several collisions in a sequence, not from a single linear problem"
