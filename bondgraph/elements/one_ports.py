@@ -294,8 +294,8 @@ def C(
     word, since 50.0 alone may be any of them; or a formula: `energy`(q, *parameters, *signals) in J, whose gradient is the
     effort; `output`(q, ...), the effort, whose energy from q = 0 is found by quadrature unless `energy` gives it too; or
     `charge`(e, ...), the inverse law, q by the effort, which is then solved for by Newton iteration. Where something
-    else sets the effort (derivative causality), q = inverse(e, *parameters, *signals) in addition to output or energy saves a Newton
-    iteration for the q with this effort, which begins at `initial`.
+    else sets the effort (derivative causality), q = inverse(e, *parameters, *signals) in addition to output or energy saves a
+    Newton iteration for the q with this effort, which begins at `initial`.
 
     Raises `ModelError` E110 unless exactly one is given, E562 for a number without its name, E563 for a word of another domain.
     """

@@ -240,7 +240,7 @@ def _gpu_of(
     if reasons and device == AUTO:
         return None
     if reasons:
-        cures = ("measures, as peak and last, instead of functions", ON_THE_CPU)
+        cures = ("measures such as peak and last instead of functions", ON_THE_CPU)
         raise RunError(Problem("E289", f'this sweep cannot use "{device}"', tuple(reasons), cures=cures))
     keep = {kept.name: kept.take for kept in plan.kept if isinstance(kept.take, Measure)}
     return prepared.gpu_launcher(device, runs, keep, is_stored=is_stored)
