@@ -1,6 +1,6 @@
 """The delta robot in minimal coordinates: an IC of the three motor angles, all else by forward kinematics in closed form.
 
-Six states in place of eighteen, and no multipliers; but the inertia that the motors feel, dtheta/dy^T M dtheta/dy, has to be
+Six states instead of eighteen, and no multipliers; but the inertia that the motors feel, dtheta/dy^T M dtheta/dy, has to be
 differentiated through the kinematics, and is infinite where the forward kinematics is singular: no motion can be followed
 through there.
 """

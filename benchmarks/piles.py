@@ -310,7 +310,7 @@ def in_bullet(scene: Scene, step: float, falls: float, rests: float) -> dict[str
 
 
 def measure(scenes: Sequence[Scene], falls: float | None = None, rounds: int = 3) -> dict[str, Any]:
-    """All figures of these scenes: medians over rounds in which all run in turn; `falls`, s, in place of what a scene says."""
+    """All figures of these scenes: medians over rounds in which all run in turn; `falls`, s, instead of what a scene says."""
     import mujoco
 
     found: dict[str, Any] = {"mujoco": mujoco.__version__, "scenes": {}, "spans": {}}

@@ -120,7 +120,7 @@ furo.get_navigation_tree = functools.cache(furo.get_navigation_tree)
 
 
 def navigate(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """Make the list of all pages, which stands beside each, of titles alone: copies of all headings took a fifth of the time."""
+    """List all pages beside each page by their titles only: copies of all headings took a fifth of the time."""
     made = context["toctree"]
 
     def of_titles(**options: Any) -> str:

@@ -78,7 +78,7 @@ def table(packages: Sequence[str]) -> str:
 
 
 def with_tables(page: str) -> str:
-    """Return the text of the page with the tables of today in place of those that it shows."""
+    """Return the text of the page with the tables of today instead of those that it shows."""
     tables = iter(TABLES)
     return _SHOWN.sub(lambda _: table(next(tables)), page)
 

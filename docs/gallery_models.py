@@ -47,7 +47,7 @@ ABSENT = """
 
 
 def row_begin(entry: Entry) -> str:
-    """What a row says that does not depend on the machine."""
+    """Contents of a row that do not depend on the machine."""
     return f"| `{entry.name}` | {entry.source} | {entry.lines} | {entry.statements} | "
 
 

@@ -18,14 +18,14 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 PINS = ("--constraint", str(ROOT / "constraints.txt"))
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-compile", *PINS)
-"""What is imported is compiled then."""
+"""Imported modules are compiled at their import."""
 
 OPTIONS = ("index-url", "extra-index-url", "find-links", "constraint")
 """Settings of pip that are options of uv, by the same names; each may have several values."""
 VARIABLES = {"cert": "SSL_CERT_FILE", "timeout": "UV_HTTP_TIMEOUT", "default-timeout": "UV_HTTP_TIMEOUT", "proxy": "ALL_PROXY"}
 """Setting of pip -> environment variable of uv."""
 OTHER = {"disable-pip-version-check", "no-color", "no-input", "progress-bar", "quiet", "retries", "root-user-action", "verbose"}
-"""Settings that change nothing in what is installed."""
+"""Settings that do not change the installation."""
 SECTIONS = ("global", "install", ":env:")
 """Where pip looks for settings of `pip install`; the last one counts."""
 

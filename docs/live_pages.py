@@ -1,7 +1,7 @@
 """The pages that simulate of the site, one for each example: `python -m docs.live_pages FOLDER [NAME ...]` writes them, and
 `python -m docs.live_pages --picture` draws the one that the README shows, by Chromium.
 
-They take some two minutes of processor time; with SCREWBOND_LIVE_PAGES=0 the site has a line in place of each.
+They take some two minutes of processor time; with SCREWBOND_LIVE_PAGES=0 the site has a line instead of each.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ ABSENT: Mapping[str, str] = {
 
 
 def write(folder: Path, names: Collection[str] = ()) -> None:
-    """Write pages, by default all, into a folder, which is made; one line in place of each if they are switched off."""
+    """Write pages, by default all, into a folder, which is made; one line instead of each if they are switched off."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in names or PAGES:
         path = folder / f"{name}.html"

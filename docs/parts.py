@@ -61,7 +61,7 @@ def _row(part: Part) -> str:
 
 
 def with_tables(page: str) -> str:
-    """The text of the page with the tables of today in place of those that it shows."""
+    """The text of the page with the tables of today instead of those that it shows."""
     for name, shelf in SHELVES.items():
         pattern = rf"(## {name.capitalize()}\n(?:[^#|\n].*\n|\n)*)(?:\|.*\n)*"
         page = re.sub(pattern, lambda match, shelf=shelf: match[1] + table(shelf), page)

@@ -1,7 +1,6 @@
-"""An arm of two links goes from stretched out to a bent pose in the least time that its motors allow. The equations of its graph
-go to CasADi; direct collocation at Legendre points makes a nonlinear program of them (Betts 2010, section 4.5), which IPOPT
-solves; and the torques that it finds drive the graph itself, which arrives at the goal.
-"""
+"""An arm of two links moves from stretched out to a bent pose in the shortest time that its motors allow. The equations of its
+graph go to CasADi; direct collocation at Legendre points makes a nonlinear program of them (Betts 2010, section 4.5), which IPOPT
+solves; and the torques that it finds drive the graph itself, which arrives at the goal."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ def arm() -> Compiled:
 
 @dataclass(frozen=True)
 class Plan:
-    """Least time (s), torques (2, intervals) in N m, and iterations of IPOPT."""
+    """Minimum time (s), torques (2, intervals) in N m, and iterations of IPOPT."""
 
     time: float
     torques: np.ndarray

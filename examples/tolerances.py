@@ -1,7 +1,7 @@
 """A motor whose parts have tolerances: how fast, and how soon, will the motors of a series be?
 
 Winding, inductance, magnet and bearing are drawn from what their makers promise; every draw is a run. What theory says of the
-mean parts stands beside: the steady speed u k / (k^2 + R b).
+mean parts is compared: the steady speed u k / (k^2 + R b).
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ UNIT_TOLERANCE = 1e-3
 
 class Body(Graph):
     """Graph of one body; `surface` is its surface in object coordinates (None: no contact), E427 if invalid; `shape` is one
-    collision solid or several (None: no collisions), E545 if invalid; `visual` is what pictures show in place of both, one or
+    collision solid or several (None: no collisions), E545 if invalid; `visual` is what pictures show instead of both, one or
     several, E576 if invalid."""
 
     momentum: str | None = None

@@ -29,10 +29,10 @@ def fmu_block(
 ) -> Element:
     """Return a block whose states are the outputs of an FMU (FMI 2.0 or 3.0, co-simulation), called at the ticks of a clock.
 
-    At a tick the FMU steps from the tick before to this one, with the inputs of that one; then it gets the inputs of this tick,
-    and the block holds its outputs until the next one. Inputs that reach an output without a step act at once, as in the graph.
-    An FMU that computes its outputs in its steps alone gives each of them one period later. The FMU steps on a grid of its own,
-    `offset` + count x `period`. Each run has an instance of its own.
+    At a tick the FMU steps from the previous tick to this one, with the previous inputs; then it receives the inputs of this
+    tick, and the block holds its outputs until the next one. Inputs that reach an output without a step act at once, as in the
+    graph. An FMU that computes its outputs in its steps alone gives each of them one period later. The FMU steps on a grid of its
+    own, `offset` + count x `period`. Each run has an instance of its own.
 
     Opening the file unpacks it; a run executes its library, which may do anything: take FMUs that you trust.
 

@@ -161,7 +161,7 @@ def _settings(section: JsonSection) -> dict[str, Any]:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Runs a model at many points. What the store has is not run again: after an interrupt, type the same."
+    parser.description = "Runs a model at many points. Stored runs are not repeated: after an interruption, repeat the command."
     parser.add_argument("model", type=Path, metavar="MODEL.json", help="a file of save_model")
     parser.add_argument("plan", type=Path, metavar="PLAN.json", help="varied values, duration, kept quantities")
     parser.add_argument("--store", type=Path, required=True, metavar="FILE", help="an SQLite database, made or gone on with")

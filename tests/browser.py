@@ -46,7 +46,7 @@ SWITCHES = (
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
     "--disable-gpu-compositing",  # SwiftShader draws what WebGL draws, and no text or lines: these took two thirds of the time
-    "--webgl-antialiasing-mode=none",  # one sample a pixel in place of four, in half the time
+    "--webgl-antialiasing-mode=none",  # one sample a pixel instead of four, in half the time
     "--hide-scrollbars",
     "--no-first-run",
     "--disable-background-networking",

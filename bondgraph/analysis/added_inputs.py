@@ -22,7 +22,7 @@ _TORN = ":computed"
 
 def with_added_inputs(model: Model, system: System, names: str | Sequence[str]) -> tuple[System, list[str]]:
     """Return the system with a parameter behind every name that is a source or the result of a signal block, and the names of
-    parameters in place of the names; other names stay."""
+    parameters instead of the names; other names stay."""
     named = []
     for name in names_of(names, "inputs"):
         signal, bracket, index = name.partition("[")
@@ -61,7 +61,7 @@ def _with_addend(system: System, statement: Statement, computed: str, added: str
 
 
 def signal_names(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return the labels of inputs with the names of signals in place of those of added parameters."""
+    """Return the labels of inputs with the names of signals instead of those of added parameters."""
     return tuple(label.replace(_ADDED, "") for label in labels)
 
 

@@ -47,7 +47,7 @@ class Derivatives:
     state_places: tuple[int, ...]
     """Indices of the states in x, which may also hold the unknowns of algebraic loops."""
     input_places: tuple[int, ...]
-    """Indices of the inputs in the parameter vector, behind which those that are added to signals stand."""
+    """Indices of the inputs in the parameter vector; those that are added to signals follow it."""
     rows: np.ndarray = field(repr=False)
     columns: np.ndarray = field(repr=False)
     kernel: Kernel = field(repr=False)

@@ -158,7 +158,7 @@ class Linear:
 
     def frequency_response(self, omega: Any) -> np.ndarray:
         """Return C (j omega - A)^-1 B + D at angular frequencies (k,), rad/s: (k, outputs, inputs), complex; of a sampled system
-        with exp(j omega period) in place of j omega."""
+        with exp(j omega period) instead of j omega."""
         s = 1j * np.atleast_1d(np.asarray(omega, dtype=float))
         return self.at(s if self.period is None else np.exp(s * self.period))
 
@@ -248,7 +248,7 @@ class Linear:
         loops stay closed. Raises `ModelError` E255 for a signal that is not both, or is not a number.
         """
         part = self.part(at, at)
-        a, b, c, d = part.dense()  # y = C x + D v, with v added to the signal; w in place of y is v = (w - C x) / D
+        a, b, c, d = part.dense()  # y = C x + D v, with v added to the signal; w instead of y is v = (w - C x) / D
         name = f"-{at} around the loop"
         through = np.linalg.inv(d)
         return replace(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 NULL_TOLERANCE = 1e-9
-"""Singular values that count as zero, as a part of the largest, and entries of unit vectors."""
+"""Singular values that count as zero, as a fraction of the largest, and entries of unit vectors."""
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ def non_integral_storages(model: Model, causality: Causality) -> list[Problem]:
         names = " and ".join(f'{e.kind} "{e.name}"' for e in others) or "the rest of the graph"
         cures = [f"{'a C or R' if gives == 'flow' else 'an I or R'} between it and {names}"]
         if any(isinstance(e.law, Storage) for e in others):
-            cures.append("one storage in place of those that are rigidly coupled")
+            cures.append("one storage instead of those that are rigidly coupled")
         why = f"its {gives} is set by {names}, and does not determine its state"
         title, lines = f'{element.kind} "{path}" has derivative causality', (element.place, *(e.place for e in others))
         problems.append(Problem("E204", title, (why,), lines, tuple(cures)))

@@ -115,7 +115,7 @@ class Clock:
     updates: tuple[tuple[str, str], ...] = ()
     """(state, value after the tick)."""
     delay: str = ""
-    """Parameter that is a delay: there are no ticks, the states have these values that much later."""
+    """Parameter that is a delay: without ticks, the states have these values after this time."""
     history: Callable[[float], float] | float | None = None
     """Values before the start, as in `laws.SignalBlock`."""
     library: ForeignLibrary | None = None

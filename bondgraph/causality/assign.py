@@ -115,7 +115,7 @@ def _too_many(model: Model, node: Node, sides: Sequence[Sequence[str]], culprits
     sources = [path for path, law in laws.items() if isinstance(law, Source) and law.gives == variable]
     cure = f"{between} between them{_in_words(model, node, between)}"
     if sources:
-        cure += f", or drive the junction with {drive} in place of {_name(model, sources[-1])}"
+        cure += f", or drive the junction with {drive} instead of {_name(model, sources[-1])}"
     return f"two bonds set its {variable}: {names}", cure
 
 
@@ -229,7 +229,8 @@ def ambiguous_junctions(model: Model, setters: Mapping[str, Sequence[int]]) -> l
 
 
 def _is_dead(model: Model, bond: Bond, junction: str) -> bool:
-    """Return True if a bond leads to a linear resistor, also behind ratios: no effort without flow, no flow without effort."""
+    """Return True if a bond leads to a linear resistor, also through transformers: no effort without flow, no flow without
+    effort."""
     element = model.elements[_beyond(bond, junction)]
     while isinstance(element.law, Ratio) and element.law.invertible:
         bond = next(b for b in model.bonds_at(element.name) if b is not bond)
@@ -248,9 +249,9 @@ def _ambiguity(model: Model, path: str, strong: Bond, other: Bond) -> Problem:
     zero = element.law.type == 0
     common, dual = ("effort", "flow") if zero else ("flow", "effort")
     cures = (
-        ("a J0 in its place; what it is to part behind a J1 with a Switch, open where this is not active", "an I or R")
+        ("a J0 instead, with the separated elements behind a J1 with a Switch, open where this is not active", "an I or R")
         if zero
-        else ("a J1 in its place; what it is to part behind a J0 with a Switch, closed where this is not active", "a C or R")
+        else ("a J1 instead, with the separated elements behind a J0 with a Switch, closed where this is not active", "a C or R")
     )
     return Problem(
         "E154",

@@ -47,15 +47,15 @@ def has_ring(strokes: Strokes) -> bool:
 
 @dataclass(frozen=True)
 class Ring:
-    """Elements that set what depends on each other around a ring, in the order of the model, none if there is no ring; and the
-    vanishing sum of what they set, empty if it has factors other than 1 and -1."""
+    """Elements that set values that depend on each other around a ring, in the order of the model, none if there is no ring; and
+    the vanishing sum of what they set, empty if it has factors other than 1 and -1."""
 
     elements: tuple[str, ...] = ()
     sum: Mapping[int, int] = field(default_factory=dict)
 
 
 def dependent_elements(model: Model, strokes: Strokes) -> Ring:
-    """Return a ring whose elements set what depends on each other."""
+    """Return a ring whose elements set values that depend on each other."""
     rows = _equations(model, strokes)
     parts = _connected_parts(rows)
     position = {variable: k for k, part in enumerate(parts) for variable in part}

@@ -17,7 +17,7 @@ from bondgraph.model.model import Bond, Model
 class Node:
     """A junction or two-port and its strokes decided so far.
 
-    The strong bond of a 0-junction brings the common effort in, that of a 1-junction takes the balance of efforts out.
+    The strong bond of a 0-junction imposes the common effort, that of a 1-junction receives the balance of efforts.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""Checks of heat: what stands at pseudo-bonds, and 1-junctions that would make heat from nothing."""
+"""Checks of heat: elements at pseudo-bonds, and 1-junctions that would create heat."""
 
 from __future__ import annotations
 

@@ -232,9 +232,9 @@ SAMPLE_SIZES = np.concatenate([[0.0], np.logspace(-6, 6, 49)])
 DIRECTIONS = 24
 """Random directions in which a relation of several components is sampled, in addition to its axes."""
 BISECTIONS, AT_ROOT = 60, 1e-9
-"""Halvings of an interval with a change of sign, and the residual at a root, as a part of that at the ends: not at a pole."""
+"""Halvings of an interval with a change of sign, and the residual at a root, as a fraction of that at the ends: not at a pole."""
 POWER_ROUNDING = 1e-12
-"""Power that counts as zero, as a part of |effort| |flow|."""
+"""Power that counts as zero, as a fraction of |effort| |flow|."""
 
 
 def check_passive(model: Model) -> Iterator[Problem]:

@@ -31,9 +31,10 @@ SCALES = 10.0 ** np.array([-12.0, -9.0, -6.0, -4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4
 OFFSETS, OFFSET_SIZE = np.array([0.0, -1.0, -0.71, -0.43, 0.37, 0.59, 1.0]), 1e-2
 """Offsets of a sample's neighbours in units of OFFSET_SIZE times the sample; the first is the sample itself."""
 MAX_NOISE = 0.2
-"""Largest deviation from a fitted parabola, as a part of the difference; a difference that is rounding deviates by all of it."""
+"""Largest deviation from a fitted parabola, as a fraction of the difference; a difference that is rounding deviates by all of
+it."""
 EVERY, MAX_REST = 8, 1e-10
-"""One node of a quadrature in this many, the first among them, and the largest part of their sum that may lie at the first."""
+"""Stride of the sampled quadrature nodes, starting with the first, and the largest share of their sum that the first may have."""
 TRIALS = 3
 """Number of ends from which a law is followed to zero."""
 AGREEMENT = 1e-6
@@ -188,9 +189,9 @@ def _divergent(element: Element, samples: Sequence[Any], others: Sequence[Any]) 
     if not why:
         return None
     title = f'{element.kind} "{element.name}" has the law {word}({law.coordinate[0]}), but its energy is missing'
-    cure = f"energy=lambda {law.state}: ... beside it, an integral of the {law.gives} by {law.state}"
+    cure = f"energy=lambda {law.state}: ... as well, an integral of the {law.gives} by {law.state}"
     if law.output is None:
-        cure = f"output=lambda {law.state}: ... and energy=lambda {law.state}: ... in place of `{word}`"
+        cure = f"output=lambda {law.state}: ... and energy=lambda {law.state}: ... instead of `{word}`"
     return Problem("E110", title, (f"quadrature cannot compute it: {why}",), (element.place,), (cure,))
 
 

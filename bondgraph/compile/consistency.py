@@ -39,7 +39,7 @@ Values = Callable[[np.ndarray], np.ndarray]
 """States (k, n) -> rows of values."""
 
 VELOCITY_RTOL = 1e-6
-"""Fraction of the speeds, in the kinetic metric, up to which start velocities fit: as exact as start values of six digits."""
+"""Largest inconsistency of start velocities, relative to the speeds in the kinetic metric: start values of six digits pass."""
 
 RANK_RTOL = 1e-9
 """Singular values below this part of the largest count as zero: redundant constraints."""

@@ -27,7 +27,7 @@ DECADES, PER_DECADE = 15, 48
 """Powers of ten, up and down from one, of the grid of an unknown; its points per decade."""
 
 REFINEMENTS, FINER, MAX_MINIMA = 4, 24, 16
-"""Refinements of the grid around least residuals; new intervals in each of the old; most such places of each refinement."""
+"""Refinements of the grid around the smallest residuals; new intervals per old one; maximum number of such places per step."""
 
 STARTS, ITERATIONS, UNDAMPED_ITERATIONS = 96, 400, 1500
 """Starts of Newton's method for a loop of several unknowns; most damped and undamped iterations of each."""
@@ -42,7 +42,7 @@ SENSED = 1e-6
 """Fraction of an unknown that residuals at a solution must sense."""
 
 MAX_SOLUTIONS = 8
-"""Maximum number of solutions of one loop that are looked for."""
+"""Maximum number of solutions of one loop that are sought."""
 
 Evaluate = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Unknowns (rows, k) -> residuals (rows, k) and Newton steps (rows, k)."""
@@ -347,7 +347,7 @@ def _values(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndar
 
 
 def _shown(model: Model, program: Program) -> list[str]:
-    """Return the names of efforts and flows of the one-ports in nonlinear loops, those with a formula of the user's first."""
+    """Return the names of efforts and flows of the one-ports in nonlinear loops, those with a user's formula first."""
     paths = dict.fromkeys(path for loop in program.loops for path in loop.elements if path in model.elements)
     both = ("effort", "flow")
     one_ports = [path for path in paths if all(f"{path}.{variable}" in program.layout for variable in both)]

@@ -21,7 +21,7 @@ from bondgraph.run.program import NewtonLoop, Program
 from bondgraph.tracing.singular_messages import domain_of
 
 FIRST_STEP, LEAST_STEP = 0.1, 1e-5
-"""First and least step of the part of the sources."""
+"""First and smallest step of the fraction of the sources."""
 
 GROWTH, SHRINKAGE = 2.0, 0.25
 """Factors of the step after a solution, and after none."""

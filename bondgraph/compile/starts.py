@@ -25,8 +25,8 @@ START_RTOL = 1e-6
 """Relative difference up to which a start value agrees with the computed one."""
 
 START_ROUNDING, MAX_DUAL = 64.0 * 2.0**-52, 1e3
-"""Part of what the sources bring in other modes up to which a value at the start is rounding; largest ratio of the dual values
-there to those at the start, as a short circuit brings any flow."""
+"""Fraction of the values that sources cause in other modes up to which a value at the start is rounding; largest ratio of the
+dual values there to those at the start, because a short circuit causes any flow."""
 
 START_STEP = 1e-6
 """Relative change of states and parameters that measures the size of a position."""
@@ -112,7 +112,7 @@ def contradicting_switches(
         mode, variable, through = ("closed", "effort", "across") if closed else ("open", "flow", "through")
         title = f'{element.kind} "{unknown.element}" cannot start {mode} with {variable} = {stopped:.6g} {through} it'
         cures = (
-            "a start in the other mode; what then fires at once gets its impulse",
+            "a start in the other mode, from which transitions with impulses may fire at once",
             "start values of the storages that agree",
             'initial="open" for a diode that another switch would short',
         )

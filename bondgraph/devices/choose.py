@@ -12,7 +12,7 @@ from bondgraph.errors import ExtraError, Problem, RunError
 
 AUTO = "auto"
 LEAST_RUNS = 2_000
-"""Number of runs from which on "auto" takes a GPU: fewer do not fill one."""
+"""Minimum number of runs for which "auto" uses a GPU: fewer do not fill one."""
 MOST_SINGLE_TO_DOUBLE = 4
 """Largest ratio of speeds in single and double precision of a GPU that "auto" takes; consumer GPUs have 64."""
 

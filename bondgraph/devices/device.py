@@ -79,7 +79,7 @@ class Device(Protocol):
 
 def out_of_memory(name: str, why: str) -> RunError:
     """Return E290: the memory of a GPU is too small."""
-    cures = (ON_THE_CPU, "fewer samples, or measures in place of series", "no other program on the GPU")
+    cures = (ON_THE_CPU, "fewer samples, or measures instead of series", "no other program on the GPU")
     return RunError(Problem("E290", f'the memory of "{name}" does not hold these runs', (why,), cures=cures))
 
 

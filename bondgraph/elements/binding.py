@@ -18,7 +18,7 @@ Signals = Sequence[str] | Mapping[str, str]
 _OWN_ARGUMENTS = ("x", "y", "z")
 """Names of a formula's own variables in messages."""
 _CONSTANTS = "a number by the name of its coefficient (resistance=2.0), a matrix as the ratio of a TF, points in a signals.table"
-"""Advice for numbers in place of a formula."""
+"""Advice for numbers instead of a formula."""
 _REACHABLE = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
 
 

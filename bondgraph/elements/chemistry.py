@@ -79,7 +79,7 @@ def Re(name: str, rate: Any = None, *, RT: Any = None, symbols: Mapping[str, str
 
 
 def _present(x: Any) -> Any:
-    """Return x, not less than `TINY`; symbols stand for positive amounts."""
+    """Return x, not less than `TINY`; symbols denote positive amounts."""
     sympy = sys.modules.get("sympy")
     return x if sympy is not None and isinstance(x, sympy.Basic) else maximum(x, TINY)
 
@@ -93,7 +93,7 @@ def _amount(potential: Any, constant: Any, RT: Any) -> Any:
 
 
 def _energy(q: Any, constant: Any, RT: Any) -> Any:
-    """Return the integral of the potential, also at its least value."""
+    """Return the integral of the potential, also at its smallest value."""
     present = _present(constant * q)
     return RT * (q * log(present) - present / constant)
 

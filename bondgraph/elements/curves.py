@@ -24,7 +24,7 @@ SLOPES = {"linear": "", "monotone": "PchipInterpolator", "akima": "Akima1DInterp
 """Kind of curve -> SciPy's interpolant that gives the slopes at its points; "" for straight lines."""
 Numbers = Sequence[float] | np.ndarray
 OUTSIDE = ("hold", "extend", "periodic")
-"""Course beyond the points: the value at the end, its tangent, or the curve again."""
+"""Extrapolation: the end value, the end tangent, or the curve repeated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class TableAxis:
 
     @cached_property
     def origins(self) -> np.ndarray:
-        """Origin (n + 1,) of the local coordinate of each interval: the point before it, for the first that behind it."""
+        """Origin (n + 1,) of the local coordinate of each interval: the point before it, or after it for the first."""
         return np.concatenate([self.points[:1], self.points])
 
     def locate(self, u: Any) -> tuple[Any, Any, Any]:

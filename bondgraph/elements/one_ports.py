@@ -178,7 +178,7 @@ def Constraint(
 
     Signals: `<name>.h`, `<name>.h'`, and `<name>.multiplier`, the effort in the direction of h.
 
-    A position that reads other signals beside an MTF of yours must be that MTF's: compilation compares h' with the flow (E170).
+    A position that reads signals must match your own MTF: compilation compares h' with the flow (E170).
 
     Source: Baumgarte 1972; Bortoff 2018, (22) and (23); Bortoff 2020, (6) (the cubic term) and fig. 1 (the state machine).
     """
@@ -294,8 +294,8 @@ def C(
     word, since 50.0 alone may be any of them; or a formula: `energy`(q, *parameters, *signals) in J, whose gradient is the
     effort; `output`(q, ...), the effort, whose energy from q = 0 is found by quadrature unless `energy` gives it too; or
     `charge`(e, ...), the inverse law, q by the effort, which is then solved for by Newton iteration. Where something
-    else sets the effort (derivative causality), q = inverse(e, *parameters, *signals) beside output or energy saves a Newton
-    iteration for the q with this effort, which begins at `initial`.
+    else sets the effort (derivative causality), q = inverse(e, *parameters, *signals) in addition to output or energy saves a
+    Newton iteration for the q with this effort, which begins at `initial`.
 
     Raises `ModelError` E110 unless exactly one is given, E562 for a number without its name, E563 for a word of another domain.
     """
@@ -415,8 +415,8 @@ def _inverse_alone(kind: str, name: str, stored: tuple[Variable, str, StateSpec]
     """Return E110 for a storage with an inverse alone."""
     gives, state, _ = stored
     title = f'{kind} "{name}" has inverse({gives[0]}), the {state} of its {gives}, but no law for it to invert'
-    why = f"inverse serves where something else sets the {gives}, beside output({state}) or energy({state})"
-    cures = (f'{kind}("{name}", {by_output}=lambda {gives[0]}: ...) if the {gives} is to be solved for', "output= beside it")
+    why = f"inverse is used where something else sets the {gives}, in addition to output({state}) or energy({state})"
+    cures = (f'{kind}("{name}", {by_output}=lambda {gives[0]}: ...) if the {gives} is to be solved for', "output= as well")
     return refusal("E110", title, *cures, about=name, why=why)
 
 

@@ -1,7 +1,7 @@
 """Fusions: which product of a program goes into which sum, as one fused multiply-add, which rounds once.
 
 The decision follows from the program alone, not from a compiler, so that every processor, one run and lanes, LLVM and C have the
-same bits. A product that one sum alone takes goes into it; of two products the first does.
+same bits. A product used by exactly one sum is fused with it; of two products the first is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from bondgraph.tape.opcodes import Operation
 from bondgraph.tape.routine import Listing
 
 PLUS, MINUS, FROM = range(1000, 1003)
-"""Codes of x y + z, x y - z and z - x y. They stand in programs that are printed, not on tapes."""
+"""Codes of x y + z, x y - z and z - x y. They occur in printed programs, not on tapes."""
 
 
 def _rounded_once(*_: float) -> float:

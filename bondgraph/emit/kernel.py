@@ -76,7 +76,7 @@ class Kernel:
         return self.address is not None
 
     def check(self) -> None:
-        """Raise what a call by machine code has left behind."""
+        """Raise an exception that a call by machine code has left behind."""
 
     def __call__(self, *blocks: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Return the outputs (n_out,) at blocks (length,); a block of length 1 may be a number.
@@ -255,7 +255,7 @@ class InterpretedKernel(Kernel):
         return ctypes.cast(self._called, ctypes.c_void_p).value or 0
 
     def check(self) -> None:
-        """Raise what a call by machine code has left behind."""
+        """Raise an exception that a call by machine code has left behind."""
         if self._errors:
             error, *_ = self._errors
             self._errors.clear()
@@ -300,7 +300,7 @@ class DeferredKernel(Kernel):
     keep = property(lambda self: self.made().keep)
 
     def check(self) -> None:
-        """Raise what a call by machine code has left behind."""
+        """Raise an exception that a call by machine code has left behind."""
         if self.is_made:
             self.made().check()
 

@@ -256,7 +256,7 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK, level: int = 
 
 def compile_in_lanes(routines: Sequence[Routine], lanes: int) -> Library:
     """Compile routines as `compile_routines`, but for several runs in SIMD lanes and without loops over samples: blocks and
-    outputs have a vector in place of each number. Each lane has the bits of `compile_routines`."""
+    outputs have a vector instead of each number. Each lane has the bits of `compile_routines`."""
     functions, straight = _functions(routines, lanes)
     functions += [one.text(SINGLE_LIMIT, PART_STEPS, lanes) for one in straight]
     steps = sum(len(one.program.steps) for one in straight)

@@ -58,7 +58,7 @@ def _initialised() -> Any:
 
 
 _BASELINE = {"x86_64": "x86-64", "i386": "pentium4", "i686": "pentium4"}
-"""The least processor of a family, as LLVM names it; of the others "generic"."""
+"""Oldest processor of a family, as LLVM names it; "generic" for other families."""
 
 
 def processor() -> tuple[str, str]:

@@ -139,7 +139,7 @@ def array_name(bits: bytes) -> str:
 
 
 def _array(bits: bytes) -> str:
-    """Return the text of an array of numbers with these bits, and behind them three that no search passes."""
+    """Return the text of an array of numbers with these bits, followed by three that no search passes."""
     return _constant(array_name(bits), bits + np.full(3, np.nan).tobytes())
 
 

@@ -203,7 +203,7 @@ def function_text(
     """Return the function `name` of `blocks` blocks and `out`, in parts of `part` steps if it has more than `single_limit`.
 
     `outs` names other output arrays, with the length of each. With several `lanes` blocks and outputs have a vector, with one
-    number for each run, in place of each number. Unless `fused`, products and sums are rounded each.
+    number for each run, instead of each number. Unless `fused`, products and sums are rounded each.
     """
     program = with_fusions(program) if fused else program
     count = len(program.steps)

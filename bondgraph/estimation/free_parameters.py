@@ -148,7 +148,7 @@ def start_slopes(
         size = np.abs(slope) + np.finfo(float).eps * np.abs(x) / (abs(numbers[j]) or 1.0)
         if np.any(scatter > MAX_SCATTER * size.max(initial=0.0)):
             title = f'the start has no derivative by "{varied.labels[j]}" (finite differences disagree)'
-            cures = ("a start formula that is smooth there", "start values in place of the formula")
+            cures = ("a start formula that is smooth there", "start values instead of the formula")
             raise refusal("E371", title, *cures, about=compiled.model.name, places=())
         slopes[:, j] = slope
     return slopes

@@ -1,6 +1,6 @@
 """Robust loss functions of an estimation: weights of residuals over sigma, and the covariance for data with outliers.
 
-A loss sums rho(r) in place of r^2 / 2, with psi = rho'. Far from zero psi grows no more, so that outliers have bounded influence.
+A loss sums rho(r) instead of r^2 / 2, with psi = rho'. Far from zero psi is constant, so outliers have bounded influence.
 At the least sum the numbers have, for any noise (Huber's sandwich),
 
     covariance = M^-1 B M^-1,    M = J^T diag(psi') J,    B = J^T diag(psi^2) J

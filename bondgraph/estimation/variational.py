@@ -1,7 +1,7 @@
 """Variational equations of a compiled model: kernels of its formulas with their derivatives along S = dx/dp.
 
 With x' = f(t, x, p) the sensitivities S = dx/dp (n, k) follow S' = f_x S + f_p. A tape gives these products along the k
-directions at once, without the matrices: each kernel takes S behind x, in the same block, column after column. At an event
+directions at once, without the matrices: each kernel takes S after x, in the same block, column after column. At an event
 (`jumps`) the time itself depends on p: then dt/dp (k,) follows, and one more direction (f, 1) along the motion.
 
 Error weights of sensitivities in step size control.
@@ -62,7 +62,7 @@ IMPULSES = "impulses"
 
 @dataclass(frozen=True)
 class PreparedKernel:
-    """Kernel (t, x with the blocks behind it, p, m), and the kernel that prepares its hoisted parameters."""
+    """Kernel (t, x with the blocks after it, p, m), and the kernel that prepares its hoisted parameters."""
 
     kernel: Kernel
     prepare: Kernel

@@ -153,7 +153,7 @@ def _end(
 def _resolved(scope: Scope, reference: PortRef) -> tuple[str, Element | Draft | None, str]:
     """Return the path of the element at a reference through exposed ports of nested graphs, the element, and its port's name.
 
-    Where a nested graph has no such port it is returned in place of the element; of a part that is not in the graph None.
+    Where a nested graph has no such port it is returned instead of the element; of a part that is not in the graph None.
     """
     (owner, name), graph, path = reference, scope.graph, scope.prefix
     while isinstance(owner, Draft) and _holds(graph, owner):

@@ -195,8 +195,8 @@ PORTS: Mapping[type[laws.Law], int | None] = {
     laws.Junction: 1,
     laws.SignalBlock: 0,
 }
-"""Number of ports of an element with a law; a junction's one stands for all, a constraint has one for each coordinate, and an
-R-field as many as it likes."""
+"""Number of ports of an element with a law; one represents all of a junction, a constraint has one for each coordinate, and an
+R-field any number."""
 
 
 def inconsistencies(model: Model) -> list[Problem]:

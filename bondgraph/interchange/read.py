@@ -56,7 +56,7 @@ class Decoder:
         kind = RECORDS.get(content["$is"]) if isinstance(content.get("$is"), str) else expected if "$is" not in content else None
         if kind is None or kind not in kinds:
             raise self.error(
-                path, content.get("$is"), f"a kind of record that may stand here: {', '.join(k.__name__ for k in kinds[:14])}"
+                path, content.get("$is"), f"a kind of record that is valid here: {', '.join(k.__name__ for k in kinds[:14])}"
             )
         forms, values = fields_of(kind), {}
         words = {name: word_of(kind, name) for name in forms}

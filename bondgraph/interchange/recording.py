@@ -193,7 +193,7 @@ FUNCTIONS = {name: PYTHON_OPERATORS.get(name) or functools.partial(scalars.apply
 """Function of each step."""
 
 Values = list[Any]
-"""Scalars by their numbers; the constants stand at the end, in reverse."""
+"""Scalars by their numbers; the constants are at the end, in reverse."""
 
 
 class Replay:

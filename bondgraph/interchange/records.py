@@ -51,7 +51,7 @@ ANYTHING = {(Visible, "shape")}
 UNSAVED = {(Model, "starts"), (ForeignLibrary, "unit")}
 """Fields that no file has: computed start values are saved as fixed numbers, and a library is named."""
 WORDS = {(laws.Parameter, "max_value"): "most", (CollisionSet, "max_contacts"): "most", (CollisionSet, "exclude"): "apart"}
-"""Fields whose word in a file is not their name: files of version 1 have the words that they always had."""
+"""Fields whose word in a file is not their name: for the files of version 1."""
 PLAIN_TYPES = (str, int, float, bool)
 
 

@@ -36,7 +36,7 @@ def file_error(code: str, file: str, path: str, why: str, cure: str = "") -> Mod
 def too_large(file: str, size: int, largest: int) -> ModelError:
     """Return E351 for a file of this size."""
     cure = f"largest={size}, if you trust who wrote it: reading takes about ten times its size of memory"
-    return file_error("E351", file, "", f"it has {size} bytes, and {largest} are read at most", cure)
+    return file_error("E351", file, "", f"it has {size} bytes, and at most {largest} are read", cure)
 
 
 def nesting_depth(text: str) -> int:

@@ -35,7 +35,7 @@ def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
 
 
 def need_mapping(argument: str, values: Any, example: str) -> None:
-    """Raise `ModelError` E150 for values that are not a dictionary by name; None stands for no values."""
+    """Raise `ModelError` E150 for values that are not a dictionary by name; None means no values."""
     if values is not None and not isinstance(values, Mapping):
         raise refused(argument, values, "a dictionary of values by name", f"{argument}={{{example}}}")
 
@@ -75,7 +75,7 @@ def in_unit(about: str, argument: str, value: Any, unit: str) -> Any:
 
 
 def in_units(**units: str) -> Callable[[T], T]:
-    """Decorate a function or a record whose arguments are numbers in these `units` by name ("" for SI): a `Parameter` in place of
+    """Decorate a function or a record whose arguments are numbers in these `units` by name ("" for SI): a `Parameter` instead of
     a number is converted, also in a list of numbers, and one of another dimension is refused as by `in_unit`."""
 
     def decorated(function: Any) -> Any:

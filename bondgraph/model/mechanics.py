@@ -91,7 +91,7 @@ def _in_floats(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
 
 
 def _differentiated(tape: Tape, block: str, formula: Callable[[Any], Sequence[Any]], x: Any) -> tuple[np.ndarray, SparseJacobian]:
-    """Return a block of inputs of the tape in place of x, and the derivatives of the formula by them."""
+    """Return a block of inputs of the tape instead of x, and the derivatives of the formula by them."""
     inputs = tape.inputs(block, max(np.size(x), 1))
     return inputs, jacobian(list(formula(_shaped(inputs, x))), list(inputs))
 
@@ -117,9 +117,8 @@ Formula = Callable[..., Any]
 @short_repr
 @dataclass(frozen=True)
 class Mechanics:
-    """User's energies of a configuration: `inertia`(q, ...) or `kinetic`(q, v, ...) or both, `potential`(q, ...), and in
-    place of differentiation `bias`(q, v, ...), the generalised force h of M v' + h + dV/dq = e, or `solution`(q, v, e, ...), its
-    v'."""
+    """User's energies of a configuration: `inertia`(q, ...) or `kinetic`(q, v, ...) or both, `potential`(q, ...), and instead of
+    differentiation `bias`(q, v, ...), the generalised force h of M v' + h + dV/dq = e, or `solution`(q, v, e, ...), its v'."""
 
     inertia: Formula | None
     kinetic: Formula | None

@@ -16,7 +16,7 @@ from screws.scalars import array, equal, where
 
 
 def by_mode(automaton: str, values: Mapping[str, Any]) -> ByMode | Parameter:
-    """Return a parameter with a value for each state of an automaton, in place of a number or array.
+    """Return a parameter with a value for each state of an automaton, instead of a number or array.
 
     Parameters
     ----------

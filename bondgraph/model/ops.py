@@ -88,7 +88,7 @@ class Choice(Op):
 
 @dataclass(frozen=True)
 class ForeignLibrary:
-    """Library of foreign code in place of formulas: a functional mock-up unit.
+    """Library of foreign code instead of formulas: a functional mock-up unit.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ def line(title: str, text: str = "") -> str:
 
 
 def collapsible(title: str, *blocks: str, is_open: bool = False) -> str:
-    """Return blocks behind a title that opens and closes them."""
+    """Return blocks under a title that opens and closes them."""
     return f"<details{' open' if is_open else ''}><summary>{escape(title)}</summary>{''.join(blocks)}</details>"
 
 
@@ -86,7 +86,7 @@ def code(text: str, limit: int | None = _CODE_LINES) -> str:
 
 
 def files(name: str, texts: Mapping[str, str]) -> str:
-    """Return the first lines of each file, behind its name."""
+    """Return the first lines of each file, after its name."""
     limit = max(_CODE_LINES // len(texts), 8)
     shown = (collapsible(f"{file} ({text.count(chr(10))} lines)", code(text, limit)) for file, text in texts.items())
     return cell(line(name, "write(folder) writes the files"), *shown)

@@ -259,7 +259,7 @@ def atomic_folder(path: str | os.PathLike[str], mark: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _place_for(target: Path) -> Iterator[tuple[Path, Path]]:
-    """Yield the path behind the links of a target, and a fresh folder beside it; the folders above the target are created."""
+    """Yield the target of links, and a fresh folder next to it; the folders above the target are created."""
     check_name(target)
     with created_folders(target.parent):
         real = Path(os.path.realpath(target))

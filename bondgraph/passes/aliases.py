@@ -91,7 +91,7 @@ def _merge(system: System) -> Names:
 
 
 MARK_PENALTY, NO_SYMBOL_PENALTY, FREE_PENALTY = 2**26, 2**27, 2**28
-"""Ranks added for a name that is marked, that has no symbol, that is not fixed from outside; no name has as many characters."""
+"""Ranks added for a name that is marked, has no symbol, or is not fixed from outside; each exceeds the length of any name."""
 
 
 def _negatives(system: System, roots: Mapping[str, str]) -> Names:

@@ -53,7 +53,7 @@ def unrepeatable_formulas(system: System, model: Model) -> Iterator[Problem]:
             why = "called twice with equal arguments it gives different results, or draws random numbers"
             cures = (
                 'signals.noise("noise", 1.0, period=1e-3, seed=1), and "noise.y" among the signals',
-                'the signal "time" in place of a clock; a state of a `Block` or `signals.sampled` in place of a counter',
+                'the signal "time" instead of a clock; a state of a `Block` or `signals.sampled` instead of a counter',
             )
             yield Problem("E174", title, (why,), (owner.place if owner else None,), cures)
 

@@ -224,7 +224,7 @@ def refuse_undefined_values(system: System, model: Model) -> System:
             continue
         title = "algebraic loop without a unique solution"
         details = (f"a ring of junctions passes one value around, and nothing sets it: {named(junctions)}",)
-        cures = ("one bond in place of two between like junctions, or a C, I or R in the ring",)
+        cures = ("one bond instead of two between like junctions, or a C, I or R in the ring",)
         problems.append(Problem("E206", title, details, tuple(e.place for e in junctions[:12]), cures))
     raise_if_any(model.name, problems)
     return system

@@ -173,7 +173,7 @@ def diagram(
     A graph need not be compiled; one with a causality conflict is drawn without strokes.
     `positions` maps paths of elements to centres in px, x to the right and y downwards; other elements are placed near their
     neighbours. `folded` names nested graphs (or is "all") that are drawn as one box each, to which their outer bonds and
-    signals attach; if only elements inside have positions, the box stands in their middle. By default, nested graphs with an
+    signals attach; if only elements inside have positions, the box is in their middle. By default, nested graphs with an
     icon are folded, and in a model of more than 60 nodes others too, the innermost first. Those in `unfolded` stay open.
 
     | option | what it does |

@@ -100,7 +100,7 @@ NARROWER_BY_LATEX = {"normal": 0.95, "bold": 0.90}
 
 def tikz(svg: str) -> str:
     """Return a document of the class `standalone`: pdflatex makes a page of the size of the picture, and `\\input` a figure
-    with the package of that name; the environment `tikzpicture` can be copied as it stands."""
+    with the package of that name; the environment `tikzpicture` can be copied unchanged."""
     root = ElementTree.fromstring(svg)
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
     seen = [each for each in primitives(root) if each.style.get("width") != "100%"]  # the page is the background

@@ -126,7 +126,7 @@ class Mark:
     note: str = ""
     """Name of the automaton of a switch; content of a folded graph."""
     stacked: bool = False
-    """True if the name stands under the kind because it is long."""
+    """True if the name is under the kind because it is long."""
     values: tuple[str, ...] = ()
     """Values of its parameters, a line each, at the bottom."""
     icon: str = ""

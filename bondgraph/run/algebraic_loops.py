@@ -21,7 +21,7 @@ NATURAL = (False, True)
 of volts can hide that of microamperes."""
 
 ROUNDED, SMALL, CLOSE = 1e-15, 1e-12, 1e-6
-"""Relative size of a Newton step that counts as rounding, and least size of the unknowns for that test; largest last step of a
+"""Relative size of a Newton step that counts as rounding, and smallest size of the unknowns for that test; largest last step of a
 solved loop relative to the unknowns, and their least size for that test."""
 
 PerUnknown = Annotated[Reals, Length(lambda s: s.unknowns)]

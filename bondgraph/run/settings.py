@@ -173,7 +173,7 @@ def _checked_count(samples: Any, end: float) -> int:
     count = int(samples)
     if not 2 <= count <= _MAX_SAMPLES:
         step = [f"samples={float(count)!r} for a step in s"] if count == 1 else []
-        cures = (*step, f"[{end!r}] for the end alone")
+        cures = (*step, f"[{end!r}] for the end only")
         raise _refuse("E303", f"{count} samples: a whole number is a count, from 2 to {_MAX_SAMPLES:g}", cures=cures)
     return count
 
@@ -195,7 +195,7 @@ def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np
         if step - span > 1e-9 * step + 2.0 * math.ulp(max(abs(start), abs(end))):
             title = f"a sample step of {step:g} s is longer than the run, {span:g} s"
             count = max(2, round(step)) if step < 1e7 else DEFAULT_SAMPLES
-            cures = (f"samples={count}, a whole number, for that many samples", f"[{end!r}] for the end alone")
+            cures = (f"samples={count}, a whole number, for that many samples", f"[{end!r}] for the end only")
             raise _refuse("E303", title, cures=cures)
         if span / step > _MAX_SAMPLES:
             many = f"{span / step:.3g}"

@@ -1,4 +1,4 @@
-"""Kernels of a large model: build schedules of loops for all routines, in place of straight-line code."""
+"""Kernels of a large model: build schedules of loops for all routines, instead of straight-line code."""
 
 from __future__ import annotations
 

@@ -166,11 +166,11 @@ def traced(
 
 
 MIN_MERGED_KERNELS = 8
-"""Kernels from which one in their place pays."""
+"""Minimum number of kernels that one merged kernel replaces."""
 
 
 class Substitute(NamedTuple):
-    """A kernel in place of another one, and the constants that it takes after the parameters of that."""
+    """A kernel instead of another one, and the constants that it takes after the parameters of that."""
 
     traced: TracedGroup
     numbers: tuple[float, ...]
@@ -209,7 +209,7 @@ def _differing(tapes: Sequence[Sequence[tuple[float, ...]]]) -> list[int]:
 
 
 def _with_arguments(kernel: TracedGroup, positions: Sequence[int]) -> TracedGroup:
-    """Return the kernel with further arguments in place of the constants at these positions."""
+    """Return the kernel with further arguments instead of the constants at these positions."""
     tape, count = Tape(), sum(kernel.fixed)
     for name, length in kernel.tape.blocks.items():
         tape.inputs(name, length + len(positions) if name == "p" else length)
@@ -223,13 +223,13 @@ def _with_arguments(kernel: TracedGroup, positions: Sequence[int]) -> TracedGrou
 
 
 MIN_REPETITION = 4
-"""Statements per kind of statement from which loops pay; kinds that differ only in constants count as one."""
+"""Minimum number of statements per kind for which loops pay off; kinds that differ only in constants count as one."""
 
 MIN_STATEMENTS = 2000
 """Statements from which kinds that differ only in constants are identified: each has to be traced for that."""
 
 MAX_STEPS = 3000
-"""Maximum number of steps of straight-line code: it is a little faster than loops, and compiles in no time."""
+"""Maximum number of steps of straight-line code: it is slightly faster than loops, and compiles quickly."""
 
 MAX_MERGED_STEPS = 60_000
 """Maximum number of steps of straight-line code with both logarithms and exponentials, as of species and reactions: on one tape

@@ -69,7 +69,7 @@ def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
     tallest = [max(map(height.__getitem__, part), default=-1) for part in ready]
 
     def rank(number: int) -> tuple[bool, int, int]:
-        """Return the priority of a lane, least first; a priority in the queue is outdated if it differs from this one."""
+        """Return the priority of a lane, smallest first; a priority in the queue is outdated if it differs from this one."""
         return len(ready[number]) != remaining[number], -tallest[number], number
 
     queue = [rank(number) for number, part in enumerate(ready) if part]

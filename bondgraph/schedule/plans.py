@@ -208,7 +208,7 @@ class KernelCache:
         return self.table.book
 
     def merged(self, groups: Sequence[Group]) -> list[Group]:
-        """Return the groups with one kernel in place of many that differ only in constants."""
+        """Return the groups with one kernel instead of many that differ only in constants."""
         self.shared.update(merge_kernels(group.traced for group in groups if group.traced not in self.shared))
         result = []
         for group in groups:

@@ -312,7 +312,7 @@ def _draw(generator: Any) -> tuple[Any, Any]:
 
 
 def _seeded(generator: Any, seed: Any) -> Any:
-    """Return the generator, and in place of states of zero, those before the first tick, the one of the seed."""
+    """Return the generator, and instead of states of zero, those before the first tick, the one of the seed."""
     fresh = array([seed + 1.0, seed + 1.0])
     for _ in range(SEEDING_STEPS):  # exchanged, so that no stream is a multiple of another
         fresh = array([maximum(state, 1.0) for state in _advanced(fresh)[::-1]])

@@ -52,7 +52,7 @@ def measured(
         refused.
     kind, outside : as in `curve`.
 
-    Headers may stand in a comment just above the rows, "# t,height". A unit in brackets after a header, "height (mm)", or in
+    Headers may be in a comment just above the rows, "# t,height". A unit in brackets after a header, "height (mm)", or in
     a row of units below, is converted: points over time to s, values to `unit`, else to SI. A file has commas, semicolons or
     tabs; with the latter two, numbers may have a decimal comma.
 
@@ -94,7 +94,7 @@ class _Columns:
     point_unit: str = ""
     value_unit: str = ""
     labels: Sequence[int] | None = None
-    """Numbers of the rows in a file, from 1 on; None for arrays, whose rows count from 0."""
+    """Numbers of the rows in a file, from 1; None for arrays, whose rows count from 0."""
 
     def rows(self, indices: np.ndarray) -> str:
         """Return the numbers of rows for a message."""

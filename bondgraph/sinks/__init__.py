@@ -1,7 +1,7 @@
 """Sinks: write the samples of a run to a file, chunk by chunk during the run, and atomically.
 
 `simulate(..., keep=["rotor.flow"], sink="run.parquet")` takes the format from the ending; a `Sink` of your own, or any function
-of times and values, may stand there too.
+of times and values, is accepted too.
 """
 
 from bondgraph.run_arguments import KeptQuantity, Sink

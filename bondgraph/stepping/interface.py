@@ -9,7 +9,7 @@ Active rows of the program stay active, and slipping contacts keep slipping:
 
 with R = A + mu u . D for Coulomb's law, u the direction of slip (R is not symmetric), and R = A for the convex one. Degenerate
 sets are solved by least squares. Derivatives of matrices and of the motion through a step come from the tape. At changes of mode
-gradients jump; with the convex law a logarithmic barrier in place of the contacts smooths them (Pang 2023).
+gradients jump; with the convex law a logarithmic barrier instead of the contacts smooths them (Pang 2023).
 """
 
 from __future__ import annotations
@@ -373,7 +373,7 @@ class Stepper:
         Parameters
         ----------
         inputs : names of parameters, one number each or components ("push.value[2]"); those of all Sf by default.
-        smoothing : energy (J) of a logarithmic barrier in place of the contacts; 0: none.
+        smoothing : energy (J) of a logarithmic barrier instead of the contacts; 0: none.
 
         Raises `ModelError` E250 for an unknown parameter, E505 with candidates, and for smoothing without the convex law.
         """

@@ -49,7 +49,7 @@ def _refused(path: str, element: Element, causality: Causality, full: bool, off:
     if isinstance(law, laws.Gyrator | laws.Reaction) and not full:
         why, cure = "its efforts come from velocities across, and a step without inertia has none to take them from", FULL
     elif isinstance(law, laws.Storage) and law.gives == "effort" and path in causality.derivative:
-        why, cure = "its effort is set by others, so that its own place follows from theirs", "one C in place of those in a row"
+        why, cure = "its effort is set by others, so that its own place follows from theirs", "one C instead of those in a row"
     elif isinstance(law, laws.Storage) and law.output is None:
         why, cure = (
             f"a step needs its {law.gives} from its {law.state}",
@@ -95,7 +95,7 @@ def unsupported_sources(traced: Traced, model: Model, options: StepOptions) -> l
             what = "velocities" if moving else "states of its own, which react to the motion"
             reason = f"its effort comes from {what} ({', '.join(moving or dynamic)})"
             why = f"{reason}, and no inertia responds within a step"
-            cures = (f'a C between the commanded motion (Sf) and the joint in place of {element.kind} "{path}"', FULL)
+            cures = (f'a C between the commanded motion (Sf) and the joint instead of {element.kind} "{path}"', FULL)
             problems.append(Problem("E502", f'a step cannot contain {element.kind} "{path}"', (why,), (element.place,), cures))
     return problems
 
@@ -115,7 +115,7 @@ def _has_dynamics(name: str, traced: Traced, model: Model) -> bool:
 OPEN, STICK, SLIP = MODES = ("open", "stick", "slip")
 """Modes of a contact in a step."""
 STEP = "step"
-"""Entry of the energy account: error of forces at the end of each step, in place of those during it."""
+"""Entry of the energy account: error of forces at the end of each step, instead of those during it."""
 PAIRS = "pairs"
 """Entry of the energy account: contacts that are found at every step."""
 _NEVER, _NOTHING = ":no guard", ":no power"

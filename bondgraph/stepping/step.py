@@ -142,7 +142,7 @@ class StepSettings:
     friction: str
     """"convex" or "coulomb"."""
     reach: float
-    """Gap beyond which a contact is left out, and longest way of a contact in one step, m."""
+    """Gap beyond which a contact is ignored, and largest displacement of a contact in one step, m."""
     candidates: Candidates | None = None
     """Search for further contacts at every step."""
 
@@ -342,7 +342,7 @@ class StepWorkspace:
     _least = 0.0
 
     def _farthest(self, y: np.ndarray) -> float:
-        """Return the longest way of a contact within reach, m."""
+        """Return the largest displacement of a contact within reach, m."""
         near = (self.gap <= self.settings.reach)[self.owner]
         count, rows = len(self.owner), 0 if self.pairs is None else len(self.pairs.lower)
         moved = np.abs(self.A[: count + rows] @ y)

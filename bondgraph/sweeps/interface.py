@@ -47,15 +47,15 @@ if TYPE_CHECKING:
     from bondgraph.run.batch.gpu.launcher import GPULauncher
 
 CHUNK_SECONDS = 0.2
-"""Duration that a chunk aims at, s: long against the cost of sending one, short against a user's patience."""
+"""Target duration of a chunk, s: long compared with the cost of sending one, short enough for a responsive display."""
 GPU_SECONDS, _GPU_LEAST = 2.0, 2_048
-"""Duration that a chunk on a GPU aims at, s, and its least number of runs: few of them do not fill a GPU."""
+"""Target duration of a chunk on a GPU, s, and its minimum number of runs: fewer do not fill a GPU."""
 _MAX_CHUNK, _MAX_GROWTH = 10_000, 4
 """Largest number of runs of a chunk, and largest growth factor from one chunk to the next."""
 _MIN_CHUNK_SECONDS = 0.01
-"""Shortest duration of a chunk near the end of a sweep, s: long against what Python does for a chunk (.8 ms)."""
+"""Shortest duration of a chunk near the end of a sweep, s: long compared with the overhead of Python per chunk (.8 ms)."""
 _RAMP, _WAIT = 0.005, 0.5
-"""Waits for a chunk (s): at the start, before more of them are sent; then."""
+"""Waiting times for a chunk (s): at the start, before more are sent; afterwards."""
 
 Submit = Callable[[Executor, np.ndarray], "Future[Chunk]"]
 """Function that sends some runs to an executor."""
@@ -235,13 +235,13 @@ def _gpu_of(
     only a `Result` gives."""
     if device is None:
         return None
-    functions = [f'"{kept.name}" is kept by a function of yours' for kept in plan.kept if not isinstance(kept.take, Measure)]
+    functions = [f'"{kept.name}" is kept by your own function' for kept in plan.kept if not isinstance(kept.take, Measure)]
     reasons = functions + (["executor= sends the runs to other workers"] if executor is not None else [])
     if reasons and device == AUTO:
         return None
     if reasons:
-        cures = ("measures, as peak and last, in place of functions", ON_THE_CPU)
-        raise RunError(Problem("E289", f'this sweep cannot go to "{device}"', tuple(reasons), cures=cures))
+        cures = ("measures such as peak and last instead of functions", ON_THE_CPU)
+        raise RunError(Problem("E289", f'this sweep cannot use "{device}"', tuple(reasons), cures=cures))
     keep = {kept.name: kept.take for kept in plan.kept if isinstance(kept.take, Measure)}
     return prepared.gpu_launcher(device, runs, keep, is_stored=is_stored)
 
@@ -333,20 +333,20 @@ def _columns_of(
             problems.append(Problem("E362", f"{name!r} names another column", (), (), cures))
     for column in kept:
         if not isinstance(column.take, Measure) and "<" in column.described and _pickles(executor):
-            title = f'other processes cannot have the function of "{column.name}"'
+            title = f'the function of "{column.name}" cannot be sent to other processes'
             problems.append(Problem("E366", title, (), (), ("a function of a module, by its name", "threads: executor=None")))
     raise_if_any(about, problems)
     return kept
 
 
 def _check_method(method: Any, executor: Executor | None, about: str) -> None:
-    """Raise E366 for a method that other processes cannot have."""
+    """Raise E366 for a method that cannot be sent to other processes."""
     if not isinstance(method, MethodEntry) or not _pickles(executor):
         return
     load = method.load.func if isinstance(method.load, functools.partial) else method.load
     if "<" in getattr(load, "__qualname__", "<"):
         cures = ("a `load` that is a function of a module, by its name", "threads: executor=None")
-        raise refusal("E366", f'other processes cannot have the method "{method.name}"', *cures, about=about, places=())
+        raise refusal("E366", f'the method "{method.name}" cannot be sent to other processes', *cures, about=about, places=())
 
 
 def _pickles(executor: Executor | None) -> bool:

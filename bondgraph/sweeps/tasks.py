@@ -69,7 +69,7 @@ class SentModel:
         why = self.why or ("functions compute its start values, and text would only store the results",)
         cures = ("sweep(function, ...), with a function of a module that builds the graph", "executor=None, for threads")
         name = self.compiled.model.name
-        raise refusal("E366", "other processes cannot have this model", *cures, about=name, why=why, places=())
+        raise refusal("E366", "this model cannot be sent to other processes", *cures, about=name, why=why, places=())
 
 
 def sent_model(model: Source, *, progress: bool) -> SentModel:

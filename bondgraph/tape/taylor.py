@@ -17,8 +17,8 @@ from bondgraph.tape.scalar import Tape, TapeScalar
 MOST_OPERATIONS = 100
 """Maximum number of operations on values that change along the solution; from there on Runge-Kutta methods are faster."""
 _LEAST_ORDER, _ENOUGH, _MOST_TERMS = 4, 12, 8_500
-"""Minimum order; order up to which any code goes, and maximum number of operations times the square of the order beyond it.
-Longer code does not fit the cache of instructions, and takes twice the time for each."""
+"""Minimum order; order that code of any length may have, and maximum number of operations times the square of the order beyond
+it. Longer code does not fit the cache of instructions, and takes twice the time for each."""
 _LINEAR, _OTHERS = (op.ADD, op.SUBTRACT, op.NEGATIVE), (op.MULTIPLY, op.RECIPROCAL, op.SQRT)
 """Operations with recurrences of their own; all others with a slope follow from that."""
 _FIRST_IS_FIXED, _SECOND_IS_FIXED = (op.WHERE,), (op.POWER,)

@@ -105,7 +105,7 @@ class Bends:
         sides: Sequence[Any],
         solve: Callable[[Sequence[Any]], Sequence[Any]],
     ) -> tuple[tuple[frozenset[int], Any], ...]:
-        """Return the equations that each bend acts on, with the determinant beyond it as a part of that on its own side.
+        """Return the equations that each bend acts on, with the determinant beyond it as a fraction of that on its own side.
 
         Where this is not positive there is no solution, or there are several. `solve` gives A^-1 b on the `sides`.
         """

@@ -24,7 +24,7 @@ from bondgraph.tracing.on_tape.context import Samples, along
 from bondgraph.tracing.on_tape.values import partials, scalars_of
 
 FLOW_RTOL = 1e-6
-"""Largest difference of a flow from the rate of its position, as a part of their terms."""
+"""Largest difference of a flow from the rate of its position, as a fraction of their terms."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _problem(traced: Traced, model: Model, difference: _Difference) -> Problem:
         details.append(f"for example at {', '.join(read[:8])}")
     sizes = {name: max(int(np.size(traced.values[system.resolve(name)])), 1) for name in names}
     cures.append(
-        f"no MTF, and coordinates={sizes} in place of signals, connected where their rates are the flows: the "
+        f"no MTF, and coordinates={sizes} instead of signals, connected where their rates are the flows: the "
         "compiler then differentiates the position"
     )
     title = f'the flow of constraint "{path}" is not the rate of its position'

@@ -71,7 +71,7 @@ OPERATORS = {" %: ": "x - y * floor(x / y) for x % y", "//: ": "floor(x / y) for
 
 
 def foreign_operators(error: Exception) -> tuple[str, ...]:
-    """Return what to write in place of an operator of numbers alone.
+    """Return what to write instead of an operator of numbers alone.
 
     >>> foreign_operators(TypeError("unsupported operand type(s) for %: 'TapeScalar' and 'float'"))
     ('x - y * floor(x / y) for x % y, of screws.scalars',)
@@ -224,7 +224,7 @@ def untraceable(failure: Untraceable, model: Model) -> Problem:
     edge = transition_in_words(failure.statement, model)
     title = f'the formula of {kind} "{failure.statement.element}" cannot be compiled'
     details = (*((f"it is the {edge}",) if edge else ()), f"{type(failure.error).__name__}: {failure.error}")
-    cures: tuple[str, ...] = ("sin, exp, where, less ... of screws.scalars in place of math, NumPy's functions and `if`",)
+    cures: tuple[str, ...] = ("sin, exp, where, less ... of screws.scalars instead of math, NumPy's functions and `if`",)
     if functions := foreign_functions(failure.error):
         called = " and ".join(functions)
         why = f"{called} {'take' if len(functions) > 1 else 'takes'} numbers; a formula is recorded with symbols in their place"
@@ -257,7 +257,7 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         title = "nonlinear relation between unknown efforts or flows"
         details = (f"unknown outputs of: {named(owners)}",)
         cures = (
-            f"a state that decides them (of a C or I): {part('C')}, a stiff one, in place of a constraint",
+            f"a state that decides them (of a C or I): {part('C')}, a stiff one, instead of a constraint",
             f"{part('C')}, a stiff one, at a 0-junction between a storage named here and the rest",
         )
         return Problem("E205", title, details, _places(owners), cures)
@@ -269,7 +269,7 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
             return Problem("E207", title, details, _places(elements), ("a lowpass or another state in the loop",))
         needed = ", ".join(f"the {_differentiated(e)} at {named([e])}" for e in elements)
         details = (f"{needed} must be differentiated, and depends on the outputs of: {named(owners)}",)
-        cures = ("an Sf of zero in place of a constraint that holds no inertia", "a small C or I between them")
+        cures = ("an Sf of zero instead of a constraint that holds no inertia", "a small C or I between them")
         return Problem("E207", title, details, _places(dict.fromkeys([*elements, *owners])), cures)
     elements = model.elements_at(stuck.suspects)
     if stuck.reason == "jump":  # a dependent element would need an infinite effort or flow
@@ -298,7 +298,7 @@ def _less_redundant(constraints: Sequence[Element]) -> tuple[str, ...]:
         return ()
     if any(_is_of_position(e) for e in constraints):
         return MORE_FREEDOMS
-    return ("an Se of zero in place of one of several Sf whose flows add up to zero whatever the others do",)
+    return ("an Se of zero instead of one of several Sf whose flows add up to zero whatever the others do",)
 
 
 def _places(created: Iterable[Element | Automaton]) -> tuple[Place | None, ...]:
@@ -371,7 +371,7 @@ def _in_mode_cures(model: Model, elements: Sequence[Element]) -> tuple[str, ...]
     if elements and not any(isinstance(e.law, IdealSwitch) for e in elements) and any(_is_of_position(e) for e in elements):
         return (
             "joints with more freedoms in this loop, a spherical or universal one for a revolute: now constraints repeat others",
-            "an R, viscous friction, in place of dry friction at a joint of this loop",
+            "an R, viscous friction, instead of dry friction at a joint of this loop",
         )
     return (
         f"{part('R')} in series with a switch that shorts an effort source or a C",
@@ -408,7 +408,7 @@ def paradox(elements: Sequence[str], model: Model) -> Problem:
         f"its coefficient is {_coefficient(friction, model)} unless the run changes it",
     )
     cures = (
-        f"a compliant contact, which has a solution: a C with an R in place of {named(normals)}",
+        f"a compliant contact, which has a solution: a C with an R instead of {named(normals)}",
         "a smaller coefficient, or a start or load that avoids sliding in this posture",
     )
     return Problem("E324", title, why, _places([friction, *normals]), cures)
@@ -454,7 +454,7 @@ def _of_loop(stuck: Unsolvable, system: System, model: Model) -> Problem:
         cures.append(f'R("{e.name}", {argument}=...), the inverse of its {output} if there is one, alone or as well')
     cure = "a small storage (C or I) in the loop, which decides what now depends on itself"
     if closing is elements:
-        details.append("around their ring elements set what depends on each other, or nothing sets its level")
+        details.append("elements of their ring set values that depend on each other, or nothing sets their level")
         cure = f"{domain_of(model, elements).part('R')} at one of these junctions"
     if all(isinstance(e.law, SignalBlock) for e in closing):
         cure = "a state in one of the blocks, or equations that do not need each other's result"

@@ -172,7 +172,7 @@ class _Parser:
             if token["power"] and not _power(token["power"]):
                 self.fault = self.fault or Unreadable(token[0], f"a power of zero leaves nothing of {token['symbol']!r}")
         else:
-            self.fault = self.fault or Unreadable(self.text, "a unit is missing beside a sign of a product or quotient")
+            self.fault = self.fault or Unreadable(self.text, "a unit is missing next to a sign of a product or quotient")
         return result
 
     def _raise(self, result: _Product, factor: _Product, text: str) -> None:

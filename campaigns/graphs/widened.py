@@ -119,7 +119,7 @@ class _Wide(Draw):
         return bool({"instant", "ratio"} & set(self.features)) and self.rng.random() < 0.4
 
     def storage(self, kind: Callable[..., Element]) -> Element:
-        """An IC in place of some inertias."""
+        """An IC instead of some inertias."""
         if "ic" in self.features and kind.__name__ == "I" and self.rng.random() < 0.6:
             return self._configuration()
         return super().storage(kind)

@@ -25,7 +25,7 @@ def run(compiled: Compiled, entry: Entry, course: Mapping[str, np.ndarray]) -> R
 
 
 def deviations(result: Result, entry: Entry, course: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """Largest deviation of each signal at the published times, as a part of its largest value, or of the present one where
+    """Largest deviation of each signal at the published times, as a fraction of its largest value, or of the present one where
     `entry.least` is less than one."""
     at = np.searchsorted(result.t, course["t"])
     values = {original: result[path.removeprefix("-")][at] for original, path in entry.signals.items()}

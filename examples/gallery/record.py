@@ -24,7 +24,7 @@ class Entry:
         several models share, nor parameters.
     t_end : end of the run, s.
     signals : signal of the original -> signal here, with a minus sign in front where it counts the other way.
-    tolerance : largest deviation, as a part of the largest value of each signal: what the published results resolve.
+    tolerance : largest deviation, as a fraction of the largest value of each signal: what the published results resolve.
     least : part of the largest value of a signal down to which deviations are parts of the present value instead.
     make : returns the graph.
     settings : of the run, besides its samples; none where the defaults do.

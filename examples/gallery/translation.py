@@ -147,7 +147,7 @@ def sign_convention() -> Graph:
 
 
 JUMPS = ((5.0, 5.6), (10.8, -4.6), (20.0, 1.8), (25.0, -1.8), (50.0, -6.0), (55.0, 5.0))
-"""Times, s, and jumps of the torque, as a part of its nominal value."""
+"""Times, s, and jumps of the torque, as a fraction of its nominal value."""
 VEHICLES = {"vehicle.v": "vehicle.flow", "vehicle1.v": "vehicle1.flow"}
 
 

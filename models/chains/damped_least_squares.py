@@ -167,7 +167,7 @@ class _Search:
         return np.all(np.linalg.norm(parts, axis=2) <= self.tolerance, axis=1)
 
     def descend(self, start: Array, which: Array) -> tuple[Array, Array]:
-        """Return the coordinates (k, n) at which the error of each row is least from its start, and the errors (k, m)."""
+        """Return the coordinates (k, n) that minimise the error of each row from its start, and the errors (k, m)."""
         sizes, (lower, upper) = _sizes(self.tree, self.size), self.tree.limits.T
         q = np.array(start)
         error, J = self.residuals(q, which)
@@ -217,7 +217,7 @@ class _Search:
         why = "held by limits: " + ", ".join(stuck[:6]) if stuck else free
         away = f"{nearest.position_error:.3g} m and {nearest.angle_error:.3g} rad away"
         title = f"{self.tree.name} does not reach {goal}: the nearest pose is {away}"
-        cures = ["nearest=True to have that pose", f"more than starts={starts}"]
+        cures = ["nearest=True for that pose", f"more than starts={starts}"]
         cures += ["a point (3,), if the orientation is free"] if self.goals.ndim == 3 else []
         return refusal("E340", title, *cures, about=self.tree.name, why=why)
 

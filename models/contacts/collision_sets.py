@@ -47,7 +47,7 @@ def collisions(
     rolling_friction : length, m: a contact resists rolling by a torque of at most this times its normal force.
     spinning_friction : the same for spin about the normal (torsional friction).
     max_contacts : largest number of candidates; more of them stop a run (E514).
-    pairs : pairs that may touch, in place of all.
+    pairs : pairs that may touch, instead of all.
     exclude : pairs that may not; bodies that a constraint of the graph connects, such as a joint, are excluded anyway.
 
     Raises `ModelError` E545 for a body without shape, E546 for invalid numbers, E547 for pairs of other bodies.

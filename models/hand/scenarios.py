@@ -215,7 +215,7 @@ class ReferenceStep:
     Turns follow one another in their order and leave the position alone.
     """
 
-    begin: float = number("s", "begin of a step", least=0.0, key="from")
+    begin: float = number("s", "start of a step", least=0.0, key="from")
     end: float = number("s", "end of a step", key="to")
     shift: tuple[float, ...] = vector(3, "m", "shift of the reference, world axes", ZERO, key="along")
     turn: tuple[float, ...] = vector(3, "rad", "turn of the reference, a rotation vector in world axes", ZERO, key="about")

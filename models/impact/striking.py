@@ -229,7 +229,7 @@ def contact_law(law: ForceLaw) -> Any:
 
 
 def simulate_impacts(striker: Striker, v0: float, duration: float, e: float) -> dict[str, ImpactRun]:
-    """Let an arm strike with three `equivalent_laws`: restitution and duration are those of a single mass in its place.
+    """Let an arm strike with three `equivalent_laws`: restitution and duration are those of a single mass instead.
 
     Raises as `simulate_impact`; E540 for invalid numbers.
     """

@@ -78,7 +78,7 @@ def joint_graph(
     if kind not in KINDS:
         title = f'joint "{name}" has the kind "{kind}", of which only small motions are known'
         title = title if kind else f'joint "{name}" is made of {joint!r}, which is not a joint'
-        chain = "links of a chain in place of the joint: they take screws of your own, and none for their mass (inertia=None)"
+        chain = "links of a chain instead of the joint: they take screws of your own, and none for their mass (inertia=None)"
         raise refusal("E456", title, f"one of screws.joints: {', '.join(KINDS)}", chain, about=name, places=(place,))
     _refuse_limits(name, place, largest_gap=largest_gap, largest_tilt=largest_tilt)
     graph, relative = two_body_part(name, "attach_joint(graph, joint, a, b)")

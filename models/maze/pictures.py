@@ -316,7 +316,7 @@ TUBE = 0.4
 
 
 def maze_scene(run: MazeRun, title: str = "Ball maze") -> Scene:
-    """Return the scene of a run, in slow motion from each gate to the landing behind it."""
+    """Return the scene of a run, in slow motion from each gate to the next landing."""
     maze, t, count = run.maze, run.t, len(run.t)
     out = np.tile([0.0, 0.0, 1.0], (count, 1))
     ball = np.column_stack([run["q.ball"], np.zeros(count)])

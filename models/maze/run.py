@@ -191,7 +191,7 @@ def run_maze(
     ----------
     maze : by default that of the paper.
     t_end, samples, rtol, settings : of the run, s; a sample at each multiple of `samples` and at the end.
-    gains : k1 and k2 in place of the maze's, N and N m/rad.
+    gains : k1 and k2 instead of the maze's, N and N m/rad.
 
     A ball that leaves its ring ends the run with a `result.failure`, not an exception. Raises `ModelError` E533 for gains that
     are not two finite numbers.

@@ -154,7 +154,7 @@ def _end_points(start: ArrayLike, end: ArrayLike) -> tuple[Array, Array]:
 
 
 MIN_GAIN = 1e-7
-"""Minimum relative gain in duration with which a search continues."""
+"""Minimum relative gain in duration for which a search continues."""
 
 
 def cubic_spline(

@@ -335,7 +335,7 @@ MAGIC = "B=10, Cs=1.9, D=1, N=4000 N signal, speed=20 m/s signal signed, v0=0.1 
 
 
 def _slip(v: Value, speed: Value, v0: Value) -> Value:
-    """Return a velocity as a part of that of the wheel's centre, which counts as v0 at least."""
+    """Return a velocity as a fraction of that of the wheel's centre, which counts as v0 at least."""
     return v / maximum(absolute(speed), v0)
 
 

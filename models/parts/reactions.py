@@ -38,7 +38,7 @@ class Reaction:
     products: Mapping[str, int]
     forward: float
     reverse: float | None
-    """Reverse rate; None for a reaction that runs forward alone."""
+    """Reverse rate; None for a reaction that only runs forward."""
     line: int
     begin: int
     """Column where its text begins, from 1."""
@@ -322,7 +322,7 @@ def _reaction(
     if needed == 2 and len(values) == 1 and constants.keys() >= {*reactants, *products}:
         values = [values[0] * prod(constants[s] ** n for s, n in each.items()) for each in (reactants, products)]
     if len(values) != needed:
-        cure = "two rates, or one beside constants of all its species" if needed == 2 else _FORM
+        cure = "two rates, or one with constants of all its species" if needed == 2 else _FORM
         raise wrong(colon, f"{len(values)} rates, where {arrow[0]} needs {needed}", cure)
     column = begin + 1 + len(text) - len(text.lstrip())
     return Reaction(reactants, products, values[0], values[1] if needed == 2 else None, line, column, text[:colon].strip())

@@ -97,7 +97,7 @@ def extent(tree: Tree, of_names: Mapping[str, tuple[int, int]] = MappingProxyTyp
 
 
 def substituted(tree: Tree, arguments: Mapping[str, Tree]) -> Tree:
-    """Return a formula with others in place of these names."""
+    """Return a formula with others instead of these names."""
     if tree[0] == "name":
         return arguments.get(tree[1], tree)
     return tree if tree[0] == "number" else (tree[0], *(substituted(each, arguments) for each in tree[1:]))

@@ -198,7 +198,7 @@ def run_contact(
     """Compile and run a graph that holds two bodies, or links of a chain, and the contact between them.
 
     Raises the errors of `compile_model`, and `ModelError` E459 for anything but bodies with a surface, E301 for a contact
-    in place of the time. A run that ends early has a `result.failure`; bodies that overlap where no contact is are in
+    instead of the time. A run that ends early has a `result.failure`; bodies that overlap where no contact is are in
     `result.warnings`, or give a `ContactWarning`.
     """
     _check_bodies(graph.name, body1, body2)

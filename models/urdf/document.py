@@ -30,7 +30,7 @@ HARMLESS = {
     "NS_ERR_UNDEFINED_NAMESPACE": ("prefixes without a namespace", "URDF has no names with a prefix"),
     "ERR_DOCUMENT_END": ("text after </robot>", "the robot ends there"),
 }
-"""Messages of the parser that leave no doubt about the robot: its types, what is ignored, and the reason."""
+"""Parser messages that leave the robot unambiguous: type, ignored content, and reason."""
 
 
 @dataclass(frozen=True)

@@ -177,9 +177,7 @@ def tree_problems(skeleton: Skeleton) -> list[Problem]:
         return problems
     for loop in _loops(skeleton):
         names = " -> ".join([loop[0].parent, *(joint.child for joint in loop)])
-        problem(
-            f"joints go round in a circle: {names}", "another parent for one of these joints", *(joint.line for joint in loop)
-        )
+        problem(f"joints form a cycle: {names}", "another parent for one of these joints", *(joint.line for joint in loop))
     if not problems and len(skeleton.roots) > 1:
         title = f"no joint carries {len(skeleton.roots)} links: {', '.join(skeleton.roots[:8])}"
         cure = 'joints that connect them, <joint type="fixed"> for rigid connections'

@@ -167,7 +167,7 @@ def closest_points(
     bodies = _bodies(surface1, surface2, H_1_2)
     if isinstance(surface1.shape, Plane) and isinstance(surface2.shape, Plane):
         title = "plane and plane have no isolated closest points: flat on flat has no contact point"
-        raise GeometryError("G122", title, "a surface with some curvature in every direction in place of one of them")
+        raise GeometryError("G122", title, "a surface with some curvature in every direction instead of one of them")
     if guess is not None:
         start = Pair(np.asarray(guess.q1, dtype=float), guess.chart1, np.asarray(guess.q2, dtype=float), guess.chart2)
         continued = _from_guess(bodies, start)
@@ -354,7 +354,7 @@ def _search_error(bodies: Bodies, pairs: list[StationaryPair], verdicts: list[st
     return GeometryError("G121", f"{title}within the surfaces", cure)
 
 
-BOUNDED = "a body with ends in place of the cylinder: ellipsoid((r, r, length)), or a closed_surface with round ends"
+BOUNDED = "a body with ends instead of the cylinder: ellipsoid((r, r, length)), or a closed_surface with round ends"
 
 
 def _not_isolated(names: str, pair: StationaryPair, endless: bool) -> GeometryError:

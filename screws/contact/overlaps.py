@@ -29,7 +29,7 @@ _AWAY = 0.05
 _REACH = 0.2
 """Largest distance of a point from the normal at the nearest sample, in sizes of the surface; beyond it the surface has ended."""
 _STARTS, _APART = 6, 0.3
-"""Number of points from which a place is searched, and their least distance in sizes of the smaller body."""
+"""Number of points from which a place is searched, and their minimum distance in sizes of the smaller body."""
 _SHALLOW = 1e-6
 """Depth in sizes of the smaller body that is rounding."""
 _CLEAR, _DEEPER = 0.02, 1.5

@@ -130,7 +130,7 @@ def _interval_above_face(c: np.ndarray, a: np.ndarray, h: np.ndarray, axis: np.n
 
 FACE_PREFERENCE = 1e-3
 """Edges decide only if their gap is larger than that of faces by this share of the smaller box: between nearly parallel faces
-edges separate as well, but give one contact point in place of four."""
+edges separate as well, but give one contact point instead of four."""
 LENGTH_TOLERANCE = 1e-7
 """Share of the smaller box below which lengths count as equal."""
 EDGE_TOLERANCE = 1e-5

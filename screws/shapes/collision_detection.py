@@ -298,7 +298,7 @@ def arrangement(
 
     fixed : bodies that never move: no pairs between them.
     exclude : pairs of bodies that are not searched, such as those that a joint connects.
-    only : pairs of bodies to search, in place of all.
+    only : pairs of bodies to search, instead of all.
 
     Two half-spaces, and two shapes of one body, never form a pair.
     """

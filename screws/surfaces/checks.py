@@ -185,16 +185,16 @@ def _refuse_inward(surface: Surface, outward: float) -> None:
 
 
 _BEND = 0.05
-"""Turn of the normal, rad, beyond what the curvature at both ends of an interval explains, from which it is looked into."""
+"""Turn of the normal, rad, beyond what the curvature at both ends of an interval explains, above which it is examined."""
 _STEP = 4.0
 """Turn of the normal, rad, that counts as much as a step of the point by the surface's size."""
 _SHARPEST = 1e-6
 """Interval in sizes within which a normal that still turns by `_BEND` has an edge."""
 _SMOOTH = 0.5
-"""Share of its jump that is left in half of an interval: two times less than this, and the surface is smooth there."""
+"""Share of its jump that remains in half of an interval; if it is smaller twice in a row, the surface is smooth there."""
 _CURVED, _GROWTH, _LOOKS, _TIP = 0.5, 1.5, 24, 1e5
-"""Curvature times size from which a grid point may be near a tip; least growth of the curvature in each window of half the width
-that leads to it; number of windows; curvature times size of a tip."""
+"""Curvature times size from which a grid point may be near a tip; smallest growth of the curvature in each window of half the
+width; number of windows; curvature times size of a tip."""
 _CAP = 0.45
 """Half the angle of the polar caps of a closed surface, rad, which its other chart covers."""
 
@@ -292,5 +292,5 @@ def _edge(surface: Surface, chart: float, q: np.ndarray, kind: str) -> GeometryE
     point = np.asarray(surface.point(q, chart), dtype=float)
     where = f"({', '.join(f'{x:.4g}' for x in point)}) m, (u, v) = ({q[0]:.4g}, {q[1]:.4g})"
     title = f"the {surface.name} has {kind} at {where}: there is no tangent plane, and a contact needs one"
-    cure = "a round transition: sqrt(x * x + r * r) in place of absolute(x), or a surface for each smooth side"
+    cure = "a round transition: sqrt(x * x + r * r) instead of absolute(x), or a surface for each smooth side"
     return GeometryError("G105", title, cure)

@@ -21,13 +21,13 @@ def refused(graph: Graph, code: str, *words: str) -> Found:
 @ENTRIES.add("error: two Se on a 0-junction")
 def two_efforts() -> Found:
     graph = joined(J0("node"), Se("a", 1.0), Se("b", 2.0), R("r", 1.0))
-    return refused(graph, "E203", 'Se "a" and Se "b"', "a -> node, b -> node", "an I or R between them", "Sf in place")
+    return refused(graph, "E203", 'Se "a" and Se "b"', "a -> node, b -> node", "an I or R between them", "Sf instead")
 
 
 @ENTRIES.add("error: two Sf on a 1-junction")
 def two_flows() -> Found:
     graph = joined(J1("loop"), Sf("a", 1.0), Sf("b", 2.0), R("r", 1.0))
-    return refused(graph, "E203", 'Sf "a" and Sf "b"', "a -> loop, b -> loop", "a C or R between them", "Se in place")
+    return refused(graph, "E203", 'Sf "a" and Sf "b"', "a -> loop, b -> loop", "a C or R between them", "Se instead")
 
 
 @ENTRIES.add("error: unconnected R")

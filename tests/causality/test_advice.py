@@ -67,10 +67,10 @@ def refused(graph: Graph, code: str, *words: str) -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_two_that_set_one_effort(domain: str) -> None:
-    """E203 at a 0-junction: an I or R between them, or an Sf in place of one."""
+    """E203 at a 0-junction: an I or R between them, or an Sf instead of one."""
     _, inertia, damper = DOMAINS[domain]
     one, two, load = Se("one", 1.0), Se("two", 2.0), R("load", 1.0)
-    refused(at(J0, domain, one, two, load), "E203", f"({inertia} or {damper})", "Sf in place")
+    refused(at(J0, domain, one, two, load), "E203", f"({inertia} or {damper})", "Sf instead")
     for between in (I("between", 1.0), R("between", 1.0)):
         assert runs(at(J0, domain, one, (between, two), load))
     assert runs(at(J0, domain, one, Sf("two", 2.0), load))
@@ -81,10 +81,10 @@ def test_two_that_set_one_effort(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_two_that_set_one_flow(domain: str) -> None:
-    """E203 at a 1-junction: a C or R between them, or an Se in place of one."""
+    """E203 at a 1-junction: a C or R between them, or an Se instead of one."""
     compliance, _, damper = DOMAINS[domain]
     one, two, load = Sf("one", 1.0), Sf("two", 2.0), R("load", 1.0)
-    refused(at(J1, domain, one, two, load), "E203", f"({compliance} or {damper})", "Se in place")
+    refused(at(J1, domain, one, two, load), "E203", f"({compliance} or {damper})", "Se instead")
     for between in (C("between", capacitance=1.0), R("between", 1.0)):
         assert runs(at(J1, domain, one, (between, two), load))
     assert runs(at(J1, domain, one, Se("two", 2.0), load))
@@ -124,7 +124,7 @@ def lossy(domain: str, shaft: bool, growth: Callable) -> Graph:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_relations_that_are_not_linear_in_what_is_unknown(domain: str) -> None:
-    """E205: a stiff C between a storage and the rest, or in place of a constraint; what bends, in proportion, is solved."""
+    """E205: a stiff C between a storage and the rest, or instead of a constraint; what bends, in proportion, is solved."""
     compliance = DOMAINS[domain][0]
     refused(lossy(domain, False, lambda e: e * e), "E205", f"C ({compliance}), a stiff one, at a 0-junction")
     assert runs(lossy(domain, True, lambda e: e * e)) and runs(lossy(domain, False, absolute))
@@ -132,7 +132,7 @@ def test_relations_that_are_not_linear_in_what_is_unknown(domain: str) -> None:
     def drag(stop) -> Graph:
         return at(J1, domain, I("m", 1.0), stop, Se("drag", lambda n: n * n, signals=["stop.effort"]))
 
-    refused(drag(Constraint("stop")), "E205", f"C ({compliance}), a stiff one, in place of a constraint")
+    refused(drag(Constraint("stop")), "E205", f"C ({compliance}), a stiff one, instead of a constraint")
     assert runs(drag(C("stop", capacitance=1e-2)))
 
 

@@ -83,7 +83,7 @@ def test_sources_that_add_up_to_zero_by_themselves_are_refused_with_advice_that_
     third = Sf("i2", lambda t: -AMPLITUDE * (sin(OMEGAS[0] * t) + sin(OMEGAS[1] * t)), signals=["time"])
     with pytest.raises(ModelError, match="E208") as refused:
         compile_model(driven_motor(third))
-    assert "an Se of zero in place of one of several Sf" in str(refused.value)
+    assert "an Se of zero instead of one of several Sf" in str(refused.value)
 
 
 def test_a_node_of_sources_alone_is_refused() -> None:

@@ -329,7 +329,7 @@ def test_two_flow_sources_on_a_1_junction() -> None:
         '  two bonds set its flow: Sf "drive" and Sf "motor"',
         "  bonds: elbow -> friction, drive -> elbow, elbow -> forearm, motor -> elbow",
         f"  created at test_causality.py:{first} and test_causality.py:{second}",
-        '  try: a C or R between them, or drive the junction with Se in place of Sf "motor"',
+        '  try: a C or R between them, or drive the junction with Se instead of Sf "motor"',
     ]
 
 

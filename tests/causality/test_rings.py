@@ -256,7 +256,7 @@ def test_sources_that_set_one_value_twice_are_refused_and_the_advice_works(make)
     parts = [(R("R1", 1.0), 1, 0), (R("R2", 2.0), 2, 0), (source("a", 1.0), 1, 2), (source("b", 1.0), 1, 2)]
     with pytest.raises(ModelError, match="E206") as refused:
         compile_model(make(parts), progress=False)
-    assert "elements set what depends on each other" in str(refused.value)
+    assert "set values that depend on each other" in str(refused.value)
     assert "an R (a resistance) at one of these junctions" in str(refused.value)
     parts[3] = (R("inside", 1.0), source("b", 1.0), 1, 2)
     assert compile_model(make(parts), progress=False).simulate(1.0, progress=False).ok

@@ -38,7 +38,7 @@ EQUATIONS: list[Case] = [
     (
         "E206",
         lambda: loop(C("c", capacitance=1.0), R("r", 1.0), j := J1("j"), j),
-        ("a ring of junctions", '1 "loop", 1 "j"', "one bond in place of two"),
+        ("a ring of junctions", '1 "loop", 1 "j"', "one bond instead of two"),
     ),
     ("E206", lambda: answering(lambda y: y), ("without a unique solution", 'block "b"', "a state")),
     (

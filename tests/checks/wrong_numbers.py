@@ -47,11 +47,7 @@ NUMBERS: list[Case] = [
         lambda: loop(I("m", 1.0), R("r", effort=lambda f, t: t * f, signals=["time"], passive=True)),
         ("it reads signals", "leave `passive` out"),
     ),
-    (
-        "E154",
-        lambda: at_switched(C("a", capacitance=1.0), C("b", capacitance=3.0)),
-        ('X0 "x"', 'C "a"', 'C "b"', "a J0 in its place"),
-    ),
+    ("E154", lambda: at_switched(C("a", capacitance=1.0), C("b", capacitance=3.0)), ('X0 "x"', 'C "a"', 'C "b"', "a J0 instead")),
     (
         "E155",
         lambda: loop(I("m", 1.0), C("c", output=lambda q: 2 * q, energy=lambda q: q**4)),

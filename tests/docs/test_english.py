@@ -52,6 +52,15 @@ PHRASES = (
     ("put right", r"\bput right\b", "corrected"),
     ("no say", r"\bhas no say\b", "does not matter"),
     ("in vain", r"\bin vain\b", "needlessly"),
+    ("in place of", r"\bin place of\b", "instead of"),
+    ("egin", r"\b[Bb]egin of\b|\bthe begin\b", "beginning, start"),
+    ("rom which on", r"\bfrom which on\b", "minimum number for which, above which"),
+    ("f yours", r"\bof yours\b", "your, your own"),
+    ("its like", r"\band its like\b", "and similar"),
+    (" no more", r"\b(?:counts|fires|grows|holds|moves|needs) no more\b", "no longer counts, does not fire again"),
+    ("cannot have", r"\b(?:processes|tools|others) cannot have\b", "cannot be sent to"),
+    ("as a part of", r"\bas a part of (?!a letter)", "as a fraction of, relative to"),
+    ("goes too far", r"\bgo(?:es)? (?:too far|round in a circle|there and back)\b", "overshoots, forms a cycle, alternates"),
     (" behind the ", r"\bbehind the (?:last|first|parameters|values|title|nodes|stack)\b", "after"),
 )
 """Part of a text that comes before a search, pattern, what to write instead."""
@@ -59,7 +68,8 @@ PHRASES = (
 ARCHAIC = ("lest", "whence", "thence", "hither", "thither", "nought", "naught", "aright", "amiss", "whilst", "exacter")
 PHRASES += tuple((word, rf"\b{word}\b", "a word of today") for word in ARCHAIC)
 
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", TABLE, *sorted((ROOT / "docs").rglob("*.md"))]
+FRONT = ("README.md", "CHANGELOG.md", "examples/README.md", "benchmarks/README.md")
+PAGES = [*(ROOT / page for page in FRONT), TABLE, *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES = [path for package in ("bondgraph", "screws", "models", "screwbond") for path in files(package)]
 OLD_NAMES = ROOT / "screws" / "renamed.py"
 """What names were, words that are no longer used among them."""

@@ -92,7 +92,7 @@ def test_a_notebook_shows_what_it_shows_today(name: str, kernel: Any) -> None:
     again = f"python -m docs.notebooks {name}"
     assert [entry[:2] for entry in kept] == [entry[:2] for entry in today], again
     for (cell, kind, one), (_, _, other) in zip(kept, today, strict=True):
-        assert alike(one, other), f"cell {cell} shows {kind} {other!r} in place of {one!r}: {again}"
+        assert alike(one, other), f"cell {cell} shows {kind} {other!r} instead of {one!r}: {again}"
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -34,7 +34,7 @@ def prepared(oscillator):
 
 @pytest.fixture
 def plug(monkeypatch):
-    """Plug in GPUs, by their number, with texts in place of kernels."""
+    """Plug in GPUs, by their number, with texts instead of kernels."""
 
     def plugged(*gpus, **of_text):
         def maker(number):
@@ -179,7 +179,7 @@ def test_refuses_what_only_python_does(oscillator, plug, tmp_path):
     gpu = plug(StandIn())
     points = {"spring.stiffness": [20.0, 50.0]}
     for given, why in (
-        ({"keep": {"mine": lambda result: 1.0}}, '"mine" is kept by a function of yours'),
+        ({"keep": {"mine": lambda result: 1.0}}, '"mine" is kept by your own function'),
         ({"keep": {"a": last("spring.q")}, "executor": object()}, "executor= sends the runs"),
     ):
         path = tmp_path / "runs.db"

@@ -85,7 +85,7 @@ def test_what_a_gpu_cannot_do_is_refused_by_name():
     """Also before anything is compiled: the refusal alone."""
     run = pushed(singular="keep")
     problem = gpu_refusal(run.program)
-    assert problem is not None and (problem.code, problem.title) == ("E283", 'runs of "pushed" cannot go to a GPU')
+    assert problem is not None and (problem.code, problem.title) == ("E283", 'runs of "pushed" cannot use a GPU')
     assert 'singular="keep"' in problem.details[0] and "device=None" in problem.cures[0]
     interpreted = replace(run.program, program=replace(run.program.program, texts=None))
     with pytest.raises(Exception, match=r"E283 [\s\S]*loops of kernels"):

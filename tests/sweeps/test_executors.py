@@ -37,13 +37,13 @@ def test_threads_and_processes_give_equal_bytes(compiled, reference):
         assert content(drawn(compiled, executor=processes)) == content(reference)
         assert content(sweep(relaxed, t_end=1.0, executor=processes, **RELAXED)) == content(known)
         with pytest.raises(
-            ModelError, match=r"(?s)E366 other processes cannot have this model.*functions compute its start values"
+            ModelError, match=r"(?s)E366 this model cannot be sent to other processes.*functions compute its start values"
         ):
             sweep(relaxed(), t_end=1.0, executor=processes, **RELAXED)
-        with pytest.raises(ModelError, match='E366 other processes cannot have the function of "own"'):
+        with pytest.raises(ModelError, match='E366 the function of "own" cannot be sent to other processes'):
             sweep(compiled, DRAWN, 1.0, keep={"own": lambda run: 0.0}, runs=2, executor=processes, progress=False)
         own = replace(METHODS["dopri5"], name="own", load=lambda: METHODS["dopri5"].load())
-        with pytest.raises(ModelError, match='E366 other processes cannot have the method "own"'):
+        with pytest.raises(ModelError, match='E366 the method "own" cannot be sent to other processes'):
             sweep(compiled, t_end=1.0, method=own, executor=processes, **RELAXED)
         named = explicit_method(TABLEAU, 5, 4, "a method", "a test")
         here, there = (sweep(compiled, t_end=1.0, method=named, executor=to, **RELAXED) for to in (None, processes))

@@ -221,9 +221,9 @@ DAMAGES = {
     "another column": "UPDATE blocks SET name='p' WHERE name='q'",
     "no table of blocks": "DROP TABLE blocks",
     "part of a course": "UPDATE blocks SET data=substr(data, 9) WHERE name='course' AND block=0",
-    "a word in place of a number": "UPDATE blocks SET data='abc' WHERE name='q' AND block=0",
-    "a block in place of another": f"UPDATE blocks SET {COPY} WHERE name='q' AND block=0) WHERE name='q'",
-    "a column in place of another": f"UPDATE blocks SET {COPY} WHERE name='top' AND block=0) WHERE name='q' AND block=0",
+    "a word instead of a number": "UPDATE blocks SET data='abc' WHERE name='q' AND block=0",
+    "a block instead of another": f"UPDATE blocks SET {COPY} WHERE name='q' AND block=0) WHERE name='q'",
+    "a column instead of another": f"UPDATE blocks SET {COPY} WHERE name='top' AND block=0) WHERE name='q' AND block=0",
     "runs that are not numbers": "UPDATE blocks SET data=x'00' WHERE name='run' AND block=0",
 }
 

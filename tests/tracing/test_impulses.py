@@ -365,7 +365,7 @@ def boost(diode: str, current: float, voltage: float) -> Graph:
 def test_a_diode_answers_the_impulse_of_a_switch(cases: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The transistor cuts off the coil's current, so the diode closes; it shorts the capacitor through the diode, so that
     opens. Nothing is lost, and the periodic course of the closed form comes back after 50 periods.
-    With one case, pivots are chosen at run time in place of an order for each combination of modes."""
+    With one case, pivots are chosen at run time instead of an order for each combination of modes."""
     monkeypatch.setattr(modewise, "MAX_CASES", cases)
     compiled = compile_model(boost("open", 4.196961, 24.109746))
     result = compiled.simulate(50 * 2e-5 - 1e-9, progress=False, rtol=1e-10, atol=1e-13)

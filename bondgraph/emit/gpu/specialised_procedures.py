@@ -19,9 +19,9 @@ _KNOWN = {
     "double": Primitive("known double", ("double",), "double", "fadd double {x}, -0.0", "{x}"),
     "ptr": Primitive("known ptr", ("i64",), "ptr", "inttoptr i64 {x} to ptr", "(char *){x}"),
 }
-"""Numbers that stand where a field was loaded."""
+"""Numbers that replace loads of a field."""
 _PLACE = Primitive("known place", ("ptr", "i64"), "ptr", "getelementptr i8, ptr {x}, i64 {y}", "{x} + {y}")
-"""Address, by that of a table and the bytes between them, that stands where a field was loaded."""
+"""Address that replaces the load of a field: that of a table plus an offset in bytes."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def specialised(
     Parameters
     ----------
     words : by field the word in memory.
-    offsets : by field the bytes from the begin of its table to what it points to.
+    offsets : of each field, in bytes, from the beginning of its table to its target.
     """
     made = copy.copy(procedure)
     made.instructions = list(_specialised(procedure, words, functions, offsets or {}))

@@ -46,8 +46,8 @@ MAX_ARGUMENTS = 3
 """Maximum number of arguments of an instruction."""
 ROW, BEGIN, FIELDS = MAX_ARGUMENTS + 1, 2 * MAX_ARGUMENTS + 2, 2 * MAX_ARGUMENTS + 4
 """A step: the address of its code, the offsets of its arguments, of the row of its derivatives, of those of its arguments', and
-begin and end of its list of vectors in a row; row 0 is zero. Instead of three arguments a lookup has the offset of its number,
-that of the first entry of its table, and the length of the table; it has no derivatives."""
+beginning and end of its list of vectors in a row; row 0 is zero. Instead of three arguments a lookup has the offset of its
+number, that of the first entry of its table, and the length of the table; it has no derivatives."""
 
 Codes = Annotated[list[Any], Array(Code(by_value=True))]
 Step = Annotated[np.ndarray, Array(int, disjoint=True)]

@@ -1,1 +1,1 @@
-"""Functions of plain typed Python that CPython runs as they stand, and of which machine code is made."""
+"""Functions of plain typed Python that CPython runs unchanged, and that are translated to machine code."""

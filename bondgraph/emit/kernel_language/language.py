@@ -1,6 +1,6 @@
 """Words that the kernel language adds to plain Python: types of arguments, tables, and functions that are instructions.
 
-CPython runs a function of the language as it stands; `translate` makes procedures of its source.
+CPython runs a function of the language unchanged; `translate` makes procedures of its source.
 
 >>> def largest(values: Reals, count: int) -> float:
 ...     result = 0.0
@@ -98,7 +98,7 @@ Fixed = Annotated[Any, FixedArgument()]
 
 
 def inline(function: Item) -> Item:
-    """Put the body of a function where it is called."""
+    """Inline a function where it is called."""
     function.__dict__["is_inline"] = True
     return function
 

@@ -119,7 +119,7 @@ _LOAD, _STORE = ({kind: PRIMITIVES[f"{name} {kind}"] for kind in _KINDS} for nam
 
 def source_text(procedures: Sequence[Procedure], statics: Collection[str] = (), prefix: str = "") -> str:
     """Return all procedures as one text; other functions that they call are declared: static if they are among the `statics`,
-    which stand elsewhere in the file, else external. Helper functions have names with a `prefix`."""
+    which are elsewhere in the file, otherwise external. Helper functions have names with a `prefix`."""
     bodies = [_Definition(procedure).text() for procedure in procedures]
     defined = {procedure.name for procedure in procedures}
     calls = (i for p in procedures for i in p.instructions if isinstance(i, Called) and isinstance(i.function, str))

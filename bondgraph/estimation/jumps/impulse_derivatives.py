@@ -65,7 +65,7 @@ class _Call:
 
     @staticmethod
     def of(prepared: PreparedKernel, p: np.ndarray, values: Sequence[np.ndarray]) -> _Call:
-        """Bind a kernel to blocks of these shapes, one behind the other, matrices column after column."""
+        """Bind a kernel to blocks of these shapes, one after the other, matrices column after column."""
         time, y, parameters, modes = arrays = [np.zeros(size) for size in prepared.kernel.sizes]
         parameters[:] = prepared.parameters(p)
         ends = np.cumsum([block.size for block in values])
@@ -93,7 +93,7 @@ class RunKernels:
         """As in `variational`, cached."""
 
     def values(self, prepared: PreparedKernel, at: SensitivityState, *more: np.ndarray) -> np.ndarray:
-        """Evaluate a kernel of an instant at states and modes, and the blocks behind them: D (n, k), dt (k,), f (n,), ..."""
+        """Evaluate a kernel of an instant at states and modes, and the blocks after them: D (n, k), dt (k,), f (n,), ..."""
         call = self._calls.get(id(prepared))
         if call is None:
             call = self._calls[id(prepared)] = _Call.of(prepared, self.p, (at.x, *more))
@@ -430,7 +430,7 @@ def _refusal(kernels: RunKernels, event: Event, along: np.ndarray, whys: tuple[s
 
 
 def unknown_refusal(event: Event) -> RunError:
-    """Return the refusal of an event whose state afterwards no formula gives."""
+    """Return the refusal of an event after which no formula gives the state."""
     title = f'"{event.kind}" of "{event.name}" at {event.time:.6g} s has no derivative here'
     why = (
         "its impulses follow from curves of storages, or from several collisions in a sequence, not from a single linear problem"

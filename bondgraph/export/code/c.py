@@ -150,7 +150,7 @@ def _declarations(content: Content, total: dict[str, str]) -> str:
         lines += [
             "/* out: x after a tick of a clock; returns 1, or 0 where there is no such clock. */",
             f"int {n}_tick(int clock, {_CALL[1:]}",
-            "/* Where the times of a clock stand in p, s. */",
+            "/* Places in p of the times of a clock, s. */",
             *(f"extern const int {n}_clock_{word}[]; /* {total['clocks']} */" for word in ("offset", "period")),
         ]
     lines += [

@@ -354,8 +354,8 @@ def _paragraphs(content: Content, phrases: Phrases) -> Iterator[tuple[str, list[
         yield (
             f"Clocks: the ticks of clock k are {phrases.times}, and x holds what they set in between. Integrate to the next tick "
             "of any clock. There, for all clocks that are due at this time, one after the other from the first to the last, "
-            f"x becomes {phrases.tick}: a later clock sees what an earlier one left. Then look at the guards, for an event may "
-            "follow from a tick at once, and begin the integration again, for the rates jump:",
+            f"x becomes {phrases.tick}: a later clock sees the changes of an earlier one. Then check the guards, because a tick "
+            "may trigger an event, and restart the integration, because the rates jump:",
             [tick.element for tick in content.ticks],
         )
     if content.loops:

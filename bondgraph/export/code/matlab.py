@@ -198,7 +198,7 @@ def _routine(name: str, steps: Listing, meaning: str, blocks: Sequence[str] = BL
 
 def _prepare(content: Content) -> str:
     p_count = count(content.p)
-    meaning = f"{p_count} parameters of yours with what follows from them, {p_count + content.added_count} numbers."
+    meaning = f"Your {p_count} parameters and those derived from them, {p_count + content.added_count} numbers."
     after = [f"out = [reshape(p(1:{p_count}), {p_count}, 1); out];"]
     return _routine("prepare", content.routines["prepare"], meaning, ("p",), after)
 

@@ -169,7 +169,7 @@ def _prepare(content: Content) -> str:
     texts, run = _parts("prepare", content.routines["prepare"], ("p",))
     lines = [
         "def prepare(p):",
-        f'    """Your parameters (..., {length}) with what follows from them, (..., {length + content.added_count})."""',
+        f'    """Your parameters (..., {length}) and those derived from them, (..., {length + content.added_count})."""',
         f"    added = _run({run}, 0.0, (), p, ())",
         "    return np.concatenate([np.asarray(p, dtype=float), added], axis=-1)\n\n",
     ]

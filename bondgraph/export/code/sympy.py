@@ -141,8 +141,8 @@ class SymPyRoutine:
     results: tuple[Any, ...] = field(repr=False)
 
     def function(self, modules: Any = "numpy", **options: Any) -> Callable[..., list[Any]]:
-        """Return a callable of t and the sequences x, u, p, m, by `sympy.lambdify` with these `options`, its `cse` being the
-        steps."""
+        """Return a callable of t and the sequences x, u, p, m, by `sympy.lambdify` with these `options` and the steps as
+        `cse`."""
 
         def common_steps(_: Any) -> tuple[list[tuple[Any, Any]], list[Any]]:
             return list(self.steps), list(self.results)

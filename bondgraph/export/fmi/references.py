@@ -50,7 +50,7 @@ def reference_files(
     """Return files by name: outputs, or states where there are none, as a table of comma-separated values, and the manifest; the
     run was sampled at `times`, those of `sample_times`, or ended before the last.
 
-    The numbers of an array stand in one cell, separated by blanks, in version 3, and in a column each in version 2.
+    The numbers of an array are in one cell, separated by blanks, in version 3, and in a column each in version 2.
     """
     every, sampled = list(variables), np.isin(result.t, times)
     shown = [each for each in every if each.causality == "output"] or [each for each in every if each.kind is VariableKind.STATE]

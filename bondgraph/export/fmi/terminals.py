@@ -28,7 +28,7 @@ from bondgraph.model.model import Model
 _MECHANICAL = (TRANSLATION, ROTATION, SCREW)
 """Domains whose efforts sum to zero where terminals meet, as forces do; in others flows do, as currents."""
 _VENDOR = "_screwbond_"
-"""Begin of words that the standard leaves to tools."""
+"""Prefix of words that the standard leaves to tools."""
 
 
 @dataclass(frozen=True)

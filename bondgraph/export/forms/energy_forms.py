@@ -31,7 +31,7 @@ def mechanical_equations(model: Compilable, *, numbers: bool = False) -> Mechani
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
-    numbers : put in the numbers of all parameters but those of sources.
+    numbers : substitute the numbers of all parameters except those of sources.
 
     Raises `ModelError` E100 for no model; E278 for an element that has no place in these equations; E273, E274 as
     `state_equations` does.

@@ -154,7 +154,7 @@ def state_equations(
     ----------
     model : compiled, or a graph, which is compiled first.
     part : path of a nested graph or of an element: its states alone. Values from outside are inputs.
-    numbers : put in the numbers of all parameters but those of sources.
+    numbers : substitute the numbers of all parameters except those of sources.
     outputs : names of further values in the same form, such as the flow of a source.
     modes : automaton -> the state to hold it in, so that its modes are not distinguished.
     varying : parameters that change in time; the derivative of `u.value` is then the symbol `u.value'`, else it is zero.

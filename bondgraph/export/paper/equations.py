@@ -15,7 +15,7 @@ from bondgraph.output.tex import escape_latex
 ALONG_ARROW = " along the arrow"
 """Suffix of the name of a power that only serves another."""
 REMARK = r"\text{with }"
-"""Begin of a line that only explains letters of the equations before it."""
+"""Beginning of a line that only explains letters of the equations before it."""
 
 
 @dataclass(frozen=True)

@@ -179,7 +179,7 @@ def _refuse_python(compiled: Compiled, prepared: PreparedProgram) -> None:
         why = f"its clocks ({clocks}) meet the nonlinear loop of {loops}: Python solves that"
         raise _refused(compiled, why, here, "a small C or I that breaks the loop")
     if prepared.choice.entry.needs_series:
-        raise _refused(compiled, f"code of {prepared.choice.method} is for this machine alone", 'method="dop853"')
+        raise _refused(compiled, f"code of {prepared.choice.method} works only on this machine", 'method="dop853"')
     if is_large(compiled.system):
         raise _refused(compiled, "a model of so many equal parts is compiled to loops, which cannot be exported yet", here)
 

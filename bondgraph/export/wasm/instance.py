@@ -30,7 +30,7 @@ from bondgraph.run.status import Status
 from bondgraph.tape.routine import select_outputs
 
 STACK = 1 << 20
-"""Bytes of the stack without large workspaces; the image of the run begins behind it."""
+"""Bytes of the stack without large workspaces; the image of the run follows."""
 DIGITS = "".join(chr(code) for code in range(33, 127) if chr(code) not in '"\\<')
 BASE = len(DIGITS)
 """Digits of packed bytes, and their number: printable characters, without those that mean something in HTML or JSON."""
@@ -78,12 +78,12 @@ def _sparse(words: np.ndarray) -> bytes:
 
 
 def page_json(content: Any) -> str:
-    """Return JSON that can stand in a page: no name in it can end a script, or begin a comment."""
+    """Return JSON that is safe in a page: no name in it can end a script, or begin a comment."""
     return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def packed_text(content: bytes) -> str:
-    """Return bytes as text that can stand in HTML and in JSON: packed by zlib, 13 bits as two digits of base 91, and at most six
+    """Return bytes as text that is safe in HTML and in JSON: packed by zlib, 13 bits as two digits of base 91, and at most six
     bits at the end as one."""
     bits = np.unpackbits(np.frombuffer(zlib.compress(content, 9), dtype=np.uint8))
     rest = len(bits) % 13
@@ -147,7 +147,7 @@ def instance_of(run: RunContent, shown: Sequence[Slot]) -> Instance:
 
 
 def _starts(row: RowLayout) -> dict[str, int]:
-    """Return where states and modes before and after an event stand in its row."""
+    """Return the places of states and modes before and after an event in its row."""
     sides = {"x_before": row.x_before, "x_after": row.x_after, "m_before": row.m_before, "m_after": row.m_after}
     return {name: side.start for name, side in sides.items()}
 

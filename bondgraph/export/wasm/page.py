@@ -206,7 +206,7 @@ def slider_facts(run: RunContent, name: str, bounds: tuple[float, float]) -> dic
     except (TypeError, ValueError):
         low = high = math.nan
     if not (low < high and math.isfinite(high - low) and low <= value <= high):
-        why = f"a range is its least and its largest value, and the present one, {value:g}, lies between them"
+        why = f"a range has a minimum and a maximum, and the present value, {value:g}, lies between them"
         cure = f'live={{"{name}": ({min(0.5 * value, 2.0 * value):g}, {max(0.5 * value, 2.0 * value) or 1.0:g})}}'
         raise refusal("E622", f'the range of "{name}" is invalid: {bounds!r}', cure, about=model, why=why)
     return {"name": name, "unit": _seen(slot.unit), "index": slot.start, "value": value, "low": low, "high": high}

@@ -57,7 +57,7 @@ def parse_graph(text: str, file: str = "graph.yaml", *, parts: Mapping[str, Make
 
 
 def _nested(reader: ElementReader, name: str, path: str, content: Any) -> Graph:
-    """Return a graph in place of an element, with its ports and the signals that it exports."""
+    """Return a graph instead of an element, with its ports and the signals that it exports."""
     document = reader.document
     raise_if_any(document.file, _wrong_keys(document, f"{path}.", content, NESTED_KEYS, 1))
     graph = Graph(name)

@@ -100,7 +100,7 @@ class ElementReader:
     document: Document
     kinds: Mapping[str, Maker]
     nested: Callable[[ElementReader, str, str, Any], Graph]
-    """Reader of a graph in place of an element, by its name, its path in the document and its content."""
+    """Reader of a graph instead of an element, by its name, its path in the document and its content."""
     within: str = ""
     """Path of the graph whose elements are read, with a point at its end."""
 

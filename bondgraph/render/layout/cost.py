@@ -1,4 +1,4 @@
-"""Prices of the edges of a sketch: long edges, crossings, nodes in the way of an edge."""
+"""Costs of the edges of a sketch: long edges, crossings, nodes in the way of an edge."""
 
 from __future__ import annotations
 

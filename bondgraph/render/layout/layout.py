@@ -22,7 +22,7 @@ from bondgraph.render.sketch import Box, Sketch
 
 
 def graph_distances(count: int, edges: Sequence[tuple[int, int, float]]) -> np.ndarray:
-    """Return shortest distances between all nodes, (count, count); separate components stand two steps apart."""
+    """Return shortest distances between all nodes, (count, count); separate components are two steps apart."""
     import networkx as nx
 
     graph = nx.MultiGraph()
@@ -203,7 +203,7 @@ def placed(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> np.n
 
 
 def _of_boxes(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
-    """Return positions of drawn nodes: a folded graph without one stands in the middle of those of its elements."""
+    """Return positions of drawn nodes: a folded graph without one is in the middle of its elements."""
     drawn = {name: at for name, at in positions.items() if name not in sketch.inside}
     members: dict[str, list[tuple[float, float]]] = {}
     for name, at in positions.items():

@@ -211,7 +211,7 @@ def routing_grid(world: Obstacles) -> RoutingGrid:
 def detour(
     sketch: Sketch, where: np.ndarray, index: int, grid: RoutingGrid, world: Obstacles, lines: Sequence[tuple[int, Route]]
 ) -> Route | None:
-    """Return the cheapest way of an edge along streets among the drawn lines (edge, route); None if there is none."""
+    """Return the cheapest path of an edge along streets among the drawn lines (edge, route); None if there is none."""
     edge = sketch.edges[index]
     if edge.tail == edge.head:
         return None
@@ -266,7 +266,7 @@ def _met(sketch: Sketch, grid: RoutingGrid, lines: Sequence[tuple[int, Route]]) 
 
 
 Ends = dict[tuple[int, int], tuple[float, float, float]]
-"""Crossing -> cost of the way from a node to it, and the direction (x, y)."""
+"""Crossing -> cost of the path from a node to it, and the direction (x, y)."""
 
 
 def _ends(
@@ -317,7 +317,7 @@ def _turn(cosine: float) -> float:
 def _shortest(
     grid: RoutingGrid, costs: tuple[list[list[float]], list[list[float]]], away: Ends, back: Ends, goal: np.ndarray
 ) -> list[tuple[int, int]] | None:
-    """Return the crossings of the cheapest way, with and without turns."""
+    """Return the crossings of the cheapest path, with and without turns."""
     level, plumb = costs
     xs, ys = grid.xs.tolist(), grid.ys.tolist()
     goal_x, goal_y = float(goal[0]), float(goal[1])
@@ -448,9 +448,9 @@ def _add_routes(
 MAX_BULGE = 34.0
 """Maximum initial bulge of an edge beside another one between the same nodes, px."""
 BARRED = 110.0
-"""Price of a direct way above which a detour is tried, px."""
+"""Cost of a direct line above which a detour is tried, px."""
 BENT = 45.0
-"""Price of each further bulge that is tried, px."""
+"""Cost of each further bulge that is tried, px."""
 
 
 def _direct(

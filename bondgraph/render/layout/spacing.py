@@ -20,7 +20,7 @@ Sides = np.ndarray
 
 
 def sides(sketch: Sketch, cells: np.ndarray) -> Sides:
-    """Return the room of each node: names stand beneath junctions, but beside a bond that leaves downwards, on the freer side."""
+    """Return the room of each node: names are beneath junctions, or beside a bond that leaves downwards, on the freer side."""
     room = np.array([[max(node.half_width, node.below / 2)] * 2 for node in sketch.nodes]).reshape(-1, 2)
     for i, node in enumerate(sketch.nodes):
         if not node.below:

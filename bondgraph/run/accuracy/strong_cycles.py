@@ -1,6 +1,6 @@
 """Scales that balance strong cycles of couplings before weak ones, for couplings that the sweeps of `balancing` leave uneven.
 
-Couplings of states that are nearly at rest can be products of tiny numbers: 1e-100 beside 1e5 ahead of the bending wave in a
+Couplings of states that are nearly at rest can be products of tiny numbers: 1e-100 next to 1e5 ahead of the bending wave in a
 beam. An ear, which is short and ignores values, may lead along such a coupling, and its scales are then a hundred decades wrong.
 Here the cycle with the largest geometric mean is balanced first and becomes one cluster, then the next one (max-balancing:
 H. Schneider and M. H. Schneider, Math. Oper. Res. 16, 1991). A level is a bound on the couplings between clusters. Relaxation
@@ -17,7 +17,7 @@ from bondgraph.emit.kernel_language.language import Ints, Length, Reals, Table, 
 from bondgraph.run.sparsity.structure import Structure
 
 STEP, MIN_RISE = 4.0, 1.0 + 2.0**-30
-"""Ratio of successive levels; least growth of a scale in a relaxation that counts."""
+"""Ratio of successive levels; smallest growth of a scale that counts in a relaxation."""
 WEAKEST = 2.0**-100
 """Level, relative to that of the strongest cycle, below which cycles are left as they are."""
 HIGHEST, LOWEST = 1e250, 1e-250

@@ -49,7 +49,7 @@ class RunBatch:
         return RunBatch(**{name: np.zeros((runs, *array.shape[1:]), array.dtype) for name, array in self.arrays().items()})
 
     def put(self, runs: np.ndarray, part: RunBatch) -> None:
-        """Put the rows of another batch in place of these runs, by index."""
+        """Replace these runs by the rows of another batch, by index."""
         for name, array in self.arrays().items():
             array[runs] = getattr(part, name)
 
@@ -138,7 +138,7 @@ class BatchCollector:
         return lost.tolist()
 
     def forget(self, runs: np.ndarray | slice) -> None:
-        """Put the start in place of the ends of some runs."""
+        """Replace the ends of some runs by their start."""
         self.batch.ends[runs] = np.nan
         self.batch.modes_end[runs] = self._blocks[2][runs if len(self._blocks[2]) > 1 else 0]
         self.batch.times_end[runs] = self._settings.t_start

@@ -10,7 +10,7 @@ from bondgraph.run.batch.validity.sample_check import SampleCheck
 from bondgraph.run.steppers.shared_fields import IntegratorTable
 
 WINDOW = 5
-"""Maximum number of samples through which the parabola of a peak goes."""
+"""Maximum number of samples that the parabola of a peak fits."""
 
 
 Begin = Annotated[Callable[..., int], Code(int, by_value=True)]

@@ -1,7 +1,7 @@
 """Image of a run: its tables and arrays as one block of 8-byte words, which words are places in the block, which are functions.
 
-The walk follows the annotations of the tables. Memory stands in the order in which it is met, so that equal models have equal
-images; what two arrays share stands once.
+The walk follows the annotations of the tables. Memory is in the order in which it is met, so that equal models have equal
+images; what two arrays share occurs once.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 MAX_CALL_SECONDS = 0.3
 """Longest call, s: it cannot be interrupted."""
 MIN_CALL_SECONDS, MIN_THREAD_SECONDS = 1e-3, 5e-3
-"""Shortest call and least work of a thread, s: many times the overhead of Python."""
+"""Shortest call and minimum work of a thread, s: many times the overhead of Python."""
 
 
 class RunDuration:

@@ -37,7 +37,7 @@ MAX_LEVEL = 1e6
 """Largest rounding errors of a sum, in those of its largest terms."""
 GOLDEN = 0.6180339887498949
 INSIDE, BEYOND = 1e-3, 1e-2
-"""Distances of the unknowns from their bounds, and of the residuals from zero, at the begin of the path, in their sizes."""
+"""Distances of the unknowns from their bounds, and of the residuals from zero, at the beginning of the path, in their sizes."""
 
 
 def scale_rows(s: BoxTable) -> None:

@@ -16,7 +16,7 @@ class BoxOutcome(IntEnum):
     NO_SOLUTION = 1
     """No unknowns fit; the row at fault is `fault`."""
     TOO_MANY_PIVOTS = 2
-    """Rounding errors lead round in a circle."""
+    """Rounding errors make the pivots cycle."""
 
 
 PerRow = Annotated[Reals, Length(lambda s: s.room)]

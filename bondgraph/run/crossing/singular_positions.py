@@ -160,7 +160,7 @@ class _Closure:
         return np.hstack([*(outputs[slot] for slot in self.slots), flows])
 
     def nearest(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the nearest states (n,) in which violations and flows vanish, by Newton's method with least changes."""
+        """Return the nearest states (n,) in which violations and flows vanish, by Newton's method with minimum changes."""
         steps = DIFFERENCE * np.diag(self.sizes)
         for _ in range(NEWTON):
             values = self(t, np.vstack([x, x + steps, x - steps]), m)

@@ -26,9 +26,9 @@ NODES = (
 """Fractions of a step at which a delayed signal is evaluated: of degree 7, as the best dense output is. Chebyshev-Lobatto points,
 each far from those before it (Leja), so that divided differences are accurate."""
 NEVER = 1 << 60
-"""Number of the step behind a break that has not happened yet."""
+"""Number of the step after a break that has not happened yet."""
 SMOOTH = 10
-"""Number of delays after which a break counts no more: each one makes the signal once more differentiable."""
+"""Number of delays after which a break no longer counts: each makes the signal once more differentiable."""
 
 PerDelay = Annotated[Reals, Length(lambda d: d.count)]
 PerDelayIndex = Annotated[Ints, Length(lambda d: d.count)]
@@ -41,7 +41,7 @@ class DelayTable(Table):
     start was a break, 0 for none, `values` (room, count, nodes) the divided differences of each signal.
     """
 
-    # Of each delay: kernel of the states with its signal in place of its state, and this place; delay, s; row of the last
+    # Of each delay: kernel of the states with its signal instead of its state, and this place; delay, s; row of the last
     # look-up; rows after the last and the next break, between which it looks; time at which it reaches the next one.
     sources: Kernels
     places: PerDelayIndex

@@ -32,13 +32,13 @@ SAME_SIZE = 2.0**-20
 """Relative change of the size of a state up to which rounding errors of guards stay."""
 
 AHEAD_PAIRS = 2
-"""Pairs of points from which the motion is followed: its rounding errors, unlike those of a guard, are no few units."""
+"""Pairs of points from which the motion is followed: unlike those of a guard, its rounding errors exceed a few units."""
 CLEAR = 2.0**-20
 """Largest rounding error of a guard, relative to its value, at which the value is a measure of its size."""
 ACCUMULATED = 2.0
 """Ratio of the rounding errors of a guard after many steps, such as those of a current that diodes block, to those at a point."""
 UNLIKE = 2.0**20
-"""Largest ratio of the rounding errors that pairs of points show, where these are more than a few units."""
+"""Largest ratio of the rounding errors of pairs of points, if these exceed a few units."""
 
 
 @inline

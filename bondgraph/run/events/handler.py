@@ -30,10 +30,10 @@ from bondgraph.run.settings import Settings
 from bondgraph.run.table import FieldTable
 
 BUFFER_BYTES, _MIN_ROWS = 1 << 18, 64
-"""Approximate size of the buffer of log rows that machine code fills before it hands them over, and least number of rows."""
+"""Approximate size of the buffer of log rows that machine code fills before it hands them over, and minimum number of rows."""
 FREE_BYTES = 1 << 26
-"""Approximate bytes of free rows when an instant begins, unless it cannot need this many: unwritten memory costs only address
-space. The room doubles where an instant needs more."""
+"""Approximate bytes of free rows when an instant begins, unless fewer suffice: unwritten memory costs only address space. The
+buffer doubles if an instant needs more."""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ PROBE, SEGMENT_PART, TIME_RESOLUTION = 1e-9, 1e-3, 16.0 * EPSILON
 """Look-ahead of guards after an event: at most these fractions of the run and of the segment before; at least the shortest
 distinguishable time."""
 TOUCHED = 2
-"""Flag in `once` of a transition whose guard touches zero: it fires no more at this instant."""
+"""Flag in `once` of a transition whose guard touches zero: it does not fire again at this instant."""
 SINGULAR = 2.0**20
 """Ratio of rounding errors in two modes beyond which the larger is that of a singular position."""
 MIN_LEVEL = 1e-300

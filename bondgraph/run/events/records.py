@@ -271,7 +271,7 @@ class Events(Sequence[Event]):
         return repr(tuple(self)) if len(self) <= 6 else f"({self[0]!r}, ... {len(self)} events)"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state with the energies evaluated, and names in place of code."""
+        """Return the state with the energies evaluated, and names instead of code."""
         state = {**self.__dict__, "energies": self.energies, "_program": self._program.described()}
         state.pop("_built", None)
         return state

@@ -13,7 +13,7 @@ GROWTH = 1e6
 """Largest factor, relative to the sizes of its unknowns, that does not lose too many digits."""
 
 _BLOCK = 4
-"""Number of columns of a supernode whose multiples are subtracted together: their rows are looked up and changed once for all."""
+"""Number of columns of a supernode whose multiples are subtracted together: their rows are looked up once for all of them."""
 
 
 def sparse_factor(s: SystemTable) -> bool:

@@ -41,7 +41,7 @@ class RunDelay:
     name : name of the element, for messages.
     place, length : indices of the state in x, and of T, s, in p.
     history : value before the start, or a function of the time; None for the value at the start.
-    kernel : x with the signal in place of the state, (n,).
+    kernel : x with the signal instead of the state, (n,).
     direct : whether the signal may depend on a delayed one at the same time, so that its breaks never become smooth.
     """
 

@@ -20,7 +20,7 @@ _WIDE = 2.0**51
 
 @dataclass(frozen=True)
 class ValueType:
-    """Type of variables in a library: in LLVM's words, how it becomes a number and is made of one, and its least and largest
+    """Type of variables in a library: in LLVM's words, how it becomes a number and is made of one, and its smallest and largest
     value, None if a number is taken as it is."""
 
     word: str

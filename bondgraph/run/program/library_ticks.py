@@ -68,7 +68,7 @@ class LibraryTick:
 
 
 class LibraryKernel(Kernel):
-    """Tick of a library in one run. Its machine code needs no lock of Python but at the first tick, which makes the instance."""
+    """Tick of a library in one run. Its machine code needs Python's lock only at the first tick, which makes the instance."""
 
     _tick: LibraryTick
     _words: np.ndarray

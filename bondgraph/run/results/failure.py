@@ -45,7 +45,7 @@ CURES: dict[str, tuple[str, ...]] = {
 }
 
 LOOP_CURES = (
-    "a relation that is finite for all values: of a diode flow= alone, since effort= is the logarithm of a negative number",
+    "a relation that is finite for all values: for a diode only flow=, because effort= is the logarithm of a negative number",
     "a small storage (C or I) in the loop",
 )
 """Remedies where an unknown of an algebraic loop is no longer finite."""
@@ -55,8 +55,8 @@ SERIES_CURES = ('method="auto": a rate may be finite where its derivatives are n
 
 SLIDING_CURES = (
     "`Friction` for a force against a motion, which also holds at rest",
-    "two thresholds in place of one (hysteresis): an `Automaton`, and `by_mode` for the values on both sides",
-    "a steep but continuous law in place of the jump",
+    "two thresholds instead of one (hysteresis): an `Automaton`, and `by_mode` for the values on both sides",
+    "a steep but continuous law instead of the jump",
 )
 """Remedies where a law that jumps chatters."""
 

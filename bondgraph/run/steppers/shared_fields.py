@@ -30,7 +30,7 @@ PerState = Annotated[Reals, Length(lambda c: c.n)]
 
 
 class IntegratorTable(StepTable):
-    """Table of an integrator; those of methods have more fields behind these."""
+    """Table of an integrator; those of methods have more fields after these."""
 
     # Kernels, and arrays of the run: parameters, modes, levels of guards and their depths as in `segment.Integrator`.
     rates: Kernel

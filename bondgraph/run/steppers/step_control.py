@@ -135,5 +135,5 @@ def next_length(c: IntegratorTable, error: float, method: Fixed) -> float:
 
 @inline
 def tiny_of(t: float) -> float:
-    """Return the shortest step that a time allows, 16 of its roundings."""
+    """Return the shortest step at a time: 16 of its rounding errors."""
     return 16.0 * EPSILON * abs(t)

@@ -191,7 +191,7 @@ def kept_runs(program: Program, choice: Selection, wanted: Wanted, asked: KeepOp
     if measures and asked.sink is not None:
         why = "a sink takes samples during the run, and a measure is known only at its end"
         cures = ('keep=["rotor.flow"], sink="run.parquet"', "keep={...} without sink=, in a second run")
-        raise RunError(Problem("E348", "measures do not go to a sink", (why,), cures=cures))
+        raise RunError(Problem("E348", "measures cannot be written to a sink", (why,), cures=cures))
     names = asked.keep if not isinstance(asked.keep, Mapping) else list(dict.fromkeys(_quantities(measures)))
     chosen = chosen_of(program, names, len(wanted[0])) if names or not measures else ChosenQuantities({}, {}, None)
     return KeptRuns(program, choice, wanted, chosen, asked.sink, measures)

@@ -17,7 +17,7 @@ from screws.poses import inverse, pose_from_state
 from screws.surfaces import Surface
 
 MAX_SAMPLES, MAX_SEARCHES = 100, 3
-"""Largest number of samples of a run at which overlaps are looked for, and of searches among them."""
+"""Largest number of samples of a run at which overlaps are searched, and of searches among them."""
 MAX_TILT, GAP_SHARE, SIZE_SHARE = 0.1, 0.1, 1e-5
 """Angle between the normals of closest points, rad; part of the largest gap in contact; part of the size of the smaller body:
 coordinates of a contact that are off by more are not those of the closest points."""

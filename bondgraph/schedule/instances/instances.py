@@ -21,7 +21,7 @@ from bondgraph.model.model import Model
 from bondgraph.model.ops import Op
 
 MIN_ELEMENTS, MIN_PATTERN_ELEMENTS = 300, 8
-"""Elements in all, and for each pattern, from which arrays pay."""
+"""Minimum numbers of elements, in total and per pattern, for which arrays pay off."""
 
 
 @dataclass(frozen=True, eq=False)

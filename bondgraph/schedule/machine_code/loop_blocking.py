@@ -50,7 +50,7 @@ class Reach:
 
     @property
     def ends(self) -> tuple[int, int]:
-        """The lowest address, and the one behind the highest."""
+        """The lowest address, and the one after the highest."""
         last = self.start + self.stride * (self.count - 1)
         return min(self.start, last), max(self.start, last) + self.size
 

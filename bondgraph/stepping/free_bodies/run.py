@@ -275,7 +275,7 @@ def _concern(record: np.ndarray, t: float, count: int) -> ValidityConcern:
 
 
 def _too_many(run: FreeBodyRun, t: float) -> Failure:
-    """Say that there are more candidates than a set may have; the steps before are kept."""
+    """Describe a set with too many candidates; the previous steps are kept."""
     k = int(run.table["too_many"])
     count = int(run.table["candidates"])
     title = f"{count} candidates for contact, where there may be {run.sets[k].collisions.max_contacts}"

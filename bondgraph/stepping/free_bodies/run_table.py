@@ -93,7 +93,7 @@ class FreeBodyRun:
         self._first_shape = counts
         if self.accuracy.sleep > 0.0 and (self.in_python or self.by_hand):
             title = "bodies cannot sleep next to capsules, hulls or Python formulas"
-            raise refusal("E486", title, "sleep=0", "balls and boxes in place of capsules and hulls", about=program.name)
+            raise refusal("E486", title, "sleep=0", "balls and boxes instead of capsules and hulls", about=program.name)
         self._make(
             min(ROOM * len(solids) + 64, 1 + sum(each.collisions.max_contacts for each in self.sets)), ROOM * len(solids) + 64
         )

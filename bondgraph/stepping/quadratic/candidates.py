@@ -68,7 +68,7 @@ class Cone:
     first: int
     """Its first row."""
     facets: np.ndarray
-    """Facets (rows, slips); of the exact cone the axes (2, 2), behind a row for the normal."""
+    """Facets (rows, slips); of the exact cone the axes (2, 2), after a row for the normal."""
     exact: bool
     """True if its rows are the normal and the slips, as one second-order cone."""
     slip: int

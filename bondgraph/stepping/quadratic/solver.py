@@ -29,8 +29,8 @@ steps end before a body has fallen."""
 _SIZE = 1e-3
 """Largest entry of the scaled H: proximal steps of a singular H are then exact to rounding."""
 _MAX_WAY, _MIN_LENGTH, _ROUNDING = 1e3, 1e-3, 1e-9
-"""Ways in lengths of the step: the largest before the length is chosen again; the least share of the former length that is kept;
-rounding."""
+"""Displacements in lengths of the step: the largest before the length is chosen again; the smallest share of the previous length
+that is kept; rounding."""
 _HELD, _TINY = 1e-6, 1e-6
 """Fraction of the largest stiffness from which an unknown is held, since a slightly misaligned spring holds nothing; part of a
 radius of gyration below which a lever is rounding."""

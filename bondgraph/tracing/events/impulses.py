@@ -34,7 +34,7 @@ from bondgraph.tracing.on_tape.values import Entries, partials, scalars_of, shap
 from screws.scalars import absolute, less, less_equal, maximum, where
 
 FLOW_ROUNDING = 2.0**-44
-"""Rounding error of a flow as a part of its terms."""
+"""Rounding error of a flow as a fraction of its terms."""
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ MAX_NEWTON_STEPS = 12
 """Newton steps of an impulse with curved storages."""
 
 NEWTON_RTOL = 1e-8
-"""Largest residual after them as a part of the first; with more there is no finite state after the event."""
+"""Largest residual after them as a fraction of the first; with more there is no finite state after the event."""
 
 MIN_SHARING_EVENTS = 16
 """Events that change modes alone from which they share one impulse; each of fewer has code of its own, in which its mode is

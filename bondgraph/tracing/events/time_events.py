@@ -361,7 +361,7 @@ class _ValuesOfTime:
                 yield statement, _needed(statement.args, fixed, done)
 
     def _value(self, name: str) -> Any:
-        """Return a value of time and parameters, or inputs in place of another one."""
+        """Return a value of time and parameters, or inputs instead of another one."""
         if name in self.of_time:
             return self.of_time[name]
         if name not in self.foreign:

@@ -62,7 +62,7 @@ from bondgraph.tracing.on_tape.values import Entries
 from screws.scalars import absolute, equal, less, sign, where
 
 RESIDUAL_TOLERANCE = 1e-7
-"""Largest residual at sample states, as a part of the terms of the equation."""
+"""Largest residual at sample states, as a fraction of the terms of the equation."""
 
 COMPLIANCE = 2.0**-42
 """Compliance or resistance of an ideal element in a part with skew couplings, in natural sizes; of the least loss the refinements
@@ -331,8 +331,8 @@ def _alone(equations: Sequence[_CircuitEquation]) -> list[_CircuitEquation]:
 
 
 def _misfit_parts(equations: Sequence[_CircuitEquation], sizes: Sequence[Any]) -> list[Mapping[int, Any]]:
-    """Return for each circuit its contradiction, as a part of right sides; circuits that hold at a time may contradict each other
-    by common elements: cuts in series with one coil, closed diodes in parallel."""
+    """Return for each circuit its contradiction, as a fraction of right sides; circuits that hold at a time may contradict each
+    other by common elements: cuts in series with one coil, closed diodes in parallel."""
     parts: list[Mapping[int, Any]] = [{} for _ in equations]
     couplings = {
         (i, j): sum((sizes[k] * n * b.vector[k] for k, n in a.vector.items() if k in b.vector), 0.0)

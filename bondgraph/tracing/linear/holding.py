@@ -36,7 +36,7 @@ class CircuitTerm:
 
 @dataclass(frozen=True)
 class Holding:
-    """Equations of a part while all its elements hold, and what stands instead of those that do not."""
+    """Equations of a part while all its elements hold, and their replacements for elements that do not."""
 
     entries: Entries
     right: Sequence[Any]

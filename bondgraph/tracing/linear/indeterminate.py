@@ -54,7 +54,7 @@ REFINEMENTS = 3
 """Corrections after the first solution."""
 
 SYMMETRY_TOLERANCE = 1e-6
-"""Largest difference of a matrix, each row with a sign of its own, from a symmetric and semidefinite one, as a part of its
+"""Largest difference of a matrix, each row with a sign of its own, from a symmetric and semidefinite one, as a fraction of its
 entries."""
 
 

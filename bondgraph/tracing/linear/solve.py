@@ -54,7 +54,7 @@ class Eliminated:
     unknowns: tuple[int, ...]
     """Free unknowns, which no equation determines."""
     least: float
-    """Size of the smallest pivot, as a part of the largest original entry of its equation, at the worst sample."""
+    """Size of the smallest pivot, as a fraction of the largest original entry of its equation, at the worst sample."""
     remaining: float
     """Size of the largest entry without a pivot, likewise."""
 

@@ -63,7 +63,7 @@ MAX_CACHED_BYTES = 2**27
 
 
 SUSPECT = 1e-8
-"""Fraction of the largest entry of a matrix below which an entry may be rounding of its terms, and is looked into."""
+"""Fraction of the largest entry of a matrix below which an entry may be rounding of its terms, and is examined."""
 
 
 class Samples:
@@ -166,7 +166,7 @@ class TracingContext:
         return set(reachable(self.tape, [self.tape.scalar(scalar).index for scalar in scalars]))
 
     def without(self, inputs: Sequence[TapeScalar], scalars: Sequence[Any]) -> list[TapeScalar]:
-        """Return scalars with zero in place of some inputs."""
+        """Return scalars with zero instead of some inputs."""
         zeros = {scalar.index: self.tape.constant(0.0) for scalar in inputs}
         return list(substitute(self.tape, scalars, zeros))
 
@@ -221,7 +221,7 @@ class ActingUnknowns:
     sides: tuple[TapeScalar, ...] = ()
     """Sides of the bends of piecewise linear equations, on which the values are."""
     folds: tuple[tuple[frozenset[int], Any], ...] = ()
-    """Equations that bend together, with the determinant beyond the bend as a part of that before it."""
+    """Equations that bend together, with the determinant beyond the bend as a fraction of that before it."""
 
 
 def first_discontinuous(context: TracingContext, groups: Sequence[Sequence[Any]]) -> int | None:

@@ -190,6 +190,6 @@ class GltfDraft:
 
 
 def unit_rows(vectors: Array) -> NDArray[np.float32]:
-    """Return vectors (n, 3) as unit vectors; z in place of a zero."""
+    """Return vectors (n, 3) as unit vectors; z instead of a zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.where(lengths > 0.0, vectors / np.where(lengths > 0.0, lengths, 1.0), [0.0, 0.0, 1.0]).astype(np.float32)

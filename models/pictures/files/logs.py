@@ -28,7 +28,7 @@ from bondgraph.output.tables import labels_of
 from bondgraph.run.results.result import Result
 
 WORLD = "world"
-"""Name of the frame in which all others stand."""
+"""Name of the root frame."""
 
 GREY = "#9aa3b2"
 """Colour of a frame without a body."""

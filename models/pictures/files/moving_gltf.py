@@ -40,7 +40,7 @@ UP = np.array([0.0, 1.0, 0.0])
 """Upward direction of glTF (glTF 3.3)."""
 
 WHITE = (1.0, 1.0, 1.0)
-"""Colour of a material by which the colours of a mesh show as they are."""
+"""Colour of a material that leaves the colours of a mesh unchanged."""
 
 
 def save_scene(shown: Result | Scene, path: str | os.PathLike[str], *, seconds: float | None = None) -> Path:

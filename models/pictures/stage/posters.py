@@ -50,7 +50,7 @@ MAX_FORCE_BAR = 0.1
 """Largest length of the scale bar of forces, over the picture's height."""
 
 BESIDE, BELOW, BETWEEN = (330, 40, 50, 40), (330, 75, 50, 40), (60, 105, 60, 120)
-"""Margins for text in a column on the left, with a title that is no wider or with one that is, or in bands above and below."""
+"""Margins for text in a column on the left, with a title that is narrower or wider, or in bands above and below."""
 
 
 def still(

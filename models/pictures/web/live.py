@@ -21,7 +21,7 @@ from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import RunSettings
 
 Live = Mapping[str, tuple[float, float]]
-"""Parameters with sliders, by name, each with its least and its largest value."""
+"""Parameters with sliders, by name, each with its minimum and maximum."""
 
 OF_SIZE = {3: "at", 7: "pose", 16: "matrix"}
 """Rule of the script for a signal, by the count of its numbers."""

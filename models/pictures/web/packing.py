@@ -21,7 +21,7 @@ NUMBER_TYPES = {"Float32": "<f4", "Float64": "<f8", "Uint32": "<u4", "Uint16": "
 """Number types, as the script and as NumPy call them."""
 
 STEPS = 65534
-"""Steps of a curve between its least and its largest value; one more marks a missing value."""
+"""Steps of a curve between its minimum and maximum; one more marks a missing value."""
 
 
 class Packed:

@@ -140,7 +140,7 @@ MAX_VALUES = 450_000
 """Largest number of curve values in a page, about 1.2 MB."""
 
 MIN_SAMPLES = 150
-"""Smallest number of samples of a curve: a page drops curves before it goes below."""
+"""Smallest number of samples of a curve: a page drops curves instead of using fewer."""
 
 MAX_COMPONENTS = 7
 """Largest number of components of a plotted quantity; matrices are frames, not plots."""
@@ -394,7 +394,7 @@ def _scene(shown: Result | Scene) -> Scene:
 REAL_TIME = 1.0, 60.0
 """Shortest and longest run that plays in real time, s; ..."""
 PLAYING = 10.0
-"""... others play for so long."""
+"""... the playing time of all others, s."""
 
 
 def _duration(scene: Scene) -> float:

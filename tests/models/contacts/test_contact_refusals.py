@@ -34,7 +34,7 @@ BOWL = parametric(lambda u, v: (u, v, 50.0 * (u * u + v * v)), (-0.03, 0.03), (-
 
 @pytest.mark.parametrize("skin", [ellipsoid((0.02, 0.02, 0.06)), sphere(0.005)])
 def test_the_advice_of_lines_and_hollows(skin):
-    """A body with ends in place of an endless cylinder, one that is smaller than the hollow it falls into."""
+    """A body with ends instead of an endless cylinder, one that is smaller than the hollow it falls into."""
     floor, height = (plane(), 0.03) if skin.size > 0.02 else (BOWL, 0.008)
     assert run(ground("g", surface=floor), ball((0.0, 0.0, height), skin, quaternion=LYING), 0.01).result.ok
 

@@ -1,8 +1,8 @@
 """Transitions and ticks as `when` clauses.
 
-All that assign or reinitialise a variable in common stand in one chain of `elsewhen`, for a variable has one such equation. Of it
+All that assign or reinitialise the same variable are in one chain of `elsewhen`, because a variable has one such equation. Of it
 one branch is taken in each iteration of an event. Where transitions of several automata become true at once, the first by name
-fires first, as in runs here: the others wait for the next iteration, in which what it has changed may have changed their guards.
+fires first, as in runs here: the others wait for the next iteration, in which its changes may have changed their guards.
 
 A transition reads the states that ticks set after them, a later clock those that an earlier one set, as in runs here; the rest is
 read as it was before the instant.
@@ -29,7 +29,7 @@ from bondgraph.tracing.events.time_events import breaks_of
 
 @dataclass
 class Variables:
-    """Names of the model: parameters with what follows from them, states, modes; and the indices of sampled states that
+    """Names of the model: parameters and those derived from them, states, modes; and the indices of sampled states that
     change, and of unknowns that are solved again at events."""
 
     p: list[str]
@@ -210,9 +210,8 @@ def _fill(
     """Add to a branch what a routine sets.
 
     Tools carry out one `reinit` after the other, and some do not let a clock read what another one sets. So what reads states of
-    either kind is a variable of its own, which is evaluated before all of them; a state by itself is read by `pre`, for tools
-    replace such a variable by the state.
-    """
+    either kind is a variable of its own, which is evaluated before all of them; a state by itself is read by `pre`, because tools
+    replace such a variable by the state."""
     t, x, p, m = blocks
     jumping = {i for i in changed if i not in names.discrete}
     apart = (jumping if len(jumping) > 1 else set()) | {i for i in names.discrete if x[i] == names.x[i]}

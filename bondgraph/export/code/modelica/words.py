@@ -1,7 +1,7 @@
 """Names, units and texts as Modelica writes them, and names back again.
 
-A name of the user is a quoted identifier. What such an identifier cannot have, letters beyond ASCII and marks like `'`, stands
-there as in HTML: "ω1" is '&omega;1', and `html.unescape` returns it.
+A name of the user is a quoted identifier. Characters that such an identifier cannot have, letters beyond ASCII and marks like
+`'`, stand there as in HTML: "ω1" is '&omega;1', and `html.unescape` returns it.
 
 Source: Modelica Language Specification 3.6, section 2.3.1 (identifiers) and chapter 19 (unit expressions).
 """

@@ -79,7 +79,7 @@ def port_hamiltonian(model: Compilable, *, numbers: bool = False) -> PortHamilto
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
-    numbers : put in the numbers of all parameters but those of sources.
+    numbers : substitute the numbers of all parameters except those of sources.
 
     Raises `ModelError` E100 for no model; E277 for an element that has no place in this form; E273, E274 as
     `state_equations` does.

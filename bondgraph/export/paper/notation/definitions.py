@@ -64,7 +64,7 @@ def number(value: float) -> Piece:
 
 
 def plus(a: Piece, b: Piece) -> Piece:
-    """Return a + b; a minus sign at the begin of b replaces the plus."""
+    """Return a + b; a minus sign at the beginning of b replaces the plus."""
     if b.negative and b.strength >= SUM:
         return Piece(f"{a.within(SUM)} - {b.latex[1:]}", SUM)
     return Piece(f"{a.within(SUM)} + {b.within(SUM)}", SUM)

@@ -84,7 +84,7 @@ def gpu_kernel(
     kept, outputs : measures, as `kept_of` returns it.
     check_rank : whether constraints are checked along the runs.
 
-    Raises `RunError` E283 for runs that cannot go to a GPU, E284 for one whose memory does not fit a thread, E330 for a clock
+    Raises `RunError` E283 for runs that cannot use a GPU, E284 for one whose memory does not fit a thread, E330 for a clock
     that cannot run; `CompileError` E282, E285.
     """
     if (refused := gpu_refusal(prepared)) is not None:
@@ -221,7 +221,7 @@ def _check_size(prepared: PreparedProgram, memory: GPUMemory) -> None:
 
 
 def gpu_refusal(prepared: PreparedProgram) -> Problem | None:
-    """Return why runs cannot go to a GPU (E283), None if they can; nothing is compiled."""
+    """Return why runs cannot use a GPU (E283), None if they can; nothing is compiled."""
     program, settings = prepared.program, prepared.settings
     reasons = list[str]()
     if not program.is_machine_code:
@@ -242,5 +242,5 @@ def gpu_refusal(prepared: PreparedProgram) -> Problem | None:
         reasons.append("a part of it needs Python")
     if not reasons:
         return None
-    title = f'runs of "{program.name}" cannot go to a GPU'
+    title = f'runs of "{program.name}" cannot use a GPU'
     return Problem("E283", title, tuple(reasons), cures=("device=None, which runs on the processor",))

@@ -26,11 +26,11 @@ from bondgraph.run.validation.checked_result import has_constraints
 from bondgraph.run.validation.surface_contacts import watched_contacts
 
 _at_work = dict[str, threading.Lock]()
-"""Locks by the name of a GPU: a batch takes all of its memory, others wait."""
+"""Locks by the name of a GPU: a batch takes all of its memory, so others wait."""
 _OF_GPUS = frozenset(f"E{number}" for number in range(282, 295))
 """Error codes of GPUs and of code for them."""
 _NUMBER = 32
-"""Bytes that the number of a run takes, while chunks are taken from those that are left."""
+"""Bytes per run number, while chunks are taken from the remaining runs."""
 _SHARE = 0.8
 """Share of the memory here that runs may take."""
 
@@ -109,7 +109,7 @@ def launcher_of(
     is_stored: bool = False,
 ) -> GPULauncher | None:
     """Return a launcher of runs on the GPU that `device=` names; None for the CPU, and with "auto" also where these runs
-    cannot go to a GPU. The results of runs whose chunks are stored need no memory here.
+    cannot use a GPU. The results of runs whose chunks are stored need no memory here.
 
     Raises `RunError` E286 to E288 for the GPU, E283 and E289 for what cannot go there, E294 for more runs than the memory here
     holds; `ExtraError` E416 without the package for the GPU.
@@ -126,7 +126,7 @@ def launcher_of(
 
 
 def batch_refusal(prepared: PreparedProgram, name: str, keep: Mapping[str, str | Measure], check_rank: bool) -> Problem | None:
-    """Return E283 or E289 for runs that cannot go to a GPU of this name."""
+    """Return E283 or E289 for runs that cannot use a GPU of this name."""
     program = prepared.program
     if problem := gpu_refusal(prepared):
         return problem
@@ -136,7 +136,7 @@ def batch_refusal(prepared: PreparedProgram, name: str, keep: Mapping[str, str |
         reasons.append("the outputs among the kept quantities are not in machine code")
     for group in watched_contacts(program):
         names = " and ".join(f'"{contact.point.path}"' for contact, _ in group.contacts)
-        why = "is a formula of yours" if group.may_lose_contact else "is not convex"
+        why = "is your own formula" if group.may_lose_contact else "is not convex"
         reasons.append(f"{names}: a surface {why}, so that Python checks the contact after each run")
     if check_rank and has_constraints(program) and not screens(program):
         reasons.append("constraints that are redundant, or change at events, are judged in Python, unless check_rank=False")
@@ -144,7 +144,7 @@ def batch_refusal(prepared: PreparedProgram, name: str, keep: Mapping[str, str |
 
 
 def _refused(name: str, reasons: Sequence[str]) -> RunError:
-    return RunError(Problem("E289", f'these runs cannot go to "{name}"', tuple(reasons), cures=(ON_THE_CPU,)))
+    return RunError(Problem("E289", f'these runs cannot use "{name}"', tuple(reasons), cures=(ON_THE_CPU,)))
 
 
 def _bytes_of_run(prepared: PreparedProgram, keep: Mapping[str, str | Measure]) -> int:
@@ -160,7 +160,7 @@ def _check_count(runs: int, each: int) -> None:
     memory = memory_here()
     if memory and runs * each > _SHARE * memory:
         why = f"each takes {each} bytes here, all of them {runs * each / 1e9:.4g} GB of {memory / 1e9:.4g} GB"
-        cures = (f"at most {int(_SHARE * memory / each):.3g} runs at a time", "fewer samples, or measures in place of series")
+        cures = (f"at most {int(_SHARE * memory / each):.3g} runs at a time", "fewer samples, or measures instead of series")
         raise RunError(Problem("E294", f"{runs} runs are more than the memory of this machine holds", (why,), cures=cures))
 
 

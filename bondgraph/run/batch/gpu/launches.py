@@ -18,7 +18,7 @@ from bondgraph.run.batch.collect import RunBatch
 from bondgraph.run.batch.gpu.order import CostGuess
 
 LAUNCH_SECONDS = 0.2
-"""Duration that a launch aims at, s: interrupts, the progress bar and watchdogs of desktops wait for it."""
+"""Target duration of a launch, s: interrupts, the progress bar and watchdogs of desktops wait for it."""
 UNFINISHED = -1000
 """Status of a run that has not ended; no status of a run has this number."""
 _FIRST_BUDGET, _MOST_BUDGET = 16, 1 << 40
@@ -27,7 +27,7 @@ _LEAST_GROWTH, _MOST_GROWTH = 0.1, 4.0
 _SHARE = 0.9
 """Share of the free memory that is used: the driver needs some too."""
 _WAVES = 8
-"""Number of runs for each thread of the GPU from which on a first chunk shows what runs cost."""
+"""Minimum number of runs per thread of the GPU for which a first chunk measures the cost of runs."""
 _LINE = 256
 """Bytes at a multiple of which each array begins."""
 
@@ -138,7 +138,7 @@ class GPUWork:
         if self.pace.said:
             return
         self.pace.said = True
-        cures = ("no other program on the GPU", "fewer samples, or measures in place of series")
+        cures = ("no other program on the GPU", "fewer samples, or measures instead of series")
         problem = Problem("E291", f'chunks of runs on "{self.device.facts.name}" become smaller', (why,), cures=cures)
         warnings.warn(DeviceWarning(problem), stacklevel=caller_depth())
 

@@ -1,11 +1,11 @@
-"""Order of runs on a GPU: threads that go in step wait for the longest run among them, so that runs alike go together."""
+"""Order of runs on a GPU: threads in lockstep wait for the longest run among them, so similar runs are grouped."""
 
 from __future__ import annotations
 
 import numpy as np
 
 _LEAST, _MOST = 4, 100_000
-"""Minimum number of runs known for each coefficient of the guess, and most that it is made of."""
+"""Minimum number of known runs per coefficient of the estimate, and maximum number used."""
 _MOST_COLUMNS = 8
 
 

@@ -1,4 +1,4 @@
-"""Steps of several runs side by side: the functions of `steppers.explicit`, with one number per lane in place of each number.
+"""Steps of several runs side by side: the functions of `steppers.explicit`, with one number per lane instead of each number.
 
 A lane has the bits of a single run: both come from the same functions.
 """

@@ -28,8 +28,8 @@ _UNLIKE = 1e6
 
 
 def bounds(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each time of t (k,) and the one before, the least fraction of the earlier eigenvalues that must remain, and the
-    least fraction of the present ones that must have been there before, for `singular` to suspect no interval.
+    """Return, for each time of t (k,) and the one before, the smallest fraction of the earlier eigenvalues that must remain, and
+    the least fraction of the present ones that must have been there before, for `singular` to suspect no interval.
 
     An interval of length L that begins at a root s is suspected if the straight line through s and the root s' at the time d
     before reaches zero within (1 + BEYOND) L: s' > s (1 + d / ((1 + BEYOND) L)); likewise on its other side. Eigenvalues are

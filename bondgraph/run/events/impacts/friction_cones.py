@@ -120,7 +120,7 @@ def with_restitution(
     solve: Callable[[float], np.ndarray | None], gained: Callable[[np.ndarray], float], least: float
 ) -> tuple[np.ndarray | None, float]:
     """Find impulses with the largest fraction of the restitutions for which they exist and no energy is `gained` (more than
-    `least`, which is rounding), and return this fraction, too; `solve` finds them for a fraction.
+    `least`, which is rounding), and return this fraction too; `solve` finds them for a fraction.
 
     Newton's law of restitution with friction may gain energy (Kane and Levinson 1985), or have no solution for redundant
     contacts. Without restitution there is a solution, which never gains energy (Moreau 1988).

@@ -93,7 +93,7 @@ def corrected_integrals(c: ImplicitTable, h: float, rule: Fixed) -> float:
 
 
 def correct_powers(c: ImplicitTable, h: float, method: Fixed) -> None:
-    """Compute corrections of the powers at the nodes of the step just attempted, times the step size, into the rows behind those
+    """Compute corrections of the powers at the nodes of the step just attempted, times the step size, into the rows after those
     of `flows`, for states that rounding or the error of the dense output takes off the slow manifold.
 
     A fast process near equilibrium, such as a reaction whose forward and reverse rates nearly cancel, turns the least such error

@@ -50,7 +50,7 @@ slopes at the stages as they are, and changes that at the start of the step by -
 
 
 def _difference(nodes: tuple[float, ...]) -> tuple[float, ...]:
-    """Return the weights of the divided difference of values at nodes, as a part of that of the first."""
+    """Return the weights of the divided difference of values at nodes, as a fraction of that of the first."""
     weights = [1.0 / math.prod(node - other for other in nodes if other != node) for node in nodes]
     return tuple(weight / weights[0] for weight in weights)
 

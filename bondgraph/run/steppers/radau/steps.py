@@ -33,11 +33,11 @@ TERMS = len(table.BEND)
 MAX_ITERATIONS = 8
 """Maximum number of iterations of a step."""
 _GENTLE = 0.03
-"""Largest error of the iteration, as a part of the tolerance of a step."""
+"""Largest error of the iteration, as a fraction of the tolerance of a step."""
 _SLOW = 0.99
 """An iteration whose corrections shrink by less than this factor does not converge, ..."""
 _ROUGH = 0.03
-"""... unless its correction, as a part of the tolerance, is below this: then it is down to rounding."""
+"""... unless its correction, as a fraction of the tolerance, is below this: then it is down to rounding."""
 _CARE = 0.8
 """Power by which the rate of convergence of the step before counts less in this one."""
 _COUPLING = table.TURN / table.PAIR
@@ -160,7 +160,7 @@ def right_sides(c: RadauTable, h: float) -> None:
 
 
 def correct(c: RadauTable, h: float) -> float:
-    """Solve both systems and correct all stages; return the size of the correction as a part of the tolerance."""
+    """Solve both systems and correct all stages; return the size of the correction as a fraction of the tolerance."""
     n, y, w, z, system, pair, scale, total = c.n, c.y, c.w, c.z, c.system, c.pair, c.scale, 0.0
     right_sides(c, h)
     solve_system(system)
@@ -214,7 +214,7 @@ def converges(c: RadauTable, h: float) -> bool:
 
 
 def filtered(c: RadauTable, h: float, k: Reals) -> float:
-    """Compute the error of the step, with rates k at its start, into `error`; return it as a part of the tolerance."""
+    """Compute the error of the step, with rates k at its start, into `error`; return it as a fraction of the tolerance."""
     n, y, z, error, system, total = c.n, c.y, c.z, c.error, c.system, 0.0
     for i in range(n):
         state = system.order[i]

@@ -27,7 +27,7 @@ from bondgraph.run.steppers.shared_fields import IntegratorTable, derivative, er
 from bondgraph.tape.taylor import order_for
 
 _WITHIN = 0.98
-"""Part of the longest step that is taken: one that ends at the horizon may be a little longer."""
+"""Fraction of the longest step that is used: a step that ends at the horizon may be slightly longer."""
 _MOST_DEFECT = 100.0
 """Largest defect of a step, over the error weights: that of order n is n + 1 times its error, which is below 1."""
 

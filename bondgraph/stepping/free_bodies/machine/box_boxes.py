@@ -9,11 +9,11 @@ from bondgraph.stepping.free_bodies.machine.tables import APART, PileTable
 from screws.shapes.box_pairs import EDGE_TOLERANCE, FACE_PREFERENCE, LENGTH_TOLERANCE, PARALLEL_SINE
 
 WAY1, WAY2 = 9, 12
-"""Places after the cosines of all axes, (3, 3): the way between both centres in the axes of either box."""
+"""Places after the cosines of all axes, (3, 3): the vector between both centres in the axes of either box."""
 CROSSING, CORNER = 1000, 2000
 """Numbers of features: those of a patch are below."""
 DISTINCT = 0.1
-"""Share of the smaller box by which speculative points are away from the nearest one."""
+"""Minimum distance of speculative points from the nearest one, as a share of the smaller box."""
 NEXT, AFTER = (1, 2, 0), (2, 0, 1)
 """Indices of the axes that follow each axis."""
 SIDES = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
@@ -103,7 +103,7 @@ def square_between(c: PileTable, i: int, j: int) -> float:
 
 
 def between(c: PileTable, one: int, other: int, C: Reals, d1: Reals, d2: Reals) -> None:
-    """Set the cosines of all axes, and the way between both centres in the axes of either box."""
+    """Set the cosines of all axes, and the vector between both centres in the axes of either box."""
     R1, R2, p, q = c.shape_R[one * 9 :], c.shape_R[other * 9 :], c.shape_p[one * 3 :], c.shape_p[other * 3 :]
     x, y, z = q[0] - p[0], q[1] - p[1], q[2] - p[2]
     for i in unrolled(range(3)):
@@ -161,7 +161,7 @@ def crossing(c: PileTable, one: int, other: int, R1: Reals, R2: Reals, edge: int
 
 
 def patch(c: PileTable, a: int, b: int, axis: int, size: float, reach: float, sign: float) -> float:
-    """Add the corners of the part that a face of box a and the facing face of box b have in common; return their least gap.
+    """Add the corners of the part that a face of box a and the facing face of box b have in common; return their smallest gap.
 
     The face is across an axis of a, the second box of the pair if the sign is -1.
     """

@@ -10,9 +10,9 @@ until a sweep over all contacts changes no velocity by more than a tolerance (no
 1999; the steps are projections, de Saxce and Feng 1998). The matrix of all contacts is never assembled.
 
 A sweep propagates impulses from one body to the next, so that high stacks and heavy bodies on light ones would need very many.
-Sweeps therefore go there and back (symmetric Gauss-Seidel), and after `PLAIN` of them each pair begins at an extrapolation of the
-last two (Nesterov 1983), with a restart where that goes too far (O'Donoghue and Candes 2015). Coulomb's friction has no energy to
-descend, and large extrapolations circle in dense piles: they become shorter as soon as the changes stop shrinking.
+Sweeps therefore alternate in direction (symmetric Gauss-Seidel), and after `PLAIN` of them each pair begins at an extrapolation
+of the last two (Nesterov 1983), with a restart where that overshoots (O'Donoghue and Candes 2015). Coulomb's friction has no
+energy to descend, and large extrapolations circle in dense piles: they become shorter as soon as the changes stop shrinking.
 
 Most contacts settle long before the last one. A sweep therefore visits only contacts of bodies that moved in the sweep before
 (an active set, as in Gauss-Southwell methods); a sweep over all contacts, and back over those that it moved, confirms the end.
@@ -42,9 +42,10 @@ from bondgraph.stepping.free_bodies.machine.tables import (
 PLAIN = 20
 """Sweeps without acceleration; most steps need fewer."""
 SHORTER, BOLDER = 0.7, 0.8
-"""Factor of the largest extrapolation where changes do not shrink; factor of what it lacks to 1, for each pair of sweeps."""
+"""Factor of the largest extrapolation where changes do not shrink; factor on its distance from 1, for each pair of sweeps."""
 GROWTH, PATIENCE = 2.0, 20
-"""Changes do not shrink where their square exceeds the least by this factor, or is not less for this many pairs of sweeps."""
+"""Changes do not shrink if their square exceeds the minimum by this factor, or has not decreased for this many pairs of
+sweeps."""
 SETTLED, FINER = 0.2, 0.1
 """Share of the tolerance below which a change of a contact leaves its neighbours alone until all contacts are visited; its factor
 where that does not confirm the end."""

@@ -28,7 +28,7 @@ from bondgraph.stepping.free_bodies.machine.tables import (
 )
 
 PUSH_REACH = 0.2
-"""Share of the fastest body's way that is added to the reach of all candidates."""
+"""Share of the largest displacement of a body that is added to the reach of all candidates."""
 
 
 def begin(c: PileTable) -> None:

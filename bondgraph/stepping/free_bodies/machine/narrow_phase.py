@@ -55,7 +55,7 @@ def search(c: PileTable, one: int, other: int) -> None:
 
 
 def ball_ball(c: PileTable, one: int, other: int, reach: float) -> None:
-    """Add the point of two balls. Of balls further apart than a radius the normal is that of their meeting on straight ways, or
+    """Add the point of two balls. Of balls further apart than a radius the normal is that of their meeting on straight paths, or
     of their nearest passing: fast balls do not strike where they pass each other (conservative advancement)."""
     p, q, d, n = c.shape_p[one * 3 :], c.shape_p[other * 3 :], empty_like(c.gap, 3), empty_like(c.gap, 3)
     for i in unrolled(range(3)):
@@ -76,7 +76,7 @@ def ball_ball(c: PileTable, one: int, other: int, reach: float) -> None:
 
 
 def meet(c: PileTable, one: int, other: int, d: Reals, n: Reals) -> float:
-    """Set the normal of two balls where they meet in the step, or are nearest, on straight ways; return the gap along it."""
+    """Set the normal of two balls where they meet in the step, or are nearest, on straight paths; return the gap along it."""
     way, radii = empty_like(c.gap, 3), c.thickness[one] + c.thickness[other]
     for i in unrolled(range(3)):
         way[i] = c.h * (velocity_of(c, other, i) - velocity_of(c, one, i))

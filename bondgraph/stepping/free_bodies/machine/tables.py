@@ -10,7 +10,7 @@ from bondgraph.emit.kernel_language.language import Ints, Kernel, Length, Reals,
 BALL, BOX, HALF_SPACE, OTHER = range(4)
 """Kinds of shapes; those that are found in Python are `OTHER`."""
 DONE, FULL, PAIRS_FULL, TOO_MANY = range(4)
-"""Status of a call: done; more room for contacts or pairs is needed; a set has more contacts than it may have."""
+"""Status of a call: done; more room for contacts or pairs is needed; a set has too many contacts."""
 
 ARM1, ARM2, LIGHT1, LIGHT2, TURN1, TURN2, OFFSET, FRICTION_PLACE = 9, 12, 15, 16, 17, 26, 35, 36
 COUPLING, STIFF, SOFT, ROW = 37, 39, 41, 43
@@ -21,7 +21,7 @@ tangential part, and the inverses of these two."""
 RESISTANCE = 23
 """Length of the row of rolling and spinning friction of a contact (`resistance`)."""
 APART = 10000
-"""Number of a feature from which on a contact is without friction: it only keeps boxes apart that turn in the step."""
+"""Smallest number of a feature whose contact has no friction: it only keeps apart boxes that turn in the step."""
 RECORD = 10
 """Numbers that are kept of a step: contacts that press, overlap, slip, losses, sweeps, bodies that sleep."""
 LOST, SUPPLIED, STEP_LOSS, OVERLAP, SLIP, CHANGE, ALLOWED, PRESSING, SWEEPS, ASLEEP = range(RECORD)
@@ -52,8 +52,8 @@ def _of_states(p: PileTable) -> int:
 
 
 class PileTable(Table):
-    """Free bodies come first. Vectors are in world coordinates, m, s, kg; `velocity` and its like hold spin and velocity of the
-    centre of mass, of other bodies that of the origin."""
+    """Free bodies come first. Vectors are in world coordinates, m, s, kg; `velocity` and similar arrays hold spin and velocity of
+    the centre of mass, of other bodies that of the origin."""
 
     states: int
     bodies: int
@@ -65,7 +65,7 @@ class PileTable(Table):
     pair_room: int
     outputs_count: int
     resisting: int
-    """1 where contacts resist rolling or spinning: torque impulses then follow the impulses in `r` and its like."""
+    """1 where contacts resist rolling or spinning: torque impulses then follow the impulses in `r` and similar arrays."""
     # Settings of the run, and of the call.
     taken: int
     h: float
