@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Never, Unpack
 
 from bondgraph.checks import check_model
@@ -16,11 +14,11 @@ from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any, re
 from bondgraph.graph.branches import Node, branch, joined, junction_name
 from bondgraph.graph.changes import cut, put_in_place, take_out
 from bondgraph.graph.draft import Draft, Link
-from bondgraph.graph.flatten import domains_and_units, flatten
+from bondgraph.graph.flatten import described_parts, flatten
 from bondgraph.model.arguments import is_name, names_of
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.domains import Domain
-from bondgraph.model.element import Element, PortRef, remember_graph
+from bondgraph.model.element import Element, PortRef
 from bondgraph.model.model import CollisionSet, ContactPoint, Model, Visible
 from bondgraph.output.cells import cell, code, line
 from bondgraph.output.tables import unknown_name
@@ -31,6 +29,9 @@ if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled
     from bondgraph.render.diagram import BondLabels, Diagram
     from bondgraph.run.results.result import Result
+
+MAX_SHOWN = 40
+"""Number of parts that a printed graph shows."""
 
 
 class Graph(Draft):
@@ -53,13 +54,16 @@ class Graph(Draft):
         if part is None or (inner_path and not isinstance(part, Graph)):
             raise unknown_name(f'part in "{self.name}" called', path, self.parts)
         assert isinstance(part, (Element, Graph))
-        part = part[inner_path] if inner_path and isinstance(part, Graph) else part
-        if isinstance(part, Element):
-            remember_graph(part, partial(domains_and_units, weakref.ref(self), path))
-        return part
+        return part[inner_path] if inner_path and isinstance(part, Graph) else part
 
     def __repr__(self) -> str:
         return f'{type(self).__name__}("{self.name}", {len(self.parts)} parts)'
+
+    def __str__(self) -> str:
+        """Return a line for each part, with numbers, units and domain."""
+        parts = list(described_parts(self))
+        more = [f"... {len(parts) - MAX_SHOWN} more"] if len(parts) > MAX_SHOWN else []
+        return "\n".join([repr(self), *parts[:MAX_SHOWN], *more])
 
     def _repr_svg_(self) -> str | None:
         return None if self._unfinished() else self.diagram().svg
