@@ -15,7 +15,7 @@ from bondgraph.graph.branches import Node, branch, joined, junction_name
 from bondgraph.graph.changes import cut, put_in_place, take_out
 from bondgraph.graph.draft import Draft, Link
 from bondgraph.graph.flatten import described_parts, flatten
-from bondgraph.model.arguments import is_name, names_of
+from bondgraph.model.arguments import is_name, names_of, need_text
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element, PortRef
@@ -121,6 +121,7 @@ class Graph(Draft):
 
         Raises `ModelError` E100 for another number of ends, and for anything but parts and ports.
         """
+        self._need_parts(*(end for end in (tail, head, *others) if end is not None))
         if head is None or others:
             raise _no_bond(self, (tail, *(() if head is None else (head,)), *others))
         ends = []
@@ -234,6 +235,7 @@ class Graph(Draft):
 
     def expose(self, name: str, inner: Element | PortRef | Graph) -> Graph:
         """Make a port or junction of this graph connectable from outside under `name`."""
+        need_text("shaft", name=name)
         reference = inner if isinstance(inner, PortRef) else PortRef(inner, "")
         self.add(reference.owner)
         self._check_unique("port", name, self.ports)
@@ -249,6 +251,7 @@ class Graph(Draft):
     def declare_input(self, *names: str, fed_by: str = "") -> Graph:
         """Declare signal inputs; elements inside refer to them by these names. `fed_by`, the call that feeds them, is the advice
         in the error of an input without a source."""
+        names_of(names)
         self.fed_by = fed_by or self.fed_by
         for name in names:
             self.inputs[name] = None
@@ -256,6 +259,7 @@ class Graph(Draft):
 
     def wire(self, source: str, part: Graph, name: str) -> Graph:
         """Feed the input `name` of a nested graph with the signal at path `source` of this graph."""
+        need_text("spring.q", source=source, name=name)
         self.add(part)
         if name not in part.inputs:
             declared = ", ".join(part.inputs) or "none"
@@ -267,6 +271,7 @@ class Graph(Draft):
 
     def export(self, name: str, path: str) -> Graph:
         """Give a signal inside this graph a short name, seen from outside as `<graph>.<name>`."""
+        need_text("spring.q", name=name, path=path)
         self._check_unique("export", name, self.exports)
         self.exports[name] = path
         return self
