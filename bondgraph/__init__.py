@@ -31,6 +31,7 @@ from bondgraph.model.model import Bond, Model
 from bondgraph.model.ops import Op
 from bondgraph.run import measures as measures
 from bondgraph.run.results.result import Result
+from screws.calls import check_calls
 from screws.renamed import answer_old_names
 
 if TYPE_CHECKING:
@@ -76,4 +77,5 @@ def __dir__() -> list[str]:
     return [*__all__, *(room for room in _LAZY_MODULES if room not in _LAZY_NAMES.values())]
 
 
+check_calls(__name__)
 answer_old_names(__name__)

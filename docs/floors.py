@@ -14,7 +14,7 @@ PAGE = Path(__file__).parent / "architecture.md"
 ROOMS = {
     "screws": (
         ("errors", "linear", "numeric_arguments", "scalars", "similar_names"),
-        ("jets", "renamed", "rotations", "vectors"),
+        ("calls", "jets", "renamed", "rotations", "vectors"),
         ("poses", "surfaces", "twists"),
         ("contact", "inertia", "joints", "shapes"),
     ),

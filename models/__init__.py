@@ -44,6 +44,7 @@ from screwbond.models.two_bodies import (
 )
 from screwbond.models.visuals import Visual
 
+from screws.calls import check_calls
 from screws.renamed import answer_old_names
 
 __all__ = [
@@ -105,4 +106,5 @@ __all__ = [
     "wrench",
 ]
 
+check_calls(__name__)
 answer_old_names(__name__)

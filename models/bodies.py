@@ -112,7 +112,8 @@ def _numbers(name: str, what: str, value: Any, size: int) -> np.ndarray:
     values = reals(value, size)
     if values is None:
         title = f'{what} of "{name}" is {value!r}'
-        raise refusal("E424", title, about=name, why=f"it needs {size} finite numbers")
+        form = "[cos(a / 2), *(sin(a / 2) * axis)] for an angle a in rad" if size == 4 else "three numbers"
+        raise refusal("E424", title, f"{what}={form}", about=name, why=f"it needs {size} finite numbers")
     return values
 
 

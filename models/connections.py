@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bondgraph import J0, MTF, Element, Graph, Op
-from bondgraph.errors import Place
+from bondgraph.errors import Place, refusal
 from bondgraph.model.domains import SCREW, TRANSLATION
 from bondgraph.model.element import PortRef
 from bondgraph.model.laws import Action
@@ -49,12 +49,22 @@ class Touchable(Protocol):
 
 def connect_bodies(graph: Graph, part: Graph, bodies: Mapping[str, Touchable], cheapest: bool = False) -> Graph:
     """Connect a part to two bodies by the names of its ports for them: half arrows second body -> part -> first body, and the
-    poses of both as its inputs `pose <port>`, (7,) unless it takes them in the `cheapest` form."""
+    poses of both as its inputs `pose <port>`, (7,) unless it takes them in the `cheapest` form. Raises `ModelError` E488 for a
+    part that is connected already."""
     (first, body1), (second, body2) = bodies.items()
+    refuse_attached(graph, part)
     graph.connect(body2.world, part.port(second)).connect(part.port(first), body1.world)
     for port, body in bodies.items():
         graph.wire(body.frame_path if cheapest else body.pose_path, part, f"pose {port}")
     return graph
+
+
+def refuse_attached(graph: Graph, part: Graph) -> None:
+    """Raise `ModelError` E488 for a part that is connected to bodies in this graph already."""
+    if any(name == part.name for name, _ in graph.wires) and graph.parts.get(part.name) is part:
+        title = f'"{part.name}" is attached in "{graph.name}" already'
+        cures = "another part like it, with a name of its own", f'graph.remove("{part.name}"), to attach it elsewhere'
+        raise refusal("E488", title, *cures, about=part.name)
 
 
 def two_body_part(name: str, fed_by: str) -> tuple[Graph, Element]:

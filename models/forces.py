@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from screwbond.models.connections import Touchable
+from screwbond.models.connections import Touchable, refuse_attached
 
 from bondgraph import MTF, Block, Element, Graph, Op, Parameter, Se
 from bondgraph.elements.binding import Signals
@@ -134,7 +134,8 @@ def attach_force(graph: Graph, part: AppliedForce, body: Touchable) -> Graph:
     """Connect an applied force to its body in the graph around both: a half arrow to the body, and the signals that it reads.
     Return the graph.
 
-    Raises `ModelError` E336 for anything but a force, a torque or a wrench, and for no body, or one inside another part.
+    Raises `ModelError` E336 for anything but a force, a torque or a wrench, and for no body, or one inside another part; E488 for
+    a force that is attached already.
     """
     if not isinstance(part, AppliedForce):
         cure = 'attach_force(graph, force("push", (10.0, 0.0, 0.0)), body)'
@@ -147,6 +148,7 @@ def attach_force(graph: Graph, part: AppliedForce, body: Touchable) -> Graph:
     if holder is not None:
         title = f'"{part.name}" acts on "{body.name}", which is inside "{holder.name}" and not in "{graph.name}" itself'
         raise refusal("E336", title, f'attach_force(graph["{holder.name}"], part, body)', about=part.name)
+    refuse_attached(graph, part)
     graph.connect(part.port("body"), port)
     graph.wire(body.frame_path, part, "pose")
     for name, path in part.paths.items():

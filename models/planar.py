@@ -26,7 +26,7 @@ from screwbond.models.visuals import Visual, visuals_of
 
 from bondgraph import J0, J1, MTF, Block, Graph, I, Op, Parameter, Se, StateSpec
 from bondgraph.errors import refusal
-from bondgraph.model.arguments import in_units
+from bondgraph.model.arguments import in_units, refused
 from bondgraph.model.domains import TRANSLATION, motions
 from bondgraph.model.element import PortRef
 from bondgraph.model.model import ContactPoint, SignalEntry, Visible
@@ -249,10 +249,13 @@ def planar_body(
         has its inertia, or a dot.
     visual : what pictures show instead.
 
-    Raises `ModelError` E503 for invalid numbers, E575 for an invalid outline.
+    Raises `ModelError` E503 for invalid numbers, E150 for an invalid place, E575 for an invalid outline.
     """
     _check_numbers(name, mass=mass, inertia=inertia, gravity=gravity)
-    start = np.array([*place, 0.0][:3] if inertia is not None else [*place][:2], dtype=float)
+    numbers = floats(place, (2,), (3,))
+    if numbers is None:
+        raise refused("place", place, "x, y and an angle, finite, m and rad", "place=(0.0, 1.0, 0.0)")
+    start = np.array([*numbers, 0.0][:3] if inertia is not None else numbers[:2])
     size = len(start)
     body = PlanarBody(name, start)
     junction = J1("motion", domain=motions([False, False, True][:size]), dimension=size)

@@ -4,6 +4,7 @@ Every formula is written once and takes any scalar: floats, SymPy expressions, j
 """
 
 from screws import contact, inertia, jets, poses, rotations, scalars, shapes, surfaces, twists
+from screws.calls import check_calls
 from screws.contact import ContactCoordinates, closest_points, contact_pose, contact_rates, relative_curvature, relative_pose
 from screws.errors import GeometryError
 from screws.inertia import check_inertia, inertia_in, kinetic_energy, momentum, spatial_inertia
@@ -109,4 +110,5 @@ __all__ = [
     "GeometryError",
 ]
 
+check_calls(__name__)
 answer_old_names(__name__)

@@ -1,4 +1,4 @@
-"""Base class of all errors that users can fix, and the error for invalid geometric input."""
+"""Base class of all errors that users can fix, errors for invalid geometric input and invalid calls, and names of own modules."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ class ScrewbondError(Exception):
     """Base of all errors that the user can fix, here and in the packages built on this one."""
 
 
-class GeometryError(ScrewbondError, ValueError):
-    """Geometric input from which no equation can be built.
+class CodedError(ScrewbondError):
+    """Error with a stable code.
 
     Parameters
     ----------
-    code : stable, "G101" and up; the table is in the documentation.
+    code : stable; the table is in the documentation.
     message : what is wrong, where, and why.
     cure : what to try.
     """
@@ -25,3 +25,16 @@ class GeometryError(ScrewbondError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.code} {self.message}\n  try: {self.cure}"
+
+
+class GeometryError(CodedError, ValueError):
+    """Geometric input from which no equation can be built: codes from "G101" on."""
+
+
+class CallError(CodedError, TypeError):
+    """Call with arguments that a function does not take: E317, E150."""
+
+
+def is_own(module: str) -> bool:
+    """Return True for the name of a package or module of this project."""
+    return module.partition(".")[0] in ("bondgraph", "screws", "screwbond", "models")

@@ -12,9 +12,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from screws import twists
+from screws.calls import check_calls
 from screws.errors import GeometryError
 from screws.numeric_arguments import fixed_floats, floats
 from screws.poses import Ad, inverse, pose
+
+__all__ = ["Joint", "cylindrical", "fixed", "free", "helical", "inline", "inplane", "planar", "prismatic", "reciprocal"]
+__all__ += ["revolute", "rod", "spherical", "universal"]
 
 Vector = Sequence[float] | np.ndarray
 
@@ -224,3 +228,6 @@ def _point(name: str, point: Vector) -> np.ndarray:
     if p is None:
         raise GeometryError("G133", f'the point of joint "{name}" is {point!r}', "three finite numbers, in m")
     return p
+
+
+check_calls(__name__)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from importlib.abc import MetaPathFinder
 from typing import Any, TypeVar
 
+from screws.errors import CallError, is_own
 from screws.similar_names import similar_names
 
 T = TypeVar("T")
@@ -181,7 +182,7 @@ def _checking(function: Any, keywords: Mapping[str, str]) -> Any:
     @functools.wraps(function)
     def call(*args: Any, **keyword_arguments: Any) -> Any:
         for old in keywords.keys() & keyword_arguments.keys():
-            raise TypeError(f"{function.__qualname__}: {now(old, keywords[old])}")
+            raise CallError("E317", f"{function.__qualname__}: {now(old, keywords[old])}", f"{keywords[old]}=")
         return function(*args, **keyword_arguments)
 
     return call
@@ -195,17 +196,13 @@ class _OldImports(MetaPathFinder):
         package, _, name = fullname.rpartition(".")
         if fullname in MODULES:
             raise ImportError(now(fullname, MODULES[fullname]), name=fullname)
-        if name in NAMES and NAMES[name] in getattr(sys.modules.get(package), "__all__", ()) and _is_own(package):
+        if name in NAMES and NAMES[name] in getattr(sys.modules.get(package), "__all__", ()) and is_own(package):
             raise ImportError(f"{now(name, NAMES[name])} in {package}", name=package)
         module = sys.modules.get(package)
-        asked = _is_own(package) and not name.startswith("_") and "__getattr__" in vars(module or object)
+        asked = is_own(package) and not name.startswith("_") and "__getattr__" in vars(module or object)
         if asked and (near := similar_names(name, getattr(module, "__all__", ()), most=2)):
             meant = " or ".join(near)
             raise ImportError(f"cannot import name {name!r} from {package!r}; did you mean {meant}?", name=package)
-
-
-def _is_own(package: str) -> bool:
-    return package.partition(".")[0] in ("bondgraph", "screws", "screwbond", "models")
 
 
 if not any(isinstance(finder, _OldImports) for finder in sys.meta_path):

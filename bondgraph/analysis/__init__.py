@@ -13,6 +13,7 @@ from bondgraph.analysis.steady import OperatingPoint, Sensitivities, operating_p
 from bondgraph.analysis.symmetry import Reciprocity, reciprocity
 from bondgraph.analysis.transfer import TransferFunction
 from bondgraph.compile.points import Point, point_of
+from screws.calls import check_calls
 
 __all__ = [
     "Derivatives",
@@ -34,3 +35,5 @@ __all__ = [
     "sensitivities",
     "steady_state",
 ]
+
+check_calls(__name__)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from bondgraph.assembly.system import Statement, System, Value
+from bondgraph.assembly.system import Statement, System, Value, is_internal
 from bondgraph.emit.kernel import Kernel
 from bondgraph.model.arguments import names_of
 from bondgraph.model.laws import SignalBlock, Source
@@ -20,10 +20,10 @@ _TORN = ":computed"
 """Ends the name under which the torn statement of an algebraic loop computes a value."""
 
 
-def with_added_inputs(model: Model, system: System, names: str | Sequence[str]) -> tuple[System, list[str]]:
-    """Return the system with a parameter behind every name that is a source or the result of a signal block, and the names of
-    parameters instead of the names; other names stay."""
-    named = []
+def with_added_inputs(model: Model, system: System, names: str | Sequence[str]) -> tuple[System, list[str], dict[str, str]]:
+    """Return the system with a parameter behind every name that is a source or the result of a signal block; the names of
+    parameters in place of the names, others unchanged; and the signal that each added parameter stands for."""
+    named, signals = [], {}
     for name in names_of(names, "inputs"):
         signal, bracket, index = name.partition("[")
         element = model.elements.get(signal.strip())
@@ -32,12 +32,25 @@ def with_added_inputs(model: Model, system: System, names: str | Sequence[str]) 
         root = system.resolve(signal.strip())
         computed = root if root in system.producers else f"{root}{_TORN}"
         statement = system.producers.get(computed)
-        if statement is not None and isinstance(model.elements[statement.element].law, SignalBlock | Source):
+        if statement is not None and _takes_input(model, statement):
             added = root + _ADDED
             system = system if added in system.parameters else _with_addend(system, statement, computed, added)
             root = added
+            signals[added] = signal.strip()
         named.append(root + bracket + index if root in system.parameters else name)
-    return system, named
+    return system, named, signals
+
+
+def _takes_input(model: Model, statement: Statement) -> bool:
+    return isinstance(model.elements[statement.element].law, SignalBlock | Source)
+
+
+def signals_with_inputs(model: Model, system: System) -> Iterator[str]:
+    """Yield the names of sources and results of signal blocks, to which an input can be added."""
+    statements = (each for each in system.statements if each.element in model.elements and _takes_input(model, each))
+    results = {result for statement in statements for result in statement.outs}
+    names = (*results, *(alias for alias, root in system.aliases.items() if root in results))
+    yield from (name for name in names if not is_internal(name))
 
 
 def _with_addend(system: System, statement: Statement, computed: str, added: str) -> System:
@@ -58,11 +71,6 @@ def _with_addend(system: System, statement: Statement, computed: str, added: str
         values={**system.values, added: Value(value.shape, value.unit)},
         parameters={**system.parameters, added: np.zeros(value.shape or ())},
     )
-
-
-def signal_names(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return the labels of inputs with the names of signals instead of those of added parameters."""
-    return tuple(label.replace(_ADDED, "") for label in labels)
 
 
 def with_zeros(kernel: Kernel, p: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.analysis.added_inputs import signal_names, with_added_inputs, with_zeros
+from bondgraph.analysis.added_inputs import signals_with_inputs, with_added_inputs, with_zeros
 from bondgraph.analysis.linear import Linear
 from bondgraph.assembly.system import State
 from bondgraph.compile.compiled import Compiled
@@ -90,16 +90,16 @@ class Derivatives:
 def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Derivatives:
     """Differentiate a model once, to linearise it at many points; see `linearise` for the arguments."""
     compiled = compiled_form(model, "differentiate")
-    system, named = with_added_inputs(compiled.model, compiled.system, inputs)
+    system, named, signals = with_added_inputs(compiled.model, compiled.system, inputs)
     traced = values_on_tape(system)
-    labels, input_indices = pick_inputs(traced, named)
+    labels, input_indices = pick_inputs(traced, named, signals, signals_with_inputs(compiled.model, system))
     names, output_scalars = pick_outputs(traced, outputs)
     states, state_indices, state_labels = moving_states(traced.context.system)
     rates = [scalar for state in states for scalar in rates_of(traced, state)]
     inputs_on_tape = traced.context.inputs
     variables = [*(inputs_on_tape["x"][k] for k in state_indices), *(inputs_on_tape["p"][k] for k in input_indices)]
     derivatives = with_slopes(traced, "derivatives", [*rates, *output_scalars], variables)
-    return Derivatives(compiled, state_labels, signal_names(labels), names, state_indices, input_indices, *derivatives)
+    return Derivatives(compiled, state_labels, labels, names, state_indices, input_indices, *derivatives)
 
 
 def with_slopes(

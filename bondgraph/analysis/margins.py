@@ -16,11 +16,14 @@ _LARGEST = 1e8
 _ILL_POSED = 1e-12
 """Size of 1 + L at infinite frequency up to which the closed loop is an algebraic loop without a solution."""
 
+_UNSTABLE = "the closed loop is unstable; at each crossing a pole reaches the stability limit, and others may stay beyond it"
+
 
 @short_repr
 @dataclass(frozen=True)
 class Margins:
-    """Margins of the loop L with unity negative feedback, 1 + L = 0; infinite where nothing crosses.
+    """Margins of the loop L with unity negative feedback, 1 + L = 0; infinite where nothing crosses. Of an unstable loop they
+    are crossings of the stability limit, at which it need not become stable.
 
     Parameters
     ----------
@@ -41,15 +44,15 @@ class Margins:
     delay: float
 
     def __str__(self) -> str:
-        lines = [f"the closed loop is {'stable' if self.stable else 'unstable'}"]
-        lines.append(f"gain margin: {_of_gain(self.gain, self.gain_at)}")
+        lines, kind = (["the closed loop is stable"], " margin") if self.stable else ([_UNSTABLE], "")
+        lines.append(f"gain{kind}: {_of_gain(self.gain, self.gain_at)}")
         if self.least_gain > 0.0:
-            lines.append(f"gain reduction margin: {_of_gain(self.least_gain, self.least_gain_at)}")
+            lines.append(f"gain reduction{kind}: {_of_gain(self.least_gain, self.least_gain_at)}")
         if np.isfinite(self.phase):
-            lines.append(f"phase margin: {self.phase:.4g} degrees at {self.phase_at:.4g} rad/s")
+            lines.append(f"phase{kind}: {self.phase:.4g} degrees at {self.phase_at:.4g} rad/s")
             lines += [f"delay margin: {self.delay:.4g} s"] if self.stable else []
         else:
-            lines.append("phase margin: no crossing")
+            lines.append(f"phase{kind}: no crossing")
         return "\n".join(lines)
 
 

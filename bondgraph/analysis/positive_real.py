@@ -15,6 +15,8 @@ import numpy as np
 
 from bondgraph.analysis.linear import Linear
 from bondgraph.errors import refusal
+from bondgraph.model.arguments import refused
+from bondgraph.quantities import real
 
 _POINTS = 300
 
@@ -65,6 +67,9 @@ def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) 
         title = f"{len(linear.inputs)} inputs and {len(linear.outputs)} outputs are not power ports"
         cures = ("one output for each input, effort with flow, in the same order: linear.part(inputs, outputs)",)
         raise refusal("E257", title, *cures, about=linear.name, places=())
+    further = real(() if frequencies is None else frequencies)
+    if further is None:
+        raise refused("frequencies", frequencies, "numbers, rad/s", "frequencies=[1.0, 10.0]")
     system = linear.minimal().balance() if linear.order else linear
     a, b, c, d = system.dense()
     poles = system.poles()
@@ -76,9 +81,7 @@ def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) 
         return Passivity(False, False, -np.inf, float(abs(np.imag(worst))), "poles", f"unstable pole at {worst:.6g} 1/s")
     shift = 1e-7 * slow
     special = np.concatenate([np.abs(poles), np.abs(np.imag(poles)), np.abs(np.imag(system.zeros()))])
-    grid = np.concatenate(
-        [[0.0], special, np.geomspace(1e-3 * slow, 1e3 * fast, _POINTS), np.abs(np.asarray(frequencies or ())).ravel()]
-    )
+    grid = np.concatenate([[0.0], special, np.geomspace(1e-3 * slow, 1e3 * fast, _POINTS), np.abs(further).ravel()])
     both = d + d.T
     size = np.linalg.norm(both)
     covered = bool(size > 0 and np.linalg.eigvalsh(both)[0] > 1e-12 * size)

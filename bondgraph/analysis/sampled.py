@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bondgraph.analysis.added_inputs import signal_names, with_added_inputs, with_zeros
+from bondgraph.analysis.added_inputs import signals_with_inputs, with_added_inputs, with_zeros
 from bondgraph.analysis.derivatives import rates_of, with_slopes
 from bondgraph.analysis.linear import Linear
 from bondgraph.compile.compiled import Compiled
@@ -57,9 +57,9 @@ def linearise_sampled(
     compiled = compiled_form(model, "linearise_sampled")
     period, offset = _clock(compiled, compiled.parameters(parameters))
     before = consistent(compiled, point_of(compiled, offset, initial, parameters, modes))
-    system, named = with_added_inputs(compiled.model, compiled.system, inputs)
+    system, named, signals = with_added_inputs(compiled.model, compiled.system, inputs)
     traced = values_on_tape(system)
-    labels, input_indices = pick_inputs(traced, named)
+    labels, input_indices = pick_inputs(traced, named, signals, signals_with_inputs(compiled.model, system))
     names, output_scalars = pick_outputs(traced, outputs)
     states, state_indices, state_labels = own_states(traced.context.system)
     blocks = traced.context.inputs
@@ -94,7 +94,7 @@ def linearise_sampled(
         slopes[:, :n],
         slopes[:, n:],
         state_labels,
-        signal_names(labels),
+        labels,
         names,
         rates=change,
         values=values,

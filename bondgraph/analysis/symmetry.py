@@ -14,6 +14,7 @@ import numpy as np
 
 from bondgraph.compile.pipeline import Compilable, compiled_form
 from bondgraph.emit.numpy import numpy_kernel
+from bondgraph.model.arguments import refused
 from bondgraph.model.laws import Resistor, Storage
 from bondgraph.tape.differentiate import jacobian
 from bondgraph.tape.routine import Routine
@@ -80,6 +81,8 @@ def reciprocity(
     compiled = compiled_form(model, "reciprocity")
     env, system = compiled.evaluate(), compiled.system
     nominal = {state.name: state.typical for state in system.states}
+    if not isinstance(seed, int) or seed < 0:
+        raise refused("seed", seed, "a whole number from 0", "seed=1")
     random = np.random.default_rng(seed)
     results = []
     for path, element in compiled.model.elements.items():

@@ -336,7 +336,8 @@ def _fitting(model: str, name: str, value: Any, like: Any, unit: str = "") -> np
         fault = "no number" if array is None else f"of shape {array.shape}"
         title = f'"{name}" cannot be {shown if len(shown) < 60 else shown[:57] + "..."}'
         why = f"it needs finite numbers of shape {np.shape(like)}; it is {fault}"
-        raise refusal("E124", title, about=model, why=why, places=())
+        cure = f"an array of {np.size(like)} finite numbers" if np.ndim(like) else "one finite number"
+        raise refusal("E124", title, cure, about=model, why=why, places=())
     return array
 
 

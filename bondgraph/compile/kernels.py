@@ -52,7 +52,8 @@ INTERPRETED = frozenset({"closures"})
 def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[str, Kernel]:
     """Return kernels by name, in machine code or interpreted; E123 for an unknown backend."""
     if backend not in BACKENDS:
-        raise refusal("E123", f'backend "{backend}" is unknown', about="compile", why=f"known: {', '.join(BACKENDS)}", places=())
+        why = f"known: {', '.join(BACKENDS)}"
+        raise refusal("E123", f'backend "{backend}" is unknown', 'backend="auto"', about="compile", why=why, places=())
     if not isinstance(routines, Mapping):
         from bondgraph.schedule.build import kernels_in_loops
 

@@ -40,14 +40,18 @@ def _described(system: System, states: list[State]) -> tuple[tuple[State, ...], 
     return tuple(states), tuple(indices), tuple(labels)
 
 
-def pick_inputs(traced: Traced, names: str | Sequence[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Return labels of inputs and their indices in the parameter vector; `ModelError` E250 unless parameters, each named once."""
+def pick_inputs(
+    traced: Traced, names: str | Sequence[str], signals: Mapping[str, str] = {}, others: Iterable[str] = ()
+) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return labels of inputs and their indices in the parameter vector; `ModelError` E250 unless parameters, each named once.
+
+    `signals` are the names by which users know parameters that were added to signals; `others` are signals to suggest too.
+    """
     system = traced.context.system
     sizes = [int(np.size(value)) for value in system.parameters.values()]
     starts = dict(zip(system.parameters, itertools.accumulate(sizes, initial=0), strict=False))
-    picked = list(
-        _picked(system, "inputs", names, system.parameters, "E250", "a parameter, source or signal of a block, so not an input")
-    )
+    kind = "a parameter, source or signal of a block, so not an input"
+    picked = list(_picked(system, "inputs", names, system.parameters, "E250", kind, signals, others))
     labels = tuple(label for label, _, _ in picked)
     indices = tuple(starts[full] + k for _, full, k in picked)
     if len(set(indices)) < len(indices):
@@ -73,9 +77,16 @@ def pick_states(system: System, names: str | Sequence[str]) -> tuple[int, ...]:
 
 
 def _picked(
-    system: System, argument: str, names: str | Sequence[str], values: Mapping[str, Any], code: str, kind: str
+    system: System,
+    argument: str,
+    names: str | Sequence[str],
+    values: Mapping[str, Any],
+    code: str,
+    kind: str,
+    signals: Mapping[str, str] = {},
+    others: Iterable[str] = (),
 ) -> Iterator[tuple[str, str, int]]:
-    """Yield (label, name of the value, component) for each named scalar."""
+    """Yield (label, name of the value, component) for each named scalar; see `pick_inputs` for the last two arguments."""
     for name in names_of(names, argument):
         full, index = system.resolve(name), None
         match = _COMPONENT.fullmatch(name)
@@ -83,8 +94,9 @@ def _picked(
             full, index = system.resolve(match[1]), tuple(int(part) for part in match[2].split(","))
         if full not in values:
             aliases = [alias for alias, target in system.aliases.items() if target in values]
-            raise ModelError(system.name, [unknown_name(code, name, kind, [*values, *aliases], _COMPONENTS)])
-        shape = np.shape(values[full])
+            raise ModelError(system.name, [unknown_name(code, name, kind, [*values, *aliases, *others], _COMPONENTS)])
+        shape, (value, bracket, component) = np.shape(values[full]), name.partition("[")
+        name = signals.get(value, value) + bracket + component
         if index is None:
             yield from ((label, full, k) for k, label in enumerate(labels_of(name, shape)))
         elif len(index) != len(shape) or any(i >= n for i, n in zip(index, shape, strict=False)):

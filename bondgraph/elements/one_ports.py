@@ -71,7 +71,7 @@ BY_PRODUCT = (
 )
 
 
-@partial(spelled_out, law="Its law is resistance (effort = R flow), effort=lambda f: ... or flow=lambda e: ...")
+@partial(spelled_out, law="resistance (effort = R flow), effort=lambda f: ... or flow=lambda e: ...")
 def R(
     name: str,
     resistance: Any = None,
@@ -268,9 +268,7 @@ def EulerJunction(
     )
 
 
-@partial(
-    spelled_out, law="Its law is stiffness, capacitance or compliance, or energy=lambda q: ..., whose gradient is the effort"
-)
+@partial(spelled_out, law="stiffness, capacitance or compliance, or energy=lambda q: ..., whose gradient is the effort")
 def C(
     name: str,
     *ambiguous: Never,
@@ -313,7 +311,7 @@ def C(
     return _storage("C", name, ("effort", "q"), linear, formulas, (initial, nominal), port)
 
 
-@partial(spelled_out, law="Its law is inertia or mass, or energy=lambda p: ..., whose gradient is the flow")
+@partial(spelled_out, law="inertia or mass, or energy=lambda p: ..., whose gradient is the flow")
 def I(  # noqa: E743 - the name of the element in the literature
     name: str,
     inertia: Any = None,

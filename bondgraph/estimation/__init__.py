@@ -4,5 +4,8 @@ from bondgraph.estimation.estimate_result import Estimate, Experiment
 from bondgraph.estimation.fitting import estimate
 from bondgraph.estimation.prediction_intervals import Uncertainty, uncertainty
 from bondgraph.estimation.sensitivity_results import RunSensitivities, run_sensitivities
+from screws.calls import check_calls
 
 __all__ = ["Estimate", "Experiment", "RunSensitivities", "Uncertainty", "estimate", "run_sensitivities", "uncertainty"]
+
+check_calls(__name__)

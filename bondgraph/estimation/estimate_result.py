@@ -17,6 +17,7 @@ from bondgraph.errors import ModelError, refusal
 from bondgraph.output.cells import cell, items, line, table
 from bondgraph.output.plot_style import MUTED, axis_label, panels
 from bondgraph.output.short_repr import short_repr
+from bondgraph.output.tables import unknown_name
 from bondgraph.quantities import real
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import Initial
@@ -185,7 +186,7 @@ class Estimate:
     def __getitem__(self, label: str) -> float:
         """Return the value of a number by name."""
         if label not in self.labels:
-            raise KeyError(f"{label!r} was not estimated; there are: {', '.join(self.labels)}")
+            raise unknown_name("estimated number", label, self.labels)
         return float(self.values[self.labels.index(label)])
 
     @cached_property

@@ -25,6 +25,7 @@ from bondgraph.estimation.jumps.transitions import ClockJumps, EventJumps
 from bondgraph.estimation.variational import SensitivityWeights, Variational, variational_of
 from bondgraph.methods import METHODS, START
 from bondgraph.output.cells import cell, line, table
+from bondgraph.output.tables import unknown_name
 from bondgraph.run.accuracy.table import ErrorWeights
 from bondgraph.run.bound import Bound
 from bondgraph.run.clock_schedule import SAME_TIME, ClockSchedule
@@ -231,7 +232,7 @@ class RunSensitivities:
 
     def _index(self, label: str) -> int:
         if label not in self.labels:
-            raise KeyError(f"{label!r} is not varied; there are: {', '.join(self.labels)}")
+            raise unknown_name("varied number", label, self.labels)
         return self.labels.index(label)
 
     def of(self, names: str | Sequence[str]) -> np.ndarray:

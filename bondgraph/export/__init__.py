@@ -28,6 +28,7 @@ from bondgraph.export.run.c import CRun, c_run
 from bondgraph.export.symbolic import sympy_statements
 from bondgraph.export.wasm.page import LivePage, live_page
 from bondgraph.tape.opcodes import OPERATIONS
+from screws.calls import check_calls
 
 __all__ = [
     "OPERATIONS",
@@ -71,3 +72,5 @@ __all__ = [
     "to_casadi",
     "to_jax",
 ]
+
+check_calls(__name__)

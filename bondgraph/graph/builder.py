@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Never, Unpack
 
 from bondgraph.checks import check_model
@@ -16,11 +14,11 @@ from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any, re
 from bondgraph.graph.branches import Node, branch, joined, junction_name
 from bondgraph.graph.changes import cut, put_in_place, take_out
 from bondgraph.graph.draft import Draft, Link
-from bondgraph.graph.flatten import domains_and_units, flatten
-from bondgraph.model.arguments import is_name, names_of
+from bondgraph.graph.flatten import described_parts, flatten
+from bondgraph.model.arguments import is_name, names_of, need_text
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.domains import Domain
-from bondgraph.model.element import Element, PortRef, remember_graph
+from bondgraph.model.element import Element, PortRef
 from bondgraph.model.model import CollisionSet, ContactPoint, Model, Visible
 from bondgraph.output.cells import cell, code, line
 from bondgraph.output.tables import unknown_name
@@ -31,6 +29,9 @@ if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled
     from bondgraph.render.diagram import BondLabels, Diagram
     from bondgraph.run.results.result import Result
+
+MAX_SHOWN = 40
+"""Number of parts that a printed graph shows."""
 
 
 class Graph(Draft):
@@ -53,13 +54,16 @@ class Graph(Draft):
         if part is None or (inner_path and not isinstance(part, Graph)):
             raise unknown_name(f'part in "{self.name}" called', path, self.parts)
         assert isinstance(part, (Element, Graph))
-        part = part[inner_path] if inner_path and isinstance(part, Graph) else part
-        if isinstance(part, Element):
-            remember_graph(part, partial(domains_and_units, weakref.ref(self), path))
-        return part
+        return part[inner_path] if inner_path and isinstance(part, Graph) else part
 
     def __repr__(self) -> str:
         return f'{type(self).__name__}("{self.name}", {len(self.parts)} parts)'
+
+    def __str__(self) -> str:
+        """Return a line for each part, with numbers, units and domain."""
+        parts = list(described_parts(self))
+        more = [f"... {len(parts) - MAX_SHOWN} more"] if len(parts) > MAX_SHOWN else []
+        return "\n".join([repr(self), *parts[:MAX_SHOWN], *more])
 
     def _repr_svg_(self) -> str | None:
         return None if self._unfinished() else self.diagram().svg
@@ -117,6 +121,7 @@ class Graph(Draft):
 
         Raises `ModelError` E100 for another number of ends, and for anything but parts and ports.
         """
+        self._need_parts(*(end for end in (tail, head, *others) if end is not None))
         if head is None or others:
             raise _no_bond(self, (tail, *(() if head is None else (head,)), *others))
         ends = []
@@ -232,6 +237,7 @@ class Graph(Draft):
 
     def expose(self, name: str, inner: Element | PortRef | Graph) -> Graph:
         """Make a port or junction of this graph connectable from outside under `name`."""
+        need_text("shaft", name=name)
         reference = inner if isinstance(inner, PortRef) else PortRef(inner, "")
         self.add(reference.owner)
         self._check_unique("port", name, self.ports)
@@ -247,6 +253,7 @@ class Graph(Draft):
     def declare_input(self, *names: str, fed_by: str = "") -> Graph:
         """Declare signal inputs; elements inside refer to them by these names. `fed_by`, the call that feeds them, is the advice
         in the error of an input without a source."""
+        names_of(names)
         self.fed_by = fed_by or self.fed_by
         for name in names:
             self.inputs[name] = None
@@ -254,6 +261,7 @@ class Graph(Draft):
 
     def wire(self, source: str, part: Graph, name: str) -> Graph:
         """Feed the input `name` of a nested graph with the signal at path `source` of this graph."""
+        need_text("spring.q", source=source, name=name)
         self.add(part)
         if name not in part.inputs:
             declared = ", ".join(part.inputs) or "none"
@@ -265,6 +273,7 @@ class Graph(Draft):
 
     def export(self, name: str, path: str) -> Graph:
         """Give a signal inside this graph a short name, seen from outside as `<graph>.<name>`."""
+        need_text("spring.q", name=name, path=path)
         self._check_unique("export", name, self.exports)
         self.exports[name] = path
         return self

@@ -6,7 +6,7 @@ Names become paths and signal references become full names; `joining` creates th
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from bondgraph.errors import Place, Problem
@@ -14,7 +14,6 @@ from bondgraph.graph.draft import Draft, own_automata
 from bondgraph.graph.joining import Scope, SignalNames, heat_ports, join, signal_names
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.dissipation import HEAT_PORT, heat_path
-from bondgraph.model.domains import Domain
 from bondgraph.model.element import Element
 from bondgraph.model.expected_units import expected_unit
 from bondgraph.model.laws import ByMode, Junction, Switched
@@ -62,17 +61,14 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
     return replace(model, ambient=ambient, faces=faces), problems
 
 
-def domains_and_units(find: Callable[[], Draft | None], path: str) -> tuple[Sequence[Domain], Mapping[str, str]]:
-    """Return the domains of the bonds of an element of a graph, and the implied units of its parameters; none if the graph, or
-    the element in it, is gone, or lacks bonds."""
-    graph = find()
-    model = None if graph is None else flatten(graph)[0]
-    element = None if model is None else model.elements.get(path)
-    bonds = () if model is None or element is None else model.bonds_at(path)
-    if model is None or element is None or len(bonds) < len(element.ports):
-        return (), {}
-    units = {key: expected_unit(model, path, key, each, each.value) for key, each in element.parameters.items()}
-    return tuple(dict.fromkeys(bond.domain for bond in bonds)), units
+def described_parts(graph: Draft) -> Iterator[str]:
+    """Yield a line for each element of a graph, with the domains and units that its bonds imply."""
+    model, _ = flatten(graph)
+    for path, element in model.elements.items():
+        bonds = model.bonds_at(path)
+        joined = len(bonds) >= len(element.ports)
+        units = {key: expected_unit(model, path, key, each, each.value) for key, each in element.parameters.items() if joined}
+        yield element.described(path, tuple(dict.fromkeys(bond.domain for bond in bonds)), units)
 
 
 def _with_heat_port(path: str, element: Element, heat: Mapping[str, Element]) -> Iterator[tuple[str, Element]]:

@@ -4,5 +4,8 @@ from bondgraph.interchange.read import load_model, parse_model
 from bondgraph.interchange.short.graphs import parse_graph, read_graph
 from bondgraph.interchange.short.schema import short_schema
 from bondgraph.interchange.write import digest, dump_model, save_model
+from screws.calls import check_calls
 
 __all__ = ["digest", "dump_model", "load_model", "parse_graph", "parse_model", "read_graph", "save_model", "short_schema"]
+
+check_calls(__name__)

@@ -17,7 +17,7 @@ from bondgraph.model.domains import COEFFICIENTS, DOMAINS, GENERIC, Domain
 from bondgraph.model.laws import ByMode, Parameter
 from bondgraph.quantities import real
 from bondgraph.units import Mismatch, Unreadable, conversion, in_si
-from screws.similar_names import similar_names
+from screws.calls import unknown_argument
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -233,7 +233,7 @@ def choice(kind: str, name: str, /, **arguments: tuple[str, tuple[str, ...]]) ->
 def spelled_out(function: F, law: str = "") -> F:
     """Decorate a function with `**keywords: Unpack[Keywords]`, so that its signature lists these keywords with their defaults.
 
-    An unknown keyword raises a TypeError of the function itself, which names a similar one and, of an element, says its `law`.
+    An unknown keyword is refused (E317) with a similar one or, of an element, its `law`.
     """
     *named, variadic = inspect.signature(function).parameters.values()
     keywords = function.__globals__[variadic.annotation.removeprefix("Unpack[").removesuffix("]")].__annotations__
@@ -245,15 +245,13 @@ def spelled_out(function: F, law: str = "") -> F:
 
 
 def refusing_words(function: Callable[..., Any], names: Sequence[str], law: str = "") -> Callable[..., Any]:
-    """Return the function, with a TypeError of an unknown keyword that names similar ones, and the law."""
+    """Return the function, which refuses an unknown keyword (E317) with a similar one, or the law."""
     allowed = frozenset(names)
 
     @functools.wraps(function)
     def checked(*arguments: Any, **keyword_arguments: Any) -> Any:
         for word in keyword_arguments.keys() - allowed if keyword_arguments else ():
-            near = "".join(f". Did you mean {other!r}?" for other in similar_names(word, names, most=1))
-            described = f"{'' if near else '.'} {law}" if law else ""
-            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {word!r}{near}{described}")
+            raise unknown_argument(function.__name__, word, names, law)
         return function(*arguments, **keyword_arguments)
 
     return checked
@@ -280,11 +278,11 @@ def names_of(names: str | Iterable[str], argument: str = "names") -> tuple[str, 
     items = tuple(names) if isinstance(names, Iterable) else (names,)
     if not all(isinstance(name, str) for name in items):
         parts = [getattr(each, "name", None) for each in items if not isinstance(each, str)]
-        if argument == "signals" and all(isinstance(name, str) for name in parts):
+        if all(isinstance(name, str) for name in parts):
             texts = [each if isinstance(each, str) else f"{each.name}.{_usual_signal(each)}" for each in items]
-            title = f"`signals` takes paths of signals, not the element {', '.join(map(repr, parts))}"
+            title = f"`{argument}` takes paths of signals, not the element {', '.join(map(repr, parts))}"
             why = "a block's result is <name>.y; an element has <name>.effort, <name>.flow and its states"
-            raise refusal("E150", title, f"signals={texts!r}".replace("'", '"'), about=argument, why=why)
+            raise refusal("E150", title, f"{argument}={texts!r}".replace("'", '"'), about=argument, why=why)
         raise refused(argument, names, "names, as text, or one alone", f'{argument}=("spring.q", "time")')
     return items
 
@@ -292,6 +290,13 @@ def names_of(names: str | Iterable[str], argument: str = "names") -> tuple[str, 
 def _usual_signal(part: Any) -> str:
     """Return the result of a block, the common variable of a junction, or the flow of another element."""
     return {"block": "y", "0": "effort", "X0": "effort"}.get(getattr(part, "kind", ""), "flow")
+
+
+def need_text(example: str, **texts: Any) -> None:
+    """Raise `ModelError` E150 for an argument that is not text."""
+    for argument, text in texts.items():
+        if not isinstance(text, str):
+            raise refused(argument, text, "text", f'{argument}="{example}"')
 
 
 def is_name(name: str) -> bool:
@@ -304,7 +309,7 @@ def need_name(kind: str, name: object) -> None:
     """Raise `ModelError` E150 for a name that is not text, E102 for one with characters that cannot be printed."""
     if not isinstance(name, str):
         title = f"{kind} {name!r}: its name is of type {type(name).__name__}"
-        raise refusal("E150", title, f'a text: "{name}"', about=str(name))
+        raise refusal("E150", title, "its name first, as text, and then its numbers", about=str(name))
     if not name.isprintable():
         title = f"{kind} {name!r}: its name has characters that cannot be printed"
         raise refusal("E102", title, "a name of letters, digits, spaces or underscores", about=repr(name))

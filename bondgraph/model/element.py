@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
-from weakref import WeakKeyDictionary
 
 from bondgraph.errors import Place, caller_place
 from bondgraph.model.arguments import domain_of, names_of, need_mapping, need_name, parameters_of
@@ -59,16 +58,15 @@ class Element(Frozen):
         need_name(self.kind, self.name)
 
     def __repr__(self) -> str:
-        """Return kind, name, numbers with units, and domain, as far as the element or a graph that it was looked up in knows
-        these."""
-        domains, units = _LOOKED_UP[self]() if self in _LOOKED_UP else ((), {})
-        if not domains and self.domain is not None:
-            domains = (self.domain,)
+        return self.described(self.name, () if self.domain is None else (self.domain,), {})
+
+    def described(self, path: str, domains: Sequence[Domain], units: Mapping[str, str]) -> str:
+        """Return kind, path, numbers with units, and domains; `units` are those of parameters that declare none."""
         texts = [f"{key} = {_shown(p, units.get(key, ''))}" for key, p in self.parameters.items()]
         texts += [f"reads {', '.join(self.signals)}"] if self.signals else []
         texts += [" to ".join(domain.name for domain in domains)] if domains else []
         kind = f"{self.kind}-junction" if isinstance(self.law, Junction) else self.kind
-        return f'{kind} "{self.name}"' + (": " + joined_fields(texts) if texts else "")
+        return f'{kind} "{path}"' + (": " + joined_fields(texts) if texts else "")
 
     def law_as(self, kind: type[L]) -> L:
         """Return the law as an instance of its class, for type checkers."""
@@ -84,16 +82,6 @@ class Element(Frozen):
     def port(self, name: str) -> PortRef:
         """Return a reference to a port of this element by name, for `Graph.connect`."""
         return PortRef(self, name)
-
-
-LookUp = Callable[[], tuple[Sequence[Domain], Mapping[str, str]]]
-_LOOKED_UP: WeakKeyDictionary[Element, LookUp] = WeakKeyDictionary()
-
-
-def remember_graph(element: Element, look_up: LookUp) -> None:
-    """Remember for the `repr` of an element how to find its domains, and the units of its parameters, in a graph around
-    it."""
-    _LOOKED_UP[element] = look_up
 
 
 def _shown(parameter: Parameter, unit: str) -> str:

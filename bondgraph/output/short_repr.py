@@ -31,11 +31,13 @@ def short_repr(record: type[T]) -> type[T]:
 
 
 def short_text(record: Any) -> str:
-    """Return the name of the class and the fields of a record with `repr=True`; see `short_repr`."""
+    """Return the name of the class and the fields of a record with `repr=True`, without those that are None by default; see
+    `short_repr`."""
     if isinstance(record, tuple):
         shown = [*getattr(record, "_fields", ())]
     else:
-        shown = [field.name for field in dataclasses.fields(record) if field.repr]
+        fields = [field for field in dataclasses.fields(record) if field.repr]
+        shown = [each.name for each in fields if each.default is not None or getattr(record, each.name) is not None]
     text = joined_fields((f"{name}={value_text(getattr(record, name))}" for name in shown), len(_class_name(record)))
     return f"{_class_name(record)}({text})"
 

@@ -9,17 +9,20 @@ from typing import Any
 import numpy as np
 
 from bondgraph.output.cells import cell, line, plural, table
+from screws.errors import ScrewbondError
 from screws.similar_names import similar_names
 
 MAX_LISTED = 8
 """Maximum number of names listed if none is near."""
 
 
-class UnknownName(KeyError):
+class UnknownName(ScrewbondError, KeyError):
     """Unknown name. Its message is shown without the quotation marks that Python puts round a key."""
 
+    code = "E318"
+
     def __str__(self) -> str:
-        return str(self.args[0])
+        return f"{self.code} {self.args[0]}"
 
 
 def unknown_name(kind: str, name: object, names: Collection[str]) -> UnknownName:

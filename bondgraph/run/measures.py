@@ -245,11 +245,11 @@ def why_not(measure: object, program: Program) -> tuple[str, ...]:
     if kind.of_event:
         edges = [edge for edge in program.transitions if not edge.internal]
         names = sorted({word for edge in edges for word in (edge.name, edge.kind)})
-        return () if measure.of in names or not measure.of else (str(unknown_name("event", measure.of, names)),)
+        return () if measure.of in names or not measure.of else (unknown_name("event", measure.of, names).args[0],)
     try:
         slot = program.layout[measure.of]
     except KeyError as error:
-        return (str(error),)
+        return (error.args[0],)
     if slot.block == "p":
         return (f'"{measure.of}" is a parameter: it keeps its given value',)
     if kind.scalar and slot.shape:

@@ -67,7 +67,7 @@ def numbers(argument: object, code: str, what: str) -> np.ndarray:
     """Convert an argument to an array of floats; raise `code` if that is impossible."""
     array = real(argument)
     if array is None:
-        raise _refuse(code, f"{what} must be numbers, not {_shown(argument)}")
+        raise _refuse(code, f"{what} must be numbers, not {_shown(argument)}", cures=("numbers, not text or None",))
     return np.array(array)
 
 
@@ -75,7 +75,7 @@ def number(argument: object, code: str, what: str) -> float:
     """Convert an argument to a float; raise `code` if that is impossible."""
     array = real(argument)
     if array is None or array.shape != ():
-        raise _refuse(code, f"{what} must be one number, not {_shown(argument)}")
+        raise _refuse(code, f"{what} must be one number, not {_shown(argument)}", cures=(f"{what}=1.0, for example",))
     return float(array)
 
 
@@ -116,7 +116,7 @@ def span_of(t_start: float, t_end: float) -> tuple[float, float]:
     """Return start and end as floats; E301 unless they form an interval."""
     start, end = number(t_start, "E301", "t_start"), number(t_end, "E301", "t_end")
     if not (math.isfinite(start) and math.isfinite(end)):
-        raise _refuse("E301", f"times must be finite; the run goes from {start} to {end} s")
+        raise _refuse("E301", f"times must be finite; the run goes from {start} to {end} s", cures=("a finite t_end",))
     if end <= start:
         raise _refuse("E301", f"t_end = {end:g} s is not after the start at {start:g} s", cures=("increase t_end",))
     if end - start < MIN_SPAN:
@@ -150,7 +150,7 @@ def tolerances(program: Program, rtol: float, atol: object) -> tuple[float, np.n
     low, high = RTOL_RANGE
     relative = number(rtol, "E302", "rtol")
     if not low <= relative <= high:
-        raise _refuse("E302", f"rtol = {relative:g} is out of range", f"allowed: {low:g} to {high:g}")
+        raise _refuse("E302", f"rtol = {relative:g} is out of range", f"allowed: {low:g} to {high:g}", cures=("rtol=1e-6",))
     if atol is None:
         return relative, None
     values = numbers(atol, "E302", "atol")
@@ -191,7 +191,7 @@ def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np
     if ascending.ndim == 0:
         step = float(ascending)
         if not (math.isfinite(step) and step > 0.0):
-            raise _refuse("E303", f"a sample step of {step} s is not positive and finite")
+            raise _refuse("E303", f"a sample step of {step} s is not positive and finite", cures=("samples=0.01, for example",))
         if step - span > 1e-9 * step + 2.0 * math.ulp(max(abs(start), abs(end))):
             title = f"a sample step of {step:g} s is longer than the run, {span:g} s"
             count = max(2, round(step)) if step < 1e7 else DEFAULT_SAMPLES
@@ -208,14 +208,15 @@ def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np
             times = np.append(times, span)
         return times, _dates(times, start, end)
     if ascending.ndim != 1 or ascending.size == 0 or not np.all(np.isfinite(ascending)):
-        raise _refuse("E303", "sample times must be a list of finite numbers")
+        raise _refuse("E303", "sample times must be a list of finite numbers", cures=("np.linspace(t_start, t_end, 101)",))
     if np.any(np.diff(ascending) <= 0.0):
         where = int(np.argmax(np.diff(ascending) <= 0.0))
-        raise _refuse("E303", f"sample times do not ascend: {ascending[where]:g} s is followed by {ascending[where + 1]:g} s")
+        title = f"sample times do not ascend: {ascending[where]:g} s is followed by {ascending[where + 1]:g} s"
+        raise _refuse("E303", title, cures=("np.unique(samples), which sorts them",))
     slack = 1e-12 * span
     if ascending[0] < start - slack or ascending[-1] > end + slack:
         reach = f"samples from {ascending[0]:g} to {ascending[-1]:g} s"
-        raise _refuse("E303", f"{reach} lie outside the run, {start:g} to {end:g} s")
+        raise _refuse("E303", f"{reach} lie outside the run, {start:g} to {end:g} s", cures=("a t_end that includes them",))
     ascending = np.clip(ascending, start, end)
     ascending = ascending if ascending[0] == start else np.concatenate([[start], ascending])
     return ascending - start, ascending
@@ -255,7 +256,7 @@ def positive(what: str, argument: object) -> float:
     """Return a positive number; E306 otherwise."""
     value = number(argument, "E306", what)
     if not value > 0.0:
-        raise _refuse("E306", f"{what} = {argument} is not positive")
+        raise _refuse("E306", f"{what} = {argument} is not positive", cures=(f"a positive {what}",))
     return value
 
 

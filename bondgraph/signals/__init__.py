@@ -29,6 +29,7 @@ from bondgraph.signals.dynamics import delay, derivative_filter, integrator, low
 from bondgraph.signals.linear_systems import state_space, transfer_function
 from bondgraph.signals.measured_inputs import measured
 from bondgraph.signals.modes import hysteresis, pwm, quantiser, rate_limiter
+from screws.calls import check_calls
 from screws.renamed import answer_old_names
 
 __all__ = ["gain", "summation", "product", "limiter", "dead_zone", "table", "measured"]
@@ -40,4 +41,5 @@ __all__ += ["sine", "chirp", "step", "pulse", "square", "sawtooth", "ramp", "smo
 __all__ += ["curve", "characteristic_map"]
 __all__ += ["sampled", "hold", "sampled_derivative", "sampled_pid", "sampled_rate_limiter", "noise"]
 
+check_calls(__name__)
 answer_old_names(__name__)

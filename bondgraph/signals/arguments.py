@@ -13,7 +13,7 @@ import numpy as np
 
 from bondgraph.elements import Block, Element
 from bondgraph.errors import refusal
-from bondgraph.model.arguments import parameters_of, value_of
+from bondgraph.model.arguments import parameters_of, refused, value_of
 from bondgraph.model.laws import Parameter, StateSpec
 from bondgraph.model.ops import Op
 from bondgraph.model.units import per_second
@@ -59,7 +59,10 @@ def shape_message(numbers: np.ndarray | None) -> str:
 
 
 def start_values(initial: Any, dimension: int | None) -> Any:
-    """Return the start value, a scalar spread over `dimension`; anything but numbers is left to the checks."""
+    """Return the start value, a scalar spread over `dimension` (E150 for an invalid one); anything but numbers is left to the
+    checks."""
+    if dimension is not None and not (isinstance(dimension, int) and dimension > 0):
+        raise refused("dimension", dimension, "a whole number from 1", "dimension=3")
     start = numbers_of(initial)
     if start is None:
         return initial

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -46,8 +47,8 @@ def measured(
     source : the path of a CSV file; a DataFrame or Series of pandas; columns by name, {"t": t, "height": h}; or two arrays,
         (t, h).
     value : header of the values, with its unit or without; it may be left out where there is one.
-    over : header of the points; by default "t" or "time", else the index of pandas, or the first column of a file. Dates count
-        in s from the first one.
+    over : header of the points; by default "t" or "time", else the index of pandas, or the first column of a file. Dates and
+        times of day, in a file as of ISO 8601 ("2026-01-31 12:00:00.5", "12:00"), count in s from the first one.
     clean : sorts the rows, leaves out those without a number, and averages those at the same point. Otherwise such rows are
         refused.
     kind, outside : as in `curve`.
@@ -205,7 +206,7 @@ def _of_file(name: str, path: Path, value: str | None, over: str | None) -> _Col
     delimiter = next((mark for mark in ";\t," if mark in unquoted), ",")
     comma = delimiter != ","
     headers, units = _row(first, delimiter), dict[str, str]()
-    if all(_number(cell, comma) is not None for cell in headers):
+    if all(_number(cell, comma) is not None or _moment(cell) is not None for cell in headers):
         above = lines[labels[0] - 2].lstrip() if labels[0] > 1 else ""
         named = _row(above.lstrip("#"), delimiter) if above.startswith("#") else []
         headers = named if len(named) == len(headers) else [f"column {k}" for k in range(1, len(headers) + 1)]
@@ -221,9 +222,9 @@ def _of_file(name: str, path: Path, value: str | None, over: str | None) -> _Col
         if lines[k - 1].count(delimiter) >= len(headers) and any(_row(lines[k - 1], delimiter)[len(headers) :]):
             cures = ("a header for each column", "semicolons between columns whose numbers have decimal commas")
             raise _refused("E444", name, f"line {k} has more cells than headers", lines[k - 1][:60], *cures)
-    numbers = _cells(name, lines, labels, (headers.index(along), headers.index(column)), delimiter)
+    numbers, has_dates = _cells(name, lines, labels, (headers.index(along), headers.index(column)), delimiter)
     units = {each: units.get(each) or _split(each)[1] for each in (along, column)}
-    return _Columns(numbers[:, 0], numbers[:, 1], along, column, units[along], units[column], labels)
+    return _Columns(numbers[:, 0], numbers[:, 1], along, column, "s" if has_dates else units[along], units[column], labels)
 
 
 def _row(line: str, delimiter: str) -> list[str]:
@@ -231,28 +232,55 @@ def _row(line: str, delimiter: str) -> list[str]:
     return [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter))]
 
 
-def _cells(name: str, lines: Sequence[str], labels: Sequence[int], where: tuple[int, int], delimiter: str) -> np.ndarray:
-    """Return two columns (rows, 2) of a file; NaN for cells without a number, E444 for other texts."""
+def _cells(
+    name: str, lines: Sequence[str], labels: Sequence[int], where: tuple[int, int], delimiter: str
+) -> tuple[np.ndarray, bool]:
+    """Return two columns (rows, 2) of a file, and True if the first held dates, now s; NaN for cells without a number, E444 for
+    other texts."""
     rows = [lines[k - 1] for k in labels]
     if not rows:
-        return np.empty((0, 2))
+        return np.empty((0, 2)), False
     try:
-        return np.loadtxt(rows, delimiter=delimiter, usecols=where, quotechar='"', ndmin=2, comments=None).reshape(-1, 2)
+        return np.loadtxt(rows, delimiter=delimiter, usecols=where, quotechar='"', ndmin=2, comments=None).reshape(-1, 2), False
     except (ValueError, IndexError):
         pass
     comma, numbers, marks = delimiter != ",", np.empty((len(rows), 2)), dict[str, int]()
-    for k, cells in enumerate(csv.reader(rows, delimiter=delimiter)):
-        for j, at in enumerate(where):
-            cell = cells[at] if at < len(cells) else ""
-            number = _number(cell, comma)
-            if number is None:
-                raise _refused("E444", name, f"line {labels[k]} holds no number", f"{cell!r}", "a number, or an empty cell")
+    cells = [[row[at] if at < len(row) else "" for at in where] for row in csv.reader(rows, delimiter=delimiter)]
+    moments = [_moment(points) for points, _ in cells]
+    first = next((moment for moment in moments if moment is not None), None)
+    for k, row in enumerate(cells):
+        for j, cell in enumerate(row):
+            since = None if first is None or j else _seconds(moments[k], first)
+            number = _number(cell, comma) if since is None else since
+            if number is None or (first is not None and since is None and not j and not np.isnan(number)):
+                cures = ("a number, or an empty cell", 'dates as "2026-01-31 12:00:00", all with a time zone or all without')
+                raise _refused("E444", name, f"line {labels[k]} holds no number", f"{cell!r}", *cures[: 2 - j])
             numbers[k, j] = number
-            marks |= {mark: labels[k] for mark in ",." if mark in cell}
+            marks |= {mark: labels[k] for mark in ",." if mark in cell and since is None}
     if len(marks) == 2:
         why = "lines " + " and ".join(map(str, marks.values()))
         raise _refused("E444", name, "numbers have decimal commas and points", why, "one decimal mark, and none of thousands")
-    return numbers
+    return numbers, first is not None
+
+
+def _moment(cell: str) -> datetime.datetime | None:
+    """Return the date, or the time of day, in a cell of ISO 8601; None for other texts, and for numbers."""
+    text = cell.strip()
+    if "-" not in text[1:] and ":" not in text:
+        return None
+    for candidate in (text, f"2000-01-01T{text}"):
+        try:
+            return datetime.datetime.fromisoformat(candidate)
+        except ValueError:
+            pass
+    return None
+
+
+def _seconds(moment: datetime.datetime | None, first: datetime.datetime) -> float | None:
+    """Return the time since the first moment, s; None where there is none, or where only one of both has a time zone."""
+    if moment is None or (moment.tzinfo is None) != (first.tzinfo is None):
+        return None
+    return (moment - first).total_seconds()
 
 
 def _number(cell: str, comma: bool) -> float | None:

@@ -6,5 +6,8 @@ of times and values, is accepted too.
 
 from bondgraph.run_arguments import KeptQuantity, Sink
 from bondgraph.sinks.file_sinks import CsvSink, NpzSink, ParquetSink, ZarrSink, sink_for
+from screws.calls import check_calls
 
 __all__ = ["CsvSink", "KeptQuantity", "NpzSink", "ParquetSink", "Sink", "ZarrSink", "sink_for"]
+
+check_calls(__name__)

@@ -5,6 +5,7 @@ from bondgraph.sweeps.interface import sweep
 from bondgraph.sweeps.points import loguniform, normal, uniform
 from bondgraph.sweeps.runs import Run, Runs, load_runs
 from bondgraph.sweeps.tasks import RunIssue
+from screws.calls import check_calls
 from screws.renamed import answer_old_names
 
 __all__ = [
@@ -27,4 +28,5 @@ __all__ = [
     "uniform",
 ]
 
+check_calls(__name__)
 answer_old_names(__name__)

@@ -362,7 +362,7 @@ class _PointReader:
             cures = ("another name for the automaton", "of a table of runs, the columns of varied values")
             self._report(f'"{name}" cannot be varied: a column of runs is called so', *cures)
         elif role is None:
-            self._report(str(unknown_name("parameter, state or automaton", name, self.roles)))
+            self._report(unknown_name("parameter, state or automaton", name, self.roles).args[0])
         else:
             return role
         return None

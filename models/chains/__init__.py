@@ -17,6 +17,7 @@ from screwbond.models.chains.kinematics import body_jacobian, body_twists, jacob
 from screwbond.models.chains.links import BEFORE, BodyInertia, Link, Mimic, ball_inertia, combined_inertia, cylinder_inertia
 from screwbond.models.chains.trees import Chain, Tree
 
+from screws.calls import check_calls
 from screws.renamed import answer_old_names
 
 __all__ = [
@@ -55,4 +56,5 @@ __all__ = [
     "combined_inertia",
 ]
 
+check_calls(__name__)
 answer_old_names(__name__)

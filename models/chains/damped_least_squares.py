@@ -272,7 +272,8 @@ def _start(tree: Tree, start: Any, count: int) -> Array:
         raise refusal("E338", f"starts of the shape {q.shape} do not fit {count} goals", cure, about=tree.name)
     beyond = np.any((q < lower) | (q > upper), axis=tuple(range(q.ndim - 1)))
     if beyond.any():
-        names = [f"{tree.coordinates[k]} ({lower[k]:g} to {upper[k]:g})" for k in np.flatnonzero(beyond)]
+        units = ["rad" if angle else "m" for angle in tree.is_angle]
+        names = [f"{tree.coordinates[k]} ({lower[k]:g} to {upper[k]:g} {units[k]})" for k in np.flatnonzero(beyond)]
         title = f"the start is beyond the limits of {', '.join(names[:6])}"
         raise refusal("E339", title, "a start within them: np.clip(q, *tree.limits.T)", about=tree.name)
     return np.broadcast_to(q.reshape(-1, tree.freedoms), (count, tree.freedoms))

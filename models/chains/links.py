@@ -10,7 +10,7 @@ import numpy as np
 from screwbond.models.visuals import Visual, visuals_of
 
 from bondgraph.errors import Place
-from bondgraph.model.arguments import in_unit, in_units
+from bondgraph.model.arguments import in_unit, in_units, refused
 from bondgraph.model.laws import Parameter
 from bondgraph.output.short_repr import short_repr
 from screws.errors import GeometryError
@@ -76,7 +76,7 @@ class UncheckedInertia(BodyInertia):
 def cylinder_inertia(mass: float, radius: float, start: Vector, end: Vector) -> BodyInertia:
     """Return the inertia of a solid cylinder of `mass` (kg) and `radius` (m) between the centres `start` and `end` (m) of its
     faces."""
-    a, b = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+    a, b = _point("start", start), _point("end", end)
     length = float(np.linalg.norm(b - a))
     axis = (b - a) / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
     along, across = mass * radius**2 / 2.0, mass * (3.0 * radius**2 + length**2) / 12.0
@@ -86,7 +86,15 @@ def cylinder_inertia(mass: float, radius: float, start: Vector, end: Vector) -> 
 @in_units(mass="kg", radius="m", centre="m")
 def ball_inertia(mass: float, radius: float, centre: Vector = (0.0, 0.0, 0.0)) -> BodyInertia:
     """Return the inertia of a solid ball of `mass` (kg) and `radius` (m) about `centre` (m)."""
-    return BodyInertia(mass, np.full(3, 0.4 * mass * radius**2), np.asarray(centre, dtype=float))
+    return BodyInertia(mass, np.full(3, 0.4 * mass * radius**2), _point("centre", centre))
+
+
+def _point(argument: str, value: Vector) -> np.ndarray:
+    """Return a point (3,); E150 for anything else."""
+    point = floats(value, (3,))
+    if point is None:
+        raise refused(argument, value, "a point of three finite numbers, m", f"{argument}=(0.0, 0.0, 1.0)")
+    return point
 
 
 def combined_inertia(*parts: BodyInertia) -> BodyInertia:

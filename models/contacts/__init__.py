@@ -16,6 +16,7 @@ from screwbond.models.contacts.laws import (
 )
 from screwbond.models.contacts.trajectory import ContactWarning, UntrackedContact, find_untracked_contact
 
+from screws.calls import check_calls
 from screws.renamed import answer_old_names
 
 __all__ = [
@@ -39,4 +40,5 @@ __all__ = [
     "find_untracked_contact",
 ]
 
+check_calls(__name__)
 answer_old_names(__name__)

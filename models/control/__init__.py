@@ -4,6 +4,7 @@ from screwbond.models.control.controllers import joint_pid, operational_torque, 
 from screwbond.models.control.drives import limited_drive
 from screwbond.models.control.gains import SoftTouch, check_gains, fading_gain, soft_touch_gains
 
+from screws.calls import check_calls
 from screws.renamed import answer_old_names
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "task_inertia",
 ]
 
+check_calls(__name__)
 answer_old_names(__name__)

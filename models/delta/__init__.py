@@ -20,6 +20,7 @@ from screwbond.models.delta.studies.pick_and_place import Tracking, track, trans
 from screwbond.models.delta.studies.robot import DeltaRobot, DeltaRun, SingularPosture
 from screwbond.models.delta.studies.soft_touch import SoftTouchRun, TouchPlan, soft_touch
 
+from screws.calls import check_calls
 from screws.renamed import answer_old_names
 
 __all__ = [
@@ -56,4 +57,5 @@ __all__ = [
     "transfer",
 ]
 
+check_calls(__name__)
 answer_old_names(__name__)

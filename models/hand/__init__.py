@@ -23,6 +23,7 @@ from screwbond.models.hand.grasping import (
 from screwbond.models.hand.run import HandRun, Study, run_hand, study
 from screwbond.models.hand.scenarios import SCENARIOS, HandParameters, HandScenario, ReferenceStep, read_scenario, to_json
 
+from screws.calls import check_calls
 from screws.renamed import answer_old_names
 
 __all__ = [
@@ -60,4 +61,5 @@ __all__ = [
     "to_json",
 ]
 
+check_calls(__name__)
 answer_old_names(__name__)

@@ -31,6 +31,7 @@ from screwbond.models.impact.study import (
     study_poses,
 )
 
+from screws.calls import check_calls
 from screws.renamed import answer_old_names
 
 __all__ = [
@@ -63,4 +64,5 @@ __all__ = [
     "study_impact",
 ]
 
+check_calls(__name__)
 answer_old_names(__name__)

@@ -5,6 +5,7 @@ from screwbond.models.maze.command import save_maze
 from screwbond.models.maze.graph import MazeParameters, maze_automaton, maze_graph, read_maze
 from screwbond.models.maze.run import MazeRun, RobustnessMap, robustness, run_maze
 
+from screws.calls import check_calls
 from screws.renamed import answer_old_names
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "save_maze",
 ]
 
+check_calls(__name__)
 answer_old_names(__name__)

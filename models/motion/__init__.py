@@ -12,6 +12,7 @@ from screwbond.models.motion.rotations import (
     pose_reference,
 )
 
+from screws.calls import check_calls
 from screws.renamed import answer_old_names
 
 __all__ = [
@@ -33,4 +34,5 @@ __all__ = [
     "axis_rotations",
 ]
 
+check_calls(__name__)
 answer_old_names(__name__)

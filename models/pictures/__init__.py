@@ -25,6 +25,7 @@ from screwbond.models.pictures.stage.movies import View, movie, show
 from screwbond.models.pictures.stage.posters import poster, still
 from screwbond.models.pictures.web.pages import Page, page
 
+from screws.calls import check_calls
 from screws.renamed import answer_old_names
 
 __all__ = [
@@ -55,4 +56,5 @@ __all__ = [
     "still",
 ]
 
+check_calls(__name__)
 answer_old_names(__name__)

@@ -2,4 +2,8 @@
 
 from screwbond.models.sbml.networks import SBMLNetwork, parse_sbml, read_sbml
 
+from screws.calls import check_calls
+
 __all__ = ["SBMLNetwork", "parse_sbml", "read_sbml"]
+
+check_calls(__name__)

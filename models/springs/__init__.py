@@ -4,4 +4,8 @@ from screwbond.models.springs.formulas import attach_between, centre_of_stiffnes
 from screwbond.models.springs.point import point_spring
 from screwbond.models.springs.spatial import spatial_damper, spatial_spring
 
+from screws.calls import check_calls
+
 __all__ = ["attach_between", "centre_of_stiffness", "point_spring", "spatial_damper", "spatial_spring"]
+
+check_calls(__name__)

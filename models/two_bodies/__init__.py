@@ -4,6 +4,8 @@ from screwbond.models.contacts.trajectory import contact_trajectory
 from screwbond.models.two_bodies.command import ContactRun, run_contact, run_scenario, save_run, two_body_graph
 from screwbond.models.two_bodies.scenario import Scenario, read_scenario
 
+from screws.calls import check_calls
+
 __all__ = [
     "ContactRun",
     "Scenario",
@@ -14,3 +16,5 @@ __all__ = [
     "save_run",
     "two_body_graph",
 ]
+
+check_calls(__name__)

@@ -6,8 +6,10 @@ from screwbond.models.urdf.robot import LinkVisual, Robot, robot_scene, visual_s
 from screwbond.models.urdf.skeleton import RobotJoint
 from screwbond.models.urdf.writing import to_urdf
 
+from screws.calls import check_calls
 from screws.renamed import answer_old_names
 
 __all__ = ["Ignored", "Robot", "RobotJoint", "LinkVisual", "read_urdf", "robot_scene", "to_urdf", "visual_solids"]
 
+check_calls(__name__)
 answer_old_names(__name__)

@@ -1,5 +1,6 @@
 """Contact of two curved surfaces: closest points, contact coordinates and their rates, relative pose and curvature."""
 
+from screws.calls import check_calls
 from screws.contact.closest import ContactCoordinates, all_closest_points, closest_points, is_convex
 from screws.contact.kinematics import contact_pose, contact_rates, drift, motion_rate, relative_curvature, relative_pose
 from screws.renamed import answer_old_names
@@ -17,4 +18,5 @@ __all__ = [
     "relative_pose",
 ]
 
+check_calls(__name__)
 answer_old_names(__name__)

@@ -4,7 +4,10 @@ Closed forms for balls, capsules, boxes and half-spaces; convex hulls by the pac
 contact point is followed along both, see `screws.contact`.
 """
 
+from screws.calls import check_calls
 from screws.shapes.collision_detection import Arrangement, PointPairs, arrangement, candidates
 from screws.shapes.solids import Ball, Box, Capsule, HalfSpace, Hull, Solid
 
 __all__ = ["Arrangement", "Ball", "Box", "Capsule", "HalfSpace", "Hull", "PointPairs", "Solid", "arrangement", "candidates"]
+
+check_calls(__name__)

@@ -1,5 +1,6 @@
 """Parametrised surfaces of bodies: points, Gauss frames, metric and curvature in charts, from numbers or a user's formula."""
 
+from screws.calls import check_calls
 from screws.surfaces.closed import closed_surface, cylinder, ellipsoid, plane, sphere, torus
 from screws.surfaces.formulas import parametric
 from screws.surfaces.frames import Geometry, gauss_frame
@@ -23,3 +24,5 @@ __all__ = [
     "sphere",
     "torus",
 ]
+
+check_calls(__name__)

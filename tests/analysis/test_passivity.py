@@ -26,7 +26,7 @@ def test_lossless_networks_are_passive() -> None:
     graph.connect(Sf("drive", 0.0), node).connect(node, C("c", capacitance=0.5)).connect(node, I("l", 2.0))
     assert passivity(linearise(compile_model(graph, backend="numpy"), ["drive.value"], ["node.effort"]))
     # a negative capacitor: the same poles at other signs of the residues
-    assert not passivity(linear([[0.0, -1.0], [1.0, 0.0]], [[-1.0], [0.0]], [[1.0, 0.0]]))
+    assert not passivity(linear([[0.0, -1.0], [1.0, 0.0]], [[-1.0], [0.0]], [[1.0, 0.0]]), np.array([0.5, 2.0]))
 
 
 def test_a_port_that_is_no_port() -> None:

@@ -169,7 +169,7 @@ def test_words_and_pictures():
     assert repr(found).startswith("Estimate(winding.resistance=")
     pytest.importorskip("matplotlib").use("Agg")
     assert len(found.plot()) == 2 and len(found.plot("rotor.flow")) == 1
-    with pytest.raises(KeyError, match="was not estimated"):
+    with pytest.raises(KeyError, match="E318 no estimated number"):
         found["coil.inertia"]
 
 

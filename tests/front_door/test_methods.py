@@ -64,7 +64,7 @@ def test_graph_by_name():
     assert outer.add(inner) is outer
     assert list(outer) == ["left"] and len(outer) == 1 and Graph("empty") and outer["left"] is inner
     assert outer["left.spring"] is inner["spring"] and "left.spring" in outer and "left.sprung" not in outer
-    with pytest.raises(KeyError, match=r'^no part in "left" called "sprng"; did you mean "spring"'):
+    with pytest.raises(KeyError, match=r'^E318 no part in "left" called "sprng"; did you mean "spring"'):
         inner["sprng"]
     with pytest.raises(KeyError, match=r'called "spring\.q"'):
         inner["spring.q"]

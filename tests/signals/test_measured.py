@@ -85,6 +85,22 @@ def test_clean_sorts_leaves_out_and_averages(tmp_path: Path) -> None:
     np.testing.assert_allclose(seen(tmp_path / "raw.csv", clean=True), EXPECTED, rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "when,h (mm)\n2026-01-31 23:59:58,30\n2026-02-01T00:00:00.5,\n2026-02-01 00:00:01,60\n",
+        "time (ms);h (mm)\n10:00;30\n10:00:02,5;\n10:00:03;60\n",
+        "2026-01-31T23:00:00Z,0.03\n2026-02-01T00:00:02.5+01:00,NaN\n2026-01-31T23:00:03Z,0.06\n",
+    ],
+)
+def test_dates_count_in_seconds_from_the_first(tmp_path: Path, text: str) -> None:
+    (tmp_path / "log.csv").write_text(text)
+    expected = signals.measured("m", ([0.0, 3.0], [0.03, 0.06]))
+    assert signals.measured("m", tmp_path / "log.csv", clean=True).law == expected.law
+    with pytest.raises(ModelError, match=r"E446 .*1 of 3 rows lack a number"):
+        signals.measured("m", tmp_path / "log.csv")
+
+
 def test_a_profile_over_distance() -> None:
     profile = signals.measured("h", {"x (cm)": [0.0, 1e3, 2e3], "h": [0.0, 1.0, 0.0]}, over="x", input="x.y")
     run = chain(signals.gain("x", "time", 20.0), profile).simulate(1.0, samples=[0.25, 0.75], progress=False)
@@ -96,6 +112,10 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "repeated": ("t,h\n0,0\n1,1\n1,2\n", {}, r'E446 .*"t" is repeated\n  1 is followed by 1, at line 4; 1 such rows'),
     "descends": ("# x\nt,h\n0,0\n2,1\n1,2\n", {}, r'E446 .*"t" descends\n  2 is followed by 1, at line 5'),
     "text": ("t,h\n0,0\n1,open\n", {}, r"E444 .*line 3 holds no number\n  'open'"),
+    "a date like a number": ("t,h\n2026-01-31,0\n3,1\n", {}, r"E444 .*line 3 holds no number\n  '3'"),
+    "a lost time zone": ("t,h\n2026-01-31T00:00Z,0\n2026-01-31T01:00,1\n", {}, r"E444 .*line 3(.*\n)*.*all with a time zone"),
+    "a date of letters": ("t,h\n31.01.2026,0\n01.02.2026,1\n", {}, r'E444 .*line 2(.*\n)*.*"2026-01-31 12:00:00"'),
+    "a date as a value": ("t,h\n0,2026-01-31\n1,2026-02-01\n", {}, r"E444 .*line 2 holds no number"),
     "two values": ("t,a,b\n0,0,0\n1,1,1\n", {}, r'E444 .*which column is value=\?\n  columns: t, a, b\n(.*\n)*.*value="b"'),
     "unknown": ("t,a,b\n0,0,0\n1,1,1\n", {"value": "c"}, r'E444 .*no column is called "c"'),
     "mixed": ("t,a (m),a (mm)\n0,0,0\n1,1,1\n", {"value": "a"}, r'E444 .*2 columns are called "a"'),

@@ -131,7 +131,7 @@ def test_nothing_named_is_refused(keep):
 @pytest.mark.parametrize(
     ("function", "words"),
     [
-        (lambda run: run["nothing"], "UnknownName: no quantity"),
+        (lambda run: run["nothing"], "UnknownName: E318 no quantity"),
         (lambda run: "much", "it gives str"),
         (lambda run: np.zeros(1 + int(run["spring.stiffness"] > 25.0)), r"of shape \(\d,\) in run \d, and of \(\d,\) in others"),
     ],

@@ -57,7 +57,9 @@ class Layout:
     def _component(self, name: str, indices: tuple[int, ...]) -> Slot:
         slot = self.slots[name]
         if len(indices) != len(slot.shape) or any(k >= size for k, size in zip(indices, slot.shape, strict=True)):
-            raise UnknownName(f'"{name}" has no component {list(indices)}; its shape is {slot.shape}')
+            component = f"{name}[{', '.join('0' * len(slot.shape))}]" if slot.shape else name
+            text = f'"{name}" has no component {list(indices)}; its shape is {slot.shape}; did you mean "{component}"?'
+            raise UnknownName(text)
         index = int(np.ravel_multi_index(indices, slot.shape))
         units = spread(slot.unit, slot.size) if ";" not in slot.unit else None
         return Slot(slot.block, slot.start + index, (), units[index] if units else "")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bondgraph.errors import no_model
+from bondgraph.errors import refusal
 from bondgraph.model.model import Model
 from bondgraph.output.extras import require_package
 from bondgraph.output.tables import labels_of, unknown_name
@@ -267,9 +267,11 @@ class Result:
         return diagram(self._drawn_model(), labels=texts_on_bonds(self, at), **options)
 
     def _drawn_model(self) -> Model:
-        """Return the model of the run; E100 for a program of functions alone."""
+        """Return the model of the run; E100 for a result without one."""
         if self.program.model is None:
-            raise no_model(self.program, "diagram")
+            title = f'this result of "{self.program.name}" has no graph to draw: pickling keeps numbers and names alone'
+            cures = ("diagram(at) of the result before it is pickled", "graph.diagram() of its graph, without values")
+            raise refusal("E100", title, *cures, about=self.program.name)
         return self.program.model
 
     def to_xarray(self, names: Sequence[str] | None = None) -> xarray.Dataset:

@@ -90,4 +90,4 @@ def _slot(program: Program, name: object) -> Slot | str:
     try:
         return program.layout[name]
     except KeyError as error:
-        return str(error)
+        return str(error.args[0])

@@ -4,8 +4,10 @@ For few contacts with their own laws, and for jointed bodies, see `bondgraph.com
 """
 
 from bondgraph.stepping.free_bodies.run import FreeBodyResult, FreeBodyStepper, free_body_stepper
+from screws.calls import check_calls
 from screws.renamed import answer_old_names
 
 __all__ = ["FreeBodyStepper", "FreeBodyResult", "free_body_stepper"]
 
+check_calls(__name__)
 answer_old_names(__name__)

@@ -5,6 +5,7 @@ from screwbond.models.contacts.laws.law_interface import ContactForces, ContactK
 from screwbond.models.contacts.laws.three_state import Impact, Rigid, ThreeState
 from screwbond.models.contacts.laws.viscoelastic import Maxwell, VirtualSpring, Viscoelastic
 
+from screws.calls import check_calls
 from screws.renamed import answer_old_names
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
 LAWS = (Compliant, Viscoelastic, VirtualSpring, Maxwell, Impact, ThreeState, Rigid)
 """All contact laws."""
 
+check_calls(__name__)
 answer_old_names(__name__)

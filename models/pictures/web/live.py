@@ -16,6 +16,7 @@ from bondgraph.export.run.c import run_content
 from bondgraph.export.wasm.instance import instance_of, page_json
 from bondgraph.export.wasm.module import is_available
 from bondgraph.export.wasm.page import REPLAYS, doubts_of, slider_facts
+from bondgraph.methods import METHODS, START
 from bondgraph.run.program import Layout, RunContact, Slot
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import RunSettings
@@ -44,8 +45,7 @@ def run_data(scene: Scene, data: Mapping[str, Any], live: Live, settings: RunSet
     run, steps = run_content(compiled, float(result.t[-1]), "page", None, parameters, initial, settings)
     if steps != result.statistics.steps:
         title = f"the run took {result.statistics.steps} steps, and {steps} when the page repeated it"
-        cures = ("the settings of the run: page(result, live=..., settings={'rtol': 1e-9})", 'method="rodas5p" for a stiff model')
-        raise refusal("E626", title, *cures, about=scene.title)
+        raise refusal("E626", title, _how_to_repeat(result.statistics.method, run.method.name), about=scene.title)
     columns = _Columns(compiled.program.layout)
     facts = {
         "live": [slider_facts(run, name, bounds) for name, bounds in live.items()],
@@ -55,6 +55,17 @@ def run_data(scene: Scene, data: Mapping[str, Any], live: Live, settings: RunSet
     if not is_available():
         return page_json({**facts, "events": False, "why": REPLAYS, "replay": True})
     return instance_of(run, columns.slots).text(facts)
+
+
+def _how_to_repeat(method: str, on_page: str) -> str:
+    """Return what to try where a page has taken other steps than the run, whose `method` may be two, "dop853, rodas5p"."""
+    last = method.rpartition(", ")[2]
+    if last in METHODS and METHODS[last].needs_series:
+        return f'simulate(..., method="{START.name}"): a page has no {last} method'
+    if last != method:
+        return f"simulate(..., method=\"{last}\"), and page(result, live=..., settings={{'method': '{last}'}})"
+    setting = f"'method': '{method}'" if method != on_page else "'rtol': 1e-9"
+    return f"the settings of the run: page(result, live=..., settings={{{setting}}})"
 
 
 def _refuse_parts_without_source(scene: Scene) -> None:

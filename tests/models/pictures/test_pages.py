@@ -396,6 +396,12 @@ def test_what_cannot_run_in_a_page_is_refused(driven: Result) -> None:
         page(replace(scene_of(driven), solids=(still,)), live=sliders)
     with pytest.raises(ModelError, match=r"E626[\s\S]*settings"):
         page(driven, live=sliders, settings={"rtol": 1e-11})
+    of_taylor = replace(driven, statistics=replace(driven.statistics, method="taylor", steps=1))
+    with pytest.raises(ModelError, match=r'E626[\s\S]*try: simulate\(..., method="dop853"\): a page has no taylor method'):
+        page(of_taylor, live=sliders)
+    of_radau = replace(driven, statistics=replace(driven.statistics, method="radau5", steps=1))
+    with pytest.raises(ModelError, match=r"E626[\s\S]*settings=\{'method': 'radau5'\}"):
+        page(of_radau, live=sliders)
 
 
 def test_a_page_without_webassembly_shows_the_run_and_says_so(driven: Result, monkeypatch: pytest.MonkeyPatch) -> None:

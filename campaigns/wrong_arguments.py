@@ -1,0 +1,29 @@
+"""Wrong values for every argument of public functions: each call works, or is refused with a code.
+
+`python -m campaigns.wrong_arguments` replaces one argument after the other of the valid calls in `tests.front_door.valid_calls`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import tempfile
+from collections.abc import Sequence
+
+from tests.front_door.valid_calls import bare_errors, of_elements, of_graphs, of_parts, of_runs
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Return 1 where a call ended in an error without a code."""
+    wanted, errors = sys.argv[1:] if arguments is None else arguments, list[str]()
+    calls = {**of_elements(), **of_parts(), **of_graphs(), **of_runs()}
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for name, (function, valid) in calls.items():
+            if not wanted or name in wanted:
+                errors += bare_errors(function, valid)
+    print("\n".join([*errors, f"{len(errors)} errors without a code in {len(calls)} functions"]))
+    return int(bool(errors))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

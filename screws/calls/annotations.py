@@ -1,0 +1,93 @@
+"""Annotations of arguments, read after a call has failed: which values they take, in code and in words."""
+
+from __future__ import annotations
+
+import collections.abc as abc
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+_NO_NUMBER = (str, bytes, bool, np.bool_, list, tuple, set, Mapping, type(None), types.FunctionType)
+_MAX_ENTRIES = 20
+"""Number of entries of a list that are read."""
+_LISTS = (tuple, list, abc.Sequence, abc.Collection, abc.Iterable, abc.MutableSequence)
+_WORDS = {float: "a number", int: "a whole number", bool: "True or False", str: "text", type(None): "None", complex: "a number"}
+
+
+def resolved(annotation: Any, function: Callable[..., Any]) -> Any:
+    """Return an annotation of a function as an object, `Any` for one that cannot be read."""
+    holder = types.SimpleNamespace(__annotations__={"it": annotation})
+    try:
+        return typing.get_type_hints(holder, getattr(inspect.unwrap(function), "__globals__", {}))["it"]
+    except (NameError, TypeError, AttributeError, SyntaxError):  # a name for type checkers alone
+        return Any
+
+
+def accepts(value: Any, annotation: Any) -> bool:
+    """Return False for a value that is certainly not of the annotated kind: lists are taken for tuples, whole numbers for floats.
+
+    >>> [accepts(value, float | None) for value in (1, 2.5, None, "2", True, [1.0])]
+    [True, True, True, False, False, False]
+    >>> accepts((1.0, "2"), tuple[float, ...]), accepts([1, 2], tuple[float, ...]), accepts("ab", list[str])
+    (False, True, True)
+    """
+    origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return any(accepts(value, part) for part in parts)
+    if origin is typing.Literal:
+        return any(type(value) is type(part) and value == part for part in parts)
+    kind = origin or annotation
+    if kind in (float, int, complex):
+        fraction = kind is int and isinstance(value, float) and not value.is_integer()
+        return not isinstance(value, _NO_NUMBER) and np.ndim(value) == 0 and not fraction
+    if kind is np.ndarray:
+        return not isinstance(value, (str, Mapping)) and np.ndim(value) > 0
+    if kind not in _LISTS:
+        return not isinstance(kind, type) or _is_instance(value, kind)
+    if isinstance(value, Mapping) or not isinstance(value, Iterable):
+        return False
+    if not isinstance(value, (list, tuple, str, np.ndarray)):
+        return True
+    fixed = kind is tuple and Ellipsis not in parts and bool(parts)
+    entries = parts if fixed else parts[:1] * len(value)
+    return len(value) == len(entries or value) and all(
+        accepts(*each) for each in zip(value[:_MAX_ENTRIES], entries, strict=False)
+    )
+
+
+def _is_instance(value: Any, kind: type) -> bool:
+    try:
+        return isinstance(value, kind)
+    except TypeError:  # a protocol
+        return True
+
+
+def described(annotation: Any) -> str:
+    """Say which values an annotation takes.
+
+    >>> described(float | None), described(tuple[str, ...]), described(typing.Literal["a", "b"])
+    ('a number or None', 'a list, each text', "'a' or 'b'")
+    """
+    origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(dict.fromkeys(map(described, parts)))
+    if origin is typing.Literal:
+        return " or ".join(map(repr, parts))
+    kind = origin or annotation
+    if kind in _WORDS:
+        return _WORDS[kind]
+    if kind is np.ndarray:
+        return "an array of numbers"
+    if not isinstance(kind, type):
+        return "another value"
+    if issubclass(kind, Mapping):
+        return "a dictionary"
+    if issubclass(kind, Callable):  # type: ignore[arg-type]
+        return "a function"
+    if kind not in _LISTS or not parts:
+        return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
+    return f"a list, each {described(parts[0])}"

@@ -1,0 +1,108 @@
+"""A function and the arguments of a failed call in; an error that names the wrong argument out, or none.
+
+The signature is the rule. It is read only after a call has failed, so that a valid call costs almost nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from types import FunctionType
+from typing import Any
+
+from screws.calls.annotations import accepts, described, resolved
+from screws.errors import CallError, ScrewbondError, is_own
+from screws.numeric_arguments import shown
+from screws.similar_names import similar_names
+
+_NAMED = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
+
+
+def check_calls(package: str) -> None:
+    """Let the public functions and methods of a package explain calls that fail by their arguments.
+
+    E317 : arguments that the function does not take, or lacks.
+    E150 : values that are not of the annotated kind, where Python has raised an error.
+    """
+    module = sys.modules[package]
+    for name in module.__all__:
+        value = vars(module).get(name)
+        if isinstance(value, FunctionType) and not hasattr(value, "explains_calls"):
+            explaining = _explaining(value)
+            for home in (module, sys.modules[value.__module__]):  # pickle finds a function by its own module
+                setattr(home, name, explaining)
+        elif isinstance(value, type) and is_own(value.__module__) and not issubclass(value, BaseException):
+            for key, method in list(vars(value).items()):
+                public = key == "__init__" or not key.startswith("_")
+                if public and isinstance(method, FunctionType) and not hasattr(method, "explains_calls"):
+                    setattr(value, key, _explaining(method))
+
+
+def _explaining(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function, with errors of Python explained where its caller is not of this project."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return function(*arguments, **keywords)
+        except ScrewbondError:
+            raise
+        except Exception as error:
+            caller = sys._getframe(1).f_globals.get("__name__", "")
+            explained = None if is_own(caller) else explanation(function, arguments, keywords)
+            if explained is None:
+                raise
+            raise explained from error
+
+    call.explains_calls = True  # type: ignore[attr-defined]
+    return call
+
+
+def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> CallError | None:
+    """Return the error of a call that does not fit the signature of a function (E317) or its annotations (E150); None for one
+    that fits both."""
+    signature = inspect.signature(function)
+    parameters = list(signature.parameters.values())
+    qualified = function.__qualname__.rpartition("<locals>.")[2]
+    is_method = "." in qualified
+    name = qualified.removesuffix(".__init__").rpartition(".")[2]
+    try:
+        bound = signature.bind(*arguments, **keywords)
+    except TypeError:
+        return _misfit(name, parameters[is_method:], len(arguments) - is_method, keywords)
+    wrong, cures = [], []
+    for key, value in bound.arguments.items():
+        parameter = signature.parameters[key]
+        annotation = resolved(parameter.annotation, function)
+        if {parameter.kind} <= _NAMED and not accepts(value, annotation):
+            wrong.append(f"`{key}` cannot be {shown(value)}")
+            cures.append(f"{key}=<{described(annotation)}>")
+    return CallError("E150", f"{name}(): {', '.join(wrong)}", ", ".join(cures)) if wrong else None
+
+
+def _misfit(name: str, parameters: list[inspect.Parameter], count: int, keywords: Mapping[str, Any]) -> CallError:
+    """Return the error of a call with `count` arguments by position, and some by keyword, that a signature does not take."""
+    named = [each for each in parameters if {each.kind} <= _NAMED]
+    positional = [each.name for each in named if each.kind is not inspect.Parameter.KEYWORD_ONLY]
+    for word in keywords:
+        if word not in {each.name for each in named}:
+            return unknown_argument(name, word, [each.name for each in named])
+    form = f"{name}({', '.join(each.name if each.name in positional else f'{each.name}=...' for each in named)})"
+    if count > len(positional):
+        return CallError("E317", f"{name}() takes {len(positional)} arguments without a keyword, not {count}", form)
+    twice = [word for word in positional[:count] if word in keywords]
+    if twice:
+        return CallError("E317", f"{name}() got `{twice[0]}` twice, by its place and by keyword", f"`{twice[0]}` once")
+    filled = {*positional[:count], *keywords}
+    missing = [f"`{each.name}`" for each in named if each.default is each.empty and each.name not in filled]
+    return CallError("E317", f"{name}() lacks {', '.join(missing)}", form)
+
+
+def unknown_argument(function: str, word: str, names: Iterable[str], law: str = "") -> CallError:
+    """Return the error of a keyword that a function does not take, with a similar one, or with the function's `law`."""
+    near = similar_names(word, names := list(names), most=1)
+    listed = "" if near or law else f"; it takes {', '.join(names) or 'none'}"
+    cure = f"{near[0]}=" if near else law or f"leave out {word}="
+    return CallError("E317", f"{function}() got an unexpected keyword argument '{word}'{listed}", cure)
