@@ -6,16 +6,21 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import runpy
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 DOCS = Path(__file__).parent
 THUMBNAILS = DOCS / "thumbnails"
-SIZE = (800, 560)
+SIZE = (640, 448)
 """In pixels; of tall plots the top."""
+PLOT_WIDTH = 4.4
+"""Width of a plot, inches: the letters of its axes can be read in a card of the gallery."""
 
 SHOWN = {
     "arm_impact": "impact_arm.png",
@@ -52,11 +57,27 @@ def of_examples() -> dict[str, str]:
     return shown | {name: f"{THUMBNAILS.name}/{name}.png" for name in DRAWN}
 
 
+@contextlib.contextmanager
+def small_plots() -> Iterator[None]:
+    """Save figures narrow, with the letters that they have."""
+    from matplotlib.figure import Figure
+
+    saved = Figure.savefig
+
+    def save(figure: Figure, *places: Any, **_: Any) -> None:
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(PLOT_WIDTH, height * PLOT_WIDTH / width)
+        saved(figure, *places, dpi=SIZE[0] / PLOT_WIDTH)
+
+    with mock.patch.object(Figure, "savefig", save):
+        yield
+
+
 def draw(name: str, path: Path) -> None:
     """Run an example, and write one of its pictures small."""
     from PIL import Image, ImageOps
 
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, small_plots():
         given, sys.argv = sys.argv, [name, "--out", folder]
         try:
             runpy.run_module(f"examples.{name}", run_name="__main__")
