@@ -32,10 +32,14 @@ def summary(compiled: Compiled, equations: int, sought: Sequence[tuple[str, str]
     """Return counts, and the class of the model: its kinds of equations."""
     system, model = compiled.system, compiled.model
     size = sum(np.size(state.initial) for state in system.states if state.name not in system.guesses)
-    counts = (
-        f"{len(model.elements)} elements, {len(model.bonds)} bonds, {size} states (scalars), "
-        f"{len(system.parameters)} parameters, {equations} numbered equations."
-    )
+    counted = {
+        "element": len(model.elements),
+        "bond": len(model.bonds),
+        "scalar state": size,
+        "parameter": len(system.parameters),
+        "numbered equation": equations,
+    }
+    counts = ", ".join(f"{count} {noun}{'s' if count != 1 else ''}" for noun, count in counted.items()) + "."
     kinds: list[Piece] = ["The states follow "]
     kinds += [
         Math(r"\dot x = f(t, x, p, \sigma)" if system.modes else r"\dot x = f(t, x, p)"),
@@ -129,7 +133,6 @@ def method(compiled: Compiled) -> list[Block]:
         words.append(f"A run ends where: {'; '.join(ends)}. ")
     if system.indeterminate:
         words.append("Where ideal elements share a load that the equations do not divide, their shares are those of least norm. ")
-    words.append(
-        "Between events, an integrator with error control follows the states; events are found where a guard rises through zero."
-    )
+    words.append("An integrator with error control follows the states")
+    words.append("; it stops at events, where a guard rises through zero." if system.events else ".")
     return [Section("Method", 2), Paragraph(tuple(words))]

@@ -203,8 +203,9 @@ class _Body:
         number = writer.letters.number(first.number)
         if first.parts:
             names = ", ".join(part.path.rpartition(".")[2] for part in branch.members)
-            below = [block for child in branch.below for block in self.branch(child, writer)]
-            return [Section(f"{number} {names}", 2), *self._own(first, number, writer), *below]
+            own = self._own(first, number, writer)
+            below = (block for child in branch.below for block in self.branch(child, writer))
+            return [Section(f"{number} {names}", 2), *own, *below]
         return self._own(first, number, writer)
 
     def _own(self, part: Component, number: str, writer: Writer) -> list[Block]:
@@ -246,7 +247,8 @@ class _Body:
         lost = [writer.letters[p.value] for p in system.powers if p.role == "dissipated"]
         right = " + ".join(gained) + "".join(f" - {each}" for each in lost) or "0"
         equation = self.numbered(rf"\tfrac{{d}}{{dt}}({stored}) = {right.strip()}")
-        words = ("Between impacts and resets, what the storages hold changes by the powers that are supplied and dissipated:",)
+        when = "Between events, the" if system.events else "The"
+        words = (f"{when} stored energy changes by the supplied and dissipated powers:",)
         return [Section("Energy", 2), Paragraph(words), Equations((equation,))]
 
 

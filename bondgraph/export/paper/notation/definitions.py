@@ -85,6 +85,9 @@ def times(a: Piece, b: Piece) -> Piece:
     """Return a b; a number stands first."""
     if b.latex[0].isdigit() and not a.latex[0].isdigit() and b.strength >= PRODUCT:
         a, b = b, a
+    reciprocal = re.fullmatch(r"\\frac\{1\}\{((?:[^{}]|\{[^{}]*\})*)\}", b.latex)
+    if reciprocal and r"\frac" not in a.latex and not a.negative and width(a.latex) <= _MAX_FRACTION_WIDTH:
+        return Piece(rf"\frac{{{a.latex}}}{{{reciprocal[1]}}}", POWER)
     sign = r"\cdot " if b.latex[0].isdigit() else r"\,"
     return Piece(f"{a.within(PRODUCT)}{sign}{b.within(PRODUCT)}", PRODUCT)
 
