@@ -1,8 +1,7 @@
 """Accents: MathML as docutils makes it -> the accent above its letter, indices beside both, space around names of functions.
 
-Docutils takes an index after an accent for a limit beneath it: of \\dot q_1 it makes a q with 1 below and the dot above. And an
-accent that says to be one is drawn into its letter where the reader has no font for mathematics. Between the name of a function
-and its argument it puts an operator that no browser gives a width, so that \\sin u reads as one word.
+Docutils takes an index after an accent for a limit beneath it: of \\dot q_1 it makes a q with 1 below and the dot above. Between
+the name of a function and its argument it puts an operator that no browser gives a width, so that \\sin u reads as one word.
 """
 
 from __future__ import annotations
@@ -65,12 +64,10 @@ def _arrange(parent: ElementTree.Element) -> None:
 
 def _indexed(node: ElementTree.Element) -> ElementTree.Element:
     """A letter with a limit below and an accent above as a letter with an accent, and an index; any other node as it is."""
-    if node.tag == _tag("mover"):
-        node.attrib.pop("accent", None)
     if node.tag != _tag("munderover") or node[2].tag != _tag("mo") or (node[2].text or " ") not in ACCENTS:
         return node
     letter, index, accent = node
-    over = ElementTree.Element(_tag("mover"))
+    over = ElementTree.Element(_tag("mover"), accent="true")
     over.extend([letter, accent])
     return _beside("msub", [over, index], node)
 

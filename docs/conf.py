@@ -67,6 +67,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "download_all_examples": False,
     "notebook_extensions": set(),
+    "thumbnail_size": thumbnails.SIZE,
     "show_memory": False,
     "show_signature": False,
     "write_computation_times": False,
@@ -79,6 +80,7 @@ def adapt(_: Any, page: str, source: list[str]) -> None:
     """The home is the README, with the table of contents; links out of this folder lead to copies here, or become plain text."""
     if page.startswith(("api/", "errors/", "examples/")):
         source[0] = contents.of_a_notebook(source[0]) if Path(page).name in notebooks() else source[0]
+        source[0] = scripts.with_sentences(source[0]) if page == "examples/index" else source[0]
         return
     text = contents.home() if page == "index" else contents.with_tree(source[0]) if page.endswith("README") else source[0]
     text = error_pages.with_lists(text) if page == "errors" else error_pages.linked(text)

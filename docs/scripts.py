@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
+from html import escape
 from pathlib import Path
 
 from docs.live_pages import ABSENT
@@ -16,10 +17,14 @@ EXAMPLES = DOCS.parent / "examples"
 HEADER = """Examples
 ========
 
-Scripts of 20 to 100 lines that read like the papers; a click on a picture leads to the script. ``screwbond examples`` writes all
+Scripts of 20 to 100 lines that read like the papers; click a picture to open its script. ``screwbond examples`` writes all
 of them into a folder, and ``python -m examples.NAME`` there runs one, prints what it finds and draws its pictures.
 """
 MARKUP = re.compile(r"([*`|\\_])")
+CARD = re.compile(
+    r'(<div class="sphx-glr-thumbcontainer" )tooltip="[^"]*"(>.*?:doc:`/examples/(\w+)`.*?-title">[^<]*</div>)', re.DOTALL
+)
+ROW = re.compile(r"^\| `python -m examples\.(\w+)` \| (.*) \|$", re.MULTILINE)
 
 
 def titled(path: Path, thumbnail: str) -> str:
@@ -32,6 +37,17 @@ def titled(path: Path, thumbnail: str) -> str:
     text = "\n\n".join([f"{title}\n{'=' * len(title)}", *told, f".. image:: /{thumbnail}", live_line(path.stem)])
     body = "\n".join(source.splitlines()[said.end_lineno :])
     return f'r"""\n{text}\n"""\n{thumbnail_line(thumbnail)}\n{body}\n'
+
+
+def with_sentences(gallery: str) -> str:
+    """The gallery with what each example shows below its title, from the table of examples/README.md."""
+    rows = dict(ROW.findall((EXAMPLES / "README.md").read_text(encoding="utf-8")))
+
+    def told(card: re.Match[str]) -> str:
+        words = escape(rows[card[3]])
+        return f'{card[1]}{card[2]}\n      <div class="example-words">{words[0].upper()}{words[1:]}.</div>'
+
+    return CARD.sub(told, gallery)
 
 
 def live_line(name: str) -> str:

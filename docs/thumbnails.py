@@ -1,27 +1,31 @@
 """Small pictures that stand for the examples: name of an example in; its picture out.
 
-`python -m docs.thumbnails` draws those again that no picture of the pages already shows; names of examples draw only these.
+`python -m docs.thumbnails` draws them again; names of examples draw only these.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import runpy
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 DOCS = Path(__file__).parent
 THUMBNAILS = DOCS / "thumbnails"
-SIZE = (800, 560)
+SIZE = (640, 448)
 """In pixels; of tall plots the top."""
+PLOT_WIDTH = 4.4
+"""Width of a plot, inches: the letters of its axes can be read in a card of the gallery."""
 
 SHOWN = {
     "arm_impact": "impact_arm.png",
     "ball_maze": "maze_path.png",
     "delta_pick_and_place": "delta_robot.png",
-    "delta_poles": "delta_poles.png",
     "delta_soft_touch": "delta_soft_touch.png",
     "dexterous_hand": "hand_figure6.png",
     "rolling_eggs": "rolling_eggs.png",
@@ -32,6 +36,7 @@ DRAWN = {
     "ball_on_turntable": "poster.png",
     "bouncing_ball": "heights.png",
     "colliding_eggs": "poster.png",
+    "delta_poles": "delta_sweep.png",
     "drive_train": "account.png",
     "excavator": "account.png",
     "fast_arm": "torques.png",
@@ -44,35 +49,76 @@ DRAWN = {
     "tolerances": "motors.png",
 }
 """Example -> the picture among those that it draws."""
+CUT = {
+    "arm_impact": (0.13, 0.13, 0.82, 0.9),
+    "ball_maze": (0.0, 0.06, 1.0, 0.72),
+    "ball_on_turntable": (0.0, 0.08, 0.7, 0.815),
+    "bouncing_ball": (0.0, 0.06, 0.272, 0.62),
+    "colliding_eggs": (0.02, 0.12, 0.62, 0.75),
+    "delta_pick_and_place": (0.12, 0.07, 0.92, 0.63),
+    "delta_soft_touch": (0.605, 0.525, 1.0, 0.936),
+    "dexterous_hand": (0.0, 0.13, 0.575, 0.845),
+    "sphere_robot": (0.0, 0.03, 0.34, 0.32),
+    "rolling_eggs": (0.08, 0.13, 0.63, 0.71),
+}
+"""Example -> the part of its picture that is shown: left, top, right, bottom, from 0 to 1."""
 
 
 def of_examples() -> dict[str, str]:
     """Example -> its picture, from the folder of the pages."""
-    shown = {name: f"pictures/{picture}" for name, picture in SHOWN.items()}
-    return shown | {name: f"{THUMBNAILS.name}/{name}.png" for name in DRAWN}
+    return {name: f"{THUMBNAILS.name}/{name}.png" for name in (*SHOWN, *DRAWN)}
+
+
+@contextlib.contextmanager
+def small_plots() -> Iterator[None]:
+    """Save figures narrow, with the letters that they have."""
+    from matplotlib.figure import Figure
+
+    saved = Figure.savefig
+
+    def save(figure: Figure, *places: Any, **_: Any) -> None:
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(PLOT_WIDTH, height * PLOT_WIDTH / width)
+        saved(figure, *places, dpi=SIZE[0] / PLOT_WIDTH)
+
+    with mock.patch.object(Figure, "savefig", save):
+        yield
 
 
 def draw(name: str, path: Path) -> None:
-    """Run an example, and write one of its pictures small."""
-    from PIL import Image, ImageOps
-
-    with tempfile.TemporaryDirectory() as folder:
+    """Write a picture of an example small: one of the pages, or one that the example draws now."""
+    if name in SHOWN:
+        shrink(DOCS / "pictures" / SHOWN[name], path, CUT.get(name))
+        return
+    with tempfile.TemporaryDirectory() as folder, contextlib.nullcontext() if name in CUT else small_plots():
         given, sys.argv = sys.argv, [name, "--out", folder]
         try:
             runpy.run_module(f"examples.{name}", run_name="__main__")
         finally:
             sys.argv = given
-        with Image.open(Path(folder) / DRAWN[name]) as drawn:
-            small = ImageOps.fit(drawn.convert("RGB"), SIZE, Image.Resampling.LANCZOS, centering=(0.5, 0.0))
-    path.parent.mkdir(exist_ok=True)
+        shrink(Path(folder) / DRAWN[name], path, CUT.get(name))
+
+
+def shrink(picture: Path, path: Path, cut: tuple[float, float, float, float] | None) -> None:
+    """Write a part of a picture in the size of a thumbnail: the top of a high one, a wide one with margins."""
+    from PIL import Image, ImageOps
+
+    with Image.open(picture) as whole:
+        left, top, right, bottom = cut or (0.0, 0.0, 1.0, 1.0)
+        box = (round(left * whole.width), round(top * whole.height), round(right * whole.width), round(bottom * whole.height))
+        part = whole.convert("RGB").crop(box)
+    if part.width * SIZE[1] > part.height * SIZE[0]:
+        small = ImageOps.pad(part, SIZE, Image.Resampling.LANCZOS, "white")
+    else:
+        small = ImageOps.fit(part, SIZE, Image.Resampling.LANCZOS, centering=(0.5, 0.0))
     small.save(path, optimize=True)
 
 
 def main(given: Sequence[str] | None = None) -> None:
     """Draw the thumbnails named, or all."""
     parser = argparse.ArgumentParser(prog="python -m docs.thumbnails", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("examples", nargs="*", choices=[*DRAWN, []], metavar="EXAMPLE", help=", ".join(DRAWN))
-    for name in parser.parse_args(given).examples or DRAWN:
+    parser.add_argument("examples", nargs="*", choices=[*of_examples(), []], metavar="EXAMPLE", help=", ".join(of_examples()))
+    for name in parser.parse_args(given).examples or of_examples():
         draw(name, THUMBNAILS / f"{name}.png")
         print(f"drew {THUMBNAILS / name}.png", flush=True)
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from bondgraph.output.cells import typeset
 from bondgraph.output.short_repr import short_repr
+from bondgraph.output.tex import decimal_latex
 
 Matrices = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
@@ -185,7 +186,7 @@ class TransferFunction:
         """Return an `align*` environment with a quotient of polynomials, or of factors for more than six poles."""
         polynomials = max(len(self.zeros), self.order) <= _POLYNOMIALS
         over, under = (_powers(self.num), _powers(self.den)) if polynomials else (_factors(self.zeros), _factors(self.poles))
-        gain = "" if polynomials else rf"{_digits(self.gain)}\,"
+        gain = "" if polynomials else rf"{decimal_latex(self.gain, _DIGITS)}\,"
         quotient = over if under == "1" else rf"\frac{{{over}}}{{{under}}}"
         names = rf"\frac{{{_words(self.output)}}}{{{_words(self.input)}}}"
         return f"\\begin{{align*}}\n{names} &= {gain}{quotient}\n\\end{{align*}}\n"
@@ -223,12 +224,8 @@ def transfer(matrices: Matrices, input_name: str, output_name: str, tolerance: f
 
 _POLYNOMIALS = 6
 """Largest number of poles written as polynomials; more are written as factors, which keep more digits."""
-
-
-def _digits(value: float) -> str:
-    """Format a number with five digits."""
-    mantissa, _, power = f"{value:.5g}".partition("e")
-    return mantissa + (rf" \cdot 10^{{{int(power)}}}" if power else "")
+_DIGITS = 5
+"""Significant digits of a number."""
 
 
 def _powers(coefficients: np.ndarray) -> str:
@@ -236,7 +233,7 @@ def _powers(coefficients: np.ndarray) -> str:
     top, terms = len(coefficients) - 1, []
     for k, value in enumerate(coefficients):
         power = {0: "", 1: "s"}.get(top - k, f"s^{{{top - k}}}")
-        size = "" if abs(value) == 1.0 and power else _digits(abs(float(value)))
+        size = "" if abs(value) == 1.0 and power else decimal_latex(abs(value), _DIGITS)
         if value != 0.0:
             terms.append(f"{'-' if value < 0.0 else '+'} {' '.join(filter(None, (size, power)))}")
     return " ".join(terms).removeprefix("+ ") or "0"

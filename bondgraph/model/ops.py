@@ -21,6 +21,7 @@ import numpy as np
 
 from bondgraph.errors import refusal
 from bondgraph.output.short_repr import short_repr
+from bondgraph.output.tex import array_latex
 from screws.scalars import array, equal, where
 
 
@@ -187,15 +188,7 @@ def zeros(shape: tuple[int, ...]) -> Op:
 def constant(value: Any) -> Constant:
     """Return the structural constant of a value."""
     fixed = np.asarray(value, dtype=float)
-    return Constant("constant", lambda: fixed if fixed.ndim else float(fixed), _number(fixed))
-
-
-def _number(fixed: np.ndarray) -> str:
-    if fixed.ndim == 0:
-        return f"{float(fixed):g}"
-    rows = np.atleast_2d(fixed)
-    body = r" \\ ".join(" & ".join(f"{x:g}" for x in row) for row in rows)
-    return r"\begin{bmatrix}" + body + r"\end{bmatrix}"
+    return Constant("constant", lambda: fixed if fixed.ndim else float(fixed), array_latex(fixed, 6))
 
 
 def _through(matrix: Any, vector: Any) -> Any:

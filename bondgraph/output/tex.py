@@ -1,9 +1,12 @@
-"""LaTeX escaping: turn plain text, in any language, into text that every LaTeX typesets."""
+"""LaTeX of plain text, in any language, and of numbers and arrays."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Any
+
+import numpy as np
 
 GREEK = "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|phi|chi|psi|omega"
 """Greek letters that LaTeX has, by name."""
@@ -22,6 +25,29 @@ _SPECIAL = {
 }
 _CAPITALS = ("gamma", "delta", "theta", "lambda", "xi", "pi", "sigma", "phi", "psi", "omega", "upsilon")
 """Capital Greek letters that LaTeX has; the others look like Latin ones."""
+
+
+EXACT = 17
+"""Significant digits from which a number is read back to the same bits."""
+
+
+def decimal_latex(value: float, digits: int) -> str:
+    """Return a finite number with so many significant digits, or with as few as give the same bits if there are `EXACT`."""
+    value = float(value) + 0.0
+    mantissa, _, power = (repr(value) if digits >= EXACT else f"{value:.{digits}g}").partition("e")
+    mantissa = mantissa.removesuffix(".0")
+    if not power:
+        return mantissa
+    factor = mantissa.removesuffix("1") if mantissa in ("1", "-1") else rf"{mantissa}\cdot "
+    return rf"{factor}10^{{{int(power)}}}"
+
+
+def array_latex(value: Any, digits: int) -> str:
+    """Return a number, or a matrix; a vector is a row."""
+    if np.ndim(value) == 0:
+        return decimal_latex(float(value), digits)
+    rows = (" & ".join(decimal_latex(x, digits) for x in row) for row in np.atleast_2d(value))
+    return r"\begin{bmatrix}" + r" \\ ".join(rows) + r"\end{bmatrix}"
 
 
 def escape_latex(text: str) -> str:

@@ -190,7 +190,7 @@ def captions(
             rectangles = np.concatenate([candidates - half, candidates + half], axis=1)
             price = 0.5 * np.arange(len(candidates)) + 30.0 * _overlaps(rectangles, others).sum(axis=1)
             price += 8.0 * _count_inside(strokes, rectangles, 1.0)
-            price += 6.0 * _count_inside(bonds, rectangles, 2.5) + 1.0 * _count_inside(signals, rectangles, 1.0)
+            price += 6.0 * _count_inside(bonds, rectangles, 2.5) + 4.0 * _count_inside(signals, rectangles, 1.0)
             if node.group in home:
                 price += np.where(_within(rectangles, home[node.group]), 0.0, 5.0)
             best = int(np.argmin(price.round(9)))

@@ -19,6 +19,11 @@ COARSE = 8
 """Side in pixels of the squares that are averaged before two pictures are compared: shifted edges and hinting do not count."""
 DIFFERENT = 16.0
 """Shades of 255 between two averages from which one sees that something else is drawn."""
+RARELY = {
+    *("crane.png", "delta_robot.png", "delta_workspace.png", "hand_figure6.png"),
+    *("maze_gains.png", "rounded_cube.png", "satellite.png", "sweep.png"),
+}
+"""Pictures whose runs and renderings take longest: drawn again before a release alone."""
 
 
 def test_the_gallery_draws_every_picture() -> None:
@@ -58,8 +63,10 @@ def different(drawn: Path, kept: Path) -> float:
     return float(np.mean(np.abs(one - two).max(axis=2) > DIFFERENT))
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("name", [*PLOTS, *SCENES])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.release if name in RARELY else pytest.mark.thorough) for name in (*PLOTS, *SCENES)],
+)
 def test_a_picture_is_what_the_code_draws(name: str, tmp_path: Path) -> None:
     if find_spec("matplotlib") is None:
         pytest.skip('Matplotlib is not installed: pip install "screwbond[viz]"')

@@ -86,7 +86,7 @@ def test_every_example_has_its_picture() -> None:
     assert not set(thumbnails.SHOWN) & set(thumbnails.DRAWN)
     for picture in pictures.values():
         assert (DOCS / picture).is_file(), picture
-    assert {path.stem for path in thumbnails.THUMBNAILS.iterdir()} == set(thumbnails.DRAWN)
+    assert {path.stem for path in thumbnails.THUMBNAILS.iterdir()} == set(pictures)
 
 
 def test_every_example_has_a_live_page_or_a_reason() -> None:
@@ -256,12 +256,18 @@ def test_pages_fit_their_window_and_ask_nothing_of_a_network(site: Path, window:
 def test_formulas_tables_and_pictures_are_there(site: Path, window: Browser) -> None:
     window.open(site / "delta.html")
     assert window.run('document.querySelectorAll("math").length') > 50
+    fonts = '[...document.fonts].filter(font => font.status == "loaded").map(font => font.family.replaceAll("\\"", ""))'
+    assert "screwbond math" in window.run(fonts)
     heads = '[...document.querySelectorAll("article table")].filter(t => !t.tHead || !t.tHead.innerText.trim()).length'
     assert window.run(heads) == 0
     window.open(site / "index.html")
     assert window.run("[...document.images].every(picture => picture.complete && picture.naturalWidth > 100)")
     window.open(site / "examples/index.html")
     assert window.run('document.querySelectorAll(".sphx-glr-thumbcontainer img").length') == len(thumbnails.of_examples())
+    widths = window.run('[...document.querySelectorAll(".sphx-glr-thumbcontainer img")].map(picture => picture.clientWidth)')
+    assert min(widths) > 250
+    sentences = '[...document.querySelectorAll(".example-words")].every(words => words.innerText.endsWith("."))'
+    assert window.run('document.querySelectorAll(".example-words").length') == len(widths) and window.run(sentences)
     window.open(site / "api/screws.html")
     assert window.run('document.getElementById("screws.torus").textContent').strip().startswith("screws.torus")
 

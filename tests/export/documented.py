@@ -89,8 +89,8 @@ def compiled(name: str) -> Compiled:
 
 @cache
 def paper(name: str) -> Paper:
-    """What its document says, before it is written in a style."""
-    return paper_of(compiled(name))
+    """What its document says with all digits, before it is written in a style."""
+    return paper_of(compiled(name), 17)
 
 
 @cache

@@ -53,5 +53,5 @@ def test_a_reader_finds_every_member(own: Mapping[str, Any]) -> None:
     for part in (coupled("one"), coupled("two", **own), coupled("three")):
         whole.add(part)
     compiled = compile_model(whole, backend="numpy")
-    same_rates(Read(compiled, Page(document(compiled, style="markdown"))), 4, 8)
+    same_rates(Read(compiled, Page(document(compiled, style="markdown", digits=17))), 4, 8)
     assert np.size(compiled.initial()[0]) == 6

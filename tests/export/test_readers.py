@@ -72,7 +72,7 @@ class Read:
 
 def read(graph: Graph) -> Read:
     compiled = compile_model(graph, backend="numpy")
-    return Read(compiled, Page(document(compiled, style="markdown")))
+    return Read(compiled, Page(document(compiled, style="markdown", digits=17)))
 
 
 def shaped(x: np.ndarray, slot: Any) -> Any:

@@ -38,8 +38,8 @@ def formulas(content: Paper) -> Iterator[str]:
                 runs: list[Any] = [words]
             case Equations(items):
                 runs = [(*each.lead, Math(each.latex)) for each in items]
-            case TableBlock(_, _, rows):
-                runs = [cell for row in rows for cell in row]
+            case TableBlock(_, _, rows, caption):
+                runs = [caption, *(cell for row in rows for cell in row)]
             case Figure(_, caption):
                 runs = [caption]
             case Section():
@@ -176,7 +176,7 @@ WORDS = """- no list, + none, = no head; 1. no number; #x $y$ *b* _i_ `r` <l> @m
 def test_words_are_no_markup() -> None:
     """Signs of Typst in words and names stand for themselves, wherever they stand."""
     pieces = [(WORDS,), (WORDS[10:],), (InlineCode(WORDS), "(1)"), (InlineCode(WORDS), "."), ("1. x",), ("- x",)]
-    table = TableBlock((WORDS, "="), (0.5, 0.5), tuple((piece, piece) for piece in pieces))
+    table = TableBlock((WORDS, "="), (0.5, 0.5), tuple((piece, piece) for piece in pieces), (WORDS,))
     blocks = (Section(WORDS), *(Paragraph(piece, WORDS) for piece in pieces), *(Paragraph(piece) for piece in pieces), table)
     source = as_typst(Paper(WORDS, blocks))
     assert not printed(source)

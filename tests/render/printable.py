@@ -1,5 +1,5 @@
 """What must hold of a printed diagram, read off its SVG: no two nodes overlap, no bond passes a foreign node, no words lie on
-nodes or on words, every stroke is where the effort is imposed, and every bond between nodes that are drawn is there."""
+nodes, lines or words, every stroke is where the effort is imposed, and every bond between nodes that are drawn is there."""
 
 from __future__ import annotations
 
@@ -88,7 +88,8 @@ def faults(model: Model, drawing: Diagram, drawn: Sketch | None = None, **given:
     for i, j in np.argwhere(np.all(over > 1.0, axis=2)):
         if words[i][2] != names[j]:
             found.append(f"{words[i][0]!r} lies on the node {names[j]}")
-    for name, group in groups.items():
+    signals = [(group.get("data-name", ""), group) for group in root.iter(f"{SVG}g") if group.get("class") == "signal"]
+    for name, group in (*groups.items(), *signals):
         for path in group.iter(f"{SVG}path"):
             points = along(path.get("d"), 200)
             on = np.all((points[:, None] > low + 1.0) & (points[:, None] < high - 1.0), axis=2).any(axis=0)

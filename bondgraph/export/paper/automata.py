@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, permutations
 
 from bondgraph.assembly.system import LoweredTransition
@@ -216,14 +216,16 @@ def machine(writer: Writer, model: Model, path: str, number: str) -> list[Block]
     source = sources_of(*(writer.producer[event.guard].op for event in events if event.guard in writer.producer))
     begins = ("; it starts in ", InlineCode(start), f" ({source})." if source else ".")
     rows = [((str(k),), *_row(writer, model, states, event)) for k, event in enumerate(events, start=1)]
-    blocks: list[Block] = [
-        Paragraph((Math(writer.letters[mode]), ": ", *counted, *begins), f"{number} {path.rpartition('.')[2]} (state machine)")
-    ]
+    name = path.rpartition(".")[2]
+    blocks: list[Block] = [Paragraph((Math(writer.letters[mode]), ": ", *counted, *begins), f"{number} {name} (state machine)")]
     if not all(event.internal for event in events):
-        blocks.append(state_diagram(states, start, [(e.source, None if e.error else e.target) for e in events]))
+        drawn = state_diagram(states, start, [(e.source, None if e.error else e.target) for e in events])
+        caption: Words = ("States of ", InlineCode(name), "; numbers are those of the transitions below.")
+        blocks.append(replace(drawn, caption=caption))
     if rows:
-        heads = ("", "from", "to", "when this rises through 0", "what it does")
-        blocks.append(TableBlock(heads, (0.03, 0.12, 0.12, 0.31, 0.42), tuple(rows)))
+        heads = ("", "from", "to", "guard", "effect")
+        caption = ("Transitions of ", InlineCode(name), "; each occurs when its guard rises through 0.")
+        blocks.append(TableBlock(heads, (0.03, 0.12, 0.12, 0.31, 0.42), tuple(rows), caption))
     return blocks
 
 
@@ -296,4 +298,5 @@ def clocks(writer: Writer) -> list[Block]:
             updates = clock.updates
             what = listed("; ", ((Math(rf"{writer.letters[a]} := {writer.letters[b]}"),) for a, b in updates))
         rows.append(((InlineCode(clock.element),), when, what))
-    return [TableBlock(("block", "when", "what happens"), (0.3, 0.35, 0.35), tuple(rows))] if rows else []
+    heads = ("block", "when", "effect")
+    return [TableBlock(heads, (0.3, 0.35, 0.35), tuple(rows), ("Clocks and breaks of time.",))] if rows else []

@@ -32,10 +32,14 @@ def summary(compiled: Compiled, equations: int, sought: Sequence[tuple[str, str]
     """Return counts, and the class of the model: its kinds of equations."""
     system, model = compiled.system, compiled.model
     size = sum(np.size(state.initial) for state in system.states if state.name not in system.guesses)
-    counts = (
-        f"{len(model.elements)} elements, {len(model.bonds)} bonds, {size} states (scalars), "
-        f"{len(system.parameters)} parameters, {equations} numbered equations."
-    )
+    counted = {
+        "element": len(model.elements),
+        "bond": len(model.bonds),
+        "scalar state": size,
+        "parameter": len(system.parameters),
+        "numbered equation": equations,
+    }
+    counts = ", ".join(f"{count} {noun}{'s' if count != 1 else ''}" for noun, count in counted.items()) + "."
     kinds: list[Piece] = ["The states follow "]
     kinds += [
         Math(r"\dot x = f(t, x, p, \sigma)" if system.modes else r"\dot x = f(t, x, p)"),
@@ -55,50 +59,49 @@ def summary(compiled: Compiled, equations: int, sought: Sequence[tuple[str, str]
     return [Paragraph((counts,), "Model."), Paragraph(tuple(kinds))]
 
 
-def conventions(
-    system: System, functions: Sequence[Paragraph], alike: Sequence[Branch], sections: Sequence[Block]
-) -> list[Block]:
-    """Return the notation, as far as it occurs."""
-    written = repr(sections)
+def conventions(system: System, has_functions: bool, alike: Sequence[Branch], blocks: Sequence[Block]) -> list[Block]:
+    """Return the notation, as far as it occurs in these blocks."""
+    written = repr(blocks)
     latex = "".join(statement.op.latex for statement in system.statements)
     words: list[Piece] = [
         *worded(
-            "Letters with the number of a part as their last index belong to that part: $e_n$ is its effort, $f_n$ its flow, "
-            r"$e_{n\to k}$ that of the bond from part n to part k; power is positive along half arrows. Vectors stand for "
-            "columns; a vector that multiplies a vector is the diagonal of a matrix, and $a^{-1}$ of it has the reciprocals; "
-            r"$^{\top}$ transposes; a matrix of one row gives a number; components are counted from 1"
+            "Each part has a number, which is the last index of its symbols: $e_n$ is the effort of part n, $f_n$ its flow, and "
+            r"$e_{n\to k}$ the effort of the bond from part n to part k. Power is positive along half arrows. Vectors are "
+            r"columns, $^{\top}$ transposes, and a matrix of one row times a vector is a number. Components are counted from 1"
         )
     ]
     if re.search(r"\}_[xyz](?![a-z])", written):
-        words += worded(", $v_x, v_y, v_z$ are the first three")
+        words += worded("; $v_x, v_y, v_z$ are the first three")
+    if r"{diag}" in written:
+        words += worded(r"; $\operatorname{diag}(a)$ is the diagonal matrix of $a$")
     if r"(\\mathsf" in written or r"({\\mathsf" in written:
-        words += worded(", $(a, b) = c$ cuts $c$ in halves, or a pose in its parts")
+        words += worded("; $(a, b) = c$ cuts $c$ in halves, or a pose in its parts")
     if re.search(r"[&+] \\{2}mathbf\{1\}", written):
         words += worded(r"; $\mathbf{1}$ is the unit matrix")
     if r"\\tilde" in written or r"\mathrm{Ad}" in latex:
         words += worded(r"; $\tilde a\,b = a \times b$")
-    words.append(". Some values serve the reader alone.")
-    if functions:
+    words.append(".")
+    if has_functions:
         words += worded(
-            r" Functions $\mathrm{name}_k$ are defined under Dk, in letters without serifs that hold only there: arguments, "
-            r"results, and shared parts $\mathsf{s}_1, \mathsf{s}_2, \ldots$; a condition in brackets counts 1 where it holds "
-            r"and else 0, $\wedge$ is and, $\vee$ or, $\neg$ not; a mode stands for the number of its state"
+            r" Functions $\mathrm{name}_k$ are defined in Section Functions, under Dk, in letters without serifs that hold only "
+            r"there: arguments, results, and shared terms $\mathsf{s}_1, \mathsf{s}_2, \ldots$. A condition in brackets is 1 "
+            r"where it holds, else 0; $\wedge$ is and, $\vee$ or, $\neg$ not; a mode stands for the number of its state; "
+            r"$|\cdot|$ is the root of the sum of squares, also of a matrix."
         )
-        words += worded(r"; $|\cdot|$ is the root of the sum of squares, also of a matrix.")
     for k, branch in enumerate(alike):
         names = ", ".join(part.path for part in branch.members)
         words += ["; " if k else " Parts that are alike have a letter for their number: ", Math(branch.index)]
         words += [f" = {', '.join(part.number for part in branch.members)} ({names})"]
-    blocks: list[Block] = [Section("Conventions", 2), Paragraph((*words, "." if alike else ""))]
+    found: list[Block] = [Section("Conventions", 2), Paragraph((*words, "." if alike else ""))]
     if r"\mathrm{Ad}" in latex:
-        blocks.append(Paragraph(_SCREWS))
+        found.append(Paragraph(_SCREWS))
     cited = [f"{short}: {long}" for short, long in LITERATURE.items() if any(short in s.op.source for s in system.statements)]
     if cited:
         text = f"{'. '.join(cited)}. Numbers are those of equations there; printed errors are corrected."
-        blocks.append(Paragraph((text,), "Sources.", small=True))
+        found.append(Paragraph((text,), "Sources.", small=True))
     if any(event.resets or event.impulse for event in system.events):
-        blocks.append(Paragraph(worded("At an event, $:=$ sets a state to a value computed just before, all at once.")))
-    return blocks
+        found.append(Paragraph(worded("At an event, $:=$ sets a state to a value computed just before, all at once.")))
+    return found
 
 
 _SCREWS: Words = worded(
@@ -130,7 +133,6 @@ def method(compiled: Compiled) -> list[Block]:
         words.append(f"A run ends where: {'; '.join(ends)}. ")
     if system.indeterminate:
         words.append("Where ideal elements share a load that the equations do not divide, their shares are those of least norm. ")
-    words.append(
-        "Between events, an integrator with error control follows the states; events are found where a guard rises through zero."
-    )
+    words.append("An integrator with error control follows the states")
+    words.append("; it stops at events, where a guard rises through zero." if system.events else ".")
     return [Section("Method", 2), Paragraph(tuple(words))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 from xml.etree import ElementTree
@@ -31,16 +31,17 @@ from bondgraph.export.paper.markup.content import (
     Piece,
     Section,
     Words,
-    listed,
+    with_numbers,
     worded,
 )
-from bondgraph.export.paper.notation.definitions import Definition, Functions
+from bondgraph.export.paper.notation.definitions import DIGITS, Definition, Functions, width
 from bondgraph.export.paper.notation.letters import Letters, letters_of
 from bondgraph.export.paper.notation.parts import Branch, Component, Parts, branches, inside, parts_of
 from bondgraph.export.value_roles import ledger_only, of_transitions, solved_only
 from bondgraph.model.laws import Junction, Ratio, SkewGyrator
 from bondgraph.model.model import Model
 from bondgraph.model.ops import sources_of
+from bondgraph.output.tex import EXACT
 from bondgraph.render.diagram import diagram
 from bondgraph.render.sketch import text_width
 
@@ -62,7 +63,7 @@ def figure(compiled: Compiled, parts: Parts) -> list[Block]:
             " draws it.",
         )
         return [Paragraph(words)]
-    drawing = diagram(compiled, folded="all" if folded else ())
+    drawing = diagram(compiled, folded="all" if folded else (), title="")
     ElementTree.register_namespace("", _SVG)
     root = ElementTree.fromstring(drawing.svg)
     for group in root.iter(f"{{{_SVG}}}g"):
@@ -80,9 +81,6 @@ def figure(compiled: Compiled, parts: Parts) -> list[Block]:
                     text.set("x", f"{float(text.get('x', '0')) - more / 2:.1f}")
             caption_text.set("font-size", f"{size * max(narrower, 0.7):.1f}")
             caption_text.text = label
-    for child in list(root):
-        if child.get("class") == "title":
-            root.remove(child)
     folding = ", nested graphs folded" if folded else ""
     caption = (f"The bond graph{folding}; numbers are those of the sections.",)
     return [Figure(ElementTree.tostring(root, encoding="unicode"), caption, drawing.width, drawing.height)]
@@ -92,13 +90,13 @@ MAX_EQUATIONS = 1500
 """Number of equations above which only parts that occur several times are written."""
 
 
-def paper_of(compiled: Compiled) -> Paper:
+def paper_of(compiled: Compiled, digits: int) -> Paper:
     """Return the content of a model's document."""
     system, model = compiled.system, compiled.model
     parts = parts_of(model)
     tree = branches(system, model, parts)
     letters = letters_of(system, parts, tree, (name for name in system.values if not _of_machine(system, name)))
-    body = _Body(compiled, letters, Functions(), _hidden(compiled))
+    body = _Body(compiled, letters, Functions(digits), _hidden(compiled))
     writer = Writer(system, letters, body.definitions)
     length = sum(len(inside(system, branch.members[0])) for branch in tree)
     written = [branch for branch in tree if branch.index or length <= MAX_EQUATIONS]
@@ -110,22 +108,29 @@ def paper_of(compiled: Compiled) -> Paper:
     balance, ticks = body.balance(writer), clocks(writer)
     noted: dict[str, int] = {}
     functions = [
-        _definition(each, each.number in body.definitions.with_all_arguments, noted)
+        block
         for each in body.definitions.definitions.values()
+        for block in _definition(each, each.number in body.definitions.with_all_arguments, noted)
     ]
-    tabled = [*tables.parameters(compiled, letters), *tables.states(compiled, letters)]
+    tabled = [*tables.parameters(compiled, letters, digits), *tables.states(compiled, letters, digits)]
+    tabled += tables.values(compiled, letters)
+    alike = [branch for top in tree for branch in top.all() if branch.index]
     blocks: list[Block] = [
         *summary(compiled, body.count, body.sought),
         *figure(compiled, parts),
-        *conventions(system, functions, [b for top in tree for b in top.all() if b.index], sections),
+        Section("Symbols"),
+        *conventions(system, bool(functions), alike, [*tabled, *sections]),
+        *tabled,
+        Section("Equations"),
+        *_joined(sections),
+        *balance,
     ]
-    blocks += [*tabled, Section("Equations"), *_joined(sections), *balance]
     blocks += [Section("Clocks and breaks of time", 2), *ticks] if ticks else []
     blocks += method(compiled)
     blocks += [Section("Functions"), *functions] if functions else []
-    blocks += tables.values(compiled, letters)
+    blocks = list(with_numbers(blocks))
     digest = hashlib.sha256(repr((model.name, blocks)).encode()).hexdigest()[:12]
-    return Paper(model.name, (Paragraph(("Check sum of the content: ", InlineCode(digest), "."), small=True), *blocks))
+    return Paper(model.name, (*blocks, Paragraph(("Checksum of the content: ", InlineCode(digest), "."), small=True)))
 
 
 def _of_machine(system: System, name: str) -> bool:
@@ -198,8 +203,9 @@ class _Body:
         number = writer.letters.number(first.number)
         if first.parts:
             names = ", ".join(part.path.rpartition(".")[2] for part in branch.members)
-            below = [block for child in branch.below for block in self.branch(child, writer)]
-            return [Section(f"{number} {names}", 2), *self._own(first, number, writer), *below]
+            own = self._own(first, number, writer)
+            below = (block for child in branch.below for block in self.branch(child, writer))
+            return [Section(f"{number} {names}", 2), *own, *below]
         return self._own(first, number, writer)
 
     def _own(self, part: Component, number: str, writer: Writer) -> list[Block]:
@@ -241,12 +247,13 @@ class _Body:
         lost = [writer.letters[p.value] for p in system.powers if p.role == "dissipated"]
         right = " + ".join(gained) + "".join(f" - {each}" for each in lost) or "0"
         equation = self.numbered(rf"\tfrac{{d}}{{dt}}({stored}) = {right.strip()}")
-        words = ("Between impacts and resets, what the storages hold changes by the powers that are supplied and dissipated:",)
+        when = "Between events, the" if system.events else "The"
+        words = (f"{when} stored energy changes by the supplied and dissipated powers:",)
         return [Section("Energy", 2), Paragraph(words), Equations((equation,))]
 
 
-def _definition(each: Definition, all_arguments: bool, noted: dict[str, int]) -> Paragraph:
-    """Return the definition of a function, and its note; `noted` has the lines of notes so far, and grows."""
+def _definition(each: Definition, all_arguments: bool, noted: dict[str, int]) -> list[Block]:
+    """Return the head of a function with its note, then its equations; `noted` has the lines of notes so far, and grows."""
     left = each.results[0] if len(each.results) == 1 else f"({', '.join(each.results)})"
     sized = zip(each.arguments, each.code.shapes, each.reads, strict=True)
     read = [letter for letter, shape, used in sized if 0 not in shape and (used or all_arguments)]
@@ -255,11 +262,7 @@ def _definition(each: Definition, all_arguments: bool, noted: dict[str, int]) ->
         size = r" \times ".join(map(str, shape))
         words += [", ", Math(rf"{letter} \in \mathbb{{R}}^{{{size}}}")] if shape and letter in (*read, *each.results) else []
     formula = each.formula
-    words.append(": with " if formula.parts else ": ")
-    words += listed(", ", ((Math(part),) for part in formula.parts))
-    words.append("; then " if formula.parts else "")
-    words += listed(", ", ((Math(result),) for result in formula.results))
-    words.append(", all others 0" if formula.others_zero else "")
+    words.append("; entries without an equation are 0" if formula.others_zero else "")
     words.append(f" ({each.source})." if each.source else ".")
     if each.note:
         lines = each.note.split("\n")
@@ -268,7 +271,28 @@ def _definition(each: Definition, all_arguments: bool, noted: dict[str, int]) ->
         new += [f"See {', '.join(f'D{number}' for number in old)}."] if old else []
         words.append(" In the notation of the source: ")
         words += worded(" ".join(new))
-    return Paragraph(tuple(words), f"D{each.number} {each.title}.", small=True)
+    lines = enumerate(_packed((*formula.parts, *formula.results)), start=1)
+    items = tuple(Numbered(f"D{each.number}.{k}", line) for k, line in lines)
+    return [Paragraph(tuple(words), f"D{each.number} {each.title}.", small=True), Equations(items, small=True)]
+
+
+_MAX_LINE = 60.0
+"""Maximum width of short equations in one line, in letters."""
+
+
+def _packed(lines: Iterable[str]) -> list[str]:
+    """Join short equations that follow each other."""
+    packed: list[str] = []
+    free = 0.0
+    for line in lines:
+        size = width(line)
+        if size < free:
+            packed[-1] += rf",\quad {line}"
+        else:
+            packed.append(line)
+            free = _MAX_LINE
+        free -= size
+    return packed
 
 
 def _joined(blocks: Sequence[Block]) -> list[Block]:
@@ -297,22 +321,26 @@ STYLES: Mapping[str, Callable[[Paper], str]] = {"latex": as_latex, "markdown": a
 """Writer of each document style."""
 
 
-def document(model: Compilable, style: Style = "latex") -> str:
+def document(model: Compilable, style: Style = "latex", *, digits: int = DIGITS) -> str:
     """Return a complete document of a model: nothing else is needed to compute its motion.
 
-    It has the bond graph as a figure, conventions, parameters with values and units, states with start values, the numbered
-    equations of each part (equal parts once), automata with guards, resets and impacts, sampled blocks with their clocks,
-    energies and power balance, a definition of every function that occurs, and every letter.
+    It has the bond graph as a figure, every symbol with its unit, parameters with values, states with initial values, the
+    numbered equations of each part (equal parts once), automata with guards, resets and impacts, sampled blocks with their
+    clocks, energies and power balance, and the equations of every function that occurs.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
     style : "latex" for pdflatex, "markdown" with formulas for KaTeX or MathJax, or "typst", which needs no packages.
+    digits : significant digits of numbers, 1 to 17; with 17 they have the same bits as in the program.
 
-    Raises `ModelError` E100 for no model, E279 for another style, E280 for a symbol or formula of your own with a LaTeX command
-    that has no form in Typst.
+    Raises `ModelError` E100 for no model, E279 for another style, E557 for other digits, E280 for a symbol or formula of your own
+    with a LaTeX command that has no form in Typst.
     """
     if style not in STYLES:
         names = ", ".join(f'"{name}"' for name in get_args(Style))
         raise refusal("E279", f"style={style!r} is not a style of documents", f"one of {names}", about="document", places=())
-    return STYLES[style](paper_of(compiled_form(model, "document")))
+    if type(digits) is not int or not 1 <= digits <= EXACT:
+        title = f"digits={digits!r} is not a number of significant digits"
+        raise refusal("E557", title, f"an integer from 1 to {EXACT}", about="document", places=())
+    return STYLES[style](paper_of(compiled_form(model, "document"), digits))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,8 +10,20 @@ from bondgraph.assembly.system import Statement, System, Unknown
 from bondgraph.export.latex_lines import filled
 from bondgraph.export.paper.notation.definitions import Definition, Functions, LatexParts, latex_parts
 from bondgraph.export.paper.notation.letters import Letters
-from bondgraph.model.ops import NEGATE, SLIPPING, SOUGHT, STABILISED, TIME_DERIVATIVE, Choice, Constant, Gate, sources_of
-from bondgraph.output.tex import escape_latex
+from bondgraph.model.ops import (
+    APPLY,
+    APPLY_TRANSPOSED,
+    NEGATE,
+    SLIPPING,
+    SOUGHT,
+    STABILISED,
+    TIME_DERIVATIVE,
+    Choice,
+    Constant,
+    Gate,
+    sources_of,
+)
+from bondgraph.output.tex import array_latex, escape_latex
 
 ALONG_ARROW = " along the arrow"
 """Suffix of the name of a power that only serves another."""
@@ -50,7 +63,9 @@ class Writer:
             several = ", ".join(left)
             return [f"{several if len(left) == 1 else f'({several})'} = {self.right(statement)}"]
         letters = [self.letters[arg] for arg in statement.args]
-        lines = [f"{one} = {filled(line, letters)}" for one, line in zip(left, parts.lines, strict=True)]
+        shapes = self._shapes(statement)
+        right = (filled(_with_diagonals(line, shapes), letters) for line in parts.lines)
+        lines = [f"{one} = {other}" for one, other in zip(left, right, strict=True)]
         remarks = self._remarks(parts, letters).removeprefix(r"\text{ with }")
         return [*lines, REMARK + remarks] if remarks else lines
 
@@ -73,11 +88,13 @@ class Writer:
         if operation is TIME_DERIVATIVE:
             return self.slope(statement.args[0])
         if isinstance(operation, Constant):
-            texts = [each.op.latex for each in (statement, *self._siblings(statement))]
+            texts = [array_latex(each.op(), self.definitions.digits) for each in (statement, *self._siblings(statement))]
             return self._one_of("c", texts) if len(set(texts)) > 1 else texts[0]
         parts = latex_parts(operation, len(statement.outs))
         if parts is not None and len(statement.outs) == 1:
-            return filled(parts.lines[0], letters) + self._remarks(parts, letters)
+            rows = operation in (APPLY, APPLY_TRANSPOSED)  # of them a vector is a row
+            line = parts.lines[0] if rows else _with_diagonals(parts.lines[0], self._shapes(statement))
+            return filled(line, letters) + self._remarks(parts, letters)
         short = [self.definitions.plain(each.op, self._shapes(each), letters) for each in (statement, *self._siblings(statement))]
         if short[0] and len(set(short)) == 1:
             return short[0]
@@ -158,6 +175,20 @@ class Writer:
         if off is not None and off.op is SLIPPING:
             return f"{left_side} = 0", f"{self.letters[off.args[0]]} = {self.letters[off.args[1]]}"
         return f"{left_side} = 0", f"{self.letters[unknown.value]} = 0"
+
+
+_FACTOR = re.compile(r"#(\d+)(\^\{-1\})?(?=(?:\\,| )*#(\d+))")
+"""Argument, perhaps inverted, before another."""
+
+
+def _with_diagonals(line: str, shapes: Sequence[tuple[int, ...]]) -> str:
+    """Return LaTeX with the diagonal matrix of each vector that multiplies a vector."""
+
+    def factor(match: re.Match[str]) -> str:
+        vectors = all(len(shapes[int(number) - 1]) == 1 for number in (match[1], match[3]))
+        return rf"\operatorname{{diag}}(#{match[1]}){match[2] or ''}" if vectors else match[0]
+
+    return _FACTOR.sub(factor, line)
 
 
 def _bare(name: str) -> str:

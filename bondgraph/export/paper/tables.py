@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.compile.compiled import Compiled
-from bondgraph.export.paper.markup.content import Block, InlineCode, Math, Section, TableBlock, Words, listed
+from bondgraph.export.paper.markup.content import Block, InlineCode, Math, TableBlock, Words, listed
 from bondgraph.export.paper.notation.definitions import number
 from bondgraph.export.paper.notation.letters import Letters
 from bondgraph.model.laws import IdealConstraint, Ratio
@@ -31,18 +31,18 @@ def groups(letters: Letters, names: Iterable[str]) -> dict[str, list[str]]:
     return groups_of
 
 
-def parameters(compiled: Compiled, letters: Letters) -> list[Block]:
+def parameters(compiled: Compiled, letters: Letters, digits: int) -> list[Block]:
     """Return every parameter with its value and unit."""
     system = compiled.system
     rows: Rows = []
     for first, names in groups(letters, (name for name, value in system.parameters.items() if np.size(value))).items():
-        value = _several([system.parameters[name] for name in names])
+        value = _several([system.parameters[name] for name in names], digits)
         idle: Words = () if first in letters.used else (" (in no equation)",)
         rows.append((_symbol(letters, first), _name(first, names), _unit(system.values[first].unit), (*value, *idle)))
-    return _table("Parameters", ("symbol", "name", "unit", "value"), (0.14, 0.32, 0.16, 0.38), rows)
+    return _table("Parameters.", ("symbol", "name", "unit", "value"), (0.14, 0.32, 0.16, 0.38), rows)
 
 
-def states(compiled: Compiled, letters: Letters) -> list[Block]:
+def states(compiled: Compiled, letters: Letters, digits: int) -> list[Block]:
     """Return every state with its start value and its rate."""
     system, (x, _) = compiled.system, compiled.initial()
     rows: Rows = []
@@ -53,9 +53,11 @@ def states(compiled: Compiled, letters: Letters) -> list[Block]:
         shape = system.values[first].shape or ()
         values = [start[name].reshape(shape) if shape else start[name][0] for name in names]
         rate: Words = (Math(_local(letters, first, rates[first])),)
-        rows.append((_symbol(letters, first), _name(first, names), _unit(system.values[first].unit), rate, _several(values)))
-    heads = ("symbol", "name", "unit", "its rate is", "starts at")
-    return _table("States", heads, (0.13, 0.24, 0.12, 0.12, 0.39), rows)
+        rows.append(
+            (_symbol(letters, first), _name(first, names), _unit(system.values[first].unit), rate, _several(values, digits))
+        )
+    heads = ("symbol", "name", "unit", "rate", "initial value")
+    return _table("States.", heads, (0.13, 0.24, 0.12, 0.12, 0.39), rows)
 
 
 def values(compiled: Compiled, letters: Letters) -> list[Block]:
@@ -78,17 +80,18 @@ def values(compiled: Compiled, letters: Letters) -> list[Block]:
     right = [*cells[half:], empty][:half]
     rows = [(*one, *other) for one, other in zip(cells[:half], right, strict=True)]
     heads = ("symbol", "name", "size", "unit") * 2
-    return _table("Further symbols", heads, (0.125, 0.235, 0.05, 0.09) * 2, rows)
+    return _table("Further symbols.", heads, (0.125, 0.235, 0.05, 0.09) * 2, rows)
 
 
 def connections(index: str, numbers: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> list[Block]:
     """Return the terms in which equal parts differ, in the narrower direction."""
     if not rows:
         return []
+    caption: Words = ("Terms that differ among parts ", Math(index), ".")
     if len(numbers) <= max(6, len(rows)) and len(numbers) <= _MAX_COLUMNS:
         heads: tuple[str, ...] = (index, *numbers)
         body = tuple(((Math(left),), *((Math(each),) for each in cells)) for left, cells in rows)
-        return [TableBlock(heads, (1 / len(heads),) * len(heads), body)]
+        return [TableBlock(heads, (1 / len(heads),) * len(heads), body, caption)]
     blocks: list[Block] = []
     for k in range(0, len(rows), _MAX_COLUMNS):
         some = rows[k : k + _MAX_COLUMNS]
@@ -96,12 +99,12 @@ def connections(index: str, numbers: Sequence[str], rows: Sequence[tuple[str, Se
             ((number,), *((Math(each[k]),) for _, each in some)) for k, number in enumerate(numbers)
         ]
         head: tuple[Words, ...] = ((Math(index),), *((Math(left),) for left, _ in some))
-        blocks.append(TableBlock(("",) * len(head), (1 / len(head),) * len(head), (head, *cells)))
+        blocks.append(TableBlock(("",) * len(head), (1 / len(head),) * len(head), (head, *cells), caption))
     return blocks
 
 
-def _table(title: str, heads: tuple[str, ...], widths: tuple[float, ...], rows: Rows) -> list[Block]:
-    return [Section(title, 2), TableBlock(heads, widths, tuple(rows))] if rows else []
+def _table(caption: str, heads: tuple[str, ...], widths: tuple[float, ...], rows: Rows) -> list[Block]:
+    return [TableBlock(heads, widths, tuple(rows), (caption,))] if rows else []
 
 
 def _symbol(letters: Letters, first: str) -> Words:
@@ -124,7 +127,7 @@ def _unit(unit: str) -> Words:
         return (UNKNOWN,)
     return tuple(
         piece
-        for k, part in enumerate(re.split(r"\^(-?\d+)", unit))
+        for k, part in enumerate(re.split(r"\^(-?\d+)", re.sub(r"\bOhm\b", "Ω", unit)))
         if part
         for piece in ((Math(f"^{{{part}}}"),) if k % 2 else (part,))
     )
@@ -134,9 +137,9 @@ def _place(letters: Letters, name: str) -> list[int]:
     return [int(k) for k in letters.parts.owner(name).number.split(".") if k]
 
 
-def _several(values: Sequence[Any]) -> Words:
+def _several(values: Sequence[Any], digits: int) -> Words:
     """Return the value of one part, or those of several equal parts: one, if they are equal."""
-    texts = [_number(value) for value in values]
+    texts = [_number(value, digits) for value in values]
     if len(set(texts)) == 1:
         return (Math(texts[0]),) if texts[0] else (f"{np.size(values[0])} numbers",)
     if not all(texts):
@@ -144,14 +147,21 @@ def _several(values: Sequence[Any]) -> Words:
     return listed("; ", ((Math(text),) for text in texts))
 
 
-def _number(value: Any) -> str:
-    """Return a number, or an array row by row, to the last bit."""
+def _number(value: Any, digits: int) -> str:
+    """Return a number, or an array row by row; of a diagonal matrix its diagonal."""
     numbers = np.asarray(value, dtype=float)
     if numbers.ndim == 0:
-        return number(float(numbers)).latex
+        return number(float(numbers), digits).latex
     if numbers.size > MAX_ENTRIES:
         return ""
     if numbers.ndim == 1:
-        return f"({', '.join(number(float(x)).latex for x in numbers)})"
-    rows = [", ".join(number(float(x)).latex for x in row) for row in numbers.reshape(len(numbers), -1)]
-    return "[" + r";\ ".join(rows) + "]"
+        return _row(numbers, digits)
+    matrix = numbers.reshape(len(numbers), -1)
+    diagonal = np.diagonal(matrix)
+    if len(matrix) > 1 and matrix.shape == (len(diagonal),) * 2 and (matrix == np.diag(diagonal)).all():
+        return rf"\operatorname{{diag}}{_row(diagonal, digits)}"
+    return "[" + r";\ ".join(_row(row, digits)[1:-1] for row in matrix) + "]"
+
+
+def _row(numbers: Iterable[float], digits: int) -> str:
+    return f"({', '.join(number(float(x), digits).latex for x in numbers)})"

@@ -39,7 +39,7 @@ class Function:
             raise Unreadable(f"no head of a function: {first}")
         self.name, self.number = head[2], head[3]
         self.results, self.arguments = own_letters(head[1]), own_letters(head[4])
-        self.many, self.zeros = head[1].startswith("("), "all others 0" in body
+        self.many, self.zeros = head[1].startswith("("), "entries without an equation are 0" in body
         self.sizes: dict[str, tuple[int, ...]] = {}
         self.given: dict[tuple[str, str], Node] = {}
         self.language = Language(self.letter, page.called, page.no_states, page.no_derivative, False, page.doubts)
@@ -48,7 +48,8 @@ class Function:
             if size:
                 self.sizes[size[1]] = tuple(map(int, re.findall(r"\d+", size[2])))
             else:
-                self.equation(text)
+                for equation in text.split(r",\quad "):
+                    self.equation(equation)
 
     def equation(self, text: str) -> None:
         """letter = [letter = ...] value; a shared part has one letter alone."""

@@ -67,7 +67,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
         "sgn": lambda z: float(np.sign(real(z))),
         "sign": lambda z: float(np.sign(real(z))),
     }.items()
-}
+} | {"diag": np.diag}
 
 
 @dataclass

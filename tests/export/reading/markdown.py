@@ -10,6 +10,9 @@ import numpy as np
 
 from tests.export.reading.tokens import tokens_of
 
+NOTE = " In the notation of the source: "
+"""What stands behind the head of a function: the same for a reader of its source."""
+
 
 def formulas(text: str) -> list[str]:
     return re.findall(r"(?<!\\)\$((?:\\.|[^$\\])+)\$", re.sub(r"`[^`]*`", "", text))
@@ -24,6 +27,18 @@ def tables(text: str) -> Iterator[list[list[str]]]:
         elif rows:
             yield [rows[0], *rows[2:]]
             rows = []
+
+
+def captioned(text: str, caption: str) -> list[list[list[str]]]:
+    """Tables below a caption."""
+    found = re.findall(rf"^Table \d+\. {re.escape(caption)}\n\n((?:\|.*\n)+)", text, re.MULTILINE)
+    return [table for rows in found for table in tables(rows)]
+
+
+def functions(text: str) -> list[tuple[str, str]]:
+    """Number and title of each function, and its head and equations, without the note."""
+    found = re.findall(r"^\*\*D(\d+ [^*]*)\*\* (.*)((?:\n\n&emsp; .*)*)", text, re.MULTILINE)
+    return [(title, head.partition(NOTE)[0] + equations) for title, head, equations in found]
 
 
 def section(text: str, title: str) -> str:
@@ -45,6 +60,8 @@ def literal(text: str) -> Any:
         return sign * (np.inf if tokens == [r"\infty"] else float("".join(tokens)))
 
     text = text.strip()
+    if text.startswith(r"\operatorname{diag}"):
+        return np.diag(literal(text.removeprefix(r"\operatorname{diag}")))
     if text[0] == "(":
         return np.array([number(part) for part in text[1:-1].split(",")])
     if text[0] == "[":

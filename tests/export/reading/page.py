@@ -11,14 +11,11 @@ import numpy as np
 
 from tests.export.reading.functions import Function, own_letters
 from tests.export.reading.grammar import Language, Node, Parser, after
-from tests.export.reading.markdown import formulas, literal, section, tables, with_index
+from tests.export.reading.markdown import captioned, formulas, functions, literal, section, tables, with_index
 from tests.export.reading.point import Circular, Point
 from tests.export.reading.records import Definition, Family, Implicit, Machine, Move, State
 from tests.export.reading.tokens import Unreadable, own_letter, tokens_of
 from tests.export.reading.values import halves, seven_of
-
-NOTE = " In the notation of the source: "
-"""What stands behind the formula of a function: the same for a reader of its source."""
 
 
 def reading(letter: str) -> Node:
@@ -81,18 +78,18 @@ class Page:
         self.letters[tokens[0]].sort(key=lambda known: -len(known[0]))
 
     def read_symbols(self) -> None:
-        for table in tables(section(self.text, "Parameters")):
+        for table in captioned(self.text, "Parameters."):
             for symbol, name, _, value in table[1:]:
                 for letter, path, number in self.valued(symbol, name, value):
                     self.add(letter, np.shape(number), path)
                     self.parameters[letter] = number
-        for table in tables(section(self.text, "States")):
+        for table in captioned(self.text, "States."):
             for symbol, name, _, rate, value in table[1:]:
                 rates = [one for one, _ in self.each(rate.strip("$"))] if rate.startswith("$") else [None]
                 for k, (letter, path, number) in enumerate(self.valued(symbol, name, value)):
                     self.add(letter, np.shape(number), path)
                     self.states[letter] = State(path, letter, rates[k % len(rates)], number)
-        for table in tables(section(self.text, "Further symbols")):
+        for table in captioned(self.text, "Further symbols."):
             for row in table[1:]:
                 for symbol, name, size in (row[:3], row[4:7]):
                     if symbol:
@@ -167,8 +164,8 @@ class Page:
     # functions
 
     def read_functions(self) -> None:
-        for body in re.findall(r"^\*\*D\d+ .*?\*\* (.*)$", self.text, re.MULTILINE):
-            function = Function(body.partition(NOTE)[0], self)
+        for _, body in functions(self.text):
+            function = Function(body, self)
             self.functions[function.name, function.number] = function
 
     def called(self, name: str, index: str, arguments: Sequence[Node]) -> Node:
@@ -214,7 +211,8 @@ class Page:
                 for *group, (with_what, _) in groups:
                     self.read_group([one for one, _ in group], with_what if clauses else "")
                 waiting = []
-        for machine, rows in re.findall(r"^\*\*.*?\(state machine\)\*\* \$(.*?)\$: .*\n+((?:\|.*\n?)*)", body, re.MULTILINE):
+        machine_table = r"^\*\*.*?\(state machine\)\*\* \$(.*?)\$: .*\n+(?:(?:Figure|Table) .*\n+)*((?:\|.*\n?)*)"
+        for machine, rows in re.findall(machine_table, body, re.MULTILINE):
             for letter, _ in self.each(machine):
                 one = rows
                 for family in self.families:

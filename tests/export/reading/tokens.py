@@ -30,6 +30,7 @@ def own_letter(tokens: Sequence[str], place: int) -> tuple[str, int] | None:
 def tokens_of(text: str) -> list[str]:
     """Tokens of a formula, without spaces; powers of ten are part of their number."""
     text = re.sub(r"(\d+(?:\.\d+)?)\\cdot 10\^\{([+-]?\d+)\}", r"\1e\2", text)
+    text = re.sub(r"(?<![\d.}\w])10\^\{([+-]?\d+)\}", r"1e\1", text)
     text = re.sub(r"\\(t?frac)(\d)(\d)", r"\\\1{\2}{\3}", text)
     text = re.sub(r"([_^])(\d)", r"\1{\2}", text)
     return [token for token in TOKEN.findall(text) if token not in SPACES]

@@ -101,18 +101,18 @@ def _block(block: Block) -> str:
             head = rf"\textbf{{{_named(title)}}}\ " if title else ""
             size = r"\footnotesize\raggedright " if small else ""
             return rf"{{{size}{head}{_words(words)}\par}}"
-        case Equations(items):
-            return "\n".join(
+        case Equations(items, small):
+            lines = "\n".join(
                 rf"\numbered{{{_words(each.lead) + chr(92) + 'quad ' if each.lead else ''}}}{{{breakable(each.latex)}}}"
                 rf"{{{escape_latex(each.source) + ', ' if each.source else ''}{each.number}}}"
                 for each in items
             )
+            return rf"{{\footnotesize {lines}}}" if small else lines
         case TableBlock():
             return _table(block)
-        case Figure(_, ()):
-            return rf"\room{{\centering {drawing(block)}\par\nopagebreak}}"
         case Figure(_, caption):
-            return "\n".join([r"\begin{center}", drawing(block), "", rf"{{\small {_words(caption)}}}", r"\end{center}"])
+            below = rf"{{\small {_words(caption)}}}"
+            return "\n".join([r"\room\begin{center}", drawing(block), r"\par\nopagebreak", below, r"\end{center}"])
 
 
 def _table(table: TableBlock) -> str:
@@ -120,8 +120,8 @@ def _table(table: TableBlock) -> str:
     columns = "".join(rf">{{\raggedright\arraybackslash}}p{{{width * share:.3f}\linewidth}}" for width in table.widths)
     head = " & ".join(rf"\textbf{{{escape_latex(each)}}}" for each in table.heads)
     rows = [" & ".join(_words(cell) for cell in row) + r" \\" for row in table.rows]
-    begin = rf"{{\footnotesize\begin{{longtable}}{{@{{}}{columns}@{{}}}}"
-    return "\n".join([begin, rf"{head} \\ \hline \endhead", *rows, r"\end{longtable}}"])
+    begin = rf"\room{{\smallskip\footnotesize {_words(table.caption)}\par\nopagebreak\begin{{longtable}}{{@{{}}{columns}@{{}}}}"
+    return "\n".join([begin, rf"{head} \\ \hline\noalign{{\vskip 1.5pt}} \endhead", *rows, r"\end{longtable}}"])
 
 
 def _words(words: Words) -> str:

@@ -18,18 +18,18 @@ def _block(block: Block) -> str:
             return f"{'#' * (level + 1)} {_plain(title)}"
         case Paragraph(words, title, _):
             return (f"**{_plain(title)}** " if title else "") + _words(words)
-        case Equations(items):
+        case Equations(items, _):
             return "\n\n".join(
                 (f"{_words(each.lead)} &emsp; " if each.lead else "&emsp; ")
                 + f"${each.latex}$ &emsp; ({f'{_plain(each.source)}, ' if each.source else ''}{each.number})"
                 for each in items
             )
-        case TableBlock(heads, _, rows):
-            lines = [_row([_plain(head) for head in heads]), _row(["---"] * len(heads))]
+        case TableBlock(heads, _, rows, caption):
+            lines = [f"{_words(caption)}\n", _row([_plain(head) for head in heads]), _row(["---"] * len(heads))]
             return "\n".join([*lines, *(_row([_cell(cell) for cell in row]) for row in rows)])
         case Figure(svg, caption, _, _):
             inside = base64.b64encode(svg.encode()).decode()
-            return f"![{_words(caption)}](data:image/svg+xml;base64,{inside})"
+            return f"![{_words(caption)}](data:image/svg+xml;base64,{inside})\n\n{_words(caption)}"
 
 
 def _row(cells: list[str]) -> str:

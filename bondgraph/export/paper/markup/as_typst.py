@@ -346,24 +346,23 @@ def _block(block: Block) -> str:
         case Paragraph(words, title, small):
             text = (f"*{_plain(title)}* " if title else "") + _words(words)
             return f"#small[{text}]" if small else text
-        case Equations(items):
-            return "\n".join(
+        case Equations(items, small):
+            lines = "\n".join(
                 f"#equation[({f'{_plain(each.source)}, ' if each.source else ''}{each.number})]"
                 f"[{f'{_words(each.lead)}#h(1em)' if each.lead else ''}{_formula(each.latex)}]"
                 for each in items
             )
-        case TableBlock(heads, widths, rows):
+            return f"#small[\n{lines}\n]" if small else lines
+        case TableBlock(heads, widths, rows, caption):
             columns = ", ".join(f"{100 * width / sum(widths):.1f}%" for width in widths)
             lines = ["  " + " ".join(f"[{_words(cell)}]," for cell in row) for row in rows]
             headings = " ".join(f"[{_plain(head)}]," for head in heads)
-            return "\n".join([f"#rows(({columns}), ({headings}),", *lines, ")"])
+            return "\n".join([f"#rows([{_words(caption)}], ({columns}), ({headings}),", *lines, ")"])
         case Figure(svg, caption, width, height):
             scale = min(MAX_SCALE, PAGE_WIDTH / width)
             size = f"width: {width * scale:.1f}pt, height: {height * scale:.1f}pt"
             image = f'#image(bytes({quoted(svg)}), format: "svg", {size})'
-            return (
-                f"#align(center)[\n{image}\n{_words(caption)}\n]" if caption else f"#align(center, block(sticky: true)[{image}])"
-            )
+            return f"#align(center, block(breakable: false)[\n{image}\n{_words(caption)}\n])"
 
 
 def _formula(latex: str) -> str:

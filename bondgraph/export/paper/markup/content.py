@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -64,23 +65,25 @@ class Numbered:
 
 @dataclass(frozen=True)
 class Equations:
-    """Equations below each other."""
+    """Equations below each other; small ones are set in small letters."""
 
     items: tuple[Numbered, ...]
+    small: bool = False
 
 
 @dataclass(frozen=True)
 class TableBlock:
-    """Table: heads of its columns, their widths (relative), and rows of cells."""
+    """Table: heads of its columns, their widths (relative), rows of cells, and the caption above it."""
 
     heads: tuple[str, ...]
     widths: tuple[float, ...]
     rows: tuple[tuple[Words, ...], ...]
+    caption: Words
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Drawing in SVG, its caption (none for a small one that belongs to the next block), and width and height in px."""
+    """Drawing in SVG, its caption, and width and height in px."""
 
     svg: str
     caption: Words
@@ -97,6 +100,17 @@ class Section:
 
 
 Block = Paragraph | Equations | TableBlock | Figure | Section
+
+
+def with_numbers(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield the blocks with the numbers of figures and tables in their captions."""
+    counts: Counter[str] = Counter()
+    for block in blocks:
+        if isinstance(block, (Figure, TableBlock)):
+            kind = "Figure" if isinstance(block, Figure) else "Table"
+            counts[kind] += 1
+            block = replace(block, caption=(f"{kind} {counts[kind]}. ", *block.caption))
+        yield block
 
 
 @dataclass(frozen=True)

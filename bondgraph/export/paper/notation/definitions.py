@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from bondgraph.model.ops import Op, sources_of
+from bondgraph.output.tex import decimal_latex
 from bondgraph.tape import opcodes
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import table_values
@@ -25,6 +26,8 @@ from bondgraph.tape.routine import Listing, Routine, listing
 from bondgraph.tape.scalar import Tape
 from bondgraph.tracing.on_tape.values import scalars_of, shaped
 
+DIGITS = 6
+"""Significant digits of numbers, unless others are asked for."""
 CHOICE, SUM, RATIO, PRODUCT, POWER, ATOM = range(6)
 """Precedence of a piece; a lower one takes parentheses inside of a higher one."""
 
@@ -46,21 +49,17 @@ class Piece:
         return self.latex.startswith("-")
 
 
-def number(value: float) -> Piece:
-    """Return a number that is read back to the same bits: a fraction of small numbers, or decimals."""
+def number(value: float, digits: int) -> Piece:
+    """Return a number: a fraction of small numbers that has the same bits, or decimals with so many significant digits."""
     for below in range(2, 13) if np.isfinite(value) and abs(value) < 100 else ():
         above = round(value * below)
         if above / below == value and 0 < abs(above) < 100 and value != round(value) and repr(value) != f"{value:.4g}":
             return Piece(rf"{'-' if above < 0 else ''}\tfrac{{{abs(above)}}}{{{below}}}", SUM if above < 0 else ATOM)
     if not np.isfinite(value):
         return Piece(r"\mathrm{NaN}" if np.isnan(value) else r"\infty" if value > 0 else r"-\infty", SUM if value < 0 else ATOM)
-    digits, _, power = repr(float(value) + 0.0).removesuffix(".0").partition("e")
-    digits = digits.removesuffix(".0")
-    sign = SUM if value < 0 else ATOM
-    if not power:
-        return Piece(digits, sign)
-    scientific = rf"{digits}\cdot 10^{{{int(power)}}}"
-    return Piece(scientific, min(sign, PRODUCT))
+    text = decimal_latex(value, digits)
+    strength = SUM if value < 0 else PRODUCT if r"\cdot" in text else POWER if "^" in text else ATOM
+    return Piece(text, strength)
 
 
 def plus(a: Piece, b: Piece) -> Piece:
@@ -86,6 +85,9 @@ def times(a: Piece, b: Piece) -> Piece:
     """Return a b; a number stands first."""
     if b.latex[0].isdigit() and not a.latex[0].isdigit() and b.strength >= PRODUCT:
         a, b = b, a
+    reciprocal = re.fullmatch(r"\\frac\{1\}\{((?:[^{}]|\{[^{}]*\})*)\}", b.latex)
+    if reciprocal and r"\frac" not in a.latex and not a.negative and width(a.latex) <= _MAX_FRACTION_WIDTH:
+        return Piece(rf"\frac{{{a.latex}}}{{{reciprocal[1]}}}", POWER)
     sign = r"\cdot " if b.latex[0].isdigit() else r"\,"
     return Piece(f"{a.within(PRODUCT)}{sign}{b.within(PRODUCT)}", PRODUCT)
 
@@ -179,9 +181,9 @@ def components(letter: str, shape: tuple[int, ...]) -> list[str]:
     return [f"{letter}_{{{comma.join(map(str, index))}}}" for index in indices]
 
 
-def formula_latex(code: Recorded, arguments: Sequence[str], results: Sequence[str], shared: str) -> Formula:
+def formula_latex(code: Recorded, arguments: Sequence[str], results: Sequence[str], shared: str, digits: int) -> Formula:
     """Return LaTeX of the results, in the arguments' letters; shared parts are `shared_1`, `shared_2`, ..."""
-    writer = _FormulaWriter(code, arguments, shared)
+    writer = _FormulaWriter(code, arguments, shared, digits)
     right = [writer.piece(position).latex for position in code.outputs]
     left = [letter for name, shape in zip(results, code.results, strict=True) for letter in components(name, shape)]
     equal: dict[str, list[str]] = {}
@@ -195,8 +197,8 @@ def formula_latex(code: Recorded, arguments: Sequence[str], results: Sequence[st
 class _FormulaWriter:
     """Turns steps into text, from the first to the last."""
 
-    def __init__(self, code: Recorded, arguments: Sequence[str], shared: str):
-        self.code, self.shared = code, shared
+    def __init__(self, code: Recorded, arguments: Sequence[str], shared: str, digits: int):
+        self.code, self.shared, self.digits = code, shared, digits
         self.parts: list[str] = []
         self._letters = [components(letter, shape) for letter, shape in zip(arguments, code.shapes, strict=True)]
         self._uses = np.zeros(len(code.steps), dtype=int)
@@ -229,11 +231,11 @@ class _FormulaWriter:
     def _piece(self, step: tuple[Any, ...]) -> Piece:
         code = int(step[0])
         if code == op.CONSTANT:
-            return number(float(step[1]))
+            return number(float(step[1]), self.digits)
         if code == op.INPUT:
             return Piece(self._letters[int(step[1])][int(step[2])])
         if code == op.TABLE:
-            return _table([number(float(value)).latex for value in table_values(step)])
+            return _table([number(float(value), self.digits).latex for value in table_values(step)])
         if code == op.TABLE_OF_INPUTS:
             first, count = int(step[2]), int(step[3])
             return _table(self._letters[int(step[1])][first : first + count])
@@ -366,13 +368,9 @@ class Definition:
     arguments: tuple[str, ...]
     results: tuple[str, ...]
     code: Recorded
+    formula: Formula
     source: str = ""
     note: str = ""
-
-    @property
-    def formula(self) -> Formula:
-        """Return its formula."""
-        return formula_latex(self.code, self.arguments, self.results, local(SHARED))
 
     @property
     def reads(self) -> tuple[bool, ...]:
@@ -382,9 +380,10 @@ class Definition:
 
 
 class Functions:
-    """Gives names to operations, each one once; equal ones share a name."""
+    """Gives names to operations, each one once; equal ones share a name. Numbers have so many significant `digits`."""
 
-    def __init__(self) -> None:
+    def __init__(self, digits: int) -> None:
+        self.digits = digits
         self.definitions: dict[Recorded, Definition] = {}
         self.with_all_arguments: set[int] = set()
         """Numbers of functions that are called with all arguments, including those that they do not read."""
@@ -396,7 +395,7 @@ class Functions:
         code = record(operation, shapes)
         if code.results != ((),) or len(code.steps) > _MAX_INLINE_STEPS:
             return ""
-        formula = formula_latex(code, letters, ("y",), SHARED)
+        formula = formula_latex(code, letters, ("y",), SHARED, self.digits)
         return "" if formula.parts else formula.results[0].removeprefix("y = ")
 
     def of(self, operation: Op, shapes: Sequence[tuple[int, ...]], letters: Sequence[str], results: Sequence[str]) -> Definition:
@@ -409,9 +408,9 @@ class Functions:
             function = rf"\mathrm{{{word}}}_{{{number}}}"
             local_letters = _local([*letters, *results])
             arguments, outs = tuple(local_letters[: len(letters)]), tuple(local_letters[len(letters) :])
-            definition = Definition(
-                number, operation.name, function, arguments, outs, code, sources_of(operation), operation.note
-            )
+            formula = formula_latex(code, arguments, outs, local(SHARED), self.digits)
+            source = sources_of(operation)
+            definition = Definition(number, operation.name, function, arguments, outs, code, formula, source, operation.note)
             self.definitions[code] = definition
         return definition
 

@@ -40,7 +40,7 @@ WORDS = LOCAL | {
     "axes": "a",
     "breaks": r"t_{\mathrm{b}}",
     "time": "t",
-    "count": r"\nu",
+    "count": "N",
     "ratio": "n",
     "modulus": "r",
     "length": "L",
@@ -89,6 +89,21 @@ class Letter:
         core = f"{DOTS[self.dots]}{{{self.core}}}" if self.dots else self.core
         below = ",".join(filter(None, (self.below, self.owner)))
         return core + (f"_{{{below}}}" if below else "") + (f"^{{{self.above}}}" if self.above else "")
+
+    @property
+    def seen(self) -> str:
+        """Return what a reader sees: equal for letters that look alike."""
+        return _UNSEEN.sub("", _ALIKE.sub(lambda match: ALIKE.get(match[0], match[0]), self.latex))
+
+
+ALIKE = {
+    **{r"\alpha": "a", r"\eta": "n", r"\iota": "i", r"\kappa": "k", r"\nu": "v", r"\omega": "w", r"\rho": "p", r"\chi": "x"},
+    **{r"\upsilon": "u", r"\varepsilon": r"\epsilon", r"\varphi": r"\phi", r"\vartheta": r"\theta", "I": "l", "1": "l"},
+}
+"""Letters and those that they look like."""
+_ALIKE = re.compile(r"\\[a-z]+|[A-Za-z\d]")
+_UNSEEN = re.compile(r"\\(?:mathrm|mathsf|mathbf|mathit|text|boldsymbol|left|right|,| )|[{}\s]")
+"""Fonts, braces and spaces."""
 
 
 @dataclass(frozen=True)
@@ -197,21 +212,21 @@ def letters_of(system: System, parts: Parts, tree: tuple[Branch, ...], names: It
     taken: set[str] = set()
     for name, letter in letters.items():
         count = 2
-        while letter.latex in taken:
+        while letter.seen in taken:
             letter = replace(letters[name], below=",".join(filter(None, (letters[name].below, f"({count})"))))
             count += 1
-        taken.add(letter.latex)
+        taken.add(letter.seen)
         letters[name] = letter
     return Letters(letters, parts, tree)
 
 
 def _to_be_numbered(letters: Mapping[str, Letter], alike: Collection[str]) -> list[str]:
     """Return values without the number of their part that need it: they are in equal parts, or their letter is not unique."""
-    clashes = Counter(letter.latex for letter in letters.values())
+    clashes = Counter(letter.seen for letter in letters.values())
     return [
         name
         for name, letter in letters.items()
-        if name != "time" and not letter.owner and (clashes[letter.latex] > 1 or letter.latex in RESERVED or name in alike)
+        if name != "time" and not letter.owner and (clashes[letter.seen] > 1 or letter.latex in RESERVED or name in alike)
     ]
 
 
