@@ -348,55 +348,55 @@ class Checked:
 
 CHECKED: dict[str, Checked] = {
     "half car": Checked(
-        half_car, half_car_deviation, 1e-6,
+        half_car, half_car_deviation, 1e-9,
         {"mass": (400, 1200), "inertia": (600, 2000), "arms": ((0.9, -1.8), (1.6, -1.0)), "spring": (1e4, 4e4),
          "damper": (500, 3000), "road": (0.1, 1.0), "omega": (3, 15), "delay": (0.05, 0.4)},
     ),
     "PMSM drive": Checked(
-        pmsm_drive, pmsm_deviation, 1e-5,
+        pmsm_drive, pmsm_deviation, 1e-9,
         {"psi": (0.03, 0.08), "L": (8e-4, 2e-3), "ohm": (0.1, 0.5), "J": (5e-4, 2e-3), "load": (5e-3, 0.02), "goal": (50, 150)},
     ),
     "Furuta pendulum": Checked(
-        furuta_pendulum, furuta_deviation, 1e-5,
+        furuta_pendulum, furuta_deviation, 1e-8,
         {"m": (0.05, 0.2), "reach": (0.15, 0.3), "arm": (0.15, 0.3), "J": (5e-3, 0.02), "tilt": (0.05, 0.3)},
     ),
     "SCARA": Checked(
-        scara, scara_deviation, 1e-5,
+        scara, scara_deviation, 1e-7,
         {"reach": ((0.25, 0.2), (0.35, 0.3)), "masses": ((2.0, 1.0, 0.5), (5.0, 3.0, 1.5)), "tip": (0.01, 0.04),
          "place": ((0.25, 0.15), (0.35, 0.25)), "press": (2e-3, 0.01), "stiffness": (3e4, 3e5), "damping": (50, 500)},
     ),
     "rattleback": Checked(
-        rattleback, rattleback_deviation, 1e-4,
+        rattleback, rattleback_deviation, 1e-5,
         {"mass": (0.7, 1.3), "skew": (0.03, 0.1), "depth": (5e-3, 0.012), "spin": (-7, -3), "rock": (0.05, 0.3)},
     ),
     "cam follower": Checked(
-        cam_follower, cam_deviation, 1e-5,
+        cam_follower, cam_deviation, 1e-8,
         {"axes": ((0.018, 0.021), (0.022, 0.028)), "offset": (3e-3, 7e-3), "mass": (0.1, 0.3), "stiffness": (300, 900),
          "pull": (1, 5), "speed": (0, 20), "acceleration": (80, 150)},
     ),
     "excavator boom": Checked(
-        excavator_boom, boom_deviation, 1e-6,
+        excavator_boom, boom_deviation, 1e-8,
         {"mass": (600, 1200), "reach": (4, 7), "goal": (0.2, 0.7), "seal": (2e4, 6e4), "load": (500, 4000), "after": (1, 5)},
     ),
     "kettle": Checked(
-        kettle, kettle_deviation, 1e-6,
+        kettle, kettle_deviation, 1e-9,
         {"ohm": (20, 30), "volt": (210, 240), "loss": (0.3, 0.7), "room": (280, 300), "high": (363.5, 366.0)},
     ),
     "enzyme": Checked(
-        enzyme, enzyme_deviation, 1e-5,
+        enzyme, enzyme_deviation, 1e-6,
         {"bind": (1, 5), "free": (0.5, 4), "make": (1, 8), "back": (0.05, 0.3), "enzyme": (0.05, 0.3), "substrate": (1, 4)},
     ),
     "Wilberforce pendulum": Checked(
-        wilberforce_pendulum, wilberforce_deviation, 1e-6,
+        wilberforce_pendulum, wilberforce_deviation, 1e-9,
         {"mass": (0.3, 0.8), "inertia": (5e-5, 2e-4), "k": (3, 8), "twist": (5e-4, 2e-3), "coupling": (2e-3, 0.02),
          "drop": (0.05, 0.2), "turn": (-2, 2)},
     ),
     "quadrotor": Checked(
-        quadrotor, quadrotor_deviation, 1e-6,
+        quadrotor, quadrotor_deviation, 1e-8,
         {"mass": (0.5, 2), "arm": (0.1, 0.3), "drag": (0.01, 0.05), "tilt": (-0.6, 0.6), "goal": (0.5, 3)},
     ),
     "measured road": Checked(
-        measured_road, road_deviation, 1e-5,
+        measured_road, road_deviation, 1e-9,
         {"mass": (200, 500), "axle": (25, 60), "spring": (1e4, 4e4), "damper": (800, 3000), "tyre": (1e5, 3e5)}, written_road,
     ),
 }  # fmt: skip
