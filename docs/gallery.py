@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from docs import twelve_models
 from docs.pages import DOCS, FRONT, run_page
 
 if TYPE_CHECKING:
@@ -252,6 +253,7 @@ PLOTS: dict[str, Callable[[Path], None]] = {
     "impact_order.png": _impact("order.png"),
     "impact_phases.png": _impact("phase_portrait.png"),
     "impact_strikes.png": _impact("impacts.png"),
+    **twelve_models.PLOTS,
 }
 SCENES: dict[str, Callable[[Path], None]] = {
     "crane.png": _crane,
@@ -261,6 +263,7 @@ SCENES: dict[str, Callable[[Path], None]] = {
     "rolling_eggs.png": _rolling_eggs,
     "rounded_cube.png": _rounded_cube,
     "satellite.png": _satellite,
+    **twelve_models.SCENES,
 }
 """Name of a picture -> what draws it into a file: bond graphs, what needs Matplotlib, and what needs VTK besides."""
 

@@ -30,7 +30,7 @@ from screwbond.models.planar import (
     planar_body,
     planar_contact,
 )
-from screwbond.models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
+from screwbond.models.springs import attach_between, centre_of_stiffness, line_force, point_spring, spatial_damper, spatial_spring
 from screwbond.models.springs.point import attach_central_gravity, central_gravity
 from screwbond.models.two_bodies import (
     ContactRun,
@@ -81,6 +81,7 @@ __all__ = [
     "force",
     "ground",
     "joint_graph",
+    "line_force",
     "mark_planar_body",
     "mark_planar_contact",
     "movie",

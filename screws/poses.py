@@ -13,9 +13,9 @@ from screws.rotations import series, tilde
 from screws.scalars import Scalar, array, less, where
 
 
-def pose(R: np.ndarray, p: Sequence[Scalar] | np.ndarray) -> np.ndarray:
+def pose(R: Sequence[Sequence[Scalar]] | np.ndarray, p: Sequence[Scalar] | np.ndarray) -> np.ndarray:
     """Return the pose H (4, 4) from rotation (3, 3) and position (3,), m."""
-    return array([[R[i, 0], R[i, 1], R[i, 2], p[i]] for i in range(3)] + [[0.0, 0.0, 0.0, 1.0]])
+    return array([[R[i][0], R[i][1], R[i][2], p[i]] for i in range(3)] + [[0.0, 0.0, 0.0, 1.0]])
 
 
 def is_pose(H: Any, tolerance: float = 1e-6) -> bool:

@@ -71,11 +71,11 @@ def _column(section: Section, frame: Frame) -> list[Any]:
 
 
 @of_rows("q")
-def link_pose(tree: Tree, link: int, q: Any) -> np.ndarray:
-    """Return the pose H_0_k (4, 4) of a link's frame in the world."""
-    sections = tree.sections
-    last = _frames(tree, q, sections.path(sections.carrier[link]))[-1]
-    R, p = after(last, (sections.R[link], sections.p[link]))
+def link_pose(tree: Tree, link: int | str, q: Any) -> np.ndarray:
+    """Return the pose H_0_k (4, 4) of a link's frame in the world. Raises `ModelError` E454 for an unknown link."""
+    sections, number = tree.sections, tree.index(link)
+    last = _frames(tree, q, sections.path(sections.carrier[number]))[-1]
+    R, p = after(last, (sections.R[number], sections.p[number]))
     return pose(R, p)
 
 

@@ -421,8 +421,8 @@ class Tree:
     def index(self, name: str | int) -> int:
         """Return the index of a link by its name, or an index itself; raise E454 for an unknown one."""
         names = [link.name for link in self.links]
-        if isinstance(name, int) and 0 <= name < len(names):
-            return name
+        if isinstance(name, (int, np.integer)) and 0 <= name < len(names):
+            return int(name)
         if name not in names:
             cure = f"one of: {', '.join(similar_names(str(name), names, most=3) or names[:12])}"
             raise refusal("E454", f'{type(self).__name__.lower()} "{self.name}" has no link {name!r}', cure, about=self.name)

@@ -1,11 +1,11 @@
-"""Springs and dampers in space: 6-D springs with a centre of stiffness, 6-D dampers and point springs."""
+"""Springs and dampers in space: 6-D springs with a centre of stiffness, 6-D dampers, point springs and line forces."""
 
 from screwbond.models.springs.formulas import attach_between, centre_of_stiffness
-from screwbond.models.springs.point import point_spring
+from screwbond.models.springs.point import line_force, point_spring
 from screwbond.models.springs.spatial import spatial_damper, spatial_spring
 
 from screws.calls import check_calls
 
-__all__ = ["attach_between", "centre_of_stiffness", "point_spring", "spatial_damper", "spatial_spring"]
+__all__ = ["attach_between", "centre_of_stiffness", "line_force", "point_spring", "spatial_damper", "spatial_spring"]
 
 check_calls(__name__)

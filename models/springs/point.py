@@ -1,9 +1,10 @@
-"""Forces between points of two bodies: a translational spring with a damper along its line, and central gravity.
+"""Forces between points of two bodies: a translational spring with a damper along its line, a line force, central gravity.
 
 ```
  b --> MTF --> 0 --> MTF --> a      velocities of the two points
                |
                C                    1/2 k (|r| - L)^2, with an R beside it at a 1-junction if there is damping
+              MTF --> 1 line        of a line force: the rate of |r|
 ```
 """
 
@@ -16,12 +17,13 @@ from screwbond.models.bodies import Body
 from screwbond.models.connections import connect_bodies, point_transformer, velocity_at
 from screwbond.models.springs.formulas import point_energy, point_force, spring_error, spring_of_signal
 
-from bondgraph import J0, J1, Block, C, Element, Graph, Op, Parameter, R
+from bondgraph import J0, J1, MTF, Block, C, Element, Graph, Op, Parameter, R
 from bondgraph.model.arguments import in_units
 from bondgraph.model.domains import TRANSLATION
 from bondgraph.model.model import Visible
 from screws.numeric_arguments import floats, real
 from screws.poses import pose_from_state
+from screws.scalars import array
 from screws.vectors import dot, length
 
 
@@ -35,6 +37,8 @@ POSITION = Op("place", _world_position, "#1\\,#2")
 VELOCITY = Op("point velocity", velocity_at, r"\begin{bmatrix} -\tilde{#1} & \mathbf{1} \end{bmatrix}")
 
 DIFFERENCE = Op("difference", lambda b, a: b - a, "#1 - #2")
+LENGTH = Op("length", length, "|#1|")
+DIRECTION = Op("direction", lambda r: array([[r[k] / length(r) for k in range(3)]]), r"#1^T / |#1|")
 WITHOUT_LENGTH = (
     Op("force", lambda k, r: k * r, "#1\\,#2"),
     Op("energy", lambda k, r: 0.5 * k * dot(r, r), r"\tfrac12 #1 |#2|^2"),
@@ -69,17 +73,13 @@ def point_spring(
 
     Raises `ModelError` E493 for a stiffness or damping that is negative or not finite, E495 for a point, E497 for a rest length.
     """
-    points = {"a": _point(name, "point_a", point_a), "b": _point(name, "point_b", point_b)}
     for word, value, unit in (("stiffness", stiffness, "N/m"), ("damping", damping, "N s/m")):
         if not 0.0 <= real(value) < np.inf:
             raise spring_error("E493", name, f"{word} = {value!r}", f"a number of zero or more, {unit}")
     if not 0.0 <= real(rest_length) < np.inf:
         raise spring_error("E497", name, f"rest_length = {rest_length!r}", "a number of zero or more, m")
-    graph = Graph(name).declare_input("pose a", "pose b", fed_by="attach_between(graph, spring, a, b)")
-    relative = J0("relative velocity", domain=TRANSLATION, dimension=3, frame="0")
-    a, b = (point_transformer(f"point of {label}", VELOCITY, f"points.{label}") for label in points)
+    graph, relative = _between_points(name, point_a, point_b, "attach_between(graph, spring, a, b)")
     spring = _spring(float(stiffness), float(rest_length))
-    graph.connect(b, relative).connect(relative, a.port("2"))
     if damping:
         stretch = J1("stretch", domain=TRANSLATION, dimension=3, frame="0")
         numbers = {"damping": Parameter(float(damping), "N s/m")}
@@ -87,6 +87,17 @@ def point_spring(
         graph.connect(relative, stretch).connect(stretch, spring).connect(stretch, damper)
     else:
         graph.connect(relative, spring)
+    graph.export("energy", "spring.energy")
+    return graph.mark_visible(Visible("spring", {"a": "points.a", "b": "points.b"}, float(rest_length)))
+
+
+def _between_points(name: str, point_a: Any, point_b: Any, fed_by: str) -> tuple[Graph, Element]:
+    """Return the graph of a part between two points, and its 0-junction of their relative velocity."""
+    points = {"a": _point(name, "point_a", point_a), "b": _point(name, "point_b", point_b)}
+    graph = Graph(name).declare_input("pose a", "pose b", fed_by=fed_by)
+    relative = J0("relative velocity", domain=TRANSLATION, dimension=3, frame="0")
+    a, b = (point_transformer(f"point of {label}", VELOCITY, f"points.{label}") for label in points)
+    graph.connect(b, relative).connect(relative, a.port("2"))
     graph.add(
         Block(
             "points",
@@ -97,13 +108,9 @@ def point_spring(
             symbols={"a": "p_a^0", "b": "p_b^0", "point a": "p_a^a", "point b": "p_b^b"},
         )
     )
-    graph.expose("a", a.port("1"))
-    graph.expose("b", b.port("1"))
-    graph.export("r", "points.r")
-    graph.export("force", "relative velocity.effort")
-    graph.export("energy", "spring.energy")
-    graph.mark_visible(Visible("spring", {"a": "points.a", "b": "points.b"}, float(rest_length)))
-    return graph
+    graph.expose("a", a.port("1")).expose("b", b.port("1"))
+    graph.export("r", "points.r").export("force", "relative velocity.effort")
+    return graph, relative
 
 
 def _spring(stiffness: float, rest_length: float) -> Element:
@@ -118,6 +125,30 @@ def _point(name: str, what: str, value: Any) -> np.ndarray:
     if numbers is None:
         raise spring_error("E495", name, f"{what} = {value!r} is not a point", "three finite numbers, m")
     return numbers
+
+
+@in_units(point_a="m", point_b="m")
+def line_force(name: str, point_a: Any = (0.0, 0.0, 0.0), point_b: Any = (0.0, 0.0, 0.0)) -> Graph:
+    """Return the line between `point_a` of body a and `point_b` of body b, in object coordinates, m, as a scalar port `line`.
+
+    The flow of `line` is the rate of the distance |r|, m/s. A source into it pushes the points apart:
+    `graph.connect(Se("oil", 5e4), cylinder.port("line"))`. A spring, damper or friction that it drives resists:
+    `graph.connect(cylinder.port("line"), R("seal", 10.0))`. A line with nothing at its port is free.
+
+    Ports `a`, `b` and inputs `pose a`, `pose b`: `attach_between` connects them. Signals: `r` (3,) from a to b in world
+    coordinates, m; `length` |r|; `force` (3,), N, on a (that on b is its negative).
+
+    Raises `ModelError` E495 for a point. Where |r| = 0 the line has no direction.
+
+    Source: Modelica.Mechanics.MultiBody.Forces.LineForceWithMass, without the mass.
+    """
+    graph, relative = _between_points(name, point_a, point_b, "attach_between(graph, line, a, b)")
+    along = MTF("along", DIRECTION, signals=["points.r"], dimensions=(3, 1), domains=(TRANSLATION, TRANSLATION))
+    line = J1("line", dimension=1, domain=TRANSLATION)
+    graph.connect(relative, along).connect(along, line).expose("line", line)
+    graph.add(Block("distance", [("length", LENGTH, ["r"])], inputs={"r": "points.r"}, units={"length": "m"}))
+    graph.export("length", "distance.length")
+    return graph.mark_visible(Visible("line force", {"a": "points.a", "b": "points.b"}))
 
 
 FORCE = Op("pull", lambda r, size: size * r / length(r), r"#2\,#1 / |#1|")

@@ -155,7 +155,7 @@ def test_angles_stay_near_the_start_where_a_turn_changes_nothing() -> None:
     """A screw that has turned 9 rad has risen too; a hinge comes within half a turn."""
     helix = Chain("screw", (link("nut", joints.helical((0, 0, 1), pitch=0.1), 0.0),))
     assert inverse_kinematics(helix, "nut", (0.0, 0.0, 0.9)).q[0] == pytest.approx(9.0)
-    arm, goal = two_links(), link_pose(two_links(), 1, (0.3, 0.7))
+    arm, goal = two_links(), link_pose(two_links(), two_links().links[1].name, (0.3, 0.7))
     assert np.allclose(inverse_kinematics(arm, "fore", goal, start=(6.0, -6.0)).q, [0.3 + 2 * np.pi, 0.7 - 2 * np.pi])
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from screwbond.models.bodies import ground, prescribed_body, rigid_body
-from screwbond.models.springs import attach_between, centre_of_stiffness, point_spring, spatial_damper, spatial_spring
+from screwbond.models.springs import attach_between, centre_of_stiffness, line_force, point_spring, spatial_damper, spatial_spring
 
-from bondgraph import Graph, compile_model
+from bondgraph import C, Graph, Se, compile_model
 from bondgraph.analysis import steady_state
 from bondgraph.errors import ModelError
 from screws.poses import Ad, exp, pose_from_state, pose_state
@@ -288,6 +288,30 @@ def test_point_spring_with_damping_along_its_line():
         assert np.abs(np.hypot(*x.T) - reach).max() < 1e-8 and result.ledger.relative_residual < 1e-9
         pull = np.gradient(x[:, 0], t)[1:-1] * c + k * (x[1:-1, 0] - 0.3)
         assert across or np.abs(result["spring.force"][1:-1, 0] - pull).max() < 0.05 * np.abs(pull).max()
+
+
+def test_a_line_force_pushes_its_points_apart_with_what_is_at_its_port():
+    """A source against a spring, at points off the centres: the momenta of both bodies grow by the force and its moment."""
+    points = np.array([0.1, 0.2, 0.0]), np.array([0.0, -0.1, 0.3])
+    graph, cylinder = Graph("line"), line_force("cylinder", *points)
+    one, two = block("one"), block("two", position=(0.5, 0.3, -0.2), velocity=(0.3, -0.2, 0.1))
+    attach_between(graph, cylinder, one, two)
+    graph.connect(Se("oil", 7.0), cylinder.port("line"))
+    graph.connect(cylinder.port("line"), C("spring", stiffness=50.0, initial=0.1))
+    compiled = compile_model(graph, backend="numpy")
+    (x, m), layout = compiled.initial(), compiled.program.layout
+    grown = compiled.program.rates(0.0, x, compiled.parameters(), m)
+    r = np.array([0.5, 0.3, -0.2]) + points[1] - points[0]
+    way = r / np.linalg.norm(r)
+    for name, push, point in zip(("one", "two"), (-2.0 * way, 2.0 * way), points, strict=True):
+        start = layout[f"{name}.inertia.p"].start
+        assert np.allclose(grown[start : start + 6], [*np.cross(point, push), *push], rtol=0, atol=1e-13)
+    assert grown[layout["spring.q"].start] == pytest.approx(way @ [0.3, -0.2, 0.1], rel=1e-13)
+    result = compiled.simulate(1e-9, samples=[0.0], progress=False)
+    assert result["cylinder.length"][0] == pytest.approx(np.linalg.norm(r), rel=1e-14)
+    assert np.allclose(result["cylinder.force"][0], -2.0 * way, rtol=0, atol=1e-13)
+    with pytest.raises(ModelError, match=r"E495.*point_b"):
+        line_force("cylinder", (0, 0, 0), (0, 0))
 
 
 def test_a_spring_that_is_turned_to_pi_ends_the_run():

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bondgraph import J1, Block, Constraint, Graph, I, Se, StateSpec, compile_model
+from bondgraph import J0, J1, Block, C, Constraint, Graph, I, Se, Sf, StateSpec, compile_model
 from bondgraph.errors import ModelError
-from screws.scalars import absolute, equal, where
+from screws.scalars import absolute, equal, sin, where
 from tests.inner.model import Automaton, Transition
 from tests.inner.run import RunTransition, Slot, simulate
 from tests.run.problems import program
@@ -52,6 +52,27 @@ def test_a_ball_comes_to_rest_where_its_impacts_accumulate(restitution, end):
     assert abs(run["height.x"][-1]) < 1e-12
     resting = sum(event.lost for event in run.events)
     assert resting == pytest.approx(G, rel=1e-9)  # what was potential energy at 1 m and 1 kg
+
+
+def test_a_body_leaves_its_floor_where_the_force_passes_zero():
+    """Gap and approach are rounding and errors of integration there, of any sign, and are no impact.
+
+    q = 0.07 m + 0.1 m cos(w t) on the floor, and the force m q'' + k q is zero at cos(w t) = -0.7 k / (k - m w^2).
+    """
+    graph, v, gap = Graph("lift"), J1("v", domain="translation"), J0("gap", domain="translation")
+    graph.connect(v, I("mass", 1.0)).connect(v, C("spring", stiffness=100.0, initial=0.17))
+    sinking = Sf("sinking", lambda t, w: 0.1 * w * sin(w * t), signals=["time"], parameters={"w": 5.0})
+    floor = Constraint("floor", automaton="touch", active=["closed"], restitution=0.0)
+    graph.connect(v, gap).connect(sinking, gap).connect(gap, floor)
+    edges = (
+        Transition("open", "open", lambda h: -h, ("floor.h",), kind="impact", impact="floor", accumulates="closed"),
+        Transition("closed", "open", lambda force: -force, ("floor.multiplier",), kind="off"),
+    )
+    compiled = compile_model(graph.add_automaton(Automaton("touch", ("open", "closed"), "closed", edges)))
+    for w in np.linspace(4.0, 5.4, 4):
+        run = compiled.simulate(0.65, parameters={"sinking.w": w}, rtol=1e-7)
+        assert run.ok and [event.kind for event in run.events] == ["off"]
+        assert run.events[0].time == pytest.approx(np.arccos(-70.0 / (100.0 - w * w)) / w, rel=1e-9)
 
 
 @pytest.mark.parametrize("method", METHODS)

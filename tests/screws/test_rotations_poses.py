@@ -113,6 +113,7 @@ def test_pose_state_and_rate():
     T, H = rng.normal(size=6), poses.exp(rng.normal(size=6))
     x = pose_state(H)
     assert np.allclose(pose_from_state(x), H, atol=1e-15)
+    assert np.array_equal(pose(H[:3, :3].tolist(), H[:3, 3].tolist()), H)
     h = 1e-5
     moved = (pose_state(H @ poses.exp(h * T)) - pose_state(H @ poses.exp(-h * T))) / (2 * h)
     assert np.allclose(pose_rate(x, T), moved, atol=1e-9)

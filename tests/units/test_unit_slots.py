@@ -362,6 +362,7 @@ PARTS = [
     "cylinder_inertia",
     "ground",
     "joint_graph",
+    "line_force",
     "planar_body",
     "planar_contact",
     "point_spring",

@@ -103,6 +103,15 @@ def fire_next(s: EventTable, t: float, probe: float, index: int, number: int) ->
     return True
 
 
+def leave_rest(s: EventTable, index: int) -> None:
+    """Let bounces whose rest ends by transition `index`, whose guard passes zero, fire no more at this instant: the force that
+    held them is zero, and so are their guards and the rates of these, up to errors of the integration of any sign."""
+    for i in range(s.transitions):
+        same = s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index]
+        if same and s.may_rest[i] == 1 and s.rest_modes[i] == s.sources[index]:
+            s.once[i] = TOUCHED
+
+
 def fires_again(s: EventTable, t: float, probe: float, number: int) -> bool:
     """Return True if a transition in `struck`, of the row with this number, leads into its own state and fires again at once, and
     has not been taken `once`; then it is from now on. Write bounces among those that fire again to `stuck`."""
@@ -171,6 +180,8 @@ def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: in
         if s.struck_count == 0:
             s.once[index], s.looked, next_one = TOUCHED, False, NO_TRANSITION
             continue
+        if s.fired[index] == 1:
+            leave_rest(s, index)
         next_one, s.taken[count] = s.answer, index
         for k in range(s.struck_count):
             watch(s, s.struck[k], row + count)

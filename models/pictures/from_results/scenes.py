@@ -264,6 +264,12 @@ def _spring(draft: _SceneBuilder, spring: Visible) -> None:
     draft.coils.append(SpringDrawing(spring.path, starts, ends, sources=sources))
 
 
+def _line_force(draft: _SceneBuilder, line: Visible) -> None:
+    """Add a straight rod between both points."""
+    _spring(draft, line)
+    draft.coils[-1] = replace(draft.coils[-1], turns=0, radius=0.6)
+
+
 def _spatial_spring(draft: _SceneBuilder, spring: Visible) -> None:
     starts, ends = (
         (draft.course(spring.signals[f"pose {end}"]) @ draft.course(spring.signals[f"frame {end}"]))[:, :3, 3] for end in "ab"
@@ -287,6 +293,7 @@ BUILDERS: dict[str, Callable[[_SceneBuilder, Visible], None]] = {
     "joint": _joint,
     "spring": _spring,
     "spatial spring": _spatial_spring,
+    "line force": _line_force,
     "force": _force,
 }
 """Builder of each kind of visible object, in order."""

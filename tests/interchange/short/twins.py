@@ -29,7 +29,7 @@ bonds: [push -> velocity, velocity -> mass, velocity -> spring, velocity -> damp
 BUCK, QUARTIC = TWINS["buck"], TWINS["quartic"]
 
 _MECHANICS = "bodies, frames, contacts and chains, which functions of Python build"
-_PAGES = ("contact", "mechanisms", "piles", "robots", "stepping", "surfaces")
+_PAGES = ("contact", "mechanisms", "piles", "stepping", "surfaces")
 LEFT_OUT = {
     **{f"docs/{page}.md": _MECHANICS for page in _PAGES},
     **{f"docs/{page}.md": "recipes of what files of other pages show" for page in ("cookbook", "coming_from")},

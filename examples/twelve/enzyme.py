@@ -1,0 +1,11 @@
+"""An enzyme converts a substrate, by mass action: rate constants, and amounts in mol."""
+
+from screwbond import Graph
+from screwbond.models import parts
+
+
+def simulate(bind=3.0, free=2.0, make=5.0, back=0.1, enzyme=0.1, substrate=2.0, t_end=20.0):
+    text = f"E + S <-> ES : {bind} {free}\nES <-> E + P : {make} {back}"
+    amounts = {"E": enzyme, "S": substrate, "ES": 1e-6, "P": 1e-6}
+    network = parts.chemical.network("flask", text, amounts)
+    return Graph("enzyme").add(network).simulate(t_end)
