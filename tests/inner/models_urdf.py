@@ -3,4 +3,4 @@
 # ruff: noqa: F401
 
 from screwbond.models.urdf import document
-from screwbond.models.urdf.skeleton import JOINTS
+from screwbond.models.urdf.reading import JOINTS
