@@ -177,10 +177,10 @@ class Link:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "visual", visuals_of(self.name, self.visual))
-        given = {name: getattr(self, name) for name in ("limits", *FREEDOM_UNITS)}
-        if any(isinstance(value, Parameter) for value in given.values()):
+        entered = {name: getattr(self, name) for name in ("limits", *FREEDOM_UNITS)}
+        if any(isinstance(value, Parameter) for value in entered.values()):
             units = ["rad" if np.any(screw[:3]) else "m" for screw in self.joint.screws.T]
             units = units[:1] if len(set(units)) < 2 else units
             object.__setattr__(self, "limits", in_unit(self.name, "limits", self.limits, "; ".join(units)))
             for name, of in FREEDOM_UNITS.items():
-                object.__setattr__(self, name, in_unit(self.name, name, given[name], ", ".join(of[unit] for unit in units)))
+                object.__setattr__(self, name, in_unit(self.name, name, entered[name], ", ".join(of[unit] for unit in units)))

@@ -321,11 +321,11 @@ def _numbers(links: Sequence[Any], base: Any) -> Iterator[Finding]:
             yield Finding("E453", title, "not the inertia of a body", cure)
         n = link.joint.freedoms
         for what, least in (("damping", 0.0), ("armature", 0.0), ("stiffness", 0.0), ("rest", -np.inf)):
-            given = getattr(link, what)
-            values = floats(given, (), (n,))
+            entered = getattr(link, what)
+            values = floats(entered, (), (n,))
             if values is None or np.any(values < least):
                 cure = f"one number, or one for each freedom{'' if least else ', none negative'}"
-                yield Finding("E453", f'the {what} of "{link.name}" is {given!r}', f"its joint has {n} freedoms", cure)
+                yield Finding("E453", f'the {what} of "{link.name}" is {entered!r}', f"its joint has {n} freedoms", cure)
         if link.limits is not None:
             limits = as_floats(link.limits)
             if limits.shape not in ((2,), (n, 2)) or not np.all(limits[..., 0] < limits[..., 1]):

@@ -1,8 +1,10 @@
 """Robots from URDF, MJCF and SDF files: trees with inertias, joints, limits, damping and springs, and meshes for pictures."""
 
+from screwbond.models.urdf.mjcf import read_mjcf
 from screwbond.models.urdf.reading import read_urdf
 from screwbond.models.urdf.records import Ignored, RobotDrive
 from screwbond.models.urdf.robot import LinkVisual, Robot, robot_scene, visual_solids
+from screwbond.models.urdf.sdf import read_sdf
 from screwbond.models.urdf.skeleton import RobotJoint
 from screwbond.models.urdf.writing import to_urdf
 
@@ -14,6 +16,8 @@ __all__ = [
     "Robot",
     "RobotDrive",
     "RobotJoint",
+    "read_mjcf",
+    "read_sdf",
     "read_urdf",
     "robot_scene",
     "to_urdf",

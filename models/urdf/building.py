@@ -46,7 +46,7 @@ KINDS = ("collision", "visual", False)
 class Selection:
     """Arguments of a reader other than the path, checked.
 
-    Raises `ModelError` E524 for a base or tip that is no name, E527 for `meshes` or `packages` of another kind.
+    Raises `ModelError` E524 for a base or tip that is not a name, E527 for `meshes` or `packages` of another kind.
     """
 
     file: Path

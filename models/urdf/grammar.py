@@ -323,8 +323,8 @@ class _Checker:
         if refusal is None and (name in rule.listed or name in self.grammar.reasons or self.grammar.unknown):
             self._ignore(what, element, rule.listed.get(name, ""))
         elif refusal is None:
-            known = [*rule.attributes, *rule.elements, *rule.listed, *rule.refused]
-            close = ", ".join(similar_names(name, known, most=3) or known[:8])
+            names = [*rule.attributes, *rule.elements, *rule.listed, *rule.refused]
+            close = ", ".join(similar_names(name, names, most=3) or names[:8])
             self._problem(element, f"{label} is unknown to this reader", f"one of: {close}")
         elif refusal.says_nothing(value):
             pass

@@ -99,7 +99,7 @@ class JointEntry:
     limit_notes: tuple[Ignored, ...] = ()
     """Position limits that are not read."""
     notes: tuple[Ignored, ...] = ()
-    """What else is not read of it."""
+    """Other parts that are not read."""
 
     @property
     def moves(self) -> bool:
