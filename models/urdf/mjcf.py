@@ -178,7 +178,7 @@ class _Model:
         shape = replace(shape, origin=frame @ shape.origin)
         if float(attributes.get("group", "0")) <= VISIBLE_GROUPS:
             shapes["visual"].append(shape)
-        if int(attributes.get("contype", "1")) or int(attributes.get("conaffinity", "1")):
+        if float(attributes.get("contype", "1")) or float(attributes.get("conaffinity", "1")):
             shapes["collision"].append(shape)
 
     def _inertial(self, element: Any) -> InertiaTerms:

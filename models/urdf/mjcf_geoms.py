@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from screwbond.models.chains.links import combined_moments
 from screwbond.models.pictures.shapes.meshes import Mesh
-from screwbond.models.urdf.grammar import place_of
+from screwbond.models.urdf.grammar import SMALL, place_of
 from screwbond.models.urdf.mjcf_frames import CompilerSettings, from_z, values
 from screwbond.models.urdf.reading import hex_colour
 from screwbond.models.urdf.records import InertiaTerms, ShapeEntry
@@ -94,9 +94,13 @@ class Geoms:
         ends = values(attributes, "fromto").reshape(2, 3)
         return pose(from_z(ends[0] - ends[1]), ends.mean(axis=0))
 
-    def size(self, attributes: Mapping[str, str]) -> np.ndarray:
-        """Return MuJoCo's numbers of a solid's size, half lengths."""
+    def size(self, element: Any, attributes: Mapping[str, str]) -> np.ndarray:
+        """Return MuJoCo's numbers of a solid's size, half lengths. Raises `ModelError` E522 if it lacks some."""
         kind, size = attributes.get("type", "sphere"), values(attributes, "size")
+        count = 1 if "fromto" in attributes else SIZE_COUNTS[kind]
+        if len(size) < count or not np.all(size[:count] > SMALL):
+            title = f'the size of a {kind} is "{attributes.get("size", "")}"'
+            raise self._refused("E522", element, title, f'size="...", {count} positive number{"s" if count > 1 else ""}')
         if "fromto" in attributes:
             ends = values(attributes, "fromto").reshape(2, 3)
             half = 0.5 * float(np.linalg.norm(ends[0] - ends[1]))
@@ -116,7 +120,7 @@ class Geoms:
             return ShapeEntry("mesh", scale, origin, colour, path)
         if kind not in SIZE_COUNTS or (len(rgba) and rgba[3] == 0.0):
             return None
-        size = self.size(attributes)
+        size = self.size(element, attributes)
         lengths = size * {"box": [2.0], "cylinder": [1.0, 2.0], "capsule": [1.0, 2.0]}.get(kind, [1.0])
         return ShapeEntry(kind, tuple(float(x) for x in lengths), origin, colour)
 
@@ -142,7 +146,7 @@ class Geoms:
             return None
         H = self.pose(attributes)
         if kind != "mesh":
-            volume, moments = solid(kind, self.size(attributes))
+            volume, moments = solid(kind, self.size(element, attributes))
             total = float(mass[0]) if len(mass) else density * volume
             return total, H[:3, :3] @ np.diag(moments(total)) @ H[:3, :3].T, H[:3, 3]
         terms = self._mesh_inertia(element, attributes)

@@ -9,11 +9,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from screwbond.models.urdf.grammar import (
     MASS,
     NAME,
     NOT_NEGATIVE,
     NUMBER,
+    SMALL,
     TEXT,
     THREE,
     AttributeRule,
@@ -27,6 +29,30 @@ from screwbond.models.urdf.grammar import (
 def _numbers(*counts: int) -> AttributeRule:
     listed = ", ".join(map(str, counts)) if len(counts) < 4 else f"{counts[0]} to {counts[-1]}"
     return AttributeRule(lambda text: numbers_of(text, *counts), f"{listed} finite number{'s' if counts != (1,) else ''}")
+
+
+def _direction(count: int, words: str) -> AttributeRule:
+    """Rule of numbers that begin with a direction: its `count` numbers are not all zero."""
+
+    def accepts(text: str) -> bool:
+        numbers = text.split()
+        return numbers_of(text, len(words.split())) and any(abs(float(number)) > SMALL for number in numbers[:count])
+
+    return AttributeRule(accepts, f"{words}, a direction that is not zero")
+
+
+def _are_axes(text: str) -> bool:
+    if not numbers_of(text, 6):
+        return False
+    x, y = np.array([float(word) for word in text.split()]).reshape(2, 3)
+    return bool(np.linalg.norm(np.cross(x, y)) > SMALL)
+
+
+def _are_ends(text: str) -> bool:
+    if not numbers_of(text, 6):
+        return False
+    words = [float(word) for word in text.split()]
+    return any(abs(a - b) > SMALL for a, b in zip(words[:3], words[3:], strict=True))
 
 
 def _word(*choices: str) -> AttributeRule:
@@ -49,7 +75,13 @@ def _refused(why: str, names: str, neutral: tuple[str, ...] = ("0", "false", "no
 
 TRUTH, CHOICE = _word("true", "false"), _word("true", "false", "auto")
 
-_TURN = {"quat": _numbers(4), "axisangle": _numbers(4), "xyaxes": _numbers(6), "zaxis": THREE, "euler": THREE}
+_TURN = {
+    "quat": _direction(4, "w x y z"),
+    "axisangle": _direction(3, "x y z angle"),
+    "xyaxes": AttributeRule(_are_axes, "six numbers of two axes that are not parallel"),
+    "zaxis": _direction(3, "x y z"),
+    "euler": THREE,
+}
 
 _POSE = {"pos": THREE, **_TURN}
 
@@ -71,10 +103,10 @@ _GEOM = _many(
         "contype": _numbers(1),
         "conaffinity": _numbers(1),
         "group": _numbers(1),
-        "size": _numbers(1, 2, 3),
+        "size": AttributeRule(lambda text: numbers_of(text, 1, 2, 3), "one to three numbers"),
         "material": TEXT,
         "rgba": _numbers(4),
-        "fromto": _numbers(6),
+        "fromto": AttributeRule(_are_ends, "six numbers of two points"),
         **_POSE,
         "mesh": NAME,
         "mass": MASS,

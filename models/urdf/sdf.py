@@ -67,7 +67,10 @@ def _bound(text: str) -> bool:
 
 
 _LIMIT = AttributeRule(_bound, "a number, inf or -inf")
-_POSE = AttributeRule(lambda text: not text or numbers_of(text, 6, 7), "six numbers: x y z roll pitch yaw")
+_POSE = AttributeRule(
+    lambda text: not text or numbers_of(text, 6) or (numbers_of(text, 7) and any(map(float, text.split()[3:]))),
+    "six numbers: x y z roll pitch yaw; or seven: x y z, and a quaternion x y z w",
+)
 _COLOUR = AttributeRule(lambda text: numbers_of(text, 3, 4), "three or four numbers from 0 to 1")
 _TRUTH = AttributeRule(lambda text: text in ("0", "1", "true", "false"), "true or false")
 _POSES = ElementRule({"relative_to": TEXT, "degrees": _TRUTH, "rotation_format": TEXT}, text=_POSE)

@@ -28,7 +28,7 @@ GRAVITY = (0.3, -0.5, -9.81)
 def arm(**last: object) -> Chain:
     """Four joints, oblique ones and a slide, each with a body."""
     joints = (revolute((0, 0, 1)), revolute((1, 2, 0), (0.1, 0, 0.2)), prismatic((0, 1, 1)), revolute((1, 0, 3), (0, 0.3, 0.5)))
-    body = BodyInertia(1.3, (0.02, 0.03, 0.04), (0.1, 0.2, 0.3))
+    body = BodyInertia(1.3, np.array([0.02, 0.03, 0.04]), np.array([0.1, 0.2, 0.3]))
     links = [Link(f"link {k}", joint, body) for k, joint in enumerate(joints)]
     return Chain("arm", [replace(link, **last) for link in links])  # type: ignore[arg-type]
 
@@ -46,7 +46,7 @@ def test_armature_adds_to_the_diagonal_of_the_mass_matrix_and_to_nothing_else() 
 
 
 def test_armature_and_springs_of_a_driven_joint_belong_to_its_driver() -> None:
-    body = BodyInertia(1.0, (0.1, 0.1, 0.1))
+    body = BodyInertia(1.0, np.full(3, 0.1))
     first = Link("a", revolute((0, 0, 1)), body, armature=0.2, stiffness=5.0, rest=0.3)
     second = Link("b", revolute((0, 1, 0)), body, mimic=Mimic("a", 2.0, 0.5), armature=0.1, stiffness=3.0, rest=0.9)
     tree = Tree("pair", [first, second])
@@ -63,7 +63,7 @@ def test_armature_and_springs_of_a_driven_joint_belong_to_its_driver() -> None:
 
 def test_an_oscillator_with_armature_and_spring() -> None:
     """J + a = 0.5, k = 8: 4 rad/s about the rest position."""
-    link = Link("wheel", revolute((0, 0, 1)), BodyInertia(1.0, (0.3, 0.3, 0.3)), armature=0.2, stiffness=8.0, rest=0.25)
+    link = Link("wheel", revolute((0, 0, 1)), BodyInertia(1.0, np.full(3, 0.3)), armature=0.2, stiffness=8.0, rest=0.25)
     result = compile_model(chain_graph(Chain("rig", [link]), position=[0.75])).simulate(1.0, rtol=1e-9, samples=0.1)
     assert np.allclose(result["mechanism.q"], 0.25 + 0.5 * np.cos(4.0 * result.t), rtol=0, atol=1e-7)
 
