@@ -35,6 +35,8 @@ class Judge:
         self.model = mujoco.MjModel.from_xml_path(str(path))
         self.data = mujoco.MjData(self.model)
         self.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_ACTUATION
+        if self.model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_GRAVITY:
+            self.model.opt.gravity[:] = 0.0
         self.bodies = self._names()
         self.joints = self._joints()
 

@@ -59,23 +59,35 @@ def solid(kind: str, size: np.ndarray) -> Solid:
     return ball + tube, capsule
 
 
-def mesh_moments(mesh: Mesh) -> InertiaTerms | None:
-    """Return volume, m^3, its moments (3, 3) about the centre, m^5, and the centre of a closed mesh; None if it is open.
+def mesh_moments(mesh: Mesh, rule: str = "legacy") -> InertiaTerms | None:
+    """Return volume, m^3, its moments (3, 3) about the centre, m^5, and the centre of a mesh; None if it has none.
 
-    Source: Mirtich 1996, by signed tetrahedra.
+    `rule` : "exact" for closed meshes; "legacy", MuJoCo's default, adds the volumes of all tetrahedra as positive, so it exceeds
+    the volume of meshes that are not convex.
+
+    Source: Mirtich 1996; MuJoCo's documentation, attribute inertia of mesh.
     """
-    a, b, c = (mesh.points[mesh.faces[:, k]] for k in range(3))
-    normals = np.cross(b - a, c - a)
-    volumes = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6.0
-    volume, area = float(volumes.sum()), float(np.linalg.norm(normals, axis=1).sum())
-    if not len(a) or np.linalg.norm(normals.sum(axis=0)) > 1e-6 * area or not volume > 0.0:
+    corners = mesh.points[mesh.faces]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    areas = np.linalg.norm(normals, axis=1)
+    is_open = float(np.linalg.norm(normals.sum(axis=0))) > 1e-6 * float(areas.sum())
+
+    def volumes(tip: np.ndarray) -> np.ndarray:
+        a, b, c = (corners[:, k] - tip for k in range(3))
+        signed = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6.0
+        return np.abs(signed) if rule == "legacy" else signed
+
+    if not areas.sum() > 0.0 or (rule == "exact" and is_open):
         return None
-    corners = np.stack([a, b, c], axis=1)
-    total = corners.sum(axis=1)
-    centre = (volumes[:, None] * total).sum(axis=0) / (4.0 * volume)
-    products = np.einsum("i,ij,ik->jk", volumes, total, total) + np.einsum("i,inj,ink->jk", volumes, corners, corners)
-    second = products / 20.0 - volume * np.outer(centre, centre)
-    return volume, np.trace(second) * np.eye(3) - second, centre
+    middle = areas @ corners.mean(axis=1) / areas.sum()
+    shares = volumes(middle)
+    if not shares.sum() > 0.0:
+        return None
+    centre = middle + shares @ (corners.sum(axis=1) - 3.0 * middle) / (4.0 * shares.sum())
+    shares, arms = volumes(centre), corners - centre
+    total = arms.sum(axis=1)
+    second = (np.einsum("i,ij,ik->jk", shares, total, total) + np.einsum("i,inj,ink->jk", shares, arms, arms)) / 20.0
+    return float(shares.sum()), np.trace(second) * np.eye(3) - second, centre
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,9 +170,12 @@ class Geoms:
         asset, shape = self.asset(element, attributes), self.shape(element, attributes)
         assert shape is not None
         mesh, why = shape_mesh(self.file, shape, {}, {})
-        terms = None if mesh is None else mesh_moments(mesh)
-        if terms is None or asset.get("inertia", "legacy") not in ("legacy", "exact"):
-            why = why or "its surface is not closed" if terms is None else f"inertia={asset['inertia']!r} of <mesh> is not read"
+        rule = asset.get("inertia", "legacy")
+        terms = None if mesh is None or rule not in ("legacy", "exact") else mesh_moments(mesh, rule)
+        if terms is None:
+            why = why or (
+                f'inertia="{rule}" of <mesh> is not read' if rule not in ("legacy", "exact") else "its surface is not closed"
+            )
             title = f'the mass of the mesh "{attributes["mesh"]}" is not known: {why}'
             raise self._refused("E298", element, title, "<inertial> in the body", 'mass="0" for a mesh that is only seen')
         return terms

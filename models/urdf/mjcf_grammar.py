@@ -279,12 +279,15 @@ _OPTION = _many(
     {
         "flag": _many(
             {},
-            listed=_listed(
-                "a setting of the solver",
-                "constraint equality frictionloss limit contact passive spring damper clampctrl warmstart "
-                "filterparent gravity actuation refsafe sensor midphase eulerdamp autoreset nativeccd island override energy "
-                "fwdinv invdiscrete multiccd sleep diagexact ipc speculative",
-            ),
+            listed={
+                **_listed("chain_graph(..., gravity=...) says this", "gravity"),
+                **_listed(
+                    "a setting of the solver",
+                    "constraint equality frictionloss limit contact passive spring damper clampctrl warmstart "
+                    "filterparent actuation refsafe sensor midphase eulerdamp autoreset nativeccd island override energy "
+                    "fwdinv invdiscrete multiccd sleep diagexact ipc speculative",
+                ),
+            },
         )
     },
     listed={

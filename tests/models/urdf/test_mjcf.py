@@ -156,6 +156,9 @@ def test_included_files_lie_in_the_folder(tmp_path: Path) -> None:
 
 
 TETRAHEDRON = "v 0 0 0\nv 0.3 0 0\nv 0 0.3 0\nv 0 0 0.3\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+OPEN_MASS = 3.0
+"""Mass, kg, that MuJoCo 4.0 gives the tetrahedron without its last face, from its corners in single precision."""
+
 OF_A_MESH = (
     '<mujoco><asset><mesh name="m" file="m.obj"/></asset><worldbody><body name="b"><freejoint/>'
     '<geom type="mesh" mesh="m" density="1000"/></body></worldbody></mujoco>'
@@ -166,11 +169,15 @@ def test_volume_and_moments_of_a_closed_mesh() -> None:
     """The corner of a cube with the edge a: volume a^3 / 6, centre a / 4, moments 3 V a^2 / 40, products V a^2 / 80."""
     corners = 0.3 * np.vstack([np.zeros(3), np.eye(3)]) + 1.0
     mesh = Mesh(corners, corners, np.array([(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]))
-    terms = mesh_moments(mesh)
-    assert terms is not None and terms[0] == pytest.approx(0.0045) and np.allclose(terms[2], 1.075)
     expected = 0.0045 * 0.09 * (3.0 / 40.0 * np.eye(3) + (np.ones((3, 3)) - np.eye(3)) / 80.0)
-    assert np.allclose(terms[1], expected, rtol=0, atol=1e-15)
-    assert mesh_moments(replace(mesh, faces=mesh.faces[:3])) is None
+    for rule in ("legacy", "exact"):
+        terms = mesh_moments(mesh, rule)
+        assert terms is not None and terms[0] == pytest.approx(0.0045) and np.allclose(terms[2], 1.075)
+        assert np.allclose(terms[1], expected, rtol=0, atol=1e-15)
+    opened = replace(mesh, faces=mesh.faces[:3])
+    assert mesh_moments(opened, "exact") is None
+    legacy = mesh_moments(opened, "legacy")
+    assert legacy is not None and 1000.0 * legacy[0] == pytest.approx(OPEN_MASS, rel=1e-6)
 
 
 @pytest.mark.release
@@ -179,8 +186,9 @@ def test_the_mass_of_a_mesh_is_that_of_its_volume(tmp_path: Path) -> None:
     body = read(tmp_path, OF_A_MESH).tree.links[1].inertia
     assert body is not None and body.mass == pytest.approx(4.5) and np.allclose(body.centre, 0.075)
     (tmp_path / "m.obj").write_text(TETRAHEDRON.replace("f 2 3 4", ""))
+    assert read(tmp_path, OF_A_MESH).tree.links[1].inertia.mass == pytest.approx(OPEN_MASS, rel=1e-6)  # type: ignore[union-attr]
     with pytest.raises(ModelError, match=r"E298 .*surface is not closed[^$]*<inertial> in the body"):
-        read(tmp_path, OF_A_MESH)
+        read(tmp_path, OF_A_MESH.replace('file="m.obj"', 'file="m.obj" inertia="exact"'))
 
 
 REFUSED = {
