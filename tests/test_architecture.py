@@ -58,7 +58,7 @@ HEAVY = (
     "daqp",
     "clarabel",
     "coal",
-    "yourdfpy",
+    "lxml",
     "trimesh",
     "pyarrow",
     "zarr",

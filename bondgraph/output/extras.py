@@ -19,7 +19,7 @@ EXTRAS = {
     "control": "control",
     "daqp": "stepping",
     "clarabel": "stepping",
-    "yourdfpy": "urdf",
+    "lxml": "urdf",
     "trimesh": "urdf",
     "coal": "collision",
     "foxglove": "mcap",

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.chains.kinematics import Frame, section_twists, step, steps
-from screwbond.models.chains.links import UncheckedInertia, Vector
+from screwbond.models.chains.links import Link, UncheckedInertia, Vector
 from screwbond.models.chains.rows import of_rows
 from screwbond.models.chains.trees import SNAP, Section, Tree
 
@@ -68,10 +68,14 @@ class Moments:
 def inertia_numbers(tree: Tree) -> dict[str, tuple[float, str]]:
     """Return name -> (value, unit) of every number of the links' inertias that is not zero (to 1e-14 of its neighbours).
 
-    `<link> mass`, `<link> centre x`, `<link> inertia xx` (about the centre of mass, in the link's frame) ...
+    `<link> mass`, `<link> centre x`, `<link> inertia xx` (about the centre of mass, in the link's frame), `<link> armature` ...
     """
     numbers: dict[str, tuple[float, str]] = {}
+    turns = iter(section.turns for section in tree.sections.freedoms)
     for link in tree.links:
+        for name, value in zip(_armature_names(link), np.broadcast_to(link.armature, link.joint.freedoms), strict=True):
+            unit = "kg m^2" if next(turns) else "kg"
+            numbers |= {name: (float(value), unit)} if value else {}
         if link.inertia is None:
             continue
         J, centre = link.inertia.rotational, link.inertia.centre
@@ -87,10 +91,26 @@ def inertia_numbers(tree: Tree) -> dict[str, tuple[float, str]]:
     return numbers
 
 
+def _armature_names(link: Link) -> list[str]:
+    n = link.joint.freedoms
+    return [f"{link.name} armature"] if n == 1 else [f"{link.name} armature {k}" for k in range(1, n + 1)]
+
+
+def _named(tree: Tree, numbers: Sequence[Any]) -> dict[str, Any]:
+    """Return name -> number of the inertias; those of the tree without `numbers`."""
+    entries = inertia_numbers(tree)
+    return dict(zip(entries, numbers or [value for value, _ in entries.values()], strict=True))
+
+
+def armatures(tree: Tree, numbers: Sequence[Any]) -> list[Any]:
+    """Return the armature of every section, kg m^2 or kg."""
+    values = _named(tree, numbers)
+    return [values.get(name, 0.0) for link in tree.links for name in _armature_names(link)]
+
+
 def section_moments(tree: Tree, numbers: Sequence[Any]) -> list[Moments]:
     """Return the moments that every section carries, in its frame (links on the base do not count)."""
-    entries = inertia_numbers(tree)
-    values = dict(zip(entries, numbers or [value for value, _ in entries.values()], strict=True))
+    values = _named(tree, numbers)
     sections = tree.sections
     out = [Moments(0.0, np.zeros(3), np.zeros((3, 3))) for _ in sections.freedoms]
     for link, carrier, R, p in zip(tree.links, sections.carrier, sections.R, sections.p, strict=True):
@@ -128,11 +148,11 @@ def mass_matrix(tree: Tree, q: Any, *numbers: Any) -> np.ndarray:
     if not numbers:
         raise_if_any(tree.name, mass_problems(tree, tree.name, carried))
     composites = _composites(tree, moves, carried)
-    screws = [section.screw for section in freedoms]
+    screws, rotors = [section.screw for section in freedoms], armatures(tree, numbers)
     M = np.zeros((len(moves), len(moves)), dtype=object)
     for k in range(len(moves)):
         moment, force = composites[k].momentum(*screws[k])
-        M[k, k] = _along(screws[k], moment, force)
+        M[k, k] = _along(screws[k], moment, force) + rotors[k]
         j = k
         while freedoms[j].before:
             R, p = moves[j]
@@ -176,7 +196,8 @@ def massless(tree: Tree, carried: Sequence[Moments]) -> list[str]:
     for k in range(len(freedoms) - 1, -1, -1):
         if freedoms[k].before:
             loaded[freedoms[k].before - 1] |= loaded[k]
-    moving = {drive.coordinate for drive, load in zip(tree.sections.drives, loaded, strict=True) if load}
+    rotors = tree.freedom_values("armature")
+    moving = {drive.coordinate for drive, load, rotor in zip(tree.sections.drives, loaded, rotors, strict=True) if load or rotor}
     return [name for k, name in enumerate(tree.coordinates) if k not in moving]
 
 
@@ -226,9 +247,12 @@ def _newton_euler(tree: Tree, q: Any, v: Any, acceleration: Any, rise: np.ndarra
         moment, force = body.momentum(spin, rate)
         wrenches.append((moment + cross(omega, angular) + cross(linear, momentum), force + cross(omega, momentum)))
     out: list[Any] = [0.0] * len(moves)
+    rotors = armatures(tree, numbers)
     for k in range(len(moves) - 1, -1, -1):
         moment, force = wrenches[k]
         out[k] = _along(freedoms[k].screw, moment, force)
+        if along_joints[k] is not None:
+            out[k] = out[k] + rotors[k] * along_joints[k]
         before = freedoms[k].before
         if before:
             R, p = moves[k]
@@ -245,6 +269,8 @@ def kinetic_energy(tree: Tree, q: Any, v: Any, *numbers: Any) -> Any:
     for body, (omega, linear) in zip(carried, section_twists(tree, steps(tree, q), v)[1:], strict=True):
         angular, momentum = body.momentum(omega, linear)
         total = total + 0.5 * (omega @ angular + linear @ momentum)
+    for rotor, rate in zip(armatures(tree, numbers), tree.sections.rates(v), strict=True):
+        total = total + 0.5 * rotor * rate * rate
     return total
 
 
@@ -351,30 +377,33 @@ def _rigid(body: Moments, twist: Screw) -> Articulated:
 
 @dataclass(frozen=True, eq=False)
 class _Hinged:
-    """An articulated body on its joint, about or along the positive axis (screw s): U = inertia @ s, D = s . U and u."""
+    """An articulated body on its joint, about or along the positive axis (screw s): U = inertia @ s, D = s . U + armature, u."""
 
     U: Screw
     D: Any
     u: Any
     """Net effort, effort - s . bias."""
+    has_rotor: bool
 
     @classmethod
-    def of(cls, section: Section, body: Articulated, effort: Any) -> _Hinged:
+    def of(cls, section: Section, body: Articulated, effort: Any, rotor: Any) -> _Hinged:
         """Project a body on its joint; `effort` is about or along the positive axis."""
-        a, h = section.axis, section.pitch
+        a, h, has_rotor = section.axis, section.pitch, not (isinstance(rotor, float) and rotor == 0.0)
         if not section.turns:
-            return cls((body.B[:, a], body.C[:, a]), body.C[a, a], effort - body.bias[1][a])
+            return cls((body.B[:, a], body.C[:, a]), body.C[a, a] + rotor, effort - body.bias[1][a], has_rotor)
         U = body.A[:, a], body.B[a]
         if not h:
-            return cls(U, U[0][a], effort - body.bias[0][a])
+            return cls(U, U[0][a] + rotor, effort - body.bias[0][a], has_rotor)
         U = U[0] + h * body.B[:, a], U[1] + h * body.C[:, a]
-        return cls(U, U[0][a] + h * U[1][a], effort - (body.bias[0][a] + h * body.bias[1][a]))
+        effort = effort - (body.bias[0][a] + h * body.bias[1][a])
+        return cls(U, U[0][a] + h * U[1][a] + rotor, effort, has_rotor)
 
     def reduced(self, section: Section, body: Articulated, velocity_term: Screw) -> Articulated:
         """Return the body as the frame before feels it, its joint free; `velocity_term` is the acceleration due to velocities."""
         a, turning, sliding = section.axis, section.turns and not section.pitch, not section.turns
+        turning, sliding = (each and not self.has_rotor for each in (turning, sliding))
         over = self.U[0] / self.D, self.U[1] / self.D
-        # The free direction takes no wrench: these entries are zero, and cost nothing.
+        # Without armature the free direction takes no wrench: these entries are zero, and cost nothing.
         A = _symmetric(lambda i, j: 0.0 if turning and a in (i, j) else body.A[i, j] - self.U[0][i] * over[0][j])
         C = _symmetric(lambda i, j: 0.0 if sliding and a in (i, j) else body.C[i, j] - self.U[1][i] * over[1][j])
         B = np.zeros((3, 3), dtype=object)
@@ -407,9 +436,10 @@ def forward_dynamics(
         _velocity_term(section, twist, rate) for section, twist, rate in zip(sections.freedoms, twists[1:], v, strict=True)
     ]
     hinged: dict[int, _Hinged] = {}
+    rotors = armatures(tree, numbers)
     for k in range(len(moves) - 1, -1, -1):
         section = sections.freedoms[k]
-        hinged[k] = _Hinged.of(section, bodies[k], section.sign * effort[k])
+        hinged[k] = _Hinged.of(section, bodies[k], section.sign * effort[k], rotors[k])
         if section.before:
             reduced = hinged[k].reduced(section, bodies[k], velocity_terms[k])
             bodies[section.before - 1] = bodies[section.before - 1] + reduced.seen_from(*moves[k])

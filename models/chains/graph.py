@@ -221,12 +221,16 @@ def _is_oblique(section: Section) -> bool:
     return not np.array_equal(section.R, np.eye(3))
 
 
+SPRINGS = {"joint stiffness": "K", "stop stiffness": r"K_{\mathrm{stop}}"}
+"""Letters of the springs."""
+
 DYNAMICS = "Featherstone 2008"
 """Source of the formulas of `dynamics`."""
 
 
 def mechanism(tree: Tree, options: ChainOptions) -> Element:
-    """Return the IC. Its formulas take the numbers of the inertias, then gravity and the stops' stiffness, if any."""
+    """Return the IC. Its formulas take the numbers of the inertias, then gravity, the stiffness of joint springs and that of the
+    stops, if any."""
     numbers, form, gravity, stiffness = inertia_numbers(tree), options.form, options.gravity, options.stiffness(tree)
     count, domain = len(numbers), joint_domain(tree)
     parameters = {name: Parameter(value, unit) for name, (value, unit) in numbers.items()}
@@ -234,15 +238,21 @@ def mechanism(tree: Tree, options: ChainOptions) -> Element:
     direction = gravity / size if size else gravity
     if size:
         parameters["gravity"] = Parameter(size, "m/s^2")
+    springs, rest = tree.springs
+    if np.any(springs):
+        parameters["joint stiffness"] = Parameter(springs, quotient(domain.effort_unit, domain.displacement_unit))
+    spring = count + bool(size)
     if stiffness is not None:
         parameters["stop stiffness"] = Parameter(stiffness, quotient(domain.effort_unit, domain.displacement_unit))
 
     def energy(q: Any, *p: Any) -> Any:
         total: Any = potential(tree, direction * p[count], q, *p[:count]) if size else 0.0
+        total = total + stops.spring_energy(q, p[spring], rest) if np.any(springs) else total
         return total + stops.energy(tree, q, p[-1]) if stiffness is not None else total
 
     def acceleration(q: Any, v: Any, effort: Any, *p: Any) -> Any:
         free = effort - stops.force(tree, q, p[-1]) if stiffness is not None else effort
+        free = free - stops.spring_force(q, p[spring], rest) if np.any(springs) else free
         return forward_dynamics(tree, q, v, free, direction * p[count] if size else gravity, *p[:count])
 
     formulas: dict[str, Any] = {"inertia": Op("M", lambda q, *p: mass_matrix(tree, q, *p[:count]), "M(#1)", DYNAMICS)}
@@ -254,7 +264,7 @@ def mechanism(tree: Tree, options: ChainOptions) -> Element:
     return IC(
         "mechanism",
         **formulas,
-        potential=Op("V", energy, "V(#1)") if size or stiffness is not None else None,
+        potential=Op("V", energy, "V(#1)") if size or stiffness is not None or np.any(springs) else None,
         form=form,
         position=options.position,
         velocity=options.velocity,
@@ -262,7 +272,7 @@ def mechanism(tree: Tree, options: ChainOptions) -> Element:
         nominal=options.nominal,
         dimension=tree.freedoms,
         domain=domain,
-        symbols={"q": "q", "v": r"\dot q", "p": "p", **_letters(tree), "gravity": "g", "stop stiffness": r"K_{\mathrm{stop}}"},
+        symbols={"q": "q", "v": r"\dot q", "p": "p", **_letters(tree), "gravity": "g", **SPRINGS},
     )
 
 
@@ -272,8 +282,8 @@ def joint_domain(tree: Tree) -> Domain:
 
 
 def _letters(tree: Tree) -> dict[str, str]:
-    """Return the letters of the inertias: m, centre of mass c and moments of inertia I, of each link."""
-    kinds, letters = {"mass": "m", "centre": "c", "inertia": "I"}, {}
+    """Return the letters of the inertias: m, centre of mass c and moments of inertia I, of each link, and armature a."""
+    kinds, letters = {"mass": "m", "centre": "c", "inertia": "I", "armature": "a"}, {}
     for link in tree.links:
         for name in inertia_numbers(tree):
             kind, *entry = name.removeprefix(f"{link.name} ").split(" ")
@@ -364,7 +374,8 @@ def chain_graph(
     nominal : typical size of the states, as for `IC`.
 
     Parameters of the graph: `mechanism.<link> mass` and every other number of `inertia_numbers`, `mechanism.gravity` (its size;
-    the direction is fixed), `damping.resistance` (n,). Lengths and axes belong to the equations.
+    the direction is fixed), `mechanism.joint stiffness` (n,), `damping.resistance` (n,). Lengths and axes belong to the
+    equations.
 
     Raises `ModelError` E450 without a tree; E454 for ports, start values or options that do not fit it, or a singular mass
     matrix; E538 for a freedom that moves no mass.

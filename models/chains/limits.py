@@ -1,4 +1,4 @@
-"""Joint limits: events where a coordinate reaches a limit, and elastic stops that push back."""
+"""Joint limits: events where a coordinate reaches a limit, and elastic stops that push back; springs at joints."""
 
 from __future__ import annotations
 
@@ -40,6 +40,17 @@ def force(tree: Tree, q: Any, stiffness: Any) -> np.ndarray:
     for k, x, out in _excess(tree, q):
         total[k] = total[k] + out * (_entry(stiffness, k) * x)
     return array(total)
+
+
+def spring_energy(q: Any, stiffness: Any, rest: np.ndarray) -> Any:
+    """Return the energy of joint springs, J, slack at `rest` (n,)."""
+    springs = [0.5 * _entry(stiffness, k) * (_entry(q, k) - x) * (_entry(q, k) - x) for k, x in enumerate(rest)]
+    return sum(springs[1:], springs[0])
+
+
+def spring_force(q: Any, stiffness: Any, rest: np.ndarray) -> np.ndarray:
+    """Return the gradient of that energy (n,), N m or N."""
+    return array([_entry(stiffness, k) * (_entry(q, k) - x) for k, x in enumerate(rest)])
 
 
 def _entry(values: Any, k: int) -> Any:

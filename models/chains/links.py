@@ -117,8 +117,13 @@ def combined_moments(parts: Sequence[tuple[float, np.ndarray, np.ndarray]]) -> t
     return mass, moment, centre
 
 
-DAMPING = {"rad": "N m s/rad", "m": "N s/m"}
-"""Unit of the damping of a freedom, by that of its coordinate."""
+FREEDOM_UNITS = {
+    "damping": {"rad": "N m s/rad", "m": "N s/m"},
+    "armature": {"rad": "kg m^2", "m": "kg"},
+    "stiffness": {"rad": "N m/rad", "m": "N/m"},
+    "rest": {"rad": "rad", "m": "m"},
+}
+"""Units of the numbers of a freedom, by that of its coordinate."""
 BEFORE = ""
 """As `parent`: the preceding link of the list."""
 
@@ -153,6 +158,10 @@ class Link:
     inertia : in the frame of the link; None for a link without mass.
     home : (4, 4) pose of the link's frame in the base with all joints at zero.
     damping : viscous, N m s/rad or N s/m: a number, or one for each freedom.
+    armature : inertia of the motor as the joint feels it, rotor times the square of its gear, kg m^2 or kg; likewise. Gyroscopic
+        torques of the rotor are neglected.
+    stiffness, rest : of a spring at the joint, N m/rad or N/m, and where it is slack, rad or m; likewise. Graphs have it; the
+        formulas of efforts do not, as with damping.
     limits : (lower, upper) of the joint, or (n, 2), rad or m; None or infinite: no limit. `Parameter([-170, 170], "deg")`.
     surface : its skin in the link's frame, for contacts.
     parent : name of an earlier link that carries it; `BEFORE` is the preceding one, None the base.
@@ -170,13 +179,16 @@ class Link:
     parent: str | None = BEFORE
     mimic: Mimic | None = None
     visual: Visual | Sequence[Visual] | None = None
+    armature: float | Vector = 0.0
+    stiffness: float | Vector = 0.0
+    rest: float | Vector = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "visual", visuals_of(self.name, self.visual))
-        if isinstance(self.damping, Parameter) or isinstance(self.limits, Parameter):
+        entered = {name: getattr(self, name) for name in ("limits", *FREEDOM_UNITS)}
+        if any(isinstance(value, Parameter) for value in entered.values()):
             units = ["rad" if np.any(screw[:3]) else "m" for screw in self.joint.screws.T]
-            same = len(set(units)) < 2
-            limits = units[:1] if same else units
-            damping = [DAMPING[unit] for unit in limits]
-            object.__setattr__(self, "limits", in_unit(self.name, "limits", self.limits, "; ".join(limits)))
-            object.__setattr__(self, "damping", in_unit(self.name, "damping", self.damping, ", ".join(damping)))
+            units = units[:1] if len(set(units)) < 2 else units
+            object.__setattr__(self, "limits", in_unit(self.name, "limits", self.limits, "; ".join(units)))
+            for name, of in FREEDOM_UNITS.items():
+                object.__setattr__(self, name, in_unit(self.name, name, entered[name], ", ".join(of[unit] for unit in units)))

@@ -320,10 +320,12 @@ def _numbers(links: Sequence[Any], base: Any) -> Iterator[Finding]:
             cure = "BodyInertia(mass, rotational, centre), cylinder_inertia(...), ball_inertia(...), or None"
             yield Finding("E453", title, "not the inertia of a body", cure)
         n = link.joint.freedoms
-        damping = floats(link.damping, (), (n,))
-        if damping is None or np.any(damping < 0.0):
-            cure = "one number, or one for each freedom, none negative"
-            yield Finding("E453", f'the damping of "{link.name}" is {link.damping!r}', f"its joint has {n} freedoms", cure)
+        for what, least in (("damping", 0.0), ("armature", 0.0), ("stiffness", 0.0), ("rest", -np.inf)):
+            entered = getattr(link, what)
+            values = floats(entered, (), (n,))
+            if values is None or np.any(values < least):
+                cure = f"one number, or one for each freedom{'' if least else ', none negative'}"
+                yield Finding("E453", f'the {what} of "{link.name}" is {entered!r}', f"its joint has {n} freedoms", cure)
         if link.limits is not None:
             limits = as_floats(link.limits)
             if limits.shape not in ((2,), (n, 2)) or not np.all(limits[..., 0] < limits[..., 1]):
@@ -401,10 +403,27 @@ class Tree:
     @cached_property
     def damping(self) -> np.ndarray:
         """Viscous damping (n,) of the joint coordinates, with that of the joints that they drive."""
-        values = np.concatenate([np.broadcast_to(np.asarray(x.damping, float), x.joint.freedoms) for x in self.links])
+        return self._on_coordinates(2, self.freedom_values("damping"))
+
+    @cached_property
+    def springs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Stiffness (n,) of the joint springs, and rest positions (n,), with those of driven joints."""
+        stiffness = self.freedom_values("stiffness")
+        offsets = np.array([drive.offset for drive in self.sections.drives])
+        total = self._on_coordinates(2, stiffness)
+        moments = self._on_coordinates(1, stiffness * (self.freedom_values("rest") - offsets))
+        return total, fixed_floats(moments / np.where(total > 0.0, total, 1.0))
+
+    def freedom_values(self, name: str) -> np.ndarray:
+        """Return the numbers `name` of the links, such as "damping", for every freedom, in the order of the links."""
+        values = [np.broadcast_to(np.asarray(getattr(x, name), float), x.joint.freedoms) for x in self.links]
+        return np.concatenate(values)
+
+    def _on_coordinates(self, power: int, values: np.ndarray) -> np.ndarray:
+        """Sum values of the freedoms, times factor^power of their drives, to the coordinates (n,)."""
         out = np.zeros(self.freedoms)
         for value, drive in zip(values, self.sections.drives, strict=True):
-            out[drive.coordinate] += drive.factor**2 * value
+            out[drive.coordinate] += drive.factor**power * value
         return fixed_floats(out)
 
     @cached_property

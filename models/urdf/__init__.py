@@ -1,15 +1,29 @@
-"""Robots from URDF files: chains and trees with inertias, joints, limits and damping, and meshes for pictures."""
+"""Robots from URDF, MJCF and SDF files: trees with inertias, joints, limits, damping and springs, and meshes for pictures."""
 
-from screwbond.models.urdf.document import Ignored
+from screwbond.models.urdf.mjcf import read_mjcf
 from screwbond.models.urdf.reading import read_urdf
+from screwbond.models.urdf.records import Ignored, RobotDrive
 from screwbond.models.urdf.robot import LinkVisual, Robot, robot_scene, visual_solids
+from screwbond.models.urdf.sdf import read_sdf
 from screwbond.models.urdf.skeleton import RobotJoint
 from screwbond.models.urdf.writing import to_urdf
 
 from screws.calls import check_calls
 from screws.renamed import answer_old_names
 
-__all__ = ["Ignored", "Robot", "RobotJoint", "LinkVisual", "read_urdf", "robot_scene", "to_urdf", "visual_solids"]
+__all__ = [
+    "Ignored",
+    "LinkVisual",
+    "Robot",
+    "RobotDrive",
+    "RobotJoint",
+    "read_mjcf",
+    "read_sdf",
+    "read_urdf",
+    "robot_scene",
+    "to_urdf",
+    "visual_solids",
+]
 
 check_calls(__name__)
 answer_old_names(__name__)

@@ -1,4 +1,4 @@
-"""XML documents of URDF: parse a file safely, without entities, network access or code; list the slips that do no harm."""
+"""XML documents of robots: parse a file safely, without entities, network access or code; list the slips that do no harm."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from screwbond.models.urdf.records import Ignored
 
 from bondgraph.errors import ModelError, Place, Problem, raise_if_any, refusal
 
@@ -27,41 +29,43 @@ HARMLESS = {
     "ERR_UNKNOWN_VERSION": ("the version of XML", "the file is read as version 1.0"),
     "ERR_RESERVED_XML_NAME": ("an XML declaration after the first line", "only one in the first line says anything"),
     "ERR_HYPHEN_IN_COMMENT": ("comments with a double hyphen", "comments say nothing about the robot"),
-    "NS_ERR_UNDEFINED_NAMESPACE": ("prefixes without a namespace", "URDF has no names with a prefix"),
-    "ERR_DOCUMENT_END": ("text after </robot>", "the robot ends there"),
+    "NS_ERR_UNDEFINED_NAMESPACE": ("prefixes without a namespace", "names have no prefix"),
+    "ERR_DOCUMENT_END": ("text after the end", "the robot ends there"),
 }
 """Parser messages that leave the robot unambiguous: type, ignored content, and reason."""
 
 
 @dataclass(frozen=True)
-class Ignored:
-    """Element or attribute of a file that the robot lacks, with the reason and the lines."""
+class Format:
+    """Format of robot files: its name, outermost elements, suffix, reader, and the elements that may not follow the end."""
 
-    what: str
-    why: str
-    lines: tuple[int, ...] = ()
-
-    def __str__(self) -> str:
-        times = f"{len(self.lines)} times, first in line" if len(self.lines) > 1 else "line"
-        where = f" ({times} {self.lines[0]})" if self.lines else ""
-        return f"{self.what}{where}: {self.why}"
+    name: str
+    roots: tuple[str, ...]
+    suffix: str
+    reader: str
 
 
-def read_document(path: str | os.PathLike[str]) -> tuple[Any, tuple[Ignored, ...]]:
-    """Return the root element <robot> of a URDF file, without comments, and what is ignored of the document around it.
+URDF = Format("URDF", ("robot",), ".urdf", "read_urdf")
+MJCF = Format("MJCF", ("mujoco", "mujocoinclude"), ".xml", "read_mjcf")
+SDF = Format("SDF", ("sdf",), ".sdf", "read_sdf")
+READERS = {root: format for format in (URDF, MJCF, SDF) for root in format.roots}
+
+
+def read_document(path: str | os.PathLike[str], format: Format) -> tuple[Any, tuple[Ignored, ...]]:
+    """Return the root element of a robot file, without comments, and what is ignored of the document around it.
 
     Raises `ModelError` E520 for a missing file, invalid or too deeply nested XML, another format, or more than `MAX_BYTES` or
     `MAX_ELEMENTS`, and E521 for a document type: it can only define entities, which may grow without bound or read other files.
     """
     file = Path(path)
-    text = _read_bytes(file)
+    text = _read_bytes(file, format)
     refuse_document_types(file, text)
     root, slips = _parse(file, text)
     count = sum(1 for _ in root.iter())
     if count > MAX_ELEMENTS:
         raise _too_large(file, f"it has {count} elements, more than {MAX_ELEMENTS}; the largest public robots have about 4000")
     ignored = (*_harmless_slips(slips), *_drop_namespace(root))
-    raise_if_any(file.name, _format_problems(file, root))
+    raise_if_any(file.name, _format_problems(file, root, format))
     return root, ignored
 
 
@@ -70,10 +74,12 @@ def place(file: Path, line: int | None) -> Place:
     return Place(str(file), line or 1)
 
 
-def _read_bytes(file: Path) -> bytes:
+def _read_bytes(file: Path, format: Format) -> bytes:
     if not file.is_file():
         why = "a folder" if file.is_dir() else "no such file" if not file.exists() else "not a regular file"
-        raise refusal("E520", f'no robot can be read from "{file}"', "the path of a .urdf file", about=file.name, why=why)
+        raise refusal(
+            "E520", f'no robot can be read from "{file}"', f"the path of a {format.suffix} file", about=file.name, why=why
+        )
     try:
         with file.open("rb") as stream:
             text = stream.read(MAX_BYTES + 1)
@@ -140,13 +146,13 @@ def _refuse_errors(file: Path, text: bytes, messages: Sequence[Any]) -> None:
 
 
 def _is_harmless(text: bytes, message: Any) -> bool:
-    """Return True for a slip that leaves no doubt; text after the end does if it holds links or joints."""
+    """Return True for a slip that leaves no doubt; text after the end does if it holds parts of a robot."""
     if message.type_name != "ERR_DOCUMENT_END":
         return message.type_name in HARMLESS
     line, *more = text.replace(b"\0", b"").split(b"\n")[message.line - 1 :]
     before, end, after = line.partition(b"</robot>")
     tail = b"\n".join([after if end else before, *more])
-    return not any(word in tail for word in (b"<link", b"<joint"))
+    return not any(word in tail for word in (b"<link", b"<joint", b"<body", b"<model"))
 
 
 def _harmless_slips(slips: Sequence[Any]) -> list[Ignored]:
@@ -181,7 +187,7 @@ def _parser(etree: Any, target: Any = None) -> Any:
 
 def _cure(reason: str) -> str:
     if "depth" in reason.lower():
-        return "links and joints side by side in <robot>: a URDF is never more than six elements deep"
+        return "elements that are at most 256 deep"
     if "entit" in reason.lower():
         return "the text itself, or &amp; for the sign &"
     if "Extra content" in reason:
@@ -189,17 +195,14 @@ def _cure(reason: str) -> str:
     return "mend that line; an XML editor shows unclosed elements"
 
 
-def _format_problems(file: Path, root: Any) -> list[Problem]:
-    """Return problems of XML that is not URDF: another format, or macros that are not expanded."""
-    if root.tag != "robot":
-        cure = "a URDF file: its outermost element is <robot>"
-        if root.tag in ("sdf", "mujoco"):
-            cure += f"; {root.tag.upper()} is another format, for which there are converters"
-        return [
-            Problem(
-                "E520", f'"{file.name}" is not URDF: it begins with <{root.tag}>', (), (place(file, root.sourceline),), (cure,)
-            )
-        ]
+def _format_problems(file: Path, root: Any, format: Format) -> list[Problem]:
+    """Return problems of XML that is not of the format: another one, or macros that are not expanded."""
+    if root.tag not in format.roots:
+        cure = f"a {format.name} file: its outermost element is <{format.roots[0]}>"
+        if root.tag in READERS:
+            cure = f"{READERS[root.tag].reader}(...), the reader of {READERS[root.tag].name}"
+        title = f'"{file.name}" is not {format.name}: it begins with <{root.tag}>'
+        return [Problem("E520", title, (), (place(file, root.sourceline),), (cure,))]
     macros = [element for element in root.iter() if isinstance(element.tag, str) and XACRO.match(element.tag)]
     if macros:
         lines = tuple(place(file, element.sourceline) for element in macros[:3])

@@ -1,4 +1,4 @@
-"""Grammar of URDF: validate an XML tree against a table of elements and attributes.
+"""Grammars of robot files: validate an XML tree against a table of elements and attributes; the table of URDF.
 
 The result is a clean tree, its problems, and a list of all ignored elements and attributes.
 """
@@ -6,15 +6,17 @@ The result is a clean tree, its problems, and a list of all ignored elements and
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from screwbond.models.urdf.document import Ignored, place
+from screwbond.models.urdf.document import place
+from screwbond.models.urdf.records import Ignored
 
-from bondgraph.errors import Problem
+from bondgraph.errors import Place, Problem
+from screws.similar_names import similar_names
 
 Reader = Callable[[str], bool]
 
@@ -23,6 +25,11 @@ SMALL, LARGE = 1e-12, 1e12
 
 LIGHTEST = 1e-100
 """Smallest mass (kg) other than zero; some files have a few femtograms where others have no mass."""
+
+
+def numbers_of(text: str, *counts: int) -> bool:
+    """Return True for a text of finite numbers, as many as one of the counts."""
+    return _accepts_numbers(len(text.split()))(text) and len(text.split()) in counts
 
 
 def _accepts_numbers(count: int, least: float = -math.inf, most: float = math.inf) -> Reader:
@@ -73,6 +80,21 @@ SCALE = AttributeRule(
 
 
 @dataclass(frozen=True)
+class Refusal:
+    """Why an element or attribute is refused, the values with which it says nothing, and what to do instead."""
+
+    why: str
+    neutral: tuple[str, ...] = ("0", "false", "none")
+    cure: str = ""
+    may_be_omitted: bool = True
+
+    def says_nothing(self, text: str) -> bool:
+        """Return True for a neutral value."""
+        zero = bool(text) and "0" in self.neutral and _accepts_numbers(len(text.split()), 0.0, 0.0)(text)
+        return zero or (bool(text) and text in self.neutral)
+
+
+@dataclass(frozen=True)
 class ElementRule:
     """Rule of an element: its attributes, its child elements, and how often it may occur in its parent."""
 
@@ -84,6 +106,12 @@ class ElementRule:
     """True if it must have exactly one child element."""
     first_counts: bool = False
     """True if further ones are ignored; otherwise only copies of the first are."""
+    text: AttributeRule | None = None
+    """Rule of its text, if that is read."""
+    listed: Mapping[str, str] = field(default_factory=dict)
+    """Elements and attributes that are ignored, with the reason."""
+    refused: Mapping[str, Refusal] = field(default_factory=dict)
+    """Elements and attributes that are refused: without them the robot would be another."""
 
 
 ORIGIN = ElementRule({"xyz": THREE, "rpy": THREE})
@@ -123,8 +151,6 @@ ROBOT = ElementRule(
 )
 """Grammar of all that is read of a URDF."""
 
-ROOT = "robot"
-
 SHAPE_KINDS = ("visual", "collision")
 
 SIZES = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius",)}
@@ -148,6 +174,22 @@ REASONS = {
 UNKNOWN = "no part of a URDF that says how a robot moves or looks"
 
 
+@dataclass(frozen=True)
+class Grammar:
+    """Grammar of a format: its outermost element, what is listed when it is not read, and by which reason."""
+
+    tag: str
+    rule: ElementRule
+    reasons: Mapping[str, str]
+    unknown: str
+    """Reason for anything else; "" if it is refused."""
+    anchors: tuple[str, ...] = ("link", "joint")
+    """Elements that messages name without those around them."""
+
+
+URDF_GRAMMAR = Grammar("robot", ROBOT, REASONS, UNKNOWN)
+
+
 @dataclass(frozen=True, eq=False)
 class CheckedTree:
     """Tree with valid known elements alone, and the problems and ignored elements."""
@@ -159,24 +201,31 @@ class CheckedTree:
     """True if no link or joint was removed."""
 
 
-def check(file: Path, root: Any, drawn: str = "") -> CheckedTree:
+def check(file: Path, root: Any, grammar: Grammar = URDF_GRAMMAR, *, drawn: str = "", omit: Collection[str] = ()) -> CheckedTree:
     """Check a tree against the grammar; remove invalid elements from a copy, so that later checks can continue.
 
     `drawn` : the kind of shape whose errors are problems, "visual" or "collision"; other invalid shapes are ignored.
+    `omit` : elements and attributes to list instead of refusing them.
     """
     clean = deepcopy(root)
-    checker = _Checker(file, drawn)
-    checker.check(clean, ROBOT, "robot")
+    checker = _Checker(file, grammar, drawn, omit)
+    checker.check(clean, grammar.rule, f"<{grammar.tag}>" if grammar.unknown != UNKNOWN else "robot")
     checker.drop_repeated(clean)
     return CheckedTree(clean, tuple(checker.problems), checker.ignored_items(), checker.complete)
+
+
+FILE = "screwbond-file"
+"""Attribute of elements of an included file: its path."""
 
 
 class _Checker:
     """State of one traversal of a tree: problems and ignored elements so far."""
 
-    def __init__(self, file: Path, drawn: str):
+    def __init__(self, file: Path, grammar: Grammar, drawn: str, omit: Collection[str]):
         self.file = file
+        self.grammar = grammar
         self.drawn = drawn
+        self.omit = omit
         self.problems: list[Problem] = []
         self.ignored: dict[str, tuple[str, list[int]]] = {}
         self.complete = True
@@ -189,10 +238,12 @@ class _Checker:
         for part in list(element):
             part_rule = rule.elements.get(part.tag)
             name = f' "{part.get("name")}"' if part.get("name") else ""
-            above = "" if element.tag == ROOT else f" of {label}"
+            at_top = element.tag == self.grammar.tag
+            above = "" if at_top or part.tag in self.grammar.anchors else f" of {label}"
             if part_rule is None:
                 unread = True
-                self._ignore(f"<{part.tag}>" + ("" if element.tag == ROOT else f" of <{element.tag}>"), part)
+                what = f"<{part.tag}>" + ("" if at_top else f" of <{element.tag}>")
+                self._leave_out(part, part.tag, (part.text or "").strip(), rule, what, f"<{part.tag}>{name}{above}")
                 element.remove(part)
             elif part.tag == "color" and not FOUR.accepts(part.get("rgba", "")):
                 self._ignore(f"<color> that is not {FOUR.description}", part, "the usual colour is drawn")
@@ -202,7 +253,7 @@ class _Checker:
                     element.remove(part)
             elif not self.check(part, part_rule, f"<{part.tag}>{name}{above}"):
                 missing.add(part.tag)
-                self.complete &= not (element.tag == ROOT and part.tag in ("link", "joint"))
+                self.complete &= not (at_top and part.tag in ("link", "joint"))
                 element.remove(part)
         needed = {tag for tag, part_rule in rule.elements.items() if part_rule.least}
         if missing & needed or (rule.choice and not len(element) and (missing or unread)):
@@ -242,19 +293,48 @@ class _Checker:
     def _check_attributes(self, element: Any, rule: ElementRule, label: str) -> bool:
         before = len(self.problems)
         for key, text in dict(element.attrib).items():
+            if key == FILE:
+                continue
             if key not in rule.attributes:
-                self._ignore(f"{key} of <{element.tag}>", element)
+                self._leave_out(element, key, text, rule, f"{key} of <{element.tag}>", f"{key} of {label}")
                 del element.attrib[key]
-            elif not rule.attributes[key].accepts(text):
-                shown = text if len(text) < 60 else text[:56] + " ..."
-                cure = f'{key}="...", {rule.attributes[key].description}'
-                if "${" in text or "$(" in text:
-                    cure = f"xacro {self.file.name} > robot.urdf, and read that file: it is not expanded"
-                self._problem(element, f'{key}="{shown}" of {label} is not {rule.attributes[key].description}', cure)
+            else:
+                self._check_text(element, rule.attributes[key], f'{key}="', text, f'" of {label}')
+        if rule.text is not None:
+            around = f"</{element.tag}> of {label.partition(' of ')[2]}"
+            self._check_text(element, rule.text, f"<{element.tag}>", (element.text or "").strip(), around)
         for key, attribute in rule.attributes.items():
             if attribute.is_required and key not in element.attrib:
                 self._problem(element, f"{label} has no {key}", f'{key}="...", {attribute.description}')
         return len(self.problems) == before
+
+    def _check_text(self, element: Any, rule: AttributeRule, before: str, text: str, after: str) -> None:
+        if rule.accepts(text):
+            return
+        shown = text if len(text) < 60 else text[:56] + " ..."
+        cure = f"{before}...{after.partition(' of ')[0]}, {rule.description}"
+        if "${" in text or "$(" in text:
+            cure = f"xacro {self.file.name} > robot.urdf, and read that file: it is not expanded"
+        self._problem(element, f"{before}{shown}{after} is not {rule.description}", cure)
+
+    def _leave_out(self, element: Any, name: str, value: str, rule: ElementRule, what: str, label: str) -> None:
+        """List an element or attribute that is not read, or refuse it if that would change the robot."""
+        refusal = rule.refused.get(name)
+        if refusal is None and (name in rule.listed or name in self.grammar.reasons or self.grammar.unknown):
+            self._ignore(what, element, rule.listed.get(name, ""))
+        elif refusal is None:
+            names = [*rule.attributes, *rule.elements, *rule.listed, *rule.refused]
+            close = ", ".join(similar_names(name, names, most=3) or names[:8])
+            self._problem(element, f"{label} is unknown to this reader", f"one of: {close}")
+        elif refusal.says_nothing(value):
+            pass
+        elif name in self.omit:
+            self._ignore(what, element, f"as requested, omit: {refusal.why}")
+        else:
+            cure = f'omit=("{name}",), to read the robot without it'
+            cures = (*((refusal.cure,) if refusal.cure else ()), *((cure,) if refusal.may_be_omitted else ()))
+            place_ = self._place(element)
+            self.problems.append(Problem("E295", f"{label} is not read", (refusal.why,), (place_,), cures))
 
     def _check_counts(self, element: Any, rule: ElementRule, label: str, needed: set[str]) -> bool:
         before = len(self.problems)
@@ -274,11 +354,22 @@ class _Checker:
         return len(self.problems) == before
 
     def _ignore(self, what: str, element: Any, why: str = "") -> None:
-        why = why or REASONS.get(what.split(" of ")[0].strip("<>"), UNKNOWN)
+        why = why or self.grammar.reasons.get(what.split(" of ")[0].strip("<>"), self.grammar.unknown)
+        place_ = self._place(element)
+        if place_.file != str(self.file):
+            what = f'{what} in "{Path(place_.file).name}"'
         self.ignored.setdefault(what, (why, []))[1].append(element.sourceline or 0)
 
     def _problem(self, element: Any, title: str, cure: str) -> None:
-        self.problems.append(Problem("E522", title, (), (place(self.file, element.sourceline),), (cure,)))
+        self.problems.append(Problem("E522", title, (), (self._place(element),), (cure,)))
+
+    def _place(self, element: Any) -> Place:
+        return place_of(self.file, element)
+
+
+def place_of(file: Path, element: Any) -> Place:
+    """Return the place of an element in its file, or in the one that is included."""
+    return place(Path(element.get(FILE, str(file))), element.sourceline)
 
 
 def _are_copies(first: Any, second: Any) -> bool:

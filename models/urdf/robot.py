@@ -19,7 +19,8 @@ from screwbond.models.pictures.from_results.links import LINKS, link_poses
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.shapes.meshes import Mesh, cuboid, cylinder, globe, joined
 from screwbond.models.pictures.shapes.visual_meshes import read_mesh
-from screwbond.models.urdf.document import Ignored, place, refuse_document_types
+from screwbond.models.urdf.document import refuse_document_types
+from screwbond.models.urdf.records import Ignored, LinkEntry, RobotDrive, ShapeEntry
 from screwbond.models.urdf.skeleton import RobotJoint
 from screwbond.models.visuals import Visual
 
@@ -48,62 +49,49 @@ class LinkVisual:
     colour: str | None = None
 
 
-def read_visuals(
-    file: Path, parsed: Any, kind: str, links: Mapping[str, int], packages: Packages
-) -> tuple[list[LinkVisual], list[Problem]]:
-    """Read the shapes of the links (name -> line), of the `kind` "collision" or "visual"; E527 for unavailable meshes."""
-    colours = {material.name: material.color for material in parsed.materials if material.color is not None}
+def read_visuals(file: Path, links: Sequence[LinkEntry], kind: str, packages: Packages) -> tuple[list[LinkVisual], list[Problem]]:
+    """Read the shapes of the links, of the `kind` "collision" or "visual"; E527 for unavailable meshes."""
     skins: list[LinkVisual] = []
     problems: list[Problem] = []
     cache: dict[Path, Mesh] = {}
-    for link in parsed.links:
-        for shape in (link.visuals if kind == "visual" else link.collisions) if link.name in links else ():
-            mesh, reason = _mesh(file, shape.geometry, packages, cache)
+    for link in links:
+        for shape in link.visuals if kind == "visual" else link.collisions:
+            mesh, reason = shape_mesh(file, shape, packages, cache)
             if mesh is None:
                 title = f'the mesh of link "{link.name}" cannot be loaded: {reason}'
                 cures = (
                     "meshes=False (in the command, --meshes none), for a robot without them",
                     'packages={"name": "folder"}, for files that lie elsewhere',
                 )
-                problems.append(Problem("E527", title, (), (place(file, links[link.name]),), cures))
-                continue
-            H = np.eye(4) if shape.origin is None else np.asarray(shape.origin, dtype=float)
-            material = getattr(shape, "material", None)
-            skins.append(LinkVisual(link.name, mesh.moved(H), _colour(material, colours)))
+                problems.append(Problem("E527", title, (), (link.place,), cures))
+            else:
+                skins.append(LinkVisual(link.name, mesh.moved(shape.origin), shape.colour))
     return skins, problems
 
 
-def visuals_by_link(file: Path, parsed: Any, packages: Packages) -> dict[str, tuple[Visual, ...]]:
+def visuals_by_link(file: Path, links: Sequence[LinkEntry], packages: Packages) -> dict[str, tuple[Visual, ...]]:
     """Return the visuals of each link for pictures of runs: its visual shapes, or else its collision shapes."""
-    colours = {material.name: material.color for material in parsed.materials if material.color is not None}
-    return {
-        link.name: shown
-        for link in parsed.links
-        if (
-            shown := _drawable_shapes(file, link.visuals, packages, colours)
-            or _drawable_shapes(file, link.collisions, packages, colours)
-        )
+    shown = {
+        link.name: _drawable_shapes(file, link.visuals, packages) or _drawable_shapes(file, link.collisions, packages)
+        for link in links
     }
+    return {link: visuals for link, visuals in shown.items() if visuals}
 
 
-def _drawable_shapes(file: Path, shapes: Sequence[Any], packages: Packages, colours: Mapping[str, Any]) -> tuple[Visual, ...]:
+def _drawable_shapes(file: Path, shapes: Sequence[ShapeEntry], packages: Packages) -> tuple[Visual, ...]:
     """Return shapes of a link as visuals, without missing meshes; meshes are read when they are drawn."""
     visuals = []
     for shape in shapes:
-        geometry, fields = shape.geometry, dict[str, Any]()
-        if geometry.box is not None:
-            fields = {"box": geometry.box.size}
-        elif geometry.cylinder is not None:
-            fields = {"cylinder": (geometry.cylinder.radius, geometry.cylinder.length)}
-        elif geometry.sphere is not None:
-            fields = {"sphere": geometry.sphere.radius}
-        elif (path := _resolve_mesh(file, geometry.mesh.filename, packages)[0]) is not None:
-            scale = geometry.mesh.scale
-            fields = {"mesh": partial(_load_or_refuse, path), "scale": 1.0 if scale is None else scale}
-        if fields:
-            H = np.eye(4) if shape.origin is None else np.asarray(shape.origin, dtype=float)
-            fields |= {"position": H[:3, 3], "quaternion": quaternion(H[:3, :3])}
-            visuals.append(Visual(colour=_colour(getattr(shape, "material", None), colours), **fields))
+        fields: dict[str, Any] = {shape.kind: shape.size[0] if shape.kind == "sphere" else shape.size}
+        if shape.kind == "ellipsoid":
+            fields = {"mesh": partial(_ellipsoid, shape.size)}
+        elif shape.kind == "mesh":
+            path, _ = _resolve_mesh(file, shape.path, packages)
+            if path is None:
+                continue
+            fields = {"mesh": partial(_load_or_refuse, path), "scale": shape.size}
+        H = shape.origin
+        visuals.append(Visual(colour=shape.colour, position=H[:3, 3], quaternion=quaternion(H[:3, :3]), **fields))
     return tuple(visuals)
 
 
@@ -114,21 +102,23 @@ def _load_or_refuse(file: Path) -> Mesh:
     return mesh
 
 
-def _colour(material: Any, colours: Mapping[str, Any]) -> str | None:
-    colour = None if material is None else material.color or colours.get(material.name)
-    return None if colour is None else "#" + "".join(f"{round(255.0 * value):02x}" for value in colour.rgba[:3])
+def _ellipsoid(axes: Sequence[float]) -> Mesh:
+    return globe(1.0).scaled(axes)
 
 
-def _mesh(file: Path, geometry: Any, packages: Packages, cache: dict[Path, Mesh]) -> tuple[Mesh | None, str]:
+def shape_mesh(file: Path, shape: ShapeEntry, packages: Packages, cache: dict[Path, Mesh]) -> tuple[Mesh | None, str]:
     """Return a shape as a mesh in its own axes, or None and the reason."""
-    if geometry.box is not None:
-        return cuboid(geometry.box.size), ""
-    if geometry.cylinder is not None:
-        half = 0.5 * geometry.cylinder.length
-        return cylinder(geometry.cylinder.radius, -half, half, 40), ""
-    if geometry.sphere is not None:
-        return globe(geometry.sphere.radius), ""
-    path, reason = _resolve_mesh(file, geometry.mesh.filename, packages)
+    if shape.kind == "box":
+        return cuboid(shape.size), ""
+    if shape.kind in ("cylinder", "capsule"):
+        radius, half = shape.size[0], 0.5 * shape.size[1]
+        caps = (globe(radius, -half), globe(radius, half)) if shape.kind == "capsule" else ()
+        return joined(cylinder(radius, -half, half, 40), *caps), ""
+    if shape.kind == "sphere":
+        return globe(shape.size[0]), ""
+    if shape.kind == "ellipsoid":
+        return _ellipsoid(shape.size), ""
+    path, reason = _resolve_mesh(file, shape.path, packages)
     if path is None:
         return None, reason
     if path not in cache:
@@ -136,12 +126,11 @@ def _mesh(file: Path, geometry: Any, packages: Packages, cache: dict[Path, Mesh]
         if mesh is None:
             return None, reason
         cache[path] = mesh
-    scale = geometry.mesh.scale
-    return cache[path] if scale is None else cache[path].scaled(scale), ""
+    return cache[path].scaled(shape.size), ""
 
 
 def _resolve_mesh(file: Path, name: str, packages: Packages) -> tuple[Path | None, str]:
-    """Find the file of a URI or path: beside the URDF, in a package of `packages`, or in a folder around the URDF."""
+    """Find the file of a URI or path: beside the robot's file, in a package of `packages`, or in a folder around it."""
     parts = urlsplit(name)
     if parts.scheme in ("http", "https", "ftp"):
         return None, f"{name} lies in a network, from which nothing is read"
@@ -182,7 +171,7 @@ def _load_mesh(file: Path) -> tuple[Mesh | None, str]:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Robot:
-    """Robot of a URDF file.
+    """Robot of a URDF, MJCF or SDF file.
 
     Attributes
     ----------
@@ -191,6 +180,7 @@ class Robot:
     joints : moving joints, in the order of the links; the free joint of a floating base has the name of its link.
     visuals : meshes of the links; none with `meshes=False`.
     ignored : ignored elements of the file, with reasons.
+    drives : motors and servos of an MJCF file.
 
     `print(robot)` shows all of it as a table.
     """
@@ -199,6 +189,7 @@ class Robot:
     joints: tuple[RobotJoint, ...]
     visuals: tuple[LinkVisual, ...] = ()
     ignored: tuple[Ignored, ...] = ()
+    drives: tuple[RobotDrive, ...] = ()
 
     @property
     def name(self) -> str:

@@ -26,8 +26,8 @@ def to_urdf(tree: Tree) -> str:
     the axis, the joint moves a massless link "<name> axis", to which the link is fixed. Limits that URDF requires and the tree
     does not have, those of slides, efforts and velocities, are written as 1e9. Surfaces and visuals are left out.
 
-    Raises `ModelError` E344 with all joints that URDF does not have, such as helical ones, and limits on one side alone;
-    for anything but a tree.
+    Raises `ModelError` E344 with all that URDF does not have: joints such as helical ones, armature, springs, limits on one side
+    alone; and for anything but a tree.
     """
     if not isinstance(tree, Tree):
         raise refusal("E344", f"{tree!r} is not a tree", "a Chain or Tree, such as robot.tree", about="URDF")
@@ -70,6 +70,10 @@ def _kind(link: Link) -> str | None:
 
 def _unwritable(tree: Tree, link: Link) -> Iterator[Problem]:
     kind = _kind(link)
+    if any(np.any(getattr(link, name)) for name in ("armature", "stiffness")):
+        title = f'URDF cannot hold the armature or spring of "{link.name}"'
+        cure = "Tree(tree.name, [replace(link, armature=0.0, stiffness=0.0) for link in tree.links])"
+        yield Problem("E344", title, (), (tree.place or caller_place(),), (cure,))
     if kind is None:
         title = f'the joint of "{link.name}" is of a kind that URDF does not have: {link.joint.name}'
         cure = "revolute, prismatic or fixed joints; a joint of several freedoms as links without mass between them"

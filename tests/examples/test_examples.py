@@ -232,7 +232,7 @@ def test_pile():
 
 def test_urdf_robot():
     """The motors hold the crane still until they fail; then its energy goes into dampers and stops, and its jaws stay alike."""
-    pytest.importorskip("yourdfpy", reason="THE EXAMPLE WITH A URDF FILE IS NOT TESTED: yourdfpy is not installed")
+    pytest.importorskip("lxml", reason="THE EXAMPLE WITH A URDF FILE IS NOT TESTED: lxml is not installed")
     run, robot = urdf_robot.run(), urdf_robot.read()
     q = run["crane.q"]
     held = run.t <= urdf_robot.FAILURE

@@ -2,5 +2,7 @@
 
 # ruff: noqa: F401
 
+from screwbond.models.pictures.shapes.meshes import Mesh
 from screwbond.models.urdf import document
-from screwbond.models.urdf.skeleton import JOINTS
+from screwbond.models.urdf.mjcf_geoms import mesh_moments
+from screwbond.models.urdf.reading import JOINTS

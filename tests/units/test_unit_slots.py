@@ -336,7 +336,8 @@ PLAIN = {
 """Arguments of parts that are no numbers; a quaternion, a colour and a scale have no unit."""
 WITHOUT_UNIT = {
     "joint_graph.frame_a": "a pose (4, 4)", "joint_graph.frame_b": "a pose (4, 4)",
-    "planar_body.place": "lengths and an angle", "Link.damping": "by the kinds of its joint's freedoms",
+    "planar_body.place": "lengths and an angle",
+    **{f"Link.{name}": "by the kinds of its joint's freedoms" for name in ("damping", "armature", "stiffness", "rest")},
     "chain_graph.position": "by the kinds of the joints", "chain_graph.velocity": "by the kinds of the joints",
     "chain_graph.stop_stiffness": "by the kinds of the joints", "chain_graph.stop_dissipation": "by the kinds of the joints",
 }  # fmt: skip
@@ -453,6 +454,9 @@ def test_limits_and_damping_of_links_follow_their_freedoms() -> None:
     assert parts.Link("b", prismatic([0, 0, 1]), None, limits=Parameter([0.0, 300.0], "mm")).limits.tolist() == [0.0, 0.3]
     both = parts.Link("c", universal([1, 0, 0], [0, 1, 0]), None, limits=Parameter([[-90.0, 90.0], [0.0, 45.0]], "deg")).limits
     assert np.allclose(both, np.deg2rad([[-90.0, 90.0], [0.0, 45.0]]), rtol=1e-15)
+    grams, lengths = Parameter(200.0, "g"), Parameter(5.0, "mm")
+    spring = parts.Link("d", prismatic([0, 0, 1]), None, armature=grams, stiffness=Parameter(2.0, "N/mm"), rest=lengths)
+    assert (spring.armature, spring.stiffness, spring.rest) == (0.2, 2000.0, 0.005)
     with pytest.raises(ModelError, match=r"E175.*limits"):
         parts.Link("b", prismatic([0, 0, 1]), None, limits=Parameter([0.0, 90.0], "deg"))
 

@@ -172,7 +172,7 @@ def test_an_arm_with_skins_is_drawn_with_them() -> None:
 
 
 def test_a_striker_has_the_meshes_of_its_file(tmp_path: Path) -> None:
-    pytest.importorskip("yourdfpy")
+    pytest.importorskip("lxml")
     source = Path(__file__).parents[1] / "data" / "urdf" / "two_links.urdf"
     robot = striker_from_urdf(source)
     assert {skin.link for skin in robot.visuals} == {"stand", "upper", "fore"}
@@ -208,7 +208,7 @@ def test_the_command_takes_robots_from_files(tmp_path: Path) -> None:
     path = urdf()
     if path is None:
         pytest.skip("NOT TESTED: a robot from its file; pip install example-robot-data")
-    pytest.importorskip("yourdfpy")
+    pytest.importorskip("lxml")
     out, angles = tmp_path / "out", [repr(float(angle)) for angle in Q]
     arguments = ["--urdf", str(path), "--tip", "panda_link8", "--q", *angles, "--poses", "3", "--no-render"]
     assert main(["impact", "--out", str(out), *arguments]) == 0

@@ -258,8 +258,8 @@ def test_a_robot_that_floats_falls_as_one_whatever_its_joints_do() -> None:
     assert total[1] == pytest.approx(total[0], rel=1e-8)
 
 
-def test_without_yourdfpy_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "yourdfpy", None)
+def test_without_lxml_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lxml", None)
     with pytest.raises(ExtraError, match=r"E416 a robot from URDF .*screwbond\[urdf\]"):
         two_links()
 
@@ -288,7 +288,7 @@ def test_a_robot_falls_and_its_energy_is_accounted_for() -> None:
 
 
 def test_import_of_models_stays_light() -> None:
-    heavy = ("yourdfpy", "trimesh", "lxml", "pyvista", "scipy")
+    heavy = ("trimesh", "lxml", "pyvista", "scipy")
     script = (
         f"import sys; from screwbond.models.urdf import read_urdf; print([name for name in {heavy!r} if name in sys.modules])"
     )

@@ -38,7 +38,7 @@ SLOPPY = {
     "XML of version 0.0": ("<robot", '<?xml version="0.0" ?>\n<robot', "the version of XML", (1,)),
     "a line before the declaration": ("<robot", '\n<?xml version="1.0" ?>\n<robot', "an XML declaration after the first", (2,)),
     "hyphens in a comment": ("<robot", "<!-- a -- b -->\n<robot", "comments with a double hyphen", (1,)),
-    "text after the end": ("</robot>\n", "</robot>\n<robot/> end\0", "text after </robot>", (9,)),
+    "text after the end": ("</robot>\n", "</robot>\n<robot/> end\0", "text after the end", (9,)),
     "a prefix": ("</robot>", '<gazebo><sensor:camera name="c"/></gazebo></robot>', "prefixes without a namespace", (8,)),
     "a namespace": ('<robot name="arm"', '<robot xmlns="http://drake.mit.edu" name="arm"', "the namespace", (1,)),
     "no declared world": (f'{STAND}"stand"/>', f'{STAND[20:]}"world"/>', 'parent "world" without', (2,)),

@@ -1,0 +1,384 @@
+"""Read an MJCF file, the XML of MuJoCo: the description of a robot from its bodies, joints, shapes, equalities and actuators."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from screwbond.models.urdf.building import Selection, plain_name, renamed_note, robot_of
+from screwbond.models.urdf.document import MJCF, read_document
+from screwbond.models.urdf.grammar import check, place_of
+from screwbond.models.urdf.mjcf_frames import (
+    MAIN,
+    CompilerSettings,
+    Defaults,
+    defaults_of,
+    included,
+    named_assets,
+    unique,
+    values,
+)
+from screwbond.models.urdf.mjcf_geoms import VISIBLE_GROUPS, Geoms, body_inertia, bounded
+from screwbond.models.urdf.mjcf_grammar import MJCF_GRAMMAR, REFUSABLE, TRANSMISSION
+from screwbond.models.urdf.records import (
+    FIXED,
+    Ignored,
+    InertiaTerms,
+    JointEntry,
+    LinkEntry,
+    RobotDrive,
+    RobotFile,
+    ShapeEntry,
+    merged,
+)
+from screwbond.models.urdf.robot import Robot
+
+from bondgraph.errors import Problem, raise_if_any, refusal
+from bondgraph.output.extras import require_package
+from screws.joints import Joint, fixed, free, prismatic, revolute, spherical
+from screws.poses import exp
+
+WORLD = "world"
+
+OF_ONE_FREEDOM = ("hinge", "slide")
+
+ALL_RATES = ("damping", "armature", "stiffness")
+"""Numbers of a joint that act on its angular velocity: not on the rates of the coordinates of a ball or free joint."""
+
+
+GENERAL = {"dyntype": "none", "gaintype": "fixed", "biastype": "none"}
+"""Types of a general actuator and their defaults."""
+
+OMIT_GENERAL = 'omit=("actuator",), to read the robot without its actuators'
+
+
+def read_mjcf(
+    path: str | os.PathLike[str],
+    base: str | None = None,
+    tip: str | Sequence[str] | None = None,
+    *,
+    floating: bool = False,
+    meshes: str | bool = "collision",
+    limits: bool = True,
+    omit: Collection[str] = (),
+) -> Robot:
+    """Read a robot from an MJCF file, the XML of MuJoCo: as `read_urdf` does, with the bodies as links on the link "world".
+
+    Parameters
+    ----------
+    path : of an MJCF file; files that it includes lie in its folder.
+    base, tip, floating, limits : as in `read_urdf`; a body with a free joint floats anyway.
+    meshes : the shapes of `visuals`: "collision" (shapes that collide), "visual" (those of groups 0 to 2), or False.
+    omit : elements and attributes, such as "tendon", to list in `ignored` where they would be refused (E295).
+
+    A body with several joints gets massless links between them, named after the joints. Positions count as in MuJoCo, from `ref`;
+    ball and free joints have the coordinates of `screws.joints.spherical` and `free`, zero at the pose of the file. Damping,
+    armature and springs belong to the links, motors and servos to `drives`; a linear equality of two joints is a mimic.
+
+    Raises `ModelError` with every problem and its line: what `read_urdf` raises; E295 for what would change the robot and is not
+    read; E296 for names that the file lacks; E297 for included files; E298 for shapes whose mass is not known.
+    """
+    file = Path(path)
+    wanted = Selection(file, base, tip, floating, meshes, None, limits)
+    skipped = omitted(file, omit, REFUSABLE)
+    require_package("a robot from MJCF", "lxml")
+    root, slips = read_document(file, MJCF)
+    slips = (*slips, *included(file, root))
+    checked = check(file, root, MJCF_GRAMMAR, omit=skipped)
+    raise_if_any(file.name, checked.problems)
+    model = _Model(file, checked.root, skipped)
+    worlds = checked.root.findall("worldbody")
+    for other in worlds[1:]:
+        worlds[0].extend(list(other))
+    for world in worlds[:1]:
+        model.add_contents(world, WORLD, np.eye(4), MAIN)
+    model.finish()
+    ignored = (*renamed_note(model.lines), *merged(model.notes), *checked.ignored)
+    name, links, joints = checked.root.get("model", ""), tuple(model.links), tuple(model.joints.values())
+    problems = tuple(model.problems)
+    return robot_of(
+        RobotFile(file, name, links, joints, drives=model.drives, problems=problems, ignored=ignored, slips=slips), wanted
+    )
+
+
+def omitted(file: Path, omit: Any, refusable: Collection[str]) -> tuple[str, ...]:
+    """Return the names of `omit`; raise E295 for one that a reader never refuses."""
+    names = (omit,) if isinstance(omit, str) else tuple(omit)
+    unknown = [name for name in names if name not in refusable]
+    if unknown:
+        cure = f"names of this list: {', '.join(sorted(refusable))}"
+        raise refusal("E295", f"omit={omit!r} has names that are never refused: {unknown}", cure, about=file.name)
+    return names
+
+
+class _Model:
+    """Links, joints, notes and problems that have been read so far."""
+
+    def __init__(self, file: Path, root: Any, omit: tuple[str, ...]):
+        self.file, self.root, self.omit = file, root, omit
+        self.settings = CompilerSettings({key: text for each in root.findall("compiler") for key, text in each.attrib.items()})
+        self.defaults: Defaults = defaults_of(file, root)
+        meshes, materials = (named_assets(root, kind, self.defaults) for kind in ("mesh", "material"))
+        self.geoms = Geoms(file, self.settings, meshes, materials)
+        self.links: list[LinkEntry] = []
+        self.joints: dict[str, JointEntry] = {}
+        self.references: dict[str, float] = {}
+        self.lines: dict[str, int] = {}
+        self.drives: tuple[RobotDrive, ...] = ()
+        self.notes: list[Ignored] = []
+        self.problems: list[Problem] = []
+        self.taken = {plain_name(each.get("name")) for each in root.iter("body") if each.get("name")} | {WORLD}
+
+    def add_contents(self, body: Any, link: str, frame: np.ndarray, childclass: str) -> None:
+        """Add a link with the contents of its element, which has the pose `frame` (4, 4) in the link, and the links that it
+        carries."""
+        shapes: dict[str, list[ShapeEntry]] = {"visual": [], "collision": []}
+        parts: list[InertiaTerms] = []
+        carried: list[tuple[Any, np.ndarray, str]] = []
+        self._collect(body, frame, childclass, shapes, parts, carried)
+        inertial = body.find("inertial")
+        inertia = None
+        if link != WORLD and inertial is not None and self.settings.attributes.get("inertiafromgeom") != "true":
+            inertia = bounded(self.settings, self._inertial(inertial))
+        elif link != WORLD and (inertial is None or self.settings.attributes.get("inertiafromgeom", "auto") != "false"):
+            inertia = body_inertia(self.settings, parts)
+        place = place_of(self.file, body)
+        self.links.append(LinkEntry(link, place, inertia, *(tuple(each) for each in shapes.values())))
+        for child, at, its_class in carried:
+            self._add_body(child, link, at, its_class)
+
+    def _collect(self, element: Any, frame: np.ndarray, childclass: str, shapes: Any, parts: Any, carried: Any) -> None:
+        """Gather shapes, their inertias, and bodies of an element and the frames in it."""
+        childclass = element.get("childclass", childclass)
+        from_shapes = element.find("inertial") is None or self.settings.attributes.get("inertiafromgeom") == "true"
+        for part in element:
+            if part.tag == "frame":
+                self._collect(part, frame @ self.settings.pose(part.attrib), childclass, shapes, parts, carried)
+            elif part.tag == "body":
+                carried.append((part, frame @ self.settings.pose(part.attrib), childclass))
+            elif part.tag == "geom":
+                attributes = self.defaults.attributes(part, childclass)
+                self._add_shape(part, attributes, frame, shapes)
+                inertia = self.geoms.inertia(part, attributes) if from_shapes and not _in_world(part) else None
+                if inertia is not None:
+                    mass, moment, centre = inertia
+                    R = frame[:3, :3]
+                    parts.append((mass, R @ moment @ R.T, R @ centre + frame[:3, 3]))
+
+    def _add_shape(self, element: Any, attributes: dict[str, str], frame: np.ndarray, shapes: Any) -> None:
+        shape = self.geoms.shape(element, attributes)
+        if shape is None:
+            kind = attributes.get("type", "sphere")
+            self.notes.append(Ignored(f"shapes of the type {kind}", "not drawn", (element.sourceline,)))
+            return
+        shape = replace(shape, origin=frame @ shape.origin)
+        if float(attributes.get("group", "0")) <= VISIBLE_GROUPS:
+            shapes["visual"].append(shape)
+        if float(attributes.get("contype", "1")) or float(attributes.get("conaffinity", "1")):
+            shapes["collision"].append(shape)
+
+    def _inertial(self, element: Any) -> InertiaTerms:
+        H = self.settings.pose(element.attrib)
+        if "fullinertia" in element.attrib:
+            xx, yy, zz, xy, xz, yz = values(element.attrib, "fullinertia")
+            J = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        else:
+            J = np.diag(values(element.attrib, "diaginertia", "0 0 0"))
+        return float(element.get("mass")), H[:3, :3] @ J @ H[:3, :3].T, H[:3, 3]
+
+    def _add_body(self, body: Any, parent: str, at: np.ndarray, childclass: str) -> None:
+        """Add the joints and links of a body at the pose `at` (4, 4) in its parent."""
+        name = body.get("name") or unique("body", self.taken)
+        link, childclass = plain_name(name), body.get("childclass", childclass)
+        self.taken.add(link)
+        self.lines[name] = body.sourceline
+        elements = [part for part in body if part.tag in ("joint", "freejoint")]
+        if not elements:
+            weld = unique(f"{link} mount", self.joints)
+            self.joints[weld] = JointEntry(weld, FIXED, parent, link, place_of(self.file, body), at, fixed())
+        for k, element in enumerate(elements):
+            label = element.get("name") or unique(link if len(elements) == 1 else f"{link}_joint_{k + 1}", self.joints)
+            child = link if k == len(elements) - 1 else unique(plain_name(label), self.taken)
+            entry = self._joint(element, childclass, label, parent, child, at)
+            if label in self.joints:
+                title = f'two joints are called "{label}"'
+                self.problems.append(Problem("E523", title, (), (entry.place,), ("another name for one of them",)))
+            self.joints[label] = entry
+            if child != link:
+                self.taken.add(child)
+                self.links.append(LinkEntry(child, entry.place))
+            parent, at = child, np.eye(4)
+        self.add_contents(body, link, np.eye(4), childclass)
+
+    def _joint(self, element: Any, childclass: str, name: str, parent: str, child: str, at: np.ndarray) -> JointEntry:
+        is_free = element.tag == "freejoint"
+        attributes = {"type": "free"} if is_free else self.defaults.attributes(element, childclass)
+        kind, place = attributes.get("type", "hinge"), place_of(self.file, element)
+        axis, point = values(attributes, "axis", "0 0 1"), values(attributes, "pos", "0 0 0")
+        if kind in OF_ONE_FREEDOM and not np.linalg.norm(axis) > 0.0:
+            problem = Problem("E522", f'the axis of joint "{name}" has no direction', (), (place,), ('axis="0 0 1"',))
+            return JointEntry(name, kind, parent, child, place, at, problems=(problem,))
+        makers = {"hinge": lambda: revolute(axis, point), "slide": lambda: prismatic(axis), "ball": lambda: spherical(point)}
+        screws: Joint = makers.get(kind, free)()
+        unit = self.settings.angle if kind == "hinge" else 1.0
+        rates = {key: float(attributes.get(key, "0")) for key in ALL_RATES}
+        reference, rest = (float(attributes.get(key, "0")) * unit for key in ("ref", "springref"))
+        if kind not in OF_ONE_FREEDOM:
+            self._refuse_rates(name, kind, rates, place)
+            rates = dict.fromkeys(rates, 0.0)
+        elif reference:
+            at = at @ np.asarray(exp(-reference * screws.screws[:, 0]), dtype=float)
+            self.references[name] = reference
+        limits, limit_problems = self._range(name, kind, attributes, place)
+        force = values(attributes, "actuatorfrcrange")
+        return JointEntry(
+            name,
+            kind,
+            parent,
+            child,
+            place,
+            at,
+            screws,
+            limits,
+            **rates,
+            rest=rest if rates["stiffness"] else 0.0,
+            friction=float(attributes.get("frictionloss", "0")),
+            effort=float(np.abs(force).max()) if len(force) else None,
+            limit_problems=limit_problems,
+        )
+
+    def _refuse_rates(self, name: str, kind: str, rates: dict[str, float], place: Any) -> None:
+        why = f"the {kind} joint has coordinates whose rates are not its angular velocity"
+        for key in (key for key, value in rates.items() if value):
+            if key in self.omit:
+                self.notes.append(Ignored(f'{key} of joint "{name}"', f"as requested, omit: {why}", (place.line,)))
+            else:
+                cure = f'omit=("{key}",), to read the robot without it'
+                self.problems.append(Problem("E295", f'{key} of joint "{name}" is not read', (why,), (place,), (cure,)))
+
+    def _range(self, name: str, kind: str, attributes: dict[str, str], place: Any) -> Any:
+        """Return the position limits of a joint, and their problems."""
+        bounds, limited = values(attributes, "range"), attributes.get("limited", "auto")
+        has_range = len(bounds) == 2 and bool(bounds[0] or bounds[1])
+        if limited == "false" or kind == "free" or (limited == "auto" and not (has_range and self._limits_automatically)):
+            return None, ()
+        if kind == "ball":
+            title, cure = f'the range of the ball joint "{name}" is not read', "limits=False, to read none of the limits"
+            return None, (Problem("E295", title, ("it is a cone",), (place,), (cure,)),)
+        if not (has_range and bounds[0] < bounds[1]):
+            title = f'joint "{name}" cannot move: its range is {attributes.get("range")}'
+            cures = ("limits=False, to read none of the limits", 'range="lower upper", in the unit of <compiler angle>')
+            return None, (Problem("E525", title, (), (place,), cures),)
+        lower, upper = bounds * (self.settings.angle if kind == "hinge" else 1.0)
+        return (float(lower), float(upper)), ()
+
+    @property
+    def _limits_automatically(self) -> bool:
+        return self.settings.is_true("autolimits", "true")
+
+    def finish(self) -> None:
+        """Scale the masses, and read what refers to joints: actuators and equalities."""
+        total, masses = self.settings.number("settotalmass"), [link.inertia[0] for link in self.links if link.inertia]
+        if total > 0.0 and sum(masses):
+            factor = total / sum(masses)
+            self.links = [
+                link
+                if link.inertia is None
+                else replace(link, inertia=(factor * link.inertia[0], factor * link.inertia[1], link.inertia[2]))
+                for link in self.links
+            ]
+        for tag in ("actuator", "equality"):
+            for element in self.root.findall(tag) if tag in self.omit else ():
+                self.notes.append(Ignored(f"<{tag}>", "as requested, omit", (element.sourceline,)))
+                self.root.remove(element)
+        for element in self.root.iterfind("actuator/*"):
+            drive = self._drive(element)
+            self.drives += () if drive is None else (drive,)
+        for name in {drive.joint for drive in self.drives}:
+            efforts = [drive.effort for drive in self.drives if drive.joint == name]
+            together = np.inf if None in efforts else sum(efforts)
+            least = min(together, np.inf if self.joints[name].effort is None else self.joints[name].effort)
+            self.joints[name] = replace(self.joints[name], effort=None if np.isinf(least) else float(least))
+        for element in self.root.iterfind("equality/joint"):
+            if element.get("active", "true") == "true":
+                self._add_mimic(element)
+            else:
+                self.notes.append(Ignored("<joint> of <equality> that is not active", "it does nothing", (element.sourceline,)))
+
+    def _add_mimic(self, element: Any) -> None:
+        names, place = [element.get("joint1"), element.get("joint2")], place_of(self.file, element)
+        unknown = [name for name in names if name is not None and name not in self.joints]
+        if unknown:
+            self._unknown(f"<joint> of <equality> names {', '.join(unknown)}", place)
+            return
+        coefficients = np.zeros(5)
+        terms = values(element.attrib, "polycoef", "0 1 0 0 0")
+        coefficients[: len(terms)] = terms
+        if names[1] is None or np.any(coefficients[2:]) or not coefficients[1]:
+            title, why = f'the equality of joint "{names[0]}" is not read', "only an equality that is linear in a second joint is"
+            self.problems.append(Problem("E295", title, (why,), (place,), ('polycoef="offset factor 0 0 0"',)))
+            return
+        follower, leader = names[0], names[1]
+        offset = coefficients[0] + self.references.get(follower, 0.0) - coefficients[1] * self.references.get(leader, 0.0)
+        self.joints[follower] = replace(
+            self.joints[follower], leader=leader, multiplier=float(coefficients[1]), offset=float(offset)
+        )
+        note = "rigid here, elastic in MuJoCo (solref, solimp)"
+        self.notes.append(Ignored("equalities of joints", note, (element.sourceline,)))
+
+    def _drive(self, element: Any) -> RobotDrive | None:
+        """Return a motor or servo; None for one that is refused."""
+        attributes, place = self.defaults.attributes(element, MAIN), place_of(self.file, element)
+        kind, name = element.tag, element.get("name") or unique(element.tag, [drive.name for drive in self.drives])
+        joint = attributes.get("joint", attributes.get("jointinparent", ""))
+        if not joint and any(key in self.omit for key in TRANSMISSION):
+            self.notes.append(Ignored("actuators without a joint", "as requested, omit", (element.sourceline,)))
+            return None
+        if joint not in self.joints:
+            self._unknown(f'actuator "{name}" drives the joint "{joint}"', place)
+            return None
+        gain, damping = 1.0, 0.0
+        if kind == "position":
+            gain, damping = (float(attributes.get(key, default)) for key, default in (("kp", "1"), ("kv", "0")))
+        elif kind == "velocity":
+            gain = float(attributes.get("kv", "1"))
+        elif kind == "general":
+            terms = [*values(attributes, "gainprm", "1")[:1], *values(attributes, "biasprm", "0"), 0.0, 0.0, 0.0]
+            kinds = [attributes.get(key, default) for key, default in GENERAL.items()]
+            gain, bias = terms[0], terms[1:4] if kinds[2] == "affine" else [0.0] * 3
+            kind = {(0.0, 0.0, 0.0): "motor", (0.0, -gain, bias[2]): "position", (0.0, 0.0, -gain): "velocity"}.get(
+                tuple(bias), ""
+            )
+            damping = -bias[2] if kind == "position" else 0.0
+            if not kind or kinds[:2] != ["none", "fixed"] or kinds[2] not in ("none", "affine"):
+                why = "it is neither a motor, nor a servo of position or velocity"
+                self.problems.append(Problem("E295", f'actuator "{name}" is not read', (why,), (place,), (OMIT_GENERAL,)))
+                return None
+        if self.joints[joint].kind not in OF_ONE_FREEDOM:
+            why = f"its joint is of the kind {self.joints[joint].kind}"
+            self.problems.append(Problem("E295", f'actuator "{name}" is not read', (why,), (place,), (OMIT_GENERAL,)))
+            return None
+        gear = float(values(attributes, "gear", "1")[0])
+        for key in ("armature", "damping"):
+            more = gear**2 * float(attributes.get(key, "0"))
+            self.joints[joint] = replace(self.joints[joint], **{key: getattr(self.joints[joint], key) + more})
+        ranges = {key: self._actuator_range(attributes, key) for key in ("ctrl", "force")}
+        return RobotDrive(name, kind, joint, gear, gain, damping, ranges["ctrl"], ranges["force"])
+
+    def _actuator_range(self, attributes: dict[str, str], key: str) -> tuple[float, float] | None:
+        bounds, limited = values(attributes, f"{key}range"), attributes.get(f"{key}limited", "auto")
+        is_limited = len(bounds) == 2 and (limited == "true" or (limited == "auto" and self._limits_automatically))
+        return (float(bounds[0]), float(bounds[1])) if is_limited else None
+
+    def _unknown(self, title: str, place: Any) -> None:
+        cure = f"one of: {', '.join(list(self.joints)[:12])}"
+        self.problems.append(Problem("E296", f"{title}, which the file lacks", (), (place,), (cure,)))
+
+
+def _in_world(element: Any) -> bool:
+    """Return True for a shape that no body has: its mass does not move."""
+    return not any(each.tag == "body" for each in element.iterancestors())

@@ -1,0 +1,202 @@
+"""Settings of a whole MJCF file: compiler, classes of defaults, assets and included files; orientations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from screwbond.models.urdf.document import MJCF, read_document
+from screwbond.models.urdf.grammar import FILE, place_of
+from screwbond.models.urdf.records import Ignored
+
+from bondgraph.errors import ModelError, Problem, raise_if_any
+from screws.poses import pose
+from screws.rotations import exp, rotation
+from screws.similar_names import similar_names
+from screws.vectors import cross
+
+MAIN = "main"
+"""Name of the outermost class of defaults, where the file names none."""
+
+ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
+
+SHORTCUTS = {"motor": "general", "position": "general", "velocity": "general"}
+"""Actuators whose defaults are those of one element."""
+
+
+@dataclass(frozen=True)
+class CompilerSettings:
+    """Attributes of all elements <compiler> of a file."""
+
+    attributes: Mapping[str, str]
+
+    @property
+    def angle(self) -> float:
+        """Radians in one unit of an angle."""
+        return 1.0 if self.attributes.get("angle") == "radian" else float(np.pi / 180.0)
+
+    def number(self, key: str) -> float:
+        """Return a number; 0 if it is not said."""
+        return float(self.attributes.get(key, "0"))
+
+    def is_true(self, key: str, default: str = "false") -> bool:
+        """Return a choice of true and false."""
+        return self.attributes.get(key, default) == "true"
+
+    @cached_property
+    def groups(self) -> tuple[float, float]:
+        """First and last group of shapes with mass."""
+        low, high = values(self.attributes, "inertiagrouprange", "0 5")
+        return float(low), float(high)
+
+    def file(self, name: str) -> str:
+        """Return the path of the file of a mesh, relative to the folder of the model."""
+        folder = self.attributes.get("meshdir", self.attributes.get("assetdir", ""))
+        name = name.rpartition("/")[2] if self.is_true("strippath") else name
+        return str(Path(folder) / name)
+
+    def rotation(self, attributes: Mapping[str, str]) -> np.ndarray:
+        """Return the orientation (3, 3) of an element."""
+        if "axisangle" in attributes:
+            *axis, angle = values(attributes, "axisangle")
+            return np.asarray(exp(self.angle * angle * np.array(axis) / np.linalg.norm(axis)), dtype=float)
+        if "xyaxes" in attributes:
+            x, y = values(attributes, "xyaxes").reshape(2, 3)
+            x = x / np.linalg.norm(x)
+            y = y - (x @ y) * x
+            y = y / np.linalg.norm(y)
+            return np.column_stack([x, y, np.cross(x, y)])
+        if "zaxis" in attributes:
+            return from_z(values(attributes, "zaxis"))
+        if "euler" in attributes:
+            R = np.eye(3)
+            for letter, angle in zip(self.attributes.get("eulerseq", "xyz"), values(attributes, "euler"), strict=True):
+                turn = np.asarray(exp(self.angle * angle * np.eye(3)["xyz".index(letter.lower())]), dtype=float)
+                R = R @ turn if letter.islower() else turn @ R
+            return R
+        quaternion = values(attributes, "quat", "1 0 0 0")
+        return np.asarray(rotation(quaternion / np.linalg.norm(quaternion)), dtype=float)
+
+    def pose(self, attributes: Mapping[str, str]) -> np.ndarray:
+        """Return the pose (4, 4) of an element."""
+        return pose(self.rotation(attributes), values(attributes, "pos", "0 0 0"))
+
+
+def values(attributes: Mapping[str, str], key: str, default: str = "") -> np.ndarray:
+    """Return the numbers of an attribute."""
+    return np.array([float(word) for word in attributes.get(key, default).split()])
+
+
+def from_z(direction: np.ndarray) -> np.ndarray:
+    """Return the smallest rotation (3, 3) that takes z to a direction."""
+    d = direction / np.linalg.norm(direction)
+    axis = np.asarray(cross([0.0, 0.0, 1.0], d), dtype=float)
+    sine = float(np.linalg.norm(axis))
+    axis = axis / sine if sine > 1e-10 else np.array([1.0, 0.0, 0.0])
+    return np.asarray(exp(axis * np.arctan2(sine, d[2])), dtype=float)
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """Attributes of elements by class: class -> element -> attributes."""
+
+    classes: Mapping[str, Mapping[str, Mapping[str, str]]]
+
+    def attributes(self, element: Any, childclass: str) -> dict[str, str]:
+        """Return the attributes of an element with those of its class."""
+        of_class = self.classes[element.get("class") or childclass].get(SHORTCUTS.get(element.tag, element.tag), {})
+        written = dict(element.attrib)
+        if any(key in written for key in ORIENTATIONS):
+            of_class = {key: value for key, value in of_class.items() if key not in ORIENTATIONS}
+        return {**of_class, **written}
+
+
+def defaults_of(file: Path, root: Any) -> Defaults:
+    """Return the defaults of a file. Raises `ModelError` E296 for classes that it uses and does not have."""
+    classes: dict[str, dict[str, dict[str, str]]] = {MAIN: {}}
+
+    def read(element: Any, name: str, above: Mapping[str, Mapping[str, str]]) -> None:
+        settings = classes.setdefault(name, {})
+        for tag, attributes in above.items():
+            settings[tag] = {**attributes, **settings.get(tag, {})}
+        for part in element:
+            if part.tag != "default":
+                tag = SHORTCUTS.get(part.tag, part.tag)
+                settings[tag] = {**settings.get(tag, {}), **part.attrib}
+        for part in element.findall("default"):
+            read(part, part.get("class", ""), settings)
+
+    for element in root.findall("default"):
+        name = element.get("class", MAIN)
+        if name != MAIN:
+            classes[name] = classes[MAIN]
+        read(element, MAIN, {})
+    problems = []
+    for element in root.iter():
+        for key in ("class", "childclass"):
+            name = element.get(key)
+            if element.tag != "default" and name is not None and name not in classes:
+                title = f'the class "{name}" of <{element.tag}> is not among the defaults'
+                cure = f"one of: {', '.join(similar_names(name, classes, most=3) or list(classes)[:12])}"
+                problems.append(Problem("E296", title, (), (place_of(file, element),), (cure,)))
+    raise_if_any(file.name, problems)
+    return Defaults(classes)
+
+
+def included(file: Path, root: Any) -> list[Ignored]:
+    """Put the contents of included files in place of the elements <include>; return what is ignored of their documents.
+
+    Raises `ModelError` E297 for a file that is outside the folder of the model or is included twice, and what `read_document`
+    raises.
+    """
+    folder, seen, ignored = file.resolve().parent, {file.resolve()}, list[Ignored]()
+    while (element := next(root.iter("include"), None)) is not None:
+        name = element.get("file", "")
+        path = (folder / name).resolve()
+        why = ""
+        if not name or not path.is_relative_to(folder):
+            why = f"{path} is not in the folder of the model, {folder}"
+        elif path in seen:
+            why = "a file can be included once"
+        if why:
+            cure = "a file in this folder or below it, each once"
+            where = (place_of(file, element),)
+            raise ModelError(file.name, [Problem("E297", f'"{name}" cannot be included', (why,), where, (cure,))])
+        seen.add(path)
+        part, slips = read_document(path, MJCF)
+        ignored += slips
+        for each in part.iter():
+            if FILE not in each.attrib:
+                each.set(FILE, str(path))
+        parent = element.getparent()
+        at = parent.index(element)
+        parent.remove(element)
+        for offset, child in enumerate(list(part)):
+            parent.insert(at + offset, child)
+    return ignored
+
+
+def named_assets(root: Any, kind: str, defaults: Defaults) -> dict[str, dict[str, str]]:
+    """Return name -> attributes of the assets of a kind; a mesh without a name has that of its file."""
+    assets = {}
+    for element in root.iterfind(f"asset/{kind}"):
+        attributes = defaults.attributes(element, MAIN)
+        assets[attributes.get("name") or Path(attributes.get("file", "")).stem] = attributes
+    return assets
+
+
+def unique(name: str, taken: Iterable[str]) -> str:
+    """Return a name that is not taken: with a number if it must.
+
+    >>> unique("arm", ["arm", "arm_2"])
+    'arm_3'
+    """
+    names, candidate, k = set(taken), name, 1
+    while candidate in names:
+        k += 1
+        candidate = f"{name}_{k}"
+    return candidate

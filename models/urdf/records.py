@@ -1,0 +1,158 @@
+"""Description of a robot in a file, alike for URDF, MJCF and SDF: links with inertias and shapes, joints, drives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from bondgraph.errors import Place, Problem
+from screws.joints import Joint
+
+FIXED = "fixed"
+"""Kind of a joint that does not move, in all formats."""
+
+InertiaTerms = tuple[float, np.ndarray, np.ndarray]
+"""Mass, rotational inertia (3, 3) about the centre of mass, and the centre (3,)."""
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """Element or attribute of a file that the robot lacks, with the reason and the lines."""
+
+    what: str
+    why: str
+    lines: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        times = f"{len(self.lines)} times, first in line" if len(self.lines) > 1 else "line"
+        where = f" ({times} {self.lines[0]})" if self.lines else ""
+        return f"{self.what}{where}: {self.why}"
+
+
+def merged(notes: Iterable[Ignored]) -> list[Ignored]:
+    """Return notes, equal ones as one with all their lines."""
+    lines: dict[tuple[str, str], tuple[int, ...]] = {}
+    for note in notes:
+        lines[note.what, note.why] = lines.get((note.what, note.why), ()) + note.lines
+    return [Ignored(*key, each) for key, each in lines.items()]
+
+
+@dataclass(frozen=True, eq=False)
+class ShapeEntry:
+    """Shape of a link: "box" (edges), "cylinder" and "capsule" (radius, length), "sphere" (radius), "ellipsoid" (semi-axes) in m,
+    or "mesh" (scale along x, y and z)."""
+
+    kind: str
+    size: tuple[float, ...]
+    origin: np.ndarray
+    """(4, 4) pose in the frame of the link."""
+    colour: str | None = None
+    """"#rrggbb"."""
+    path: str = ""
+    """File of a mesh, as the robot's file names it."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinkEntry:
+    """Link: its inertia in its own frame, None without mass, and shapes for pictures and for contacts."""
+
+    name: str
+    place: Place
+    inertia: InertiaTerms | None = None
+    visuals: tuple[ShapeEntry, ...] = ()
+    collisions: tuple[ShapeEntry, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class JointEntry:
+    """Joint: it carries the link `child` on the link `parent`."""
+
+    name: str
+    kind: str
+    """As the file calls it, or "fixed"."""
+    parent: str
+    child: str
+    place: Place
+    origin: np.ndarray = field(default_factory=lambda: np.eye(4))
+    """(4, 4) pose of the child in the frame of its parent, with the joint at zero."""
+    screws: Joint | None = None
+    """In the frame of the child; None where `problems` say why."""
+    limits: tuple[float, float] | None = None
+    damping: float = 0.0
+    armature: float = 0.0
+    stiffness: float = 0.0
+    rest: float = 0.0
+    friction: float = 0.0
+    effort: float | None = None
+    velocity: float | None = None
+    leader: str | None = None
+    """Joint that it mimics: its position is `multiplier` * (that of the leader) + `offset`."""
+    multiplier: float = 1.0
+    offset: float = 0.0
+    problems: tuple[Problem, ...] = ()
+    """Reasons why the robot cannot have it."""
+    limit_problems: tuple[Problem, ...] = ()
+    """Reasons why it cannot have its position limits."""
+    limit_notes: tuple[Ignored, ...] = ()
+    """Position limits that are not read."""
+    notes: tuple[Ignored, ...] = ()
+    """Other parts that are not read."""
+
+    @property
+    def moves(self) -> bool:
+        """True if its child link moves relative to its parent link."""
+        return self.kind != FIXED
+
+
+@dataclass(frozen=True)
+class RobotDrive:
+    """Motor or servo at a joint; a graph has the sources that it is given (`limited_drive`, PID of `screwbond.models.control`).
+
+    Attributes
+    ----------
+    name, kind : as in the file: "motor", "position" or "velocity".
+    joint : that it drives, by the effort gear * force: of a motor force = gain * u; of a position or velocity servo
+        force = gain * (u - gear * (position or velocity)) - damping * gear * velocity.
+    gear : its ratio to the joint, 1 or 1/m.
+    gain, damping : as above.
+    control, force : ranges of u and of the force; None: no range.
+    """
+
+    name: str
+    kind: str
+    joint: str
+    gear: float = 1.0
+    gain: float = 1.0
+    damping: float = 0.0
+    control: tuple[float, float] | None = None
+    force: tuple[float, float] | None = None
+
+    @property
+    def effort(self) -> float | None:
+        """Largest effort at the joint, N m or N; None without a range."""
+        if self.force is not None:
+            return abs(self.gear) * max(map(abs, self.force))
+        if self.kind == "motor" and self.control is not None:
+            return abs(self.gear * self.gain) * max(map(abs, self.control))
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class RobotFile:
+    """All that a file says of a robot."""
+
+    file: Path
+    name: str
+    links: tuple[LinkEntry, ...]
+    joints: tuple[JointEntry, ...]
+    base: np.ndarray = field(default_factory=lambda: np.eye(4))
+    """(4, 4) pose of the root link in the world."""
+    drives: tuple[RobotDrive, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    ignored: tuple[Ignored, ...] = ()
+    """Ignored elements and attributes."""
+    slips: tuple[Ignored, ...] = ()
+    """Slips of the document around the robot."""

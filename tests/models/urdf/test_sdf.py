@@ -1,0 +1,203 @@
+"""Robots from SDF: random models with frames of all kinds against trees built by hand, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from screwbond.models.chains import BodyInertia, Link, Mimic, Tree, bias, gravity_forces, link_pose, mass_matrix
+from screwbond.models.urdf import read_sdf, to_urdf
+
+from bondgraph import ModelError
+from screws.joints import fixed, prismatic, revolute, spherical
+from screws.poses import inverse, pose
+from screws.rotations import exp, quaternion
+
+
+def some_pose(rng: np.random.Generator) -> np.ndarray:
+    return pose(np.asarray(exp(rng.uniform(-2.0, 2.0, 3)), dtype=float), rng.uniform(-1.0, 1.0, 3))
+
+
+def numbers(values: object) -> str:
+    return " ".join(repr(float(value)) for value in np.ravel(np.asarray(values, dtype=float)))
+
+
+def written(rng: np.random.Generator, H: np.ndarray, relative_to: str) -> str:
+    """A pose in one of the three ways that SDF has."""
+    R, frame = H[:3, :3], f' relative_to="{relative_to}"' if relative_to else ""
+    angles = np.arctan2(R[2, 1], R[2, 2]), np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0])), np.arctan2(R[1, 0], R[0, 0])
+    w, x, y, z = (float(value) for value in quaternion(R))
+    return str(
+        rng.choice(
+            [
+                f"<pose{frame}>{numbers(H[:3, 3])} {numbers(angles)}</pose>",
+                f'<pose{frame} degrees="true">{numbers(H[:3, 3])} {numbers(np.rad2deg(angles))}</pose>',
+                f'<pose{frame} rotation_format="quat_xyzw">{numbers(H[:3, 3])} {numbers([x, y, z, w])}</pose>',
+            ]
+        )
+    )
+
+
+def random_model(rng: np.random.Generator) -> tuple[str, Tree]:
+    """A model of links on the world, with poses in random frames, and the same tree in world coordinates."""
+    P, spare = some_pose(rng), some_pose(rng)
+    at, links, text = (
+        {"__model__": P, "spare": P @ spare},
+        list[Link](),
+        [f'<frame name="spare">{written(rng, spare, "")}</frame>'],
+    )
+    links.append(Link("world", fixed(), None))
+
+    def placed(H: np.ndarray, default: str) -> str:
+        frame = str(rng.choice([default, *at]))
+        return written(rng, inverse(at[frame]) @ H, "" if frame == default else frame)
+
+    for k in range(5):
+        name, H, parent = f"link{k}", P @ some_pose(rng), str(rng.choice(["world"] + [f"link{i}" for i in range(k)]))
+        kind = str(rng.choice(["revolute", "continuous", "prismatic", "ball", "fixed", "universal"]))
+        J, C = np.diag(rng.uniform(0.3, 0.4, 3)), some_pose(rng)
+        inertia = (
+            "".join(f"<i{a}{a}>{J[i, i]!r}</i{a}{a}>" for i, a in enumerate("xyz")).replace("np.float64(", "").replace(")", "")
+        )
+        inertial = f"<inertial>{written(rng, C, '')}<mass>1.5</mass><inertia>{inertia}</inertia></inertial>"
+        text.append(f'<link name="{name}">{placed(H, "__model__")}{inertial}</link>')
+        body = BodyInertia(1.5, C[:3, :3] @ J @ C[:3, :3].T, C[:3, 3])
+        A, axes, cards = P @ some_pose(rng), list[np.ndarray](), list[str]()
+        at[name] = H
+        text.append(f'<joint name="joint{k}" type="{kind}"><parent>{parent}</parent><child>{name}</child>{placed(A, name)}')
+        at[f"joint{k}"] = A
+        for tag in ("axis", "axis2")[: {"ball": 0, "fixed": 0, "universal": 2}.get(kind, 1)]:
+            axis = rng.normal(size=3)
+            axes.append(axis / np.linalg.norm(axis))
+            frame = str(rng.choice(["", *at]))
+            there = at[frame or f"joint{k}"][:3, :3].T @ axes[-1]
+            spoken = f' expressed_in="{frame}"' if frame else ""
+            cards.append(
+                f"<{tag}><xyz{spoken}>{numbers(there)}</xyz><limit><lower>-2</lower><upper>inf</upper></limit>"
+                f"<dynamics><damping>0.3</damping><spring_stiffness>4</spring_stiffness>"
+                f"<spring_reference>0.1</spring_reference></dynamics></{tag}>"
+            )
+        text.append("".join(cards) + "</joint>")
+        more = {"damping": 0.3, "stiffness": 4.0, "rest": 0.1}
+        limits = None if kind == "continuous" else (-2.0, np.inf)
+        if kind == "universal":
+            links.append(Link(f"joint{k} axis", revolute(axes[0], A[:3, 3]), None, H, limits=limits, parent=parent, **more))
+            links.append(Link(name, revolute(axes[1], A[:3, 3]), body, H, limits=limits, parent=f"joint{k} axis", **more))
+        elif axes:
+            joint = prismatic(axes[0]) if kind == "prismatic" else revolute(axes[0], A[:3, 3])
+            links.append(Link(name, joint, body, H, limits=limits, parent=parent, **more))
+        else:
+            joint = fixed() if kind == "fixed" else replaced_axes(A[:3, 3], H)
+            links.append(Link(name, joint, body, H, parent=parent))
+    model = f'<sdf version="1.9"><model name="m">{written(rng, P, "")}{"".join(text)}</model></sdf>'
+    return model, Tree("m", links)
+
+
+def replaced_axes(point: np.ndarray, H: np.ndarray) -> object:
+    """A ball joint about a point of the world along the axes of the pose H."""
+    return spherical((inverse(H) @ np.append(point, 1.0))[:3]).seen_from(H)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_random_model_agrees_with_the_tree_by_hand(tmp_path: Path, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    text, tree = random_model(rng)
+    (tmp_path / "m.sdf").write_text(text)
+    robot = read_sdf(tmp_path / "m.sdf")
+    assert set(robot.tree.coordinates) == set(tree.coordinates)
+    order = [tree.coordinates.index(name) for name in robot.tree.coordinates]
+    q, v = rng.uniform(-1.0, 1.0, (2, tree.freedoms))
+    for link in tree.links:
+        poses = [
+            np.asarray(link_pose(each, each.index(link.name), at), float) for each, at in ((robot.tree, q[order]), (tree, q))
+        ]
+        assert np.allclose(*poses, rtol=0, atol=1e-13), link.name
+    M, own = (np.asarray(mass_matrix(each, at), float) for each, at in ((tree, q), (robot.tree, q[order])))
+    assert np.allclose(own, M[np.ix_(order, order)], rtol=0, atol=1e-12 * np.abs(M).max())
+    h = np.asarray(bias(tree, q, v), float) + np.asarray(gravity_forces(tree, (0, 0, -9.81), q), float)
+    own = np.asarray(bias(robot.tree, q[order], v[order]), float)
+    own = own + np.asarray(gravity_forces(robot.tree, (0, 0, -9.81), q[order]), float)
+    assert np.allclose(own, h[order], rtol=0, atol=1e-12 * np.abs(h).max())
+    assert np.array_equal(robot.tree.limits, tree.limits[order]) and np.array_equal(robot.tree.damping, tree.damping[order])
+    assert np.allclose(robot.tree.springs, np.array(tree.springs)[:, order], rtol=0, atol=1e-15)
+
+
+ARM = """<sdf version="1.7"><model name="arm"><pose>0 0 1 0 0 0</pose>
+<link name="stand"><pose>0.5 0 0 0 0 0</pose></link>
+<link name="upper"><pose relative_to="shoulder"/><inertial><mass>2</mass></inertial>
+<visual name="v"><geometry><capsule><radius>0.1</radius><length>0.4</length></capsule></geometry></visual></link>
+<joint name="shoulder" type="revolute"><pose relative_to="stand">0 0 0.2 0 0 0</pose><parent>stand</parent><child>upper</child>
+<axis><xyz>0 1 0</xyz><limit><lower>-1</lower><upper>1</upper><effort>30</effort></limit></axis></joint>
+<link name="fore"><pose relative_to="upper">0 0 1 0 0 0</pose></link>
+<joint name="elbow" type="revolute"><parent>upper</parent><child>fore</child>
+<axis><xyz>0 1 0</xyz><mimic joint="shoulder"><multiplier>2</multiplier><offset>0.1</offset><reference>0.05</reference></mimic>
+</axis></joint>
+<plugin name="p" filename="lib.so"/></model></sdf>"""
+
+
+def test_the_root_stands_where_the_file_says_and_defaults_are_those_of_sdf(tmp_path: Path) -> None:
+    robot = read_sdf(_file(tmp_path, ARM), meshes="visual")
+    assert np.allclose(robot.tree.base[:3, 3], (0.5, 0.0, 1.0)) and robot.joints[0].effort == 30.0
+    tip = np.asarray(link_pose(robot.tree, robot.tree.index("fore"), [0.0]), dtype=float)
+    assert np.allclose(tip[:3, 3], (0.5, 0.0, 2.2), rtol=0, atol=1e-15)
+    assert robot.tree.links[2].mimic == Mimic("upper", 2.0, pytest.approx(0.0))
+    fore = robot.tree.links[2].inertia
+    assert fore is not None and fore.mass == 1.0 and np.array_equal(fore.rotational, np.eye(3))
+    notes = " ".join(map(str, robot.ignored))
+    assert "<plugin>" in notes and "without <inertial> (2 times, first in line 2)" in notes
+    assert "<mimic" in to_urdf(robot.tree)
+
+
+def _file(folder: Path, text: str) -> Path:
+    (folder / "a.sdf").write_text(text)
+    return folder / "a.sdf"
+
+
+def test_axes_of_old_versions_are_those_of_the_model(tmp_path: Path) -> None:
+    turned = ARM.replace('<pose relative_to="shoulder"/>', "<pose>0.5 0 0.2 0 0 1.570796</pose>").replace(
+        '<pose relative_to="stand">0 0 0.2 0 0 0</pose>', ""
+    )
+    axes = {}
+    for version in ("1.4", "1.6", "1.7"):
+        robot = read_sdf(_file(tmp_path, turned.replace('version="1.7"', f'version="{version}"')))
+        axes[version] = robot.tree.links[1].joint.screws[:3, 0].round(5).tolist()
+    assert axes == {"1.4": [0, 1, 0], "1.6": [-1, 0, 0], "1.7": [-1, 0, 0]}
+    framed = turned.replace('version="1.7"', 'version="1.6"').replace(
+        "</axis>", "<use_parent_model_frame>1</use_parent_model_frame></axis>"
+    )
+    assert read_sdf(_file(tmp_path, framed)).tree.links[1].joint.screws[1, 0] == pytest.approx(1.0)
+
+
+REFUSED = {
+    "static": ("<plugin", "<static>true</static><plugin", "E295", "all joints of a static model are fixed"),
+    "weightless": ('<link name="stand">', '<link name="stand"><gravity>false</gravity>', "E295", "gravity acts on all links"),
+    "another file": ("<plugin", "<include><uri>model://a</uri></include><plugin", "E295", "gz sdf -p"),
+    "models in models": ("<plugin", '<model name="b"><link name="c"/></model><plugin', "E295", "models in models"),
+    "screw": ('type="revolute"><pose', 'type="screw"><pose', "E525", "one of: revolute"),
+    "no frame": ('relative_to="upper"', 'relative_to="uper"', "E299", '"uper" is not a frame'),
+    "circle": ('<link name="stand"><pose>', '<link name="stand"><pose relative_to="upper">', "E299", "round in a circle"),
+    "no number": ("<mass>2</mass>", "<mass>two</mass>", "E522", "<mass>two</mass> of <inertial>"),
+    "entity": ("<sdf ", "<!DOCTYPE sdf [<!ENTITY a 'b'>]><sdf ", "E521", "document type"),
+    "no range": ("<lower>-1", "<lower>3", "E525", "limits=False"),
+    "another format": ("<sdf ", "<robot ", "E520", "not XML"),
+    "two models": ("</model></sdf>", '</model><model name="b"><link name="c"/></model></sdf>', "E523", "2 models"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_would_change_the_robot_is_refused_by_name_and_line(tmp_path: Path, name: str) -> None:
+    there, put, code, words = REFUSED[name]
+    assert there in ARM
+    with pytest.raises(ModelError) as caught:
+        read_sdf(_file(tmp_path, ARM.replace(there, put, 1)))
+    (problem,) = caught.value.problems
+    assert problem.code == code and words in str(caught.value) and "a.sdf:" in str(caught.value)
+
+
+def test_what_is_refused_can_be_omitted_and_is_listed(tmp_path: Path) -> None:
+    text = ARM.replace("<plugin", "<static>true</static><plugin")
+    robot = read_sdf(_file(tmp_path, text), omit="static")
+    assert "as requested, omit: all joints of a static model are fixed" in str(robot)
+    with pytest.raises(ModelError, match=r"E295 .*never refused.*statc"):
+        read_sdf(_file(tmp_path, text), omit=("statc",))
