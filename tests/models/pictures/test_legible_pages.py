@@ -1,4 +1,7 @@
-"""Pages can be read: letters of 9 px on a desktop and on a phone, no label on another, panes that are used; small values."""
+"""Pages can be read: letters of 9 px on a desktop and on a phone, no label on another, panes that are used; small values.
+
+Where bodies lie, and where labels are written, is asked of the page's own projection and of its canvas.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from screwbond.models.pictures import page
+from scipy.spatial import Delaunay
+from screwbond.models.pictures import Frame, Look, Scene, Solid, page
 
 from bondgraph import J0, J1, C, Graph, I, R, Se, simulate
 from tests.browser import Browser, browser, needs_chromium
+from tests.inner.models_pictures import cuboid, turned_poses, unrotated_poses
 from tests.inner.render import diagram
 from tests.models.pictures.test_pages import curve_of, data_of
 
@@ -46,7 +51,7 @@ def ladder(sections: int) -> Graph:
 
 @pytest.fixture(scope="module")
 def window() -> Iterator[Browser]:
-    with browser(webgl=False) as found:
+    with browser() as found:
         yield found
 
 
@@ -64,6 +69,74 @@ def test_a_flat_graph_opens_legible(sections: int, window: Browser, tmp_path: Pa
         window.run("zoom(0)")
         assert not window.run("isPart()")
     assert window.complaints == []
+
+
+TEXTS = """(() => { const found = [], canvases = CanvasRenderingContext2D.prototype, write = canvases.fillText;
+  canvases.fillText = function (text, x, y) {
+    const size = parseFloat(this.font.match(/[\\d.]+px/)[0]);
+    if (text && this.canvas.id === "labels") found.push([text, x, y, this.measureText(text).width, size]);
+    write.apply(this, arguments); };
+  render(); canvases.fillText = write; return found; })()"""
+"""Texts that are written on the scene: their left ends and middles, widths and sizes, px."""
+BODIES = """(() => { const now = at(t), pixel = projector(look(), canvas.clientWidth, canvas.clientHeight);
+  const points = name => Array.from({ length: A[name].length / 3 }, (_, i) => A[name].slice(3 * i, 3 * i + 3));
+  return M.solids.map((o, k) => points(o.mesh).map(p => pixel(move(now.solids[k], p)))); })()"""
+"""Places of all points of all solids, px."""
+SMALL_PRINT = """Math.min(...['legend', 'help', 'now', 'bond'].map($).filter(node => node.checkVisibility())
+  .map(node => parseFloat(getComputedStyle(node).fontSize)))"""
+
+
+def crowd(count: int) -> Scene:
+    """Bodies with names that fly apart inside a hall, above a floor that is much larger."""
+    draw, t = np.random.default_rng(count), np.linspace(0.0, 1.0, 21)
+    solids, frames = [], []
+    for k in range(count):
+        start, way = draw.uniform(-1.0, 1.0, (2, 3)) * (1.0, 0.3, 0.5)
+        poses = turned_poses(start + np.outer(t, way), 2.0 * t)
+        solids.append(Solid(f"body {k}", poses, cuboid((0.2, 0.1, 0.1)), look=Look.OPAQUE))
+        frames.append(Frame(poses, 0.65, 0.55, label=(f"body {k}", "")))
+    around = (("floor", 9.0, False), ("hall", 40.0, True))
+    solids += [
+        Solid(name, unrotated_poses(np.tile([0.0, 0.0, -9.0], (21, 1))), cuboid((e, e, 0.1)), framed=f) for name, e, f in around
+    ]
+    return Scene(f"{count} bodies", t, tuple(solids), frames=tuple(frames), size=0.2)
+
+
+@pytest.mark.thorough
+@needs_chromium
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_a_scene_opens_legible(count: int, window: Browser, tmp_path: Path) -> None:
+    """At the start, in the middle and at the end: letters, labels off each other and off bodies of others, room that is used."""
+    path = page(crowd(count)).write(tmp_path / "page.html")
+    for width, height in SIZES.items():
+        window.open(path, width, height)
+        pane = np.array(window.run("[canvas.clientWidth, canvas.clientHeight]"))
+        swept = []
+        for time in (0.0, 0.5, 1.0):
+            window.run(f"go({time})")
+            bodies = [np.array(points) for points in window.run(BODIES)[:count]]
+            swept += bodies
+            texts = window.run(TEXTS)
+            names = [text for text, *_ in texts]
+            assert len(set(names)) == len(names) >= min(count, 10), (width, time)
+            boxes = [(x, y - 0.5 * size, x + wide, y + 0.5 * size) for _, x, y, wide, size in texts]
+            assert min([size for *_, size in texts]) >= 9.0 and window.run(SMALL_PRINT) >= 9.0
+            hulls = {f"body {i}": Delaunay(points) for i, points in enumerate(bodies)}
+            for k, (name, box) in enumerate(zip(names, boxes, strict=True)):
+                assert not any(crossing(box, other) for other in boxes[:k]), (width, time, name)
+                grid = np.stack(np.meshgrid(np.linspace(box[0], box[2], 9), np.linspace(box[1], box[3], 5)), axis=-1)
+                on = [
+                    body for body, hull in hulls.items() if body != name and np.any(hull.find_simplex(grid.reshape(-1, 2)) >= 0)
+                ]
+                assert not on, (width, time, name, on)
+        low, high = np.vstack(swept).min(axis=0), np.vstack(swept).max(axis=0)
+        assert np.all(low >= 0.0) and np.all(high <= pane)
+        assert np.max((high - low) / pane) > 0.7, (width, high - low, pane)
+    assert window.complaints == []
+
+
+def crossing(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 def test_sections_of_a_ladder_are_drawn_alike() -> None:
