@@ -54,12 +54,16 @@ class ForceScale(NamedTuple):
     longest: float
 
 
-def _median(t: Array, sizes: Array) -> float:
-    """Return the median over time of the sizes (k,) of a force, while it acts."""
+def _lasting(t: Array, sizes: Array) -> float:
+    """Return the median over time of the sizes (k,) of a force while it acts, or the largest of one that does not last: it acts
+    neither at the end nor for half of the time."""
     acting = sizes > 1e-3 * sizes.max()
+    weights = np.gradient(t) if len(t) > 1 else np.ones(1)
+    if not (acting[-1] or weights[acting].sum() > 0.5 * weights.sum()):
+        return float(sizes.max())
     order = np.argsort(sizes[acting])
-    weights = np.cumsum(np.gradient(t)[acting][order]) if len(t) > 1 else np.ones(1)
-    return float(sizes[acting][order][np.searchsorted(weights, 0.5 * weights[-1])])
+    time = np.cumsum(weights[acting][order])
+    return float(sizes[acting][order][np.searchsorted(time, 0.5 * time[-1])])
 
 
 @answer_old_names
@@ -137,7 +141,7 @@ class Scene:
         """Scale of arrows: for the largest force, or for `PEAK` times the largest lasting one if an impact is larger."""
         sizes = [np.linalg.norm(force.newtons, axis=1) for force in self.all_forces]
         largest = max((float(size.max()) for size in sizes), default=0.0)
-        lasting = max((_median(self.t, size) for size in sizes if size.max() > 0.0), default=0.0)
+        lasting = max((_lasting(self.t, size) for size in sizes if size.max() > 0.0), default=0.0)
         shown = min(largest, PEAK * lasting)
         newtons_per_metre, unit_length, text = force_scale(shown, max(self.unit, ARROW_SHARE * self._extent()))
         cut = "; two heads: larger" if largest > 1.001 * shown else ""

@@ -64,6 +64,9 @@ def test_a_lasting_force_is_seen_after_an_impact() -> None:
     assert 0.025 < lasting == pytest.approx(5.0 / scene.scale.newtons_per_metre)
     assert impact == pytest.approx(2.0 * lasting) and scene.cuts(force).sum() == 1 and scene.cuts(force)[30]
     assert scene.force_legend.endswith("; two heads: larger")
+    # If the impact is all that there is, its arrow is whole.
+    alone = replace(scene, forces=(replace(force, newtons=np.where(force.newtons > 9.0, force.newtons, 0.0)),))
+    assert not alone.cuts(alone.forces[0]).any()
     # Without the impact nothing is cut, and the legend does not speak of it.
     calm = replace(scene, forces=(replace(force, newtons=np.minimum(force.newtons, 9.0)),))
     assert "heads" not in calm.force_legend and not calm.cuts(calm.forces[0]).any()

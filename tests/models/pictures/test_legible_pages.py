@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.spatial import Delaunay
-from screwbond.models.pictures import Frame, Look, Scene, Solid, page
+from screwbond.models.pictures import ContactDrawing, Frame, Look, Scene, Solid, page
 
 from bondgraph import J0, J1, C, Graph, I, R, Se, simulate
+from screws.surfaces import plane, sphere
 from tests.browser import Browser, browser, needs_chromium
 from tests.inner.models_pictures import cuboid, turned_poses, unrotated_poses
 from tests.inner.render import diagram
@@ -132,6 +133,47 @@ def test_a_scene_opens_legible(count: int, window: Browser, tmp_path: Path) -> N
         low, high = np.vstack(swept).min(axis=0), np.vstack(swept).max(axis=0)
         assert np.all(low >= 0.0) and np.all(high <= pane)
         assert np.max((high - low) / pane) > 0.7, (width, high - low, pane)
+    assert window.complaints == []
+
+
+def rolling(way: float) -> Scene:
+    """A ball that rolls some metres on a plane, pressed on by 2 N, and at the start by 90 N."""
+    t = np.linspace(0.0, 1.0, 21)
+    place = np.outer(t, [way, 0.0, 0.0])
+    below, above = unrotated_poses(place), unrotated_poses(place)
+    above[:, :3, :3] = np.diag([1.0, -1.0, -1.0])
+    normal = np.where(t > 0.0, 2.0, 90.0)
+    force = np.outer(normal, [0.0, 0.0, 1.0])
+    touch = ContactDrawing("touch", (0, 1), (below, above), np.full(21, -1e-6), normal, force, ((0.0, 1.0),))
+    table = Solid("table", unrotated_poses(np.zeros((21, 3))), plane())
+    ball = Solid("ball", unrotated_poses(place + np.array([0.0, 0.0, 0.05])), sphere(0.05))
+    return Scene("rolling", t, (table, ball), (touch,))
+
+
+LENS = "$('lens').style.visibility !== 'hidden' && boxOf('lens')"
+"""Box of the lens in the pane, px, or false."""
+SEEN = """(() => { const { width, height } = $('lens'), data = $('lens').getContext('2d').getImageData(0, 0, width, height).data;
+  let seen = 0; for (let i = 3; i < data.length; i += 4) seen += data[i] > 60; return seen / (width * height); })()"""
+"""Part of the lens that shows something."""
+
+
+@pytest.mark.thorough
+@needs_chromium
+def test_a_small_contact_has_a_lens_and_a_lasting_force_an_arrow(window: Browser, tmp_path: Path) -> None:
+    far, near = (page(rolling(way)).write(tmp_path / f"{way}.html") for way in (4.0, 0.1))
+    for width, height in SIZES.items():
+        window.open(far, width, height)
+        window.run("go(.5)")
+        lens, ball = window.run(LENS), np.array(window.run(BODIES)[1])
+        assert lens and window.run(SEEN) > 0.5
+        assert ball[:, 0].max() < lens[0] or ball[:, 1].min() > lens[3], "the lens lies on the ball"
+        arrow = "(n => arrowsOf(n.row).map(a => [a.length * look().scale, a.cut]))(at(t))"
+        ((lasting, cut),) = window.run(arrow)
+        window.run("go(0)")
+        ((knock, more),) = window.run(arrow)
+        assert lasting > 15.0 and not cut and more and knock == pytest.approx(2.0 * lasting, rel=1e-3)
+        window.open(near, width, height)
+        assert not window.run(LENS)
     assert window.complaints == []
 
 
