@@ -385,9 +385,13 @@ class Stage:
         """Return world points (j, 3) that outline everything that a camera must see at some times (s), ghosts and arrows too."""
         times = list(times)
         there = self.scene.t <= max(times)
-        # Labelled paths in the world appear in the legend, and must be visible.
-        points = [path.points for path in self.scene.all_paths if path.ahead]
-        points += [path.points[there] for path in self.scene.paths if path.on is None and path.label and not path.ahead]
+        points: list[Array] = []
+        last = self.scene.at_times([max(times)])
+        # Labelled paths appear in the legend, and must be visible.
+        for path in self.scene.all_paths:
+            if path.ahead or path.label:
+                H = np.eye(4) if path.on is None else last.solids[path.on].poses[0]
+                points.append(path.points[slice(None) if path.ahead else there] @ H[:3, :3].T + H[:3, 3])
         points.append(outline(self.scene, self.meshes, self.in_view, times))
         for i in self.in_view if len(times) == 1 else ():
             points += [self.meshes[i].outline @ H[:3, :3].T + H[:3, 3] for H in self.ghost_poses(i, times[0])]
