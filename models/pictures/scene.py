@@ -5,10 +5,9 @@ Builders decide colours and words; renderers are independent of models.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +36,34 @@ MAX_HELIX_RADIUS = 0.15
 
 OPEN_THICKNESS = 0.4
 """Thickness of a contact path where the bodies are apart, over that in contact."""
+
+
+PEAK = 2.0
+"""Largest force that arrows show whole, over the largest lasting one: a short impact does not shrink all others to nothing."""
+
+ARROW_SHARE = 0.2
+"""Smallest size of a body for which arrows are scaled, over the extent of the scene."""
+
+
+class ForceScale(NamedTuple):
+    """Newtons per metre of an arrow, unit length (m), text of the scale, and length of the longest arrow, m."""
+
+    newtons_per_metre: float
+    unit_length: float
+    text: str
+    longest: float
+
+
+def _lasting(t: Array, sizes: Array) -> float:
+    """Return the median over time of the sizes (k,) of a force while it acts, or the largest of one that does not last: it acts
+    neither at the end nor for half of the time."""
+    acting = sizes > 1e-3 * sizes.max()
+    weights = np.gradient(t) if len(t) > 1 else np.ones(1)
+    if not (acting[-1] or weights[acting].sum() > 0.5 * weights.sum()):
+        return float(sizes.max())
+    order = np.argsort(sizes[acting])
+    time = np.cumsum(weights[acting][order])
+    return float(sizes[acting][order][np.searchsorted(time, 0.5 * time[-1])])
 
 
 @answer_old_names
@@ -110,10 +137,21 @@ class Scene:
         return float(np.linalg.norm(np.ptp(origins, axis=0))) or 1.0
 
     @cached_property
-    def scale(self) -> tuple[float, float, str]:
-        """Newtons per metre of an arrow, unit length (m), and the text of the scale; from the largest force."""
-        forces = [float(np.linalg.norm(force.newtons, axis=1).max()) for force in self.all_forces]
-        return force_scale(max(forces, default=0.0), self.unit)
+    def scale(self) -> ForceScale:
+        """Scale of arrows: for the largest force, or for `PEAK` times the largest lasting one if an impact is larger."""
+        sizes = [np.linalg.norm(force.newtons, axis=1) for force in self.all_forces]
+        largest = max((float(size.max()) for size in sizes), default=0.0)
+        lasting = max((_lasting(self.t, size) for size in sizes if size.max() > 0.0), default=0.0)
+        shown = min(largest, PEAK * lasting)
+        newtons_per_metre, unit_length, text = force_scale(shown, max(self.unit, ARROW_SHARE * self._extent()))
+        cut = "; two heads: larger" if largest > 1.001 * shown else ""
+        return ForceScale(newtons_per_metre, unit_length, text + cut, shown / newtons_per_metre or self.unit)
+
+    def _extent(self) -> float:
+        """Return the extent of the places of all that moves, with the largest body among it, m; 0 if nothing moves."""
+        moving = [solid for solid in self.solids if solid.framed and not solid.unbounded and solid.moves()]
+        places = [solid.poses[:, :3, 3] for solid in moving]
+        return float(np.ptp(np.concatenate(places), axis=0).max()) + max(solid.size for solid in moving) if moving else 0.0
 
     @cached_property
     def all_frames(self) -> tuple[Frame, ...]:
@@ -167,7 +205,14 @@ class Scene:
     @property
     def force_legend(self) -> str:
         """Label and scale of the arrows; "" without forces."""
-        return f"{self.force_words}: {self.scale[2]}" if self.force_words else ""
+        return f"{self.force_words}: {self.scale.text}" if self.force_words else ""
+
+    def carriers(self, frame: Frame) -> list[int]:
+        """Return the indices of the solids that move with a frame; of a contact frame both that touch."""
+        for touch in self.contacts:
+            if any(frame.poses is H for H in touch.frames):
+                return list(touch.solids)
+        return [i for i, solid in enumerate(self.solids) if np.array_equal(solid.poses, frame.poses)]
 
     def contact_intervals(self) -> list[tuple[float, float]]:
         """Return the intervals (s) in which anything touches."""
@@ -193,22 +238,17 @@ class Scene:
         """Return the helix of a spring, along z at its mean length."""
         return helix(spring.length, min(spring.radius * self.unit, MAX_HELIX_RADIUS * spring.length), spring.turns)
 
-    def arrow(self, force: Force) -> tuple[Array, Array]:
-        """Return starts and tips (k, 3) of the arrow of a force."""
-        vectors = force.newtons / self.scale[0]
-        return (force.points - vectors, force.points) if force.pushing else (force.points, force.points + vectors)
+    def cuts(self, force: Force) -> NDArray[np.bool_]:
+        """Return (k,) when the arrow of a force is cut: it would be longer than the longest, and has two heads."""
+        sizes = np.linalg.norm(force.newtons, axis=1)
+        return np.asarray(sizes > 1.001 * self.scale.longest * self.scale.newtons_per_metre)
 
-    def corners(self, meshes: Sequence[Mesh]) -> Array:
-        """Return world points (j, 3) that outline everything that a camera must see; `meshes` are those of the solids."""
-        few = slice(None, None, max(1, len(self.t) // 40))
-        points = [frame.poses[few, :3, 3] for frame in self.frames]
-        points += [path.points[few] for path in self.all_paths if path.on is None]
-        points += [end[few] for coil in self.springs for end in (coil.starts, coil.ends)]
-        for solid, mesh in zip(self.solids, meshes, strict=True):
-            if solid.framed:
-                poses = solid.poses[few] if solid.moves() else solid.poses[:1]
-                points += [mesh.outline @ H[:3, :3].T + H[:3, 3] for H in poses]
-        return np.concatenate(points or [np.zeros((1, 3))])
+    def arrow(self, force: Force) -> tuple[Array, Array]:
+        """Return starts and tips (k, 3) of the arrow of a force; one that would be longer than the longest is cut."""
+        vectors = force.newtons / self.scale.newtons_per_metre
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors = vectors * np.minimum(1.0, self.scale.longest / np.where(lengths > 0.0, lengths, 1.0))
+        return (force.points - vectors, force.points) if force.pushing else (force.points, force.points + vectors)
 
     def at_times(self, times: ArrayLike) -> Scene:
         """Return the scene at other times (j,), s."""

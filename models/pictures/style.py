@@ -24,6 +24,24 @@ AXES = ("#d1383d", "#17a398", "#3550c8")
 
 ENERGIES = CYCLE
 
+GAUSS = 0.30
+"""Length of a Gauss frame's axes over the scene's unit."""
+
+RADIUS = 0.011
+"""Radius of a Gauss frame's axes over the scene's unit."""
+
+TUBE = 0.8
+"""Radius of a path over that of a Gauss frame's axes."""
+
+ARROW = 0.62
+"""Radius of the shaft of a force's arrow over that of a Gauss frame's axes."""
+
+HEAD = 9.0, 3.2
+"""Length and radius of an arrow's head over the radius of its shaft."""
+
+SHORTEST, OVERLAP = 1.2, 0.9
+"""Minimum length of an arrow that is drawn, and what its head takes of it, over the head's length."""
+
 
 @lru_cache(maxsize=64)
 def font(size: int, weight: str = "regular") -> Any:
@@ -63,12 +81,13 @@ def force_scale(largest: float, size: float) -> tuple[float, float, str]:
     >>> force_scale(0.285, 0.056)[2]
     '1 cm = 0.05 N'
     """
-    length, unit = next(((v, u) for v, u in ((1.0, "m"), (0.01, "cm")) if v <= 0.5 * size), (0.001, "mm"))
+    units = ((1.0, "1 m"), (0.1, "10 cm"), (0.01, "1 cm"))
+    length, words = next(((v, u) for v, u in units if v <= 0.5 * size), (0.001, "1 mm"))
     if largest <= 0.0:
-        return 1.0 / length, length, f"1 {unit} = 1 N"
+        return 1.0 / length, length, f"{words} = 1 N"
     # The longest arrow is between 0.6 and 1.5 times the body's size.
     newtons = round_number(largest * length / (0.6 * size))
-    return newtons / length, length, f"1 {unit} = {newtons:g} N"
+    return newtons / length, length, f"{words} = {newtons:g} N"
 
 
 PLOTS = (".png", ".svg", ".pdf")

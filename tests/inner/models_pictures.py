@@ -6,6 +6,7 @@ from screwbond.models.pictures import probe
 from screwbond.models.pictures.files.gltf import GltfDraft, linear_colour
 from screwbond.models.pictures.files.logs import LoggedSignal, log_of, write_mcap
 from screwbond.models.pictures.files.moving_gltf import carried_poses, scene_bytes
+from screwbond.models.pictures.framing import in_view, outline
 from screwbond.models.pictures.from_results.contacts import energies_of
 from screwbond.models.pictures.interpolation import poses, quaternions, turned_poses, unrotated_poses
 from screwbond.models.pictures.parts import Curve, Panel, SpringDrawing
@@ -34,6 +35,7 @@ from screwbond.models.pictures.shapes.meshes import (
 )
 from screwbond.models.pictures.shapes.visual_meshes import box_of_inertia, solids_mesh, visual_mesh
 from screwbond.models.pictures.stage import movies
+from screwbond.models.pictures.stage.labels import Label, convex_hull, place_labels
 from screwbond.models.pictures.stage.movies import has_screen, in_notebook
 from screwbond.models.pictures.stage.overlay import Sight, format_times, frame_labels, ghost_labels, length_bar
 from screwbond.models.pictures.stage.posters import camera_of, force_bar

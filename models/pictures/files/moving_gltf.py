@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from screwbond.models.pictures.files.gltf import GltfDraft, linear_colour
+from screwbond.models.pictures.framing import in_view, outline
 from screwbond.models.pictures.from_results.scenes import as_scene
 from screwbond.models.pictures.interpolation import Array, quaternions, unrotated_poses
 from screwbond.models.pictures.parts import Force, Frame, Look, Solid, SpringDrawing, Trail
 from screwbond.models.pictures.scene import Scene, direction, fit, upward
 from screwbond.models.pictures.shapes.meshes import Mesh, along, cone, cylinder, path_tube, triad_mesh
-from screwbond.models.pictures.stage.stage import ARROW, GAUSS, HEAD, OVERLAP, RADIUS, SHORTEST, TUBE
-from screwbond.models.pictures.style import FORCE
+from screwbond.models.pictures.style import ARROW, FORCE, GAUSS, HEAD, OVERLAP, RADIUS, SHORTEST, TUBE
 
 from bondgraph.errors import refusal
 from bondgraph.output.files import atomic_file, known_ending
@@ -85,7 +85,7 @@ def scene_bytes(scene: Scene, seconds: float | None = None) -> bytes:
         _spring(draft, world, spring, scene.coil(spring))
     for force in scene.all_forces:
         _force(draft, world, force, scene)
-    _camera(draft, world, scene, scene.corners(meshes))
+    _camera(draft, world, scene, outline(scene, meshes, in_view(scene, meshes)))
     extras = {"model": scene.title, "run": scene.name, "starts at, s": float(scene.t[0]), "takes, s": duration}
     return draft.binary({"name": scene.title, "extras": extras}, world)
 

@@ -117,12 +117,15 @@ class RodLinks:
             )
             for k, mesh in shapes.items()
         ]
-        # A free base has no stand.
-        if self.tree.links[0].joint.freedoms == 6:
-            return links
+        return [*links, *self.stand(courses.shape[1], name)]
+
+    def stand(self, count: int, name: str = "") -> list[Solid]:
+        """Return the stand of the base at `count` samples; a free base, and one of a robot without extent, has none."""
+        if self.tree.links[0].joint.freedoms == 6 or not self.radius:
+            return []
         base = rod(np.array([0.0, 0.0, -0.5]) * self.radius, self.joints[0], 1.6 * self.radius).painted(JOINT)
-        poses = np.tile(self.tree.base, (courses.shape[1], 1, 1))
-        return [*links, Solid(f"{name}base", poses, base, JOINT, look=Look.OPAQUE, source=fixed(self.tree.base))]
+        poses = np.tile(self.tree.base, (count, 1, 1))
+        return [Solid(f"{name}base", poses, base, JOINT, look=Look.OPAQUE, source=fixed(self.tree.base))]
 
     def touching(self, k: int, courses: Array, point: Array) -> Solid:
         """Return a contact point (3,) of a link as a small ball."""
@@ -133,15 +136,18 @@ class RodLinks:
 def linkage_solids(tree: Tree, q: Array, name: str = "", signal: str = "") -> list[Solid]:
     """Return the links of a tree at coordinates q (k, n), the values of a signal: by their visuals, or as rods between joints."""
     sources = of_links(tree, signal) if signal else [None] * len(tree.links)
-    courses = link_poses(tree, q)
+    courses, sections = link_poses(tree, q), tree.sections
     with_visuals = []
     for k, link in enumerate(tree.links):
         if visuals := visuals_of(link.name, link.visual):
             mesh, colour = visuals_mesh(visuals, LINKS[k % len(LINKS)]), visuals[0].colour or LINKS[k % len(LINKS)]
             with_visuals.append(Solid(f"{name}{link.name}", courses[k], mesh, colour, look=Look.OPAQUE, source=sources[k]))
-    # If some links have visuals, the others are only frames.
-    rods = [] if with_visuals else RodLinks(tree, _link_ends(tree)).solids(courses, name, sources)
-    return [*with_visuals, *rods]
+    rods = RodLinks(tree, _link_ends(tree))
+    if not with_visuals:
+        return rods.solids(courses, name, sources)
+    # If some links have visuals, the others are only frames; the base has a stand unless it is drawn.
+    grounded = any(link.visual and not sections.path(carrier) for link, carrier in zip(tree.links, sections.carrier, strict=True))
+    return [*with_visuals, *([] if grounded else rods.stand(len(q), name))]
 
 
 def _link_ends(tree: Tree) -> dict[int, list[Array]]:

@@ -54,7 +54,7 @@ UNIT_SHARE = 0.1
 """Smallest unit length of frames, joints and arrows, over the extent of everything at the start."""
 
 FLOOR_MARGIN = 0.4
-"""Extension of a floor beyond the objects on it, over their extent."""
+"""Extension of a floor beyond the objects on it, over their extent at the start, or half of that which they sweep."""
 
 
 def scene_of(
@@ -226,9 +226,15 @@ def _chain(draft: _SceneBuilder, chain: Visible) -> None:
     tree, count = chain.shape.tree, len(draft.result.t)
     draft.note_gravity(chain.shape.gravity)
     q = time_series(draft.result, chain.signals["q"]).reshape(count, -1)
+    visible = {f"{_prefix(chain.path)}{link.name}" for link in tree.links if link.visual}
     for solid in linkage_solids(tree, q, _prefix(chain.path), chain.signals["q"]):
-        # A link in contact may be present already, with its surface.
-        draft.solids[solid.name if solid.name not in draft.solids else f"{solid.name} (link)"] = solid
+        skin = draft.solids.get(solid.name)
+        if skin is None:
+            draft.solids[solid.name] = solid
+        elif solid.name in visible:  # the visual of a link is drawn instead of the surface with which it touches
+            draft.solids[solid.name] = replace(skin, shape=solid.shape, colour=solid.colour, look=solid.look)
+        else:
+            draft.solids[f"{solid.name} (link)"] = solid
 
 
 def _prefix(path: str) -> str:
@@ -356,7 +362,7 @@ def _floor(solids: list[Solid], up: Array, extent: float) -> Solid | None:
     points = np.concatenate([_corners(solid, k) for solid in solids for k in (samples if solid.moves() else samples[:1])])
     if not extent > 0.0:
         return None
-    H, mesh = grid_sheet(points, up, FLOOR_MARGIN * extent)
+    H, mesh = grid_sheet(points, up, FLOOR_MARGIN * max(extent, 0.5 * float(np.ptp(points, axis=0).max())))
     return Solid("floor", np.tile(H, (len(solids[0].poses), 1, 1)), mesh, FLOOR, look=Look.WALL, framed=False, source=fixed(H))
 
 

@@ -62,8 +62,8 @@ class Mesh:
 
     @cached_property
     def outline(self) -> Array:
-        """Points (j, 3) that lie farthest out in some direction."""
-        return self.points[np.unique(np.argmax(self.points @ directions(300).T, axis=0))]
+        """Points (j, 3) about it."""
+        return farthest(self.points, 300)
 
     def moved(self, H: ArrayLike) -> Mesh:
         """Return the mesh at a pose (4, 4)."""
@@ -93,6 +93,11 @@ def directions(count: int) -> Array:
     z = 1.0 - 2.0 * index / count
     angle = np.pi * (1.0 + 5.0**0.5) * index
     return np.stack([np.sqrt(1 - z * z) * np.cos(angle), np.sqrt(1 - z * z) * np.sin(angle), z], axis=1)
+
+
+def farthest(points: Array, count: int) -> Array:
+    """Return the points (j, 3) that lie farthest out in some of `count` directions."""
+    return points[np.unique(np.argmax(points @ directions(count).T, axis=0))]
 
 
 def joined(*parts: Mesh) -> Mesh:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from screwbond.models.pictures.from_results.scenes import as_scene
 from screwbond.models.pictures.plotting import key_panels, strip
 from screwbond.models.pictures.scene import Camera, Scene, representative_time, show_times, speed_label
-from screwbond.models.pictures.stage.overlay import is_word, mark_time
+from screwbond.models.pictures.stage.labels import Side, is_word
+from screwbond.models.pictures.stage.overlay import mark_time
 from screwbond.models.pictures.stage.posters import annotate, camera_of, past_events, to_image
 from screwbond.models.pictures.stage.stage import Stage
 
@@ -73,6 +74,7 @@ def frames(scene: Scene, shown: NDArray[np.float64], fps: int, size: tuple[int, 
         # Names of frames stand above their axes, and must not cover the title.
         top = 112 if any(is_word(frame.label[0]) for frame in scene.frames) else 50
         camera = camera_of(stage, np.linspace(scene.t[0], scene.t[-1], 40), size, (40, top, 40, 12 + foot / scale))
+        sides: dict[str, Side] = {}
         for t, speed in zip(shown, np.gradient(shown) * fps, strict=True):
             now = stage.show(float(t), camera)
             image = to_image(stage.image(), size)
@@ -81,7 +83,7 @@ def frames(scene: Scene, shown: NDArray[np.float64], fps: int, size: tuple[int, 
                 image.paste(plot, (0, size[1] - foot), plot)
                 mark_time(image, column(float(t)), [size[1] - foot + row for row in rows], scale)
             lines = [f"t = {t:.4f} s", speed_label(speed), *past_events(scene, float(t))]
-            annotate(image, stage, now, camera, scale, lines, foot, steady=True)
+            annotate(image, stage, now, camera, scale, lines, foot, sides)
             yield image
 
 

@@ -1,4 +1,4 @@
-"""Text on rendered pictures, drawn with Pillow: labels of visible frames that avoid each other, titles and legends."""
+"""Text on rendered pictures, drawn with Pillow: titles, legends and scale bars; and the labels of what is visible."""
 
 from __future__ import annotations
 
@@ -12,86 +12,11 @@ from numpy.typing import NDArray
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.parts import Trail
 from screwbond.models.pictures.scene import Camera, Scene
-from screwbond.models.pictures.stage.stage import TUBE, Stage
-from screwbond.models.pictures.style import FORCE, font, round_number
+from screwbond.models.pictures.stage.labels import AT_REST, Box, Label, convex_hull, is_word
+from screwbond.models.pictures.stage.stage import Stage
+from screwbond.models.pictures.style import FORCE, TUBE, font, round_number
 
 from bondgraph.output.plot_style import INK, MUTED
-
-Box = tuple[float, float, float, float]
-
-
-@dataclass(frozen=True)
-class Label:
-    """Name with an index at a pixel, placed on the side that `away` points to."""
-
-    text: str
-    index: str
-    at: tuple[float, float]
-    away: tuple[float, float]
-    colour: str = INK
-
-
-def is_word(text: str) -> bool:
-    """Return True if a label is a word, not a symbol."""
-    return len(text) > 1
-
-
-def _overlap(a: Box, b: Box) -> float:
-    return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
-
-
-def _label_box(label: Label, size: tuple[float, float], distance: float, turn: float = 0.0) -> Box:
-    """Return the box of a label at a distance from its point, rotated (rad) from its preferred side."""
-    angle = float(np.arctan2(label.away[1], label.away[0])) + turn
-    x = label.at[0] + np.cos(angle) * (distance + 0.5 * size[0])
-    y = label.at[1] + np.sin(angle) * (distance + 0.5 * size[1])
-    return (x - 0.5 * size[0], y - 0.5 * size[1], x + 0.5 * size[0], y + 0.5 * size[1])
-
-
-def place_labels(
-    labels: Sequence[Label], boxes: Sequence[tuple[float, float]], avoid: NDArray[Any], occupied: Sequence[Box], reach: float
-) -> list[Box]:
-    """Place boxes of given sizes near their points, off each other, `occupied` boxes and `avoid` points (k, 2)."""
-    placed: list[Box] = []
-    for label, (width, height) in zip(labels, boxes, strict=True):
-        best, best_cost = (0.0, 0.0, 0.0, 0.0), np.inf
-        for distance in (reach, 1.6 * reach, 2.4 * reach, 3.4 * reach):
-            for turn in (0.0, 0.35, -0.35, 0.7, -0.7, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6):
-                box = _label_box(label, (width, height), distance, turn)
-                cost = 0.25 * abs(turn) + 0.5 * distance / reach
-                cost += sum(40.0 * _overlap(box, other) / (width * height) for other in (*placed, *occupied))
-                if len(avoid):
-                    inside = (avoid[:, 0] > box[0] - 2) & (avoid[:, 0] < box[2] + 2)
-                    inside &= (avoid[:, 1] > box[1] - 2) & (avoid[:, 1] < box[3] + 2)
-                    cost += 0.7 * float(inside.sum())
-                if cost < best_cost:
-                    best, best_cost = box, cost
-        placed.append(best)
-    return placed
-
-
-def draw_labels(
-    image: Any, labels: Sequence[Label], avoid: NDArray[Any], occupied: Sequence[Box], scale: float, steady: bool = False
-) -> None:
-    """Draw labels such as C with index 1, with a white halo; steady ones (for movies) keep their preferred side."""
-    from PIL import ImageDraw
-
-    draw = ImageDraw.Draw(image)
-    symbol, small, text = font(round(25 * scale), "math"), font(round(16 * scale), "math"), font(round(14 * scale))
-    larger = [text if is_word(k.text) else symbol for k in labels]
-    sizes = [
-        (large.getlength(k.text) + small.getlength(k.index) + 3 * scale, 24 * scale)
-        for k, large in zip(labels, larger, strict=True)
-    ]
-    halo = max(2, round(2.5 * scale))
-    boxes = [_label_box(k, s, 9 * scale) for k, s in zip(labels, sizes, strict=True)]
-    if not steady:
-        boxes = place_labels(labels, sizes, avoid, occupied, 9 * scale)
-    for label, box, large in zip(labels, boxes, larger, strict=True):
-        at = (box[0], box[3] - 3 * scale)
-        style: dict[str, Any] = {"fill": label.colour, "stroke_width": halo, "stroke_fill": "#ffffff", "anchor": "ls"}
-        draw.text(at, label.text, font=large, **style)
-        draw.text((at[0] + large.getlength(label.text) + scale, at[1] + 5 * scale), label.index, font=small, **style)
 
 
 def draw_heading(image: Any, title: str, lines: Sequence[str], at: tuple[float, float], scale: float) -> Box:
@@ -254,23 +179,35 @@ def frame_labels(
         else:
             at = tips[int(np.argmax(seen[1:] * [np.linalg.norm(tip - start) for tip in tips]))]
             away = at - start
-        labels.append(Label(*frame.label, (float(at[0]), float(at[1])), (float(away[0]), float(away[1]))))
+        labels.append(
+            Label(*frame.label, (float(at[0]), float(at[1])), (float(away[0]), float(away[1])), on=tuple(now.carriers(frame)))
+        )
     avoid += arrows_in(stage, now, camera, size)
     return labels, np.vstack(avoid)
 
 
+def bodies_in(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> list[tuple[Array, float]]:
+    """Return the convex hull (j, 2) of each solid, pixels, and the cost of a label on it: 0 for floors and surroundings."""
+    bodies = [(np.zeros((0, 2)), 0.0)] * len(now.solids)
+    for i in stage.in_view:
+        H = now.solids[i].poses[0]
+        hull = convex_hull(camera.pixels(stage.meshes[i].outline @ H[:3, :3].T + H[:3, 3], size))
+        bodies[i] = hull, 1.0 if stage.scene.solids[i].moves() else AT_REST
+    return bodies
+
+
 def ghost_labels(stage: Stage, t: float, sight: Sight, size: tuple[int, int]) -> list[Label]:
     """Return the times of the visible ghosts as labels below their centres."""
-    pixels, times = [], []
+    places, times = [], []
     for index, solid in enumerate(stage.scene.solids):
         for k in stage.ghost_samples(index, t):
             middle = (stage.meshes[index].outline @ solid.poses[k, :3, :3].T + solid.poses[k, :3, 3]).mean(axis=0)
             if sight.sees(middle[None], 0.0)[0]:
                 x, y = sight.camera.pixels(middle, size)[0]
                 times.append(float(stage.scene.t[k]))
-                pixels.append((x, y))
+                places.append((index, (float(x), float(y))))
     words = format_times(times)
-    return [Label(word, "", (float(x), float(y)), (0.0, 1.0), MUTED) for word, (x, y) in zip(words, pixels, strict=True)]
+    return [Label(word, "", at, (0.0, 1.0), MUTED, (index,)) for word, (index, at) in zip(words, places, strict=True)]
 
 
 def format_times(times: list[float]) -> list[str]:
@@ -291,10 +228,10 @@ def axes_in(camera: Camera, H: Array, length: float, size: tuple[int, int]) -> A
 
 
 def arrows_in(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> list[Array]:
-    """Return pixels (40, 2) along every drawn arrow."""
+    """Return pixels (j, 2) along every drawn arrow, a few apart."""
     shown = [arrow for force in now.all_forces if (arrow := stage.arrow(force)) is not None]
     ends = [camera.pixels(np.stack(arrow), size) for arrow in shown]
-    return [pixels_between(start, tip, 40) for start, tip in ends]
+    return [pixels_between(start, tip, 2 + int(np.linalg.norm(tip - start) / 6.0)) for start, tip in ends]
 
 
 def pixels_between(start: Array, end: Array, count: int) -> Array:

@@ -22,14 +22,13 @@ from screwbond.models.pictures.scene import (
     upward,
     zoom,
 )
+from screwbond.models.pictures.stage.labels import Box, Label, Side, draw_labels
 from screwbond.models.pictures.stage.overlay import (
-    Box,
-    Label,
     Sight,
     arrows_in,
     axes_in,
+    bodies_in,
     draw_heading,
-    draw_labels,
     draw_legend,
     draw_length,
     frame_labels,
@@ -37,8 +36,8 @@ from screwbond.models.pictures.stage.overlay import (
     mark_time,
     pixels_between,
 )
-from screwbond.models.pictures.stage.stage import GAUSS, Stage
-from screwbond.models.pictures.style import AXES, font, round_number, save_image
+from screwbond.models.pictures.stage.stage import Stage
+from screwbond.models.pictures.style import AXES, GAUSS, font, round_number, save_image
 
 from bondgraph.output.plot_style import INK, MUTED, PAPER
 from bondgraph.run.results.result import Result
@@ -102,17 +101,24 @@ def past_events(scene: Scene, t: float, max_lines: int = 8) -> list[str]:
 
 
 def annotate(
-    image: Any, stage: Stage, now: Scene, camera: Camera, scale: float, lines: list[str], foot: float = 0.0, steady: bool = False
+    image: Any,
+    stage: Stage,
+    now: Scene,
+    camera: Camera,
+    scale: float,
+    lines: list[str],
+    foot: float = 0.0,
+    sides: dict[str, Side] | None = None,
 ) -> None:
     """Draw title, lines, legend, scale bar, and the names of frames and ghosts on a picture.
 
     Parameters
     ----------
     foot : occupied height (pixels) at the bottom.
-    steady : keep labels in place and all legend entries, visible or not, for movies.
+    sides : for movies, those of the labels in the last frame, which are kept, as are all legend entries, visible or not.
     """
     height, size = image.size[1], image.size
-    sight = None if steady else Sight.of(stage, camera)
+    sight = Sight.of(stage, camera) if sides is None else None
     occupied: list[Box] = [draw_heading(image, now.title, lines, (32 * scale, 28 * scale), scale)]
     corner = (34 * scale, height - foot - (22 if foot else 34) * scale)
     legend = stage.scene.legend if sight is None else sight.legend(now)
@@ -120,7 +126,8 @@ def annotate(
     occupied.append(draw_length(image, camera.pixels_per_metre(camera.centre, size), foot, scale))
     labels, avoid = frame_labels(stage, now, camera, size, sight)
     ghosts = [] if sight is None else ghost_labels(stage, float(now.t[0]), sight, size)
-    draw_labels(image, [*labels, *ghosts], avoid, occupied, scale, steady)
+    bodies = bodies_in(stage, now, camera, size)
+    draw_labels(image, [*labels, *ghosts], avoid, occupied, scale, bodies=bodies, sides=sides)
 
 
 def force_bar(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> tuple[str, float] | None:
@@ -128,9 +135,10 @@ def force_bar(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -
     forces = [force for force in now.all_forces if stage.arrow(force) is not None]
     if not forces:
         return None
-    pixels = camera.pixels_per_metre(forces[0].points[0], size) / stage.scene.scale[0]
+    pixels = camera.pixels_per_metre(forces[0].points[0], size) / stage.scene.scale.newtons_per_metre
     newtons = round_number(MAX_FORCE_BAR * size[1] / pixels)
-    return f"{stage.scene.force_words} (bar: {newtons:g} N)", newtons * pixels
+    larger = "; two heads: larger" if any(stage.scene.cuts(force)[0] for force in forces) else ""
+    return f"{stage.scene.force_words} (bar: {newtons:g} N{larger})", newtons * pixels
 
 
 SCALE = 2.35
@@ -205,7 +213,8 @@ def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None 
         scene_image = to_image(stage.image(), size)
         sight = Sight.of(stage, camera)
         labels, avoid = frame_labels(stage, now, camera, size, sight)
-        draw_labels(scene_image, [*labels, *ghost_labels(stage, t, sight, size)], avoid, [], SCALE)
+        labels += ghost_labels(stage, t, sight, size)
+        draw_labels(scene_image, labels, avoid, [], SCALE, bodies=bodies_in(stage, now, camera, size))
         if not scene.contacts:
             rows = camera.pixels(stage.outline([t]), size)[:, 1]
             layout, scene_image = _crop(layout, scene_image, float(rows.min()), float(rows.max()))

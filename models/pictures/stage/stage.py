@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from screwbond.models.pictures.framing import in_view, outline
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.parts import Force, Frame, Look, Trail
 from screwbond.models.pictures.probe import require_opengl
 from screwbond.models.pictures.scene import SPACING, Camera, Scene
 from screwbond.models.pictures.shapes.meshes import SIDES, Mesh, along, path_tube, polyline, stretch_poses
-from screwbond.models.pictures.style import AXES, FORCE, rgb
+from screwbond.models.pictures.style import ARROW, AXES, FORCE, GAUSS, HEAD, OVERLAP, RADIUS, SHORTEST, TUBE, rgb
 
 from bondgraph.output.plot_style import INK
 
@@ -147,21 +148,22 @@ class Arrow:
         point = {"height": self.head, "radius": HEAD[1] * radius, "resolution": 32}
         cone = pv.Cone(center=(0, 0, -0.5 * self.head), direction=(0, 0, 1), **point)
         look = {"color": FORCE, "ambient": 0.4, "diffuse": 0.65, "reset_camera": False}
-        self.actors = window.add_mesh(shaft, **look), window.add_mesh(cone, **look)
+        self.actors = tuple(window.add_mesh(part, **look) for part in (shaft, cone, cone.copy()))
 
-    def show(self, start: Array, tip: Array) -> None:
-        """Draw from a point (3,) to another; hide if hardly longer than the head."""
+    def show(self, start: Array, tip: Array, cut: bool) -> None:
+        """Draw from a point (3,) to another, with two heads if it is cut; hide if hardly longer than the head."""
         length = float(np.linalg.norm(tip - start))
-        for actor in self.actors:
-            actor.visibility = length > SHORTEST * self.head
-        if length > SHORTEST * self.head:
-            H = along(tip - start, start)
+        shown = length > SHORTEST * self.head
+        for actor, visible in zip(self.actors, (shown, shown, shown and cut), strict=True):
+            actor.visibility = visible
+        if shown:
+            H, point = along(tip - start, start), along(tip - start, tip)
             H[:3, 2] *= length - OVERLAP * self.head
-            self.actors[0].user_matrix, self.actors[1].user_matrix = H, along(tip - start, tip)
+            second = point.copy()
+            second[:3, 3] -= OVERLAP * self.head * point[:3, 2]
+            for actor, pose in zip(self.actors, (H, point, second), strict=True):
+                actor.user_matrix = pose
 
-
-SHORTEST, OVERLAP = 1.2, 0.9
-"""Minimum length of an arrow that is drawn, and what its head takes of it, over the head's length."""
 
 COVER_SHARE = 0.6
 """Share of the spacing below which two ghosts cover each other."""
@@ -195,21 +197,6 @@ def ghost_samples(
             chosen.append(k)
     return [first + k for k in chosen]
 
-
-GAUSS = 0.30
-"""Length of a Gauss frame's axes over the scene's unit."""
-
-RADIUS = 0.011
-"""Radius of a Gauss frame's axes over the scene's unit."""
-
-TUBE = 0.8
-"""Radius of a path over that of a Gauss frame's axes."""
-
-ARROW = 0.62
-"""Radius of the shaft of a force's arrow over that of a Gauss frame's axes."""
-
-HEAD = 9.0, 3.2
-"""Length and radius of an arrow's head over the radius of its shaft."""
 
 MAX_RINGS = 4000
 """Largest number of rings of a tube."""
@@ -251,7 +238,10 @@ class Stage:
         self.plotter = plotter(size, background, seen)
         self.meshes = [scene.mesh(i, *mesh) for i in range(len(scene.solids))]
         self._ghosts = [
-            [self._glass(i, 0.02, 0.75, 0.8 ** (age + 1)) for age in range(ghosts if solid.ghosts is not None else 0)]
+            [
+                glass(self.plotter, self.meshes[i], solid.line_colour, 0.02, 0.9, 0.8**age)
+                for age in range(ghosts if solid.ghosts is not None else 0)
+            ]
             for i, solid in enumerate(scene.solids)
         ]
         self._solids = [self._solid(i) for i in range(len(scene.solids))]
@@ -262,19 +252,15 @@ class Stage:
             lines(self.plotter, polyline(np.zeros((2, 3))), INK, 1.5, 1.0) if touch.show_gap else None for touch in scene.contacts
         ]
         self._coils = [painted(self.plotter, scene.coil(spring), spring.colour, Look.OPAQUE) for spring in scene.springs]
+        self.in_view = in_view(scene, self.meshes)
         self._order: list[int] = []
-
-    def _glass(self, index: int, low: float, high: float, strength: float = 1.0) -> Any:
-        """Return an actor of a solid with a clear middle and an opaque rim."""
-        solid = self.scene.solids[index]
-        low, high = (0.4, 0.4) if solid.unbounded else (low, high)
-        return glass(self.plotter, self.meshes[index], solid.colour, low, high, strength)
 
     def _solid(self, index: int) -> list[Any]:
         """Return the actors of a solid and of its lines."""
         solid, mesh = self.scene.solids[index], self.meshes[index]
         if solid.look is Look.GLASS:
-            drawn_actors = [self._glass(index, 0.20, 0.95)]
+            low, high = (0.4, 0.4) if solid.unbounded else (0.20, 0.95)
+            drawn_actors = [glass(self.plotter, mesh, solid.colour, low, high)]
         else:
             drawn_actors = [painted(self.plotter, mesh, solid.colour, solid.look)]
         if len(mesh.lines):
@@ -328,7 +314,8 @@ class Stage:
             rings = int(np.searchsorted(times, t, side="right"))
             tube.show(rings, np.eye(4) if path.on is None else poses[path.on], path.points[0])
         for arrow, force in zip(self._arrows, now.all_forces, strict=True):
-            arrow.show(*(self.arrow(force) or (force.points[0], force.points[0])))
+            start, tip = self.scene.arrow(force)
+            arrow.show(start[0], tip[0], bool(self.scene.cuts(force)[0]))
         self._show_strings(now)
         for coil, coil_shape, part in zip(self._coils, self.scene.springs, now.springs, strict=True):
             coil.user_matrix = stretch_poses(part.starts, part.ends, coil_shape.length)[0]
@@ -398,20 +385,16 @@ class Stage:
         """Return world points (j, 3) that outline everything that a camera must see at some times (s), ghosts and arrows too."""
         times = list(times)
         there = self.scene.t <= max(times)
-        # Labelled paths in the world appear in the legend, and must be visible.
-        points = [path.points for path in self.scene.all_paths if path.ahead]
-        points += [path.points[there] for path in self.scene.paths if path.on is None and path.label and not path.ahead]
-        now = self.scene.at_times(times)
-        for i, (solid, mesh) in enumerate(zip(now.solids, self.meshes, strict=True)):
-            if solid.framed:
-                ghosts = self.ghost_poses(i, times[0]) if len(times) == 1 else np.zeros((0, 4, 4))
-                points += [mesh.outline @ H[:3, :3].T + H[:3, 3] for H in (*solid.poses, *ghosts)]
-        for frame in now.frames:
-            tips = frame.poses[:, :3, 3, None] + self.axis * frame.length * frame.poses[:, :3, :3]
-            points.append(np.swapaxes(tips, 1, 2).reshape(-1, 3))
-        points += [end for coil in now.springs for end in (coil.starts, coil.ends)]
-        for force in now.all_forces:
-            points.append(force.points + (-1.0 if force.pushing else 1.0) * force.newtons / self.scene.scale[0])
+        points: list[Array] = []
+        last = self.scene.at_times([max(times)])
+        # Labelled paths appear in the legend, and must be visible.
+        for path in self.scene.all_paths:
+            if path.ahead or path.label:
+                H = np.eye(4) if path.on is None else last.solids[path.on].poses[0]
+                points.append(path.points[slice(None) if path.ahead else there] @ H[:3, :3].T + H[:3, 3])
+        points.append(outline(self.scene, self.meshes, self.in_view, times))
+        for i in self.in_view if len(times) == 1 else ():
+            points += [self.meshes[i].outline @ H[:3, :3].T + H[:3, 3] for H in self.ghost_poses(i, times[0])]
         return np.vstack(points)
 
 

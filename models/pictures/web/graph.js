@@ -7,7 +7,7 @@ function useDrawing() {
   drawing = (isWide() ? whole : brief) ?? null; if (!drawing) return;
   [whole, brief].forEach(svg => { if (svg) svg.style.display = svg === drawing ? "block" : "none"; });
   if (!views.has(drawing)) views.set(drawing, startGraph());
-  ({ bonds, switches, home } = views.get(drawing)); show(home.slice()); markPicked();
+  ({ bonds, switches, home } = views.get(drawing)); divide(); show(home.slice()); markPicked();
   $("graph").style.setProperty("--shape", (home[3] / home[2]).toFixed(3)); showReadable();
 }
 function middleLine(lines) {
@@ -96,11 +96,17 @@ function zoom(by, x = .5, y = .5) {
   show(part[2] > 2 * home[2] ? home.slice() : part.slice());
 }
 function place_in(e) { const m = drawing.getScreenCTM().inverse(), p = new DOMPoint(e.clientX, e.clientY).matrixTransform(m); return [(p.x - see[0]) / see[2], (p.y - see[1]) / see[3]]; }
+// Beside a scene the graph takes as much of the height as its whole needs to be read, if that leaves room for the bodies.
+function divide() {
+  const pane = $("graph"), { clientHeight: all } = pane.parentNode; pane.style.flex = "";
+  const high = pane.clientHeight, scale = Math.min(READABLE, drawing.clientWidth / home[2]), need = scale * home[3] + high - drawing.clientHeight + 1;
+  if (beside() && innerWidth > 820 && scale > WHOLE && need > high && need < .6 * all) pane.style.flex = `0 0 ${need}px`;
+}
 // Where the whole would be too small to read, show a part: about the chosen bond, or the one with the largest power.
-// At this scale the smallest letters have 9 px.
-const READABLE = .8;
+// At READABLE the smallest letters have 9 px; beside a scene the whole is shown if they have 8 px.
+const READABLE = .8, WHOLE = .711, beside = () => $("scene").clientHeight > 0;
 function showReadable() {
-  if (!(drawing.getScreenCTM()?.a < READABLE) || !bonds.length) return;
+  if (!(drawing.getScreenCTM()?.a < (beside() ? WHOLE : READABLE)) || !bonds.length) return;
   const size = [drawing.clientWidth / READABLE, drawing.clientHeight / READABLE], { box } = bonds.find(own => own.k === picked) ?? bonds.reduce((a, b) => M.bonds[a.k].most >= M.bonds[b.k].most ? a : b);
   const from = [0, 1].map(i => { const room = home[2 + i] - size[i], start = box[i] + .5 * (box[2 + i] - size[i]) - home[i]; return home[i] + (room < 0 ? .5 * room : Math.min(room, Math.max(0, start))); });
   show([...from, ...size]);

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from screwbond.models.pictures.framing import in_view, outline
 from screwbond.models.pictures.interpolation import Array, Interpolation, quaternions
 from screwbond.models.pictures.parts import Force, Look, SpringDrawing, Trail
 from screwbond.models.pictures.scene import SPACING, Scene, direction, show_times, upward
-from screwbond.models.pictures.shapes.meshes import SIDES, Mesh, path_tube
-from screwbond.models.pictures.stage.stage import GAUSS, RADIUS, TUBE
-from screwbond.models.pictures.style import AXES, FORCE
+from screwbond.models.pictures.shapes.meshes import SIDES, Mesh, farthest, path_tube
+from screwbond.models.pictures.style import AXES, FORCE, GAUSS, RADIUS, TUBE
 
 from bondgraph.run.results.result import Result
 
@@ -79,6 +80,9 @@ class Packed:
         return len(self.curves) - 1
 
 
+OUTLINE = 64
+"""Number of directions in which the scene is bounded for the camera of a page."""
+
 SAMPLES = (300, 2000)
 """Smallest and largest number of samples of a scene in a page; fewer the more objects move, for about 2 MB."""
 
@@ -86,9 +90,12 @@ SAMPLES = (300, 2000)
 def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
     """Return the visible parts of a scene, by the names of the page's script; its arrays go into `packed`."""
     meshes = [scene.mesh(i, 41, 61) for i in range(len(scene.solids))]
-    corners = scene.corners(meshes)
+    seen = in_view(scene, meshes)
+    points = outline(scene, meshes, seen)
+    corners = farthest(points, OUTLINE) if len(points) else np.zeros((1, 3))
+    packed.put("outline", corners)
     centre = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
-    newtons_per_metre, unit_length, _ = scene.scale
+    newtons_per_metre, unit_length, _, longest = scene.scale
     return {
         "axes": AXES,
         "force_colour": FORCE,
@@ -96,6 +103,7 @@ def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
         "force_legend": scene.force_legend,
         "newtons_per_metre": newtons_per_metre,
         "unit_length": unit_length,
+        "longest": longest,
         "radius": RADIUS * scene.unit,
         "tube": TUBE * RADIUS * scene.unit,
         "triad": GAUSS * scene.unit,
@@ -105,7 +113,7 @@ def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
         "up": upward(scene).tolist(),
         "centre": centre.tolist(),
         "reach": float(np.linalg.norm(corners - centre, axis=1).max()) or 1.0,
-        "solids": _solids(scene, meshes, packed),
+        "solids": _solids(scene, meshes, seen, packed),
         "frames": _frames(scene, packed),
         "paths": [_path(k, path, scene, packed) for k, path in enumerate(scene.all_paths)],
         "forces": [_force(k, force, packed) for k, force in enumerate(scene.all_forces)],
@@ -126,7 +134,7 @@ def downsampled(scene: Scene) -> Scene:
     return scene.at_times(np.unique([*even, *show_times(scene, count // 2)]))
 
 
-def _solids(scene: Scene, meshes: list[Mesh], packed: Packed) -> list[dict[str, Any]]:
+def _solids(scene: Scene, meshes: list[Mesh], seen: Collection[int], packed: Packed) -> list[dict[str, Any]]:
     solids = []
     for k, (solid, mesh) in enumerate(zip(scene.solids, meshes, strict=True)):
         name = packed.mesh(mesh)
@@ -140,6 +148,7 @@ def _solids(scene: Scene, meshes: list[Mesh], packed: Packed) -> list[dict[str, 
                 "painted": mesh.colours is not None,
                 "look": solid.look.name,
                 "ground": solid.unbounded,
+                "seen": k in seen,
                 "open": solid.look is Look.GLASS and mesh.open,
                 "ghosts": since,
             }
@@ -151,6 +160,7 @@ def _frames(scene: Scene, packed: Packed) -> list[dict[str, Any]]:
     frames = []
     for k, frame in enumerate(scene.all_frames):
         look = {"length": frame.length, "thickness": frame.thickness, "label": frame.label, "at_axis": frame.at_axis}
+        look["on"] = scene.carriers(frame)
         shown = None if frame.shown is None else packed.course(f"frame{k}_shown", frame.shown.astype(float))
         frames.append({"pose": packed.pose(f"frame{k}", frame.poses), "shown": shown, **look})
     return frames

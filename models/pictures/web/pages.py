@@ -257,7 +257,7 @@ def open_in_browser(path: Path) -> bool:
     return (elsewhere or any(map(os.environ.get, DESKTOPS))) and webbrowser.open(path.resolve().as_uri())
 
 
-SCRIPTS = ("data.js", "pointers.js", "vectors.js", "scene.js", "plots.js", "graph.js", "play.js")
+SCRIPTS = ("data.js", "pointers.js", "vectors.js", "scene.js", "labels.js", "plots.js", "graph.js", "play.js")
 """Scripts in the order in which the page runs them."""
 
 MAX_EVENT_MARKS = 80
@@ -365,7 +365,8 @@ def page(
         "PARTS": " ".join(["scene"] * seen + ["graph"] * bool(graph)),
         "GRAPH": graph,
         "BRIEF": brief,
-        "SCRIPT": "\n".join(lines),
+        # Indents and comments are for readers of the sources.
+        "SCRIPT": re.sub(r"^ +(?://.*\n)?|^//.*\n", "", "\n".join(lines), flags=re.MULTILINE),
         "RUN": run,
         # Prevent names from ending the data, or starting a comment in it.
         "DATA": data.replace("<", "\\u003c"),
@@ -415,12 +416,12 @@ def _times(scene: Scene, seconds: float, show: float | None) -> None:
 
 def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[str] | None = None) -> dict[str, Any]:
     """Return the data of the page's script: small values by name, arrays and curves packed."""
-    playback = show_times(scene, 601)
     first = [] if scene.result is None else initial_quantities(scene.result, plots)
     if scene.result is not None and plots is None and all(map(_of_energy, scene.panels)):
         first = characteristic_quantities(scene.result)
     events = [happening.t for happening in scene.event_marks if not happening.internal]
-    packed = Packed()
+    packed, playback = Packed(), show_times(scene, 601)
+    packed.put("playback", playback - playback[0])
     panels = _plots(scene, packed) if plots is None else []
     scene = downsampled(replace(scene, panels=()))
     packed.put("t", scene.t, "Float64")
@@ -433,7 +434,6 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
         "events": events if len(events) <= MAX_EVENT_MARKS else [],
         "most_marks": MAX_EVENT_MARKS,
         "open_thickness": OPEN_THICKNESS,
-        "playback": playback.tolist(),
         "seconds": seconds,
         "show": float(scene.t[0]) if show is None else show,
         **pack_scene(scene, packed),

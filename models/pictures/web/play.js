@@ -4,12 +4,15 @@ function render() {
   $("time").value = place(t);
   const time = `t = ${t.toFixed(Math.max(0, Math.min(9, 4 - Math.floor(Math.log10(END - START || 1)))))} s`; $("time").setAttribute("aria-valuetext", time);
   $("now").textContent = [...M.subtitle, time, pace()].join(" · ");
-  if (shown) { const eye = look(); drawScene(now, eye); drawLabels(now, eye); }
+  if (shown) {
+    const eye = look(), near = contactNear(now, eye), size = canvasSize(); now.arrows = arrowsOf(now.row);
+    drawLens(now, near); drawScene(now, eye, ...size); drawLabels(now, eye, near);
+  }
   drawGraph(); drawPlots();
 }
 
 // Playing follows a table of times, slower through short contacts.
-const S = M.playback, last = S.length - 1;
+const S = Float64Array.from(A.playback, v => START + v), last = S.length - 1;
 function place(time) { let i = 0; while (i < last - 1 && S[i + 1] < time) i++; return (i + Math.min(1, Math.max(0, (time - S[i]) / (S[i + 1] - S[i] || 1)))) / last; }
 function timeAt(s) { const x = Math.min(last - 1e-9, Math.max(0, s * last)), i = Math.floor(x); return S[i] + (x - i) * (S[i + 1] - S[i]); }
 function pace() { const i = Math.min(last - 1, Math.floor(place(t) * last)), v = (S[i + 1] - S[i]) * last / M.seconds * $("speed").value, f = Math.max(v, 1 / v);
@@ -43,8 +46,8 @@ if (M.forces.length) { const line = document.createElement("div"); line.innerHTM
   line.firstChild.style.backgroundColor = M.force_colour; line.append(M.force_legend); $("legend").append(line); }
 $("shown").onchange = e => { document.body.classList.toggle("folded", !e.target.checked); };
 M.open.forEach(([k, name]) => quantityPanels(k, name).forEach(plot => addPanel(plot))); M.plots.forEach(plot => { if (!plot.on_demand) addPanel(plot); });
-let width = 0;
-const resized = new ResizeObserver(() => { if (canvas.clientWidth !== width) { width = canvas.clientWidth; view.distance = 0; } render(); });
+let room = "";
+const resized = new ResizeObserver(() => { const now = `${canvas.clientWidth}x${canvas.clientHeight}`; if (now !== room) { room = now; view.distance = 0; } render(); });
 for (const id of ["panels", "scene"]) resized.observe($(id));
 $("early").textContent = M.early;
 play(false); go(START + (M.show - START)); if (location.hash.startsWith("#t=")) go(Number(location.hash.slice(3)));

@@ -1,5 +1,5 @@
 // Plots: a panel for each title; its curves are drawn once for a size, then the cursor moves over them.
-const PLOT_FONT = '11px "Inter", "Segoe UI", "DejaVu Sans", Arial, sans-serif', LEFT = 58, RIGHT = 12, TOP = 6, FOOT = 18;
+const PLOT_FONT = `11px ${SANS}`, LEFT = 58, RIGHT = 12, TOP = 6, FOOT = 18;
 const panels = [];
 function quantityPanels(k, words = "") {
   const [name, unit, first, count] = M.quantities[k], units = unit ? unit.split(", ") : [""], blocks = count % units.length ? 1 : units.length, size = count / blocks;

@@ -76,18 +76,44 @@ const coils = M.coils.map(o => packedMesh(o.mesh, "_index"));
 const paths = M.paths.map(o => ({ ...o, shape: packedMesh(o.mesh, "_index") }));
 const IDENTITY = frame([1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]);
 
-// Camera: spherical about a centre.
-const view = { back: unit(M.view), up: unit(M.up), centre: M.centre.slice(), distance: 0 }, ANGLE = 14 * Math.PI / 180;
+// Camera: spherical about a centre. It opens so that all that moves and touches has room beside the legend or above it, and off the
+// lens; `shift` moves the picture in the pane, in halves of its size.
+const view = { back: unit(M.view), up: unit(M.up), centre: M.centre.slice(), distance: 0, shift: [0, 0] }, ANGLE = 14 * Math.PI / 180, EDGE = 16;
+const outline = Array.from({ length: A.outline.length / 3 }, (_, i) => [...A.outline.slice(3 * i, 3 * i + 3)]);
 function axes() { const right = unit(cross(view.up, view.back)); return [right, cross(view.back, right), view.back]; }
-function aspect() { return canvas.clientWidth / Math.max(1, canvas.clientHeight); }
-function look() {
-  if (!view.distance) view.distance = 1.08 * M.reach / Math.tan(ANGLE / 2) / Math.min(1, aspect());
-  const [x, y, z] = axes(), eye = add(view.centre, z, view.distance), f = 1 / Math.tan(ANGLE / 2);
-  const near = .05 * view.distance, far = 5 * view.distance + 10 * M.reach;
-  const V = frame([x[0], y[0], z[0]], [x[1], y[1], z[1]], [x[2], y[2], z[2]], [-dot(x, eye), -dot(y, eye), -dot(z, eye)]);
-  const P = new Float32Array([f / aspect(), 0, 0, 0, 0, f, 0, 0, 0, 0, (far + near) / (near - far), -1, 0, 0, 2 * far * near / (near - far), 0]);
-  return { eye, V, P, PV: mul(P, V) };
+const paneScale = distance => canvas.clientHeight / 2 / Math.tan(ANGLE / 2) / distance;
+function fit([left, top, right, bottom]) {
+  const w = canvas.clientWidth, h = canvas.clientHeight, free = [Math.max(40, w - left - right), Math.max(40, h - top - bottom)], [x, y, z] = axes();
+  let centre = M.centre, distance = 8 * M.reach / Math.tan(ANGLE / 2);
+  for (let n = 0; n < 12; n++) {
+    const box = boxAbout(outline.map(p => { const d = add(p, centre, -1), s = paneScale(distance - dot(z, d)); return [s * dot(x, d), s * dot(y, d)]; })), s = paneScale(distance);
+    centre = add(add(centre, x, .5 * (box[0] + box[2]) / s), y, .5 * (box[1] + box[3]) / s);
+    distance = Math.max(distance * Math.max((box[2] - box[0]) / free[0], (box[3] - box[1]) / free[1]), M.reach);
+  }
+  return { centre, distance, shift: [(left - right) / w, (bottom - top) / h] };
 }
+function frameAll() {
+  const h = canvas.clientHeight, [, high, right] = boxOf("legend"), lens = boxOf("lens"), top = Math.max(EDGE, boxOf("help")[3] + 6) + (frames.some(f => f.label[0].length > 1) ? 16 : 0);
+  const rooms = high < h ? [[right + EDGE, top, EDGE, EDGE], [EDGE, top, EDGE, h - high + 6]] : [[EDGE, top, EDGE, EDGE]];
+  const nearest = list => list.map(fit).sort((a, b) => a.distance - b.distance)[0], found = nearest(rooms);
+  const lensed = M.touches.length && paneScale(found.distance) * M.triad < SMALL;
+  Object.assign(view, lensed ? nearest(rooms.flatMap(([a, b, c, d]) => [[a, b, canvas.clientWidth - lens[0] + 8, d], [a, lens[3] + 8, c, d]])) : found);
+}
+function lookAt(centre, distance, [right, up], w, h) {
+  const [x, y, z] = axes(), eye = add(centre, z, distance), f = 1 / Math.tan(ANGLE / 2), scale = h / 2 * f / distance, near = .05 * distance, far = 5 * distance + 10 * M.reach;
+  const V = frame([x[0], y[0], z[0]], [x[1], y[1], z[1]], [x[2], y[2], z[2]], [-dot(x, eye), -dot(y, eye), -dot(z, eye)]);
+  const P = new Float32Array([f * h / w, 0, 0, 0, 0, f, 0, 0, -right, -up, (far + near) / (near - far), -1, 0, 0, 2 * far * near / (near - far), 0]);
+  // Axes and arrows are at least so thick that they are seen.
+  return { eye, V, P, PV: mul(P, V), scale, grown: Math.min(5, Math.max(1, .75 / (R * scale))) };
+}
+function look() {
+  if (!view.distance) frameAll();
+  return lookAt(view.centre, view.distance, view.shift, canvas.clientWidth, Math.max(1, canvas.clientHeight));
+}
+// Arrows of forces; one that would be longer than the longest is cut, and has two heads.
+const arrowsOf = row => M.forces.flatMap(f => {
+  const whole = row(f.newtons, 3).map(v => v / M.newtons_per_metre), size = norm(whole), length = Math.min(size, M.longest), at = row(f.at, 3), way = whole.map(v => v * length / size);
+  return length <= 1.2 * HEAD ? [] : [{ start: f.pushing ? add(at, way, -1) : at, tip: f.pushing ? at : add(at, way), length, cut: size > 1.001 * length }]; });
 // Way that each solid with ghosts has gone since its ghosts count.
 const travelled = () => M.solids.map(o => { if (o.ghosts === null) return null; const s = [0], p = A[o.pose + "_p"];
   for (let i = 1; i < p.length / 3; i++) s.push(s[i - 1] + (T[i] > o.ghosts ? Math.hypot(p[3 * i] - p[3 * i - 3], p[3 * i + 1] - p[3 * i - 2], p[3 * i + 2] - p[3 * i - 1]) : 0)); return s; });
@@ -104,9 +130,12 @@ function ghostPoses(k, low) {
   return found;
 }
 
-function drawScene(now, eye) {
-  const scale = Math.min(2, window.devicePixelRatio || 1), w = canvas.clientWidth * scale | 0, h = canvas.clientHeight * scale | 0;
-  if (canvas.width !== w || canvas.height !== h) { canvas.width = w; canvas.height = h; }
+function canvasSize() {
+  const scale = Math.min(2, window.devicePixelRatio || 1), size = [canvas.clientWidth * scale | 0, canvas.clientHeight * scale | 0];
+  if (canvas.width !== size[0] || canvas.height !== size[1]) [canvas.width, canvas.height] = size;
+  return size;
+}
+function drawScene(now, eye, w, h) {
   gl.viewport(0, 0, w, h); gl.depthMask(true); gl.clearColor(0, 0, 0, 0); gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
   gl.uniformMatrix4fv(locate.V, false, eye.V); gl.uniformMatrix4fv(locate.P, false, eye.P); gl.disable(gl.CULL_FACE);
   solids.forEach((o, k) => { if (o.look === "OPAQUE") {
@@ -119,12 +148,12 @@ function drawScene(now, eye) {
     if (o.ahead) draw(packedMesh(o.mesh, "_line_index"), H, { tint, glass: [.5, .5, 1], light: 0, lines: true });
     draw(shapes.ball, frame([r, 0, 0], [0, r, 0], [0, 0, r], move(H, now.row(o.end, 3))), { tint });
   });
-  if ($("frames").checked) frames.forEach((f, k) => { if (f.shape && now.shown[k]) draw(f.shape, now.frames[k]); });
-  for (const f of M.forces) {
-    const force = now.row(f.newtons, 3).map(v => v / M.newtons_per_metre), length = norm(force), at = now.row(f.at, 3);
-    if (length <= 1.2 * HEAD) continue;
-    const start = f.pushing ? add(at, force, -1) : at, x = unit(force), y = unit(cross(x, Math.abs(x[0]) < .7 ? [1, 0, 0] : [0, 1, 0])), z = cross(x, y), tint = rgb(M.force_colour);
-    draw(shapes.shaft, frame(x.map(v => v * (length - .9 * HEAD)), y, z, start), { tint }); draw(shapes.head, frame(x, y, z, add(start, force)), { tint });
+  if ($("frames").checked) frames.forEach((f, k) => { if (f.shape && now.shown[k]) draw(f.shape, now.frames[k].map((v, i) => i < 12 ? v * eye.grown : v)); });
+  for (const { start, tip, length, cut } of now.arrows) {
+    const x = unit(add(tip, start, -1)), y = unit(cross(x, Math.abs(x[0]) < .7 ? [1, 0, 0] : [0, 1, 0])), z = cross(x, y), tint = rgb(M.force_colour);
+    const big = Math.min(eye.grown, length / (1.2 * HEAD)), [a, b, c] = [x, y, z].map(v => v.map(u => u * big)), back = .9 * HEAD * big;
+    draw(shapes.shaft, frame(x.map(v => v * (length - back)), b, c, start), { tint }); draw(shapes.head, frame(a, b, c, tip), { tint });
+    if (cut) draw(shapes.head, frame(a, b, c, add(tip, x, -back)), { tint });
   }
   M.coils.forEach((o, k) => {
     const from = now.row(o.start, 3), way = add(now.row(o.end, 3), from, -1), length = norm(way), z = length ? unit(way) : [0, 0, 1];
@@ -135,7 +164,7 @@ function drawScene(now, eye) {
   // Of a closed body only the outside is seen; an open one shows its far side through the near one.
   const shell = (m, H, open, look) => { if (open) { gl.cullFace(gl.FRONT); draw(m, H, look); gl.cullFace(gl.BACK); } draw(m, H, look); };
   const ghosts = () => $("ghosts").checked && solids.forEach((o, k) => ghostPoses(k, now.low).forEach((H, n) =>
-    shell(o.shape, H, o.open, { tint: rgb(o.colour), glass: [.02, .75, .8 ** (n + 1)] })));
+    shell(o.shape, H, o.open, { tint: rgb(o.line_colour || o.colour), glass: [.02, .9, .8 ** n] })));
   const order = paintingOrder(now, eye.eye), first = order.findIndex(k => !solids[k].ground);
   order.forEach((k, n) => {
     // What is above a ground is not painted before it.
@@ -161,39 +190,4 @@ function paintingOrder(now, eye) {
     order.push(next); left = left.filter(k => k !== next);
   }
   return order;
-}
-function sheet(id) {
-  const c = $(id), s = Math.min(2, window.devicePixelRatio || 1), w = c.clientWidth, h = c.clientHeight, g = c.getContext("2d");
-  if (c.width !== (w * s | 0) || c.height !== (h * s | 0)) { c.width = w * s; c.height = h * s; }
-  g.setTransform(s, 0, 0, s, 0, 0); g.clearRect(0, 0, w, h); return [g, w, h];
-}
-function drawLabels(now, eye) {
-  const [g, w, h] = sheet("labels");
-  const pixel = p => { const q = [...p, 1], c = [0, 1, 3].map(i => q.reduce((s, v, k) => s + eye.PV[4 * k + i] * v, 0)); return [w / 2 * (1 + c[0] / c[2]), h / 2 * (1 - c[1] / c[2]), c[2]]; };
-  if (M.forces.length) {
-    const start = pixel(now.row(M.forces[0].at, 3)), length = h / 2 / Math.tan(ANGLE / 2) / start[2] * M.unit_length;
-    document.querySelector("#legend .unit").style.width = `${Math.max(4, length)}px`;
-  }
-  if (!$("frames").checked) return;
-  g.lineWidth = 4; g.lineJoin = "round"; g.strokeStyle = "rgba(255,255,255,.9)"; g.fillStyle = "#1c2331"; g.textAlign = "center"; g.textBaseline = "middle";
-  const put = (name, index, x, y) => { for (const ink of ["strokeText", "fillText"]) {
-    g.font = 'italic 21px "STIX Two Text", "Times New Roman", "DejaVu Serif", serif'; g[ink](name, x - 4, y);
-    g.font = 'italic 14px "STIX Two Text", "Times New Roman", "DejaVu Serif", serif'; g[ink](index, x + 8, y + 6); } };
-  frames.forEach((f, k) => {
-    const [text, index] = f.label, H = now.frames[k]; if (!text || !now.shown[k]) return;
-    const o = pixel(column(H, 3)), tip = j => pixel(add(column(H, 3), column(H, j), (f.length || .1) * M.triad));
-    if (text.length === 1 && f.at_axis) {
-      const z = tip(2), d = [z[0] - o[0], z[1] - o[1]], n = Math.hypot(...d) || 1;
-      put(text, index, o[0] + .6 * d[0] - 19 * d[1] / n, o[1] + .6 * d[1] + 19 * d[0] / n);
-    } else if (text.length === 1) {
-      const a = [0, 0]; for (let j = 0; j < 3; j++) { const e = tip(j); a[0] -= e[0] - o[0]; a[1] -= e[1] - o[1]; }
-      const n = Math.hypot(...a) || 1; put(text, index, o[0] + 20 * a[0] / n, o[1] + 20 * a[1] / n);
-    } else {
-      // Words stand beside the tip of the z axis, on the right and on the left in turn.
-      const at = f.length ? tip(2) : o, side = k % 2 ? -12 : 12;
-      g.font = '13px "Inter", "Segoe UI", "DejaVu Sans", Arial, sans-serif'; g.textAlign = k % 2 ? "right" : "left";
-      for (const ink of ["strokeText", "fillText"]) g[ink](text, at[0] + side, at[1]);
-      g.textAlign = "center";
-    }
-  });
 }

@@ -1,4 +1,7 @@
-"""Pages can be read: letters of 9 px on a desktop and on a phone, no label on another, panes that are used; small values."""
+"""Pages can be read: letters of 9 px on a desktop and on a phone, no label on another, panes that are used; small values.
+
+Where bodies lie, and where labels are written, is asked of the page's own projection and of its canvas.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from screwbond.models.pictures import page
+from scipy.spatial import Delaunay
+from screwbond.models.pictures import ContactDrawing, Frame, Look, Scene, Solid, page
 
 from bondgraph import J0, J1, C, Graph, I, R, Se, simulate
+from screws.surfaces import plane, sphere
 from tests.browser import Browser, browser, needs_chromium
+from tests.inner.models_pictures import cuboid, turned_poses, unrotated_poses
 from tests.inner.render import diagram
 from tests.models.pictures.test_pages import curve_of, data_of
 
@@ -46,7 +52,7 @@ def ladder(sections: int) -> Graph:
 
 @pytest.fixture(scope="module")
 def window() -> Iterator[Browser]:
-    with browser(webgl=False) as found:
+    with browser() as found:
         yield found
 
 
@@ -64,6 +70,115 @@ def test_a_flat_graph_opens_legible(sections: int, window: Browser, tmp_path: Pa
         window.run("zoom(0)")
         assert not window.run("isPart()")
     assert window.complaints == []
+
+
+TEXTS = """(() => { const found = [], canvases = CanvasRenderingContext2D.prototype, write = canvases.fillText;
+  canvases.fillText = function (text, x, y) {
+    const size = parseFloat(this.font.match(/[\\d.]+px/)[0]);
+    if (text && this.canvas.id === "labels") found.push([text, x, y, this.measureText(text).width, size]);
+    write.apply(this, arguments); };
+  render(); canvases.fillText = write; return found; })()"""
+"""Texts that are written on the scene: their left ends and middles, widths and sizes, px."""
+BODIES = """(() => { const now = at(t), pixel = projector(look(), canvas.clientWidth, canvas.clientHeight);
+  const points = name => Array.from({ length: A[name].length / 3 }, (_, i) => A[name].slice(3 * i, 3 * i + 3));
+  return M.solids.map((o, k) => points(o.mesh).map(p => pixel(move(now.solids[k], p)))); })()"""
+"""Places of all points of all solids, px."""
+SMALL_PRINT = """Math.min(...['legend', 'help', 'now', 'bond'].map($).filter(node => node.checkVisibility())
+  .map(node => parseFloat(getComputedStyle(node).fontSize)))"""
+
+
+def crowd(count: int) -> Scene:
+    """Bodies with names that fly apart inside a hall, above a floor that is much larger."""
+    draw, t = np.random.default_rng(count), np.linspace(0.0, 1.0, 21)
+    solids, frames = [], []
+    for k in range(count):
+        start, way = draw.uniform(-1.0, 1.0, (2, 3)) * (1.0, 0.3, 0.5)
+        poses = turned_poses(start + np.outer(t, way), 2.0 * t)
+        solids.append(Solid(f"body {k}", poses, cuboid((0.2, 0.1, 0.1)), look=Look.OPAQUE))
+        frames.append(Frame(poses, 0.65, 0.55, label=(f"body {k}", "")))
+    around = (("floor", 9.0, False), ("hall", 40.0, True))
+    solids += [
+        Solid(name, unrotated_poses(np.tile([0.0, 0.0, -9.0], (21, 1))), cuboid((e, e, 0.1)), framed=f) for name, e, f in around
+    ]
+    return Scene(f"{count} bodies", t, tuple(solids), frames=tuple(frames), size=0.2)
+
+
+@pytest.mark.thorough
+@needs_chromium
+@pytest.mark.parametrize("count", [1, 3, 40])
+def test_a_scene_opens_legible(count: int, window: Browser, tmp_path: Path) -> None:
+    """At the start, in the middle and at the end: letters, labels off each other and off bodies of others, room that is used."""
+    path = page(crowd(count)).write(tmp_path / "page.html")
+    for width, height in SIZES.items():
+        window.open(path, width, height)
+        pane = np.array(window.run("[canvas.clientWidth, canvas.clientHeight]"))
+        swept = []
+        for time in (0.0, 0.5, 1.0):
+            window.run(f"go({time})")
+            bodies = [np.array(points) for points in window.run(BODIES)[:count]]
+            swept += bodies
+            texts = window.run(TEXTS)
+            names = [text for text, *_ in texts]
+            assert len(set(names)) == len(names) >= min(count, 10), (width, time)
+            boxes = [(x, y - 0.5 * size, x + wide, y + 0.5 * size) for _, x, y, wide, size in texts]
+            assert min([size for *_, size in texts]) >= 9.0 and window.run(SMALL_PRINT) >= 9.0
+            hulls = {f"body {i}": Delaunay(points) for i, points in enumerate(bodies)}
+            for k, (name, box) in enumerate(zip(names, boxes, strict=True)):
+                assert not any(crossing(box, other) for other in boxes[:k]), (width, time, name)
+                grid = np.stack(np.meshgrid(np.linspace(box[0], box[2], 9), np.linspace(box[1], box[3], 5)), axis=-1)
+                on = [
+                    body for body, hull in hulls.items() if body != name and np.any(hull.find_simplex(grid.reshape(-1, 2)) >= 0)
+                ]
+                assert not on, (width, time, name, on)
+        low, high = np.vstack(swept).min(axis=0), np.vstack(swept).max(axis=0)
+        assert np.all(low >= 0.0) and np.all(high <= pane)
+        assert np.max((high - low) / pane) > 0.7, (width, high - low, pane)
+    assert window.complaints == []
+
+
+def rolling(way: float) -> Scene:
+    """A ball that rolls some metres on a plane, pressed on by 2 N, and at the start by 90 N."""
+    t = np.linspace(0.0, 1.0, 21)
+    place = np.outer(t, [way, 0.0, 0.0])
+    below, above = unrotated_poses(place), unrotated_poses(place)
+    above[:, :3, :3] = np.diag([1.0, -1.0, -1.0])
+    normal = np.where(t > 0.0, 2.0, 90.0)
+    force = np.outer(normal, [0.0, 0.0, 1.0])
+    touch = ContactDrawing("touch", (0, 1), (below, above), np.full(21, -1e-6), normal, force, ((0.0, 1.0),))
+    table = Solid("table", unrotated_poses(np.zeros((21, 3))), plane())
+    ball = Solid("ball", unrotated_poses(place + np.array([0.0, 0.0, 0.05])), sphere(0.05))
+    return Scene("rolling", t, (table, ball), (touch,))
+
+
+LENS = "$('lens').style.visibility !== 'hidden' && boxOf('lens')"
+"""Box of the lens in the pane, px, or false."""
+SEEN = """(() => { const { width, height } = $('lens'), data = $('lens').getContext('2d').getImageData(0, 0, width, height).data;
+  let seen = 0; for (let i = 3; i < data.length; i += 4) seen += data[i] > 60; return seen / (width * height); })()"""
+"""Part of the lens that shows something."""
+
+
+@pytest.mark.thorough
+@needs_chromium
+def test_a_small_contact_has_a_lens_and_a_lasting_force_an_arrow(window: Browser, tmp_path: Path) -> None:
+    far, near = (page(rolling(way)).write(tmp_path / f"{way}.html") for way in (4.0, 0.1))
+    for width, height in SIZES.items():
+        window.open(far, width, height)
+        window.run("go(.5)")
+        lens, ball = window.run(LENS), np.array(window.run(BODIES)[1])
+        assert lens and window.run(SEEN) > 0.5
+        assert ball[:, 0].max() < lens[0] or ball[:, 1].min() > lens[3], "the lens lies on the ball"
+        arrow = "(n => arrowsOf(n.row).map(a => [a.length * look().scale, a.cut]))(at(t))"
+        ((lasting, cut),) = window.run(arrow)
+        window.run("go(0)")
+        ((knock, more),) = window.run(arrow)
+        assert lasting > 15.0 and not cut and more and knock == pytest.approx(2.0 * lasting, rel=1e-3)
+        window.open(near, width, height)
+        assert not window.run(LENS)
+    assert window.complaints == []
+
+
+def crossing(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 def test_sections_of_a_ladder_are_drawn_alike() -> None:

@@ -1,0 +1,64 @@
+"""Camera framing: the solids that a camera must see, and points round all that moves and touches in a scene."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.scene import Scene
+from screwbond.models.pictures.shapes.meshes import Mesh
+from screwbond.models.pictures.style import GAUSS
+
+MAX_GROWTH = 2.0
+"""Largest extent of the picture with a solid at rest, over that of all that moves and touches."""
+
+OUTLINE_TIMES = (20, 100)
+"""Smallest and largest number of times at which solids are outlined; fewer the more there are."""
+
+
+def in_view(scene: Scene, meshes: Sequence[Mesh]) -> tuple[int, ...]:
+    """Return the indices of the solids that a camera must see: those that move or touch, and those at rest near them.
+
+    Endless solids are seen where they are touched.
+    """
+    finite = [i for i, solid in enumerate(scene.solids) if solid.framed and not solid.unbounded]
+    touching = {i for touch in scene.contacts for i in touch.solids}
+    busy = [i for i in finite if i in touching or scene.solids[i].moves()]
+    if not busy:
+        return tuple(i for i, solid in enumerate(scene.solids) if solid.framed)
+    points = outline(scene, meshes, busy)
+    largest = MAX_GROWTH * _extent(points)
+    return tuple(i for i in finite if i in busy or _extent(np.vstack([points, _around(scene, meshes, i)])) <= largest)
+
+
+def _extent(points: Array) -> float:
+    return float(np.ptp(points, axis=0).max())
+
+
+def _around(scene: Scene, meshes: Sequence[Mesh], index: int) -> Array:
+    """Return world points (j, 3) round a solid at all times of a scene."""
+    solid, local = scene.solids[index], meshes[index].outline
+    poses = solid.poses if solid.moves() else solid.poses[:1]
+    return np.concatenate([local @ H[:3, :3].T + H[:3, 3] for H in poses])
+
+
+def outline(scene: Scene, meshes: Sequence[Mesh], solids: Collection[int], times: ArrayLike | None = None) -> Array:
+    """Return world points (j, 3) round solids (indices), frames, free paths, springs, arrows and touching points.
+
+    `meshes` : of all solids; `times` : s, by default some of the whole scene.
+    """
+    if times is None:
+        count = int(np.clip(2000 / max(len(solids), 1), *OUTLINE_TIMES))
+        times = scene.t[np.unique(np.linspace(0, len(scene.t) - 1, count).round().astype(int))]
+    now = scene.at_times(times)
+    points = [np.zeros((0, 3)), *(_around(now, meshes, i) for i in solids)]
+    for frame in now.frames:
+        tips = frame.poses[:, :3, 3, None] + GAUSS * scene.unit * frame.length * frame.poses[:, :3, :3]
+        points += [frame.poses[:, :3, 3], np.swapaxes(tips, 1, 2).reshape(-1, 3)]
+    points += [path.points for path in now.paths if path.on is None]
+    points += [end for coil in now.springs for end in (coil.starts, coil.ends)]
+    points += [H[:, :3, 3] for touch in now.contacts for H in touch.frames]
+    points += [end for force in now.all_forces for end in scene.arrow(force)]
+    return np.concatenate(points)

@@ -1,0 +1,158 @@
+"""Labels of frames and ghosts on pictures, drawn with Pillow: off each other, off axes, and off bodies that are not theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from screwbond.models.pictures.interpolation import Array
+from screwbond.models.pictures.style import font
+
+from bondgraph.output.plot_style import INK
+
+Box = tuple[float, float, float, float]
+
+Side = tuple[float, float]
+"""Distance of a label from its point, over the least, and its turn (rad) from its preferred side."""
+
+DISTANCES = (1.0, 1.6, 2.4, 3.4)
+TURNS = (0.0, 0.35, -0.35, 0.7, -0.7, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6)
+
+OVERLAP_COST = 40.0
+"""Cost of a label on another, or on a moving body, over that of a turn of 4 rad."""
+
+AT_REST = 0.05
+"""Cost of a label on a body at rest, over that on a moving one."""
+
+
+@dataclass(frozen=True)
+class Label:
+    """Name with an index at a pixel, placed on the side that `away` points to; `on`: indices of the solids that it may cover."""
+
+    text: str
+    index: str
+    at: tuple[float, float]
+    away: tuple[float, float]
+    colour: str = INK
+    on: tuple[int, ...] = ()
+
+
+def is_word(text: str) -> bool:
+    """Return True if a label is a word, not a symbol."""
+    return len(text) > 1
+
+
+def convex_hull(points: Array) -> Array:
+    """Return the corners (j, 2) of the convex hull of points (k, 2), in order.
+
+    >>> convex_hull(np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 0.5], [2.0, 2.0], [0.0, 2.0]])).tolist()
+    [[0.0, 0.0], [2.0, 0.0], [2.0, 2.0], [0.0, 2.0]]
+    """
+    corners: list[Array] = []
+    order = points[np.lexsort(points.T[::-1])]
+    for half in (order, order[::-1]):
+        chain: list[Array] = []
+        for p in half:
+            while len(chain) > 1 and _side(chain[-2], chain[-1], p) <= 0.0:
+                chain.pop()
+            chain.append(p)
+        corners += chain[:-1]
+    return np.array(corners)
+
+
+def _side(a: Array, b: Array, points: Array) -> Array:
+    """Return on which side of the line from a to b points (..., 2) lie: positive on the left where y points up."""
+    return np.asarray(
+        (b[..., 0] - a[..., 0]) * (points[..., 1] - a[..., 1]) - (b[..., 1] - a[..., 1]) * (points[..., 0] - a[..., 0])
+    )
+
+
+def _covers(hull: Array, box: Box) -> bool:
+    """Return True if a box lies on a convex hull (j, 2): no edge of either separates them."""
+    if np.any(hull.max(axis=0) <= box[:2]) or np.any(hull.min(axis=0) >= box[2:]):
+        return False
+    corners = np.array([(box[0], box[1]), (box[2], box[1]), (box[2], box[3]), (box[0], box[3])])
+    return not np.any(np.all(_side(hull, np.roll(hull, -1, axis=0), corners[:, None]) < 0.0, axis=0))
+
+
+def _overlap(a: Box, b: Box) -> float:
+    return max(0.0, min(a[2], b[2]) - max(a[0], b[0])) * max(0.0, min(a[3], b[3]) - max(a[1], b[1]))
+
+
+def _label_box(label: Label, size: tuple[float, float], distance: float, turn: float) -> Box:
+    """Return the box of a label at a distance from its point, rotated (rad) from its preferred side."""
+    angle = float(np.arctan2(label.away[1], label.away[0])) + turn
+    x = label.at[0] + np.cos(angle) * (distance + 0.5 * size[0])
+    y = label.at[1] + np.sin(angle) * (distance + 0.5 * size[1])
+    return (x - 0.5 * size[0], y - 0.5 * size[1], x + 0.5 * size[0], y + 0.5 * size[1])
+
+
+def place_labels(
+    labels: Sequence[Label],
+    sizes: Sequence[tuple[float, float]],
+    avoid: NDArray[Any],
+    occupied: Sequence[Box],
+    bodies: Sequence[tuple[Array, float]],
+    reach: float,
+    sides: dict[str, Side],
+) -> list[Box]:
+    """Place boxes of given sizes near their points, off each other, `occupied` boxes, `avoid` points (k, 2) and bodies of others.
+
+    Parameters
+    ----------
+    bodies : convex hull (j, 2) of each solid, and the cost of a label on it: 1 for another label.
+    reach : least distance from a point.
+    sides : those of the last frame of a movie, by label: one that is free is kept. They are replaced by the present ones.
+    """
+    placed: list[Box] = []
+    last = dict(sides)
+    sides.clear()
+    for label, size in zip(labels, sizes, strict=True):
+        name, others = label.text + label.index, [body for i, body in enumerate(bodies) if body[1] and i not in label.on]
+        best, best_cost = (1.0, 0.0), np.inf
+        for side in (*([last[name]] if name in last else []), *((distance, turn) for distance in DISTANCES for turn in TURNS)):
+            box = _label_box(label, size, side[0] * reach, side[1])
+            covered = sum(_overlap(box, other) for other in (*placed, *occupied)) / (size[0] * size[1])
+            covered += sum(cost for hull, cost in others if _covers(hull, box))
+            if side == last.get(name) and covered <= AT_REST:
+                best = side
+                break
+            inside = (avoid > np.array(box[:2]) - 2.0) & (avoid < np.array(box[2:]) + 2.0)
+            cost = 0.25 * abs(side[1]) + 0.5 * side[0] + OVERLAP_COST * covered + 0.7 * float(inside.all(axis=1).sum())
+            if cost < best_cost:
+                best, best_cost = side, cost
+        sides[name] = best
+        placed.append(_label_box(label, size, best[0] * reach, best[1]))
+    return placed
+
+
+def draw_labels(
+    image: Any,
+    labels: Sequence[Label],
+    avoid: NDArray[Any],
+    occupied: Sequence[Box],
+    scale: float,
+    *,
+    bodies: Sequence[tuple[Array, float]] = (),
+    sides: dict[str, Side] | None = None,
+) -> None:
+    """Draw labels such as C with index 1, with a white halo; places as in `place_labels`."""
+    from PIL import ImageDraw
+
+    draw = ImageDraw.Draw(image)
+    symbol, small, text = font(round(25 * scale), "math"), font(round(16 * scale), "math"), font(round(14 * scale))
+    larger = [text if is_word(k.text) else symbol for k in labels]
+    sizes = [
+        (large.getlength(k.text) + small.getlength(k.index) + 3 * scale, 24 * scale)
+        for k, large in zip(labels, larger, strict=True)
+    ]
+    halo = max(2, round(2.5 * scale))
+    boxes = place_labels(labels, sizes, avoid, occupied, bodies, 9 * scale, {} if sides is None else sides)
+    for label, box, large in zip(labels, boxes, larger, strict=True):
+        at = (box[0], box[3] - 3 * scale)
+        style: dict[str, Any] = {"fill": label.colour, "stroke_width": halo, "stroke_fill": "#ffffff", "anchor": "ls"}
+        draw.text(at, label.text, font=large, **style)
+        draw.text((at[0] + large.getlength(label.text) + scale, at[1] + 5 * scale), label.index, font=small, **style)
