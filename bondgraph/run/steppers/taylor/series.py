@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 
 from bondgraph.emit.cached_build import build_once
 from bondgraph.emit.elementary.functions import exponential, logarithm
-from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Kernel, Length, Reals, inline, larger
+from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Kernel, Length, Reals, inline, larger, smaller
 from bondgraph.emit.llvm import Library, compile_written
 from bondgraph.emit.procedure import Procedure
 from bondgraph.run.accuracy.table import ErrorWeights
@@ -24,6 +24,7 @@ from bondgraph.run.steppers.integrator import OneStep, StepperOptions
 from bondgraph.run.steppers.method import Method
 from bondgraph.run.steppers.segment import Tolerances
 from bondgraph.run.steppers.shared_fields import IntegratorTable, derivative, error_weight
+from bondgraph.run.steppers.step_control import GROW
 from bondgraph.tape.taylor import order_for
 
 _WITHIN = 0.98
@@ -42,6 +43,8 @@ class TaylorTable(IntegratorTable):
     # Longest step by the last two coefficients; how much longer the last but one may be, as a logarithm.
     longest: float
     allowance: float
+    # The last term of such a step is larger than the last but one.
+    rising: bool
 
 
 @inline
@@ -69,6 +72,7 @@ def expand_here(c: TaylorTable) -> None:
     order, latest = float(c.order), c.coefficients[c.width * (c.order - 2) :]
     last, other = size_over_weights(c, latest[c.width :]), size_over_weights(c, latest)
     c.longest = exponential(-1.0 * larger(logarithm(last) / order, logarithm(other) / (order - 1.0) - c.allowance))
+    c.rising = last * c.longest > other
 
 
 def attempt(c: TaylorTable, h: float, t_new: float, method: Fixed) -> float:
@@ -92,10 +96,13 @@ def attempt(c: TaylorTable, h: float, t_new: float, method: Fixed) -> float:
 
 
 def tempered(c: TaylorTable, length: float) -> float:
-    """Return the length of the next step, by the coefficients at its start."""
+    """Return the length of the next step, by the coefficients at its start; where these rise, as near a point at which all are
+    zero, they say little of what is far away."""
     if c.is_last:
         return length
     expand_here(c)
+    if c.rising:
+        return smaller(c.longest * _WITHIN, c.trial * GROW)
     return c.longest * _WITHIN if c.longest > 0.0 else length
 
 
