@@ -71,7 +71,7 @@ def test_one_rate_beside_constants_is_that_of_activities() -> None:
     by_activity = c.network("n", "2 A <-> B : 3", {"A": 2.0}, constants={"A": 0.5, "B": 4.0})
     by_amount = c.network("n", "2 A <-> B : 0.75 12", {"A": 2.0})
     assert run_of(by_activity, 1.0)["amounts.B"] == pytest.approx(run_of(by_amount, 1.0)["amounts.B"], rel=1e-9)
-    with pytest.raises(ModelError, match="or one beside constants of all its species"):
+    with pytest.raises(ModelError, match="or one with constants of all its species"):
         c.network("n", "2 A <-> B : 3", constants={"A": 0.5})
 
 
