@@ -15,7 +15,7 @@ from bondgraph.compile.state_names import unknown_name
 from bondgraph.errors import raise_if_any, refusal
 from bondgraph.export.paper.equations import Writer
 from bondgraph.export.paper.markup.as_latex import breakable
-from bondgraph.export.paper.notation.definitions import DIGITS, Functions, latex_parts
+from bondgraph.export.paper.notation.definitions import SIGNIFICANT, Functions, latex_parts
 from bondgraph.export.paper.notation.letters import letters_of
 from bondgraph.export.paper.notation.parts import parts_of
 from bondgraph.export.value_roles import solved_only
@@ -147,7 +147,7 @@ class _Tracer:
     def __init__(self, compiled: Compiled, max_depth: int | None, through: bool):
         system, parts = compiled.system, parts_of(compiled.model)
         self.compiled, self.system, self.max_depth, self.through = compiled, system, max_depth, through
-        self.writer = Writer(system, letters_of(system, parts, (), system.values), Functions(DIGITS))
+        self.writer = Writer(system, letters_of(system, parts, (), system.values), Functions(SIGNIFICANT))
         self.states = {state.name: state for state in system.states}
         self.unknown = {u.value: u for u in (*system.unknowns, *(u for loop in system.loops for u in loop.unknowns))}
         self.hidden = solved_only(system)

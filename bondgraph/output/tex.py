@@ -32,7 +32,7 @@ EXACT = 17
 
 
 def decimal_latex(value: float, digits: int) -> str:
-    """Return a finite number with so many significant digits, or with as few as give the same bits if there are `EXACT`."""
+    """Return a finite number with this many significant digits; with `EXACT`, the fewest that give the same bits."""
     value = float(value) + 0.0
     mantissa, _, power = (repr(value) if digits >= EXACT else f"{value:.{digits}g}").partition("e")
     mantissa = mantissa.removesuffix(".0")

@@ -92,16 +92,16 @@ def conventions(system: System, has_functions: bool, alike: Sequence[Branch], bl
         names = ", ".join(part.path for part in branch.members)
         words += ["; " if k else " Parts that are alike have a letter for their number: ", Math(branch.index)]
         words += [f" = {', '.join(part.number for part in branch.members)} ({names})"]
-    found: list[Block] = [Section("Conventions", 2), Paragraph((*words, "." if alike else ""))]
+    notation: list[Block] = [Section("Conventions", 2), Paragraph((*words, "." if alike else ""))]
     if r"\mathrm{Ad}" in latex:
-        found.append(Paragraph(_SCREWS))
+        notation.append(Paragraph(_SCREWS))
     cited = [f"{short}: {long}" for short, long in LITERATURE.items() if any(short in s.op.source for s in system.statements)]
     if cited:
         text = f"{'. '.join(cited)}. Numbers are those of equations there; printed errors are corrected."
-        found.append(Paragraph((text,), "Sources.", small=True))
+        notation.append(Paragraph((text,), "Sources.", small=True))
     if any(event.resets or event.impulse for event in system.events):
-        found.append(Paragraph(worded("At an event, $:=$ sets a state to a value computed just before, all at once.")))
-    return found
+        notation.append(Paragraph(worded("At an event, $:=$ sets a state to a value computed just before, all at once.")))
+    return notation
 
 
 _SCREWS: Words = worded(

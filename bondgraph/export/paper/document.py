@@ -34,7 +34,7 @@ from bondgraph.export.paper.markup.content import (
     with_numbers,
     worded,
 )
-from bondgraph.export.paper.notation.definitions import DIGITS, Definition, Functions, width
+from bondgraph.export.paper.notation.definitions import SIGNIFICANT, Definition, Functions, width
 from bondgraph.export.paper.notation.letters import Letters, letters_of
 from bondgraph.export.paper.notation.parts import Branch, Component, Parts, branches, inside, parts_of
 from bondgraph.export.value_roles import ledger_only, of_transitions, solved_only
@@ -203,9 +203,9 @@ class _Body:
         number = writer.letters.number(first.number)
         if first.parts:
             names = ", ".join(part.path.rpartition(".")[2] for part in branch.members)
-            own = self._own(first, number, writer)
+            above = self._own(first, number, writer)
             below = (block for child in branch.below for block in self.branch(child, writer))
-            return [Section(f"{number} {names}", 2), *own, *below]
+            return [Section(f"{number} {names}", 2), *above, *below]
         return self._own(first, number, writer)
 
     def _own(self, part: Component, number: str, writer: Writer) -> list[Block]:
@@ -321,7 +321,7 @@ STYLES: Mapping[str, Callable[[Paper], str]] = {"latex": as_latex, "markdown": a
 """Writer of each document style."""
 
 
-def document(model: Compilable, style: Style = "latex", *, digits: int = DIGITS) -> str:
+def document(model: Compilable, style: Style = "latex", *, digits: int = SIGNIFICANT) -> str:
     """Return a complete document of a model: nothing else is needed to compute its motion.
 
     It has the bond graph as a figure, every symbol with its unit, parameters with values, states with initial values, the

@@ -26,8 +26,8 @@ from bondgraph.tape.routine import Listing, Routine, listing
 from bondgraph.tape.scalar import Tape
 from bondgraph.tracing.on_tape.values import scalars_of, shaped
 
-DIGITS = 6
-"""Significant digits of numbers, unless others are asked for."""
+SIGNIFICANT = 6
+"""Default number of significant digits."""
 CHOICE, SUM, RATIO, PRODUCT, POWER, ATOM = range(6)
 """Precedence of a piece; a lower one takes parentheses inside of a higher one."""
 
@@ -50,7 +50,7 @@ class Piece:
 
 
 def number(value: float, digits: int) -> Piece:
-    """Return a number: a fraction of small numbers that has the same bits, or decimals with so many significant digits."""
+    """Return a number: a fraction of small numbers that has the same bits, or decimals with this many significant digits."""
     for below in range(2, 13) if np.isfinite(value) and abs(value) < 100 else ():
         above = round(value * below)
         if above / below == value and 0 < abs(above) < 100 and value != round(value) and repr(value) != f"{value:.4g}":
@@ -380,7 +380,7 @@ class Definition:
 
 
 class Functions:
-    """Gives names to operations, each one once; equal ones share a name. Numbers have so many significant `digits`."""
+    """Gives names to operations, each one once; equal ones share a name. Numbers have `digits` significant digits."""
 
     def __init__(self, digits: int) -> None:
         self.digits = digits

@@ -93,7 +93,7 @@ class Letter:
     @property
     def seen(self) -> str:
         """Return what a reader sees: equal for letters that look alike."""
-        return _UNSEEN.sub("", _ALIKE.sub(lambda match: ALIKE.get(match[0], match[0]), self.latex))
+        return _FONTS.sub("", _ALIKE.sub(lambda match: ALIKE.get(match[0], match[0]), self.latex))
 
 
 ALIKE = {
@@ -102,7 +102,7 @@ ALIKE = {
 }
 """Letters and those that they look like."""
 _ALIKE = re.compile(r"\\[a-z]+|[A-Za-z\d]")
-_UNSEEN = re.compile(r"\\(?:mathrm|mathsf|mathbf|mathit|text|boldsymbol|left|right|,| )|[{}\s]")
+_FONTS = re.compile(r"\\(?:mathrm|mathsf|mathbf|mathit|text|boldsymbol|left|right|,| )|[{}\s]")
 """Fonts, braces and spaces."""
 
 
