@@ -21,4 +21,4 @@ def simulate(mass=1.0, axes=(0.2, 0.03, 0.02), moments=(2e-4, 1.6e-3, 1.7e-3), s
     table = ground("table", surface=plane())
     touch = contact("touch", table, stone, constrained=["v_x", "v_y", "v_z"], law=Impact(0.0))
     graph = attach_contact(Graph("rattleback"), touch, table, stone)
-    return graph.simulate(t_end, samples=0.01, rtol=1e-9)
+    return graph.simulate(t_end, samples=0.004, rtol=1e-9)
