@@ -209,7 +209,7 @@ def check(file: Path, root: Any, grammar: Grammar = URDF_GRAMMAR, *, drawn: str 
     """
     clean = deepcopy(root)
     checker = _Checker(file, grammar, drawn, omit)
-    checker.check(clean, grammar.rule, f"<{grammar.tag}>" if grammar.unknown != UNKNOWN else "robot")
+    checker.check(clean, grammar.rule, "robot" if grammar is URDF_GRAMMAR else f"<{grammar.tag}>")
     checker.drop_repeated(clean)
     return CheckedTree(clean, tuple(checker.problems), checker.ignored_items(), checker.complete)
 
@@ -333,8 +333,7 @@ class _Checker:
         else:
             cure = f'omit=("{name}",), to read the robot without it'
             cures = (*((refusal.cure,) if refusal.cure else ()), *((cure,) if refusal.may_be_omitted else ()))
-            place_ = self._place(element)
-            self.problems.append(Problem("E295", f"{label} is not read", (refusal.why,), (place_,), cures))
+            self.problems.append(Problem("E295", f"{label} is not read", (refusal.why,), (self._place(element),), cures))
 
     def _check_counts(self, element: Any, rule: ElementRule, label: str, needed: set[str]) -> bool:
         before = len(self.problems)
@@ -355,9 +354,8 @@ class _Checker:
 
     def _ignore(self, what: str, element: Any, why: str = "") -> None:
         why = why or self.grammar.reasons.get(what.split(" of ")[0].strip("<>"), self.grammar.unknown)
-        place_ = self._place(element)
-        if place_.file != str(self.file):
-            what = f'{what} in "{Path(place_.file).name}"'
+        if element.get(FILE):
+            what = f'{what} in "{Path(element.get(FILE)).name}"'
         self.ignored.setdefault(what, (why, []))[1].append(element.sourceline or 0)
 
     def _problem(self, element: Any, title: str, cure: str) -> None:

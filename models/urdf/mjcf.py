@@ -225,7 +225,7 @@ class _Model:
         makers = {"hinge": lambda: revolute(axis, point), "slide": lambda: prismatic(axis), "ball": lambda: spherical(point)}
         screws: Joint = makers.get(kind, free)()
         unit = self.settings.angle if kind == "hinge" else 1.0
-        rates = {key: float(attributes.get(key, "0")) for key in ALL_RATES}
+        rates: dict[str, Any] = {key: float(attributes.get(key, "0")) for key in ALL_RATES}
         reference, rest = (float(attributes.get(key, "0")) * unit for key in ("ref", "springref"))
         if kind not in OF_ONE_FREEDOM:
             self._refuse_rates(name, kind, rates, place)
@@ -283,8 +283,8 @@ class _Model:
     def finish(self) -> None:
         """Scale the masses, and read what refers to joints: actuators and equalities."""
         total, masses = self.settings.number("settotalmass"), [link.inertia[0] for link in self.links if link.inertia]
-        if total > 0.0 and sum(masses):
-            factor = total / sum(masses)
+        if total > 0.0 and np.sum(masses):
+            factor = total / float(np.sum(masses))
             self.links = [
                 link
                 if link.inertia is None
@@ -299,9 +299,10 @@ class _Model:
             drive = self._drive(element)
             self.drives += () if drive is None else (drive,)
         for name in {drive.joint for drive in self.drives}:
-            efforts = [drive.effort for drive in self.drives if drive.joint == name]
-            together = np.inf if None in efforts else sum(efforts)
-            least = min(together, np.inf if self.joints[name].effort is None else self.joints[name].effort)
+            efforts: list[Any] = [drive.effort for drive in self.drives if drive.joint == name]
+            together = np.inf if None in efforts else float(np.sum(efforts))
+            bound = self.joints[name].effort
+            least: Any = min(together, np.inf if bound is None else bound)
             self.joints[name] = replace(self.joints[name], effort=None if np.isinf(least) else float(least))
         for element in self.root.iterfind("equality/joint"):
             if element.get("active", "true") == "true":

@@ -107,8 +107,12 @@ class Geoms:
         return pose(from_z(ends[0] - ends[1]), ends.mean(axis=0))
 
     def size(self, element: Any, attributes: Mapping[str, str]) -> np.ndarray:
-        """Return MuJoCo's numbers of a solid's size, half lengths. Raises `ModelError` E522 if it lacks some."""
+        """Return MuJoCo's numbers of a solid's size, half lengths. Raises `ModelError` E522 if it lacks some, E298 for
+        a shape that is fitted to a mesh."""
         kind, size = attributes.get("type", "sphere"), values(attributes, "size")
+        if "mesh" in attributes:
+            title = f'a {kind} fitted to the mesh "{attributes["mesh"]}" is not read'
+            raise self._refused("E298", element, title, 'type="mesh"', "the size of the shape, without mesh")
         count = 1 if "fromto" in attributes else SIZE_COUNTS[kind]
         if len(size) < count or not np.all(size[:count] > SMALL):
             title = f'the size of a {kind} is "{attributes.get("size", "")}"'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +144,7 @@ def _inertia(inertial: Any) -> InertiaTerms | None:
 
 def _shape(shape: Any, colours: Mapping[str, Any]) -> ShapeEntry:
     (geometry,) = shape.find("geometry")
-    sizes = {
+    sizes: dict[str, Callable[[], Iterable[float]]] = {
         "box": lambda: numbers(geometry, "size"),
         "cylinder": lambda: [float(geometry.get("radius")), float(geometry.get("length"))],
         "sphere": lambda: [float(geometry.get("radius"))],
@@ -174,11 +174,16 @@ def _joint(file: Path, joint: Any) -> JointEntry:
         title = f'the axis of joint "{name}" has no direction'
         problems = (Problem("E522", title, (), (at,), ('<axis xyz="0 0 1"/>: three numbers, not all zero',)),)
     bounds, limit_problems, notes = _bounds(joint, at)
-    motor = {key: None if limit is None or key not in limit.attrib else float(limit.get(key)) for key in ("effort", "velocity")}
+    motor: dict[str, Any] = {
+        key: None if limit is None or key not in limit.attrib else float(limit.get(key)) for key in ("effort", "velocity")
+    }
     negative = tuple(
         Ignored(f"negative {key} limits", "read as none", (at.line,)) for key, value in motor.items() if (value or 0.0) < 0.0
     )
-    driven = {} if mimic is None else {"leader": mimic.get("joint"), "multiplier": float(mimic.get("multiplier", "1"))}
+    limits: dict[str, Any] = {key: None if value is None or value < 0.0 else value for key, value in motor.items()}
+    driven: dict[str, Any] = (
+        {} if mimic is None else {"leader": mimic.get("joint"), "multiplier": float(mimic.get("multiplier", "1"))}
+    )
     return JointEntry(
         name,
         kind,
@@ -186,11 +191,11 @@ def _joint(file: Path, joint: Any) -> JointEntry:
         joint.find("child").get("link"),
         at,
         _origin(joint),
-        None if problems else JOINTS[kind](direction),
+        None if problems else JOINTS[kind](direction.tolist()),
         bounds,
         damping=float(numbers(dynamics, "damping")[0]),
         friction=float(numbers(dynamics, "friction")[0]),
-        **{key: None if value is None or value < 0.0 else value for key, value in motor.items()},
+        **limits,
         **driven,
         offset=0.0 if mimic is None else float(mimic.get("offset", "0")),
         problems=problems,

@@ -397,7 +397,8 @@ class _Model:
             title = f'joint "{name}" cannot move: its limits are {lower:g} and {upper:g}'
             cures = ("limits=False, to read none of the limits", 'lower below upper in the file, or type="fixed"')
             limit_problems, bounded = (Problem("E525", title, (), (place,), cures),), False
-        motor = {key: _number(limit, key, -1.0) for key in ("effort", "velocity")}
+        motor: dict[str, Any] = {key: _number(limit, key, -1.0) for key in ("effort", "velocity")}
+        limits: dict[str, Any] = {key: value if 0.0 <= value < ENDLESS else None for key, value in motor.items()}
         leader = None
         if mimic is not None:
             universal = next(
@@ -423,7 +424,7 @@ class _Model:
             leader=leader,
             multiplier=factor,
             offset=_number(mimic, "offset", 0.0) - factor * _number(mimic, "reference", 0.0),
-            **{key: value if 0.0 <= value < ENDLESS else None for key, value in motor.items()},
+            **limits,
             problems=problems,
             limit_problems=limit_problems,
             **ends,

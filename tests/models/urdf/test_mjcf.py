@@ -209,6 +209,7 @@ REFUSED = {
     "other loop": ("<sensor>", '<equality><joint joint1="yaw"/></equality><sensor>', "E295", "linear in a second joint"),
     "servo": ('kv="5"', 'dampratio="1"', "E295", "kv in numbers"),
     "size": ('size="0.05"', 'size="0"', "E522", "1 positive number"),
+    "fitted": ('type="box" size="0.1 0.05 0.04"', 'type="box" mesh="m"', "E298", 'a box fitted to the mesh "m"'),
     "quaternion": ('euler="0 30 10"', 'quat="0 0 0 0"', "E522", "a direction that is not zero"),
     "axis": ('name="yaw" axis="0 0 1"', 'name="yaw" axis="0 0 0"', "E522", "no direction"),
 }

@@ -57,10 +57,12 @@ def test_what_urdf_does_not_have_is_refused_by_name() -> None:
         link("screw", joints.helical((0, 0, 1), pitch=0.1), 0.0),
         link("ball", joints.spherical((0.3, 0, 0)), 0.3),
         link("half", joints.revolute((0, 0, 1)), 0.4, limits=(0.0, np.inf)),
+        link("geared", joints.revolute((0, 0, 1)), 0.5, armature=0.1),
+        link("sprung", joints.revolute((0, 0, 1)), 0.6, stiffness=3.0),
     ))  # fmt: skip
     with pytest.raises(ModelError, match=r"E344.*not a tree"):
         to_urdf("odd")  # type: ignore[arg-type]
     with pytest.raises(ModelError) as caught:
         to_urdf(odd)
-    assert [problem.code for problem in caught.value.problems] == ["E344"] * 3
-    assert all(f'"{name}"' in str(caught.value) for name in ("screw", "ball", "half"))
+    assert [problem.code for problem in caught.value.problems] == ["E344"] * 5
+    assert all(f'"{name}"' in str(caught.value) for name in ("screw", "ball", "half", "geared", "sprung"))
