@@ -22,7 +22,7 @@ _TORN = ":computed"
 
 def with_added_inputs(model: Model, system: System, names: str | Sequence[str]) -> tuple[System, list[str], dict[str, str]]:
     """Return the system with a parameter behind every name that is a source or the result of a signal block; the names of
-    parameters in place of the names, others unchanged; and the signal that each added parameter stands for."""
+    parameters instead of the names, others unchanged; and the signal that each added parameter stands for."""
     named, signals = [], {}
     for name in names_of(names, "inputs"):
         signal, bracket, index = name.partition("[")

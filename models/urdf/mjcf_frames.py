@@ -148,7 +148,7 @@ def defaults_of(file: Path, root: Any) -> Defaults:
 
 
 def included(file: Path, root: Any) -> list[Ignored]:
-    """Put the contents of included files in place of the elements <include>; return what is ignored of their documents.
+    """Put the contents of included files instead of the elements <include>; return what is ignored of their documents.
 
     Raises `ModelError` E297 for a file that is outside the folder of the model or is included twice, and what `read_document`
     raises.
