@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Never, Unpack
 
 from bondgraph.checks import check_model
@@ -14,11 +16,11 @@ from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any, re
 from bondgraph.graph.branches import Node, branch, joined, junction_name
 from bondgraph.graph.changes import cut, put_in_place, take_out
 from bondgraph.graph.draft import Draft, Link
-from bondgraph.graph.flatten import described_parts, flatten
+from bondgraph.graph.flatten import described_part, described_parts, flatten
 from bondgraph.model.arguments import is_name, names_of, need_text
 from bondgraph.model.automata import Automaton, Start
 from bondgraph.model.domains import Domain
-from bondgraph.model.element import Element, PortRef
+from bondgraph.model.element import Element, PortRef, remember_description
 from bondgraph.model.model import CollisionSet, ContactPoint, Model, Visible
 from bondgraph.output.cells import cell, code, line
 from bondgraph.output.tables import unknown_name
@@ -54,7 +56,10 @@ class Graph(Draft):
         if part is None or (inner_path and not isinstance(part, Graph)):
             raise unknown_name(f'part in "{self.name}" called', path, self.parts)
         assert isinstance(part, (Element, Graph))
-        return part[inner_path] if inner_path and isinstance(part, Graph) else part
+        part = part[inner_path] if inner_path and isinstance(part, Graph) else part
+        if isinstance(part, Element):
+            remember_description(part, partial(described_part, weakref.ref(self), path))
+        return part
 
     def __repr__(self) -> str:
         return f'{type(self).__name__}("{self.name}", {len(self.parts)} parts)'

@@ -6,7 +6,7 @@ Names become paths and signal references become full names; `joining` creates th
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from bondgraph.errors import Place, Problem
@@ -64,11 +64,25 @@ def flatten(graph: Draft) -> tuple[Model, list[Problem]]:
 def described_parts(graph: Draft) -> Iterator[str]:
     """Yield a line for each element of a graph, with the domains and units that its bonds imply."""
     model, _ = flatten(graph)
-    for path, element in model.elements.items():
-        bonds = model.bonds_at(path)
-        joined = len(bonds) >= len(element.ports)
-        units = {key: expected_unit(model, path, key, each, each.value) for key, each in element.parameters.items() if joined}
-        yield element.described(path, tuple(dict.fromkeys(bond.domain for bond in bonds)), units)
+    for path in model.elements:
+        yield _described(model, path)
+
+
+def described_part(find: Callable[[], Draft | None], path: str) -> str:
+    """Return the line for an element of a graph; "" if either is gone, or the element lacks bonds."""
+    graph = find()
+    model = None if graph is None else flatten(graph)[0]
+    element = None if model is None else model.elements.get(path)
+    if model is None or element is None or len(model.bonds_at(path)) < len(element.ports):
+        return ""
+    return _described(model, path)
+
+
+def _described(model: Model, path: str) -> str:
+    element, bonds = model.elements[path], model.bonds_at(path)
+    joined = len(bonds) >= len(element.ports)
+    units = {key: expected_unit(model, path, key, each, each.value) for key, each in element.parameters.items() if joined}
+    return element.described(path, tuple(dict.fromkeys(bond.domain for bond in bonds)), units)
 
 
 def _with_heat_port(path: str, element: Element, heat: Mapping[str, Element]) -> Iterator[tuple[str, Element]]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
+from weakref import WeakKeyDictionary
 
 from bondgraph.errors import Place, caller_place
 from bondgraph.model.arguments import domain_of, names_of, need_mapping, need_name, parameters_of
@@ -58,7 +59,8 @@ class Element(Frozen):
         need_name(self.kind, self.name)
 
     def __repr__(self) -> str:
-        return self.described(self.name, () if self.domain is None else (self.domain,), {})
+        look_up = _LOOKED_UP.get(self)
+        return (look_up() if look_up else "") or self.described(self.name, () if self.domain is None else (self.domain,), {})
 
     def described(self, path: str, domains: Sequence[Domain], units: Mapping[str, str]) -> str:
         """Return kind, path, numbers with units, and domains; `units` are those of parameters that declare none."""
@@ -82,6 +84,15 @@ class Element(Frozen):
     def port(self, name: str) -> PortRef:
         """Return a reference to a port of this element by name, for `Graph.connect`."""
         return PortRef(self, name)
+
+
+_LOOKED_UP: WeakKeyDictionary[Element, Callable[[], str]] = WeakKeyDictionary()
+"""Description of an element, with units and domain, by the graph that it was last looked up in."""
+
+
+def remember_description(element: Element, look_up: Callable[[], str]) -> None:
+    """Let the repr of an element be a description that is looked up then; its own where that is empty."""
+    _LOOKED_UP[element] = look_up
 
 
 def _shown(parameter: Parameter, unit: str) -> str:

@@ -31,8 +31,8 @@ def collected(text, passes, level):
     texts.append((text, passes, level))
     return object_code(text, passes, level)
 
-def written(writer, write):
-    texts.append((write(), 2, 2))
+def written(writer, write, passes=2):
+    texts.append((write(), passes, 2))
     return b"", ()
 
 llvm.object_code = collected

@@ -122,11 +122,14 @@ def test_repr_is_short_and_has_no_address(name):
 
 
 def test_a_printed_graph_shows_numbers_with_units_and_domains():
-    """Of an element itself only what it knows; its bonds tell units and domains, also while the graph is under construction."""
+    """Bonds tell units and domains, also while the graph is under construction; an element of no graph shows what it knows."""
     graph, v = Graph("cart"), J1("v", domain="translation")
     graph.connect(v, C("spring", stiffness=100.0)).connect(v, I("mass", Parameter(2000.0, "g")))
     graph.connect(Se("push", lambda y: y, signals=["k.y"]), v)
-    assert repr(graph["spring"]) == 'C "spring": stiffness = 100'
+    assert repr(C("spring", stiffness=100.0)) == 'C "spring": stiffness = 100'
+    assert repr(graph["spring"]) == 'C "spring": stiffness = 100 N/m, translation'
+    whole = Graph("whole").add(graph)
+    assert repr(whole["cart.mass"]) == 'I "cart.mass": inertia = 2000 g, translation'
     assert str(graph).splitlines() == [
         'Graph("cart", 4 parts)',
         '1-junction "v": translation',
