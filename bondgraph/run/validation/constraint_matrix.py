@@ -35,15 +35,13 @@ class MatrixBlock:
 
 def diagonal_blocks(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[MatrixBlock, ...]:
     """Return the diagonal blocks of a matrix (n, n) with these entries (e,)."""
-    least, before = np.arange(n), None  # index of each block, in the end its smallest one
-    while not np.array_equal(least, before):
-        before = least.copy()
-        np.minimum.at(least, rows, before[columns])
-        np.minimum.at(least, columns, before[rows])
-        least = least[least]
-    firsts, block_of_index = np.unique(least, return_inverse=True)
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(rows)), (rows, columns)), shape=(n, n))
+    count, block_of_index = connected_components(graph, directed=False)
     index_in_block, block_of_entry = np.empty(n, dtype=int), block_of_index[rows]
-    indices, entries = _grouped(block_of_index, len(firsts)), _grouped(block_of_entry, len(firsts))
+    indices, entries = _grouped(block_of_index, count), _grouped(block_of_entry, count)
     for members in indices:
         index_in_block[members] = np.arange(len(members))
     return tuple(
