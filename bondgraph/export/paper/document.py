@@ -271,8 +271,8 @@ def _definition(each: Definition, all_arguments: bool, noted: dict[str, int]) ->
         new += [f"See {', '.join(f'D{number}' for number in old)}."] if old else []
         words.append(" In the notation of the source: ")
         words += worded(" ".join(new))
-    lines = enumerate(_packed((*formula.parts, *formula.results)), start=1)
-    items = tuple(Numbered(f"D{each.number}.{k}", line) for k, line in lines)
+    packed = enumerate(_packed((*formula.parts, *formula.results)), start=1)
+    items = tuple(Numbered(f"D{each.number}.{k}", line) for k, line in packed)
     return [Paragraph(tuple(words), f"D{each.number} {each.title}.", small=True), Equations(items, small=True)]
 
 

@@ -355,9 +355,9 @@ def _block(block: Block) -> str:
             return f"#small[\n{lines}\n]" if small else lines
         case TableBlock(heads, widths, rows, caption):
             columns = ", ".join(f"{100 * width / sum(widths):.1f}%" for width in widths)
-            lines = ["  " + " ".join(f"[{_words(cell)}]," for cell in row) for row in rows]
+            cells = ["  " + " ".join(f"[{_words(cell)}]," for cell in row) for row in rows]
             headings = " ".join(f"[{_plain(head)}]," for head in heads)
-            return "\n".join([f"#rows([{_words(caption)}], ({columns}), ({headings}),", *lines, ")"])
+            return "\n".join([f"#rows([{_words(caption)}], ({columns}), ({headings}),", *cells, ")"])
         case Figure(svg, caption, width, height):
             scale = min(MAX_SCALE, PAGE_WIDTH / width)
             size = f"width: {width * scale:.1f}pt, height: {height * scale:.1f}pt"
