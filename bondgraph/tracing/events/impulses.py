@@ -213,7 +213,7 @@ MAX_NEWTON_STEPS = 12
 NEWTON_RTOL = 1e-8
 """Largest residual after them as a fraction of the first; with more there is no finite state after the event."""
 
-MIN_SHARING_EVENTS = 10
+MIN_SHARING_EVENTS = 16
 """Events that change modes alone from which they share one impulse; each of fewer has code of its own, in which its mode is
 a number."""
 
