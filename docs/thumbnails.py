@@ -54,7 +54,7 @@ CUT = {
     "ball_maze": (0.0, 0.06, 1.0, 0.72),
     "ball_on_turntable": (0.0, 0.08, 0.7, 0.815),
     "bouncing_ball": (0.0, 0.06, 0.272, 0.62),
-    "colliding_eggs": (0.02, 0.12, 0.62, 0.75),
+    "colliding_eggs": (0.02, 0.16, 0.62, 0.79),
     "delta_pick_and_place": (0.12, 0.07, 0.92, 0.63),
     "delta_soft_touch": (0.605, 0.525, 1.0, 0.936),
     "dexterous_hand": (0.0, 0.13, 0.575, 0.845),

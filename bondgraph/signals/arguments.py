@@ -201,7 +201,7 @@ class BlockBuilder:
         """
         before = StateSpec(spec.initial, spec.nominal, per_second(spec.unit, -1), rf"\bar {of[0]}")
         self.states |= {state: spec, "previous": before, "count": StateSpec(-1.0, None, "1", "N")}
-        self.symbols |= {"previous_next": rf"\bar {of[0]}^{{+}}", "count_next": r"\nu^{+}"}
+        self.symbols |= {"previous_next": rf"\bar {of[0]}^{{+}}", "count_next": "N^{+}"}
         results = [fresh, "previous_next", "count_next"]
         self.equations.append((results, formulas.DIFFERENCE, [of, "previous", state, "count", "period", between, time]))
         self.updates |= dict(zip((state, "previous", "count"), results, strict=True))

@@ -25,7 +25,7 @@ from screwbond.models.pictures.parts import (
     inside,
 )
 from screwbond.models.pictures.shapes.meshes import Mesh, directions, helix, surface_mesh
-from screwbond.models.pictures.style import force_scale
+from screwbond.models.pictures.style import ARROW, RADIUS, SLENDER, force_scale
 
 from bondgraph.errors import refusal
 from bondgraph.run.results.result import Result
@@ -146,6 +146,11 @@ class Scene:
         newtons_per_metre, unit_length, text = force_scale(shown, max(self.unit, ARROW_SHARE * self._extent()))
         cut = "; two heads: larger" if largest > 1.001 * shown else ""
         return ForceScale(newtons_per_metre, unit_length, text + cut, shown / newtons_per_metre or self.unit)
+
+    @property
+    def arrow_radius(self) -> float:
+        """Radius of the shafts of force arrows, m: that of frames, or more if the arrows are long beside these."""
+        return ARROW * RADIUS * max(self.unit, SLENDER * self.scale.longest)
 
     def _extent(self) -> float:
         """Return the extent of the places of all that moves, with the largest body among it, m; 0 if nothing moves."""

@@ -76,7 +76,7 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywor
     for key, value in bound.arguments.items():
         parameter = signature.parameters[key]
         annotation = resolved(parameter.annotation, function)
-        if {parameter.kind} <= _NAMED and not accepts(value, annotation):
+        if {parameter.kind} <= _NAMED and annotation is not parameter.empty and not accepts(value, annotation):
             wrong.append(f"`{key}` cannot be {shown(value)}")
             cures.append(f"{key}=<{described(annotation)}>")
     return CallError("E150", f"{name}(): {', '.join(wrong)}", ", ".join(cures)) if wrong else None

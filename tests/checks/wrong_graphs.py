@@ -102,7 +102,7 @@ GRAPHS: list[Case] = [
         ('I "m"', "domain heat", "is a power already", 'domain="thermal"'),
     ),
     # names
-    ("E150", lambda: I(3, 1.0), ("I 3: its name is of type int", '"3"')),
+    ("E150", lambda: I(3, 1.0), ("I 3: its name is of type int", "its name first")),
     ("E150", lambda: Graph(3), ("graph 3: its name is of type int",)),
     ("E150", lambda: Transition("a", "b", lambda t: t, 5), ("`signals` cannot be 5", "or one alone")),
     ("E150", lambda: X0("x", automaton="a", active=[1]), ("`active` cannot be [1]",)),

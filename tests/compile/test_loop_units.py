@@ -99,7 +99,7 @@ def test_the_inverse_of_a_diode_is_no_cure_and_the_advice_is() -> None:
     with pytest.warns(RunEndedWarning):
         ended = chain(source, effort=lambda f: THERMAL * log(1.0 + f / SATURATION)).simulate(2.0, progress=False)
     assert ended.failure is not None and "d" in ended.failure.suspect.split(", ")
-    assert "flow= alone" in ended.failure.cures[0] and "small storage" in ended.failure.cures[1]
+    assert "only flow=" in ended.failure.cures[0] and "small storage" in ended.failure.cures[1]
     assert chain(source).simulate(2.0, progress=False).failure is None
 
 

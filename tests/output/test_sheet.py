@@ -18,7 +18,7 @@ BESIDE = {"bondgraph/output/plot_style.py", "bondgraph/render/paint.py", "models
 """The sheet; what repeats a diagram of SVG, which has colours and typefaces of its own; colours of solids in scenes."""
 SOLIDS = {
     *("models/delta/pictures/scene.py", "models/hand/pictures.py", "models/impact/figures.py", "models/maze/pictures.py"),
-    *(f"models/pictures/stage/{name}.py" for name in ("overlay", "posters", "stage")),
+    *(f"models/pictures/stage/{name}.py" for name in ("posters", "stage")),
 }
 """Modules that draw solids as well, whose colours are their own."""
 PLOTTING = ("matplotlib", "plot_file", "bondgraph.output.plot_style", "figure.subplots")

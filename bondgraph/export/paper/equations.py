@@ -63,8 +63,8 @@ class Writer:
             several = ", ".join(left)
             return [f"{several if len(left) == 1 else f'({several})'} = {self.right(statement)}"]
         letters = [self.letters[arg] for arg in statement.args]
-        shapes = self._shapes(statement)
-        right = (filled(_with_diagonals(line, shapes), letters) for line in parts.lines)
+        vectors = self._vectors(statement)
+        right = (filled(_with_diagonals(line, vectors), letters) for line in parts.lines)
         lines = [f"{one} = {other}" for one, other in zip(left, right, strict=True)]
         remarks = self._remarks(parts, letters).removeprefix(r"\text{ with }")
         return [*lines, REMARK + remarks] if remarks else lines
@@ -93,7 +93,7 @@ class Writer:
         parts = latex_parts(operation, len(statement.outs))
         if parts is not None and len(statement.outs) == 1:
             rows = operation in (APPLY, APPLY_TRANSPOSED)  # of them a vector is a row
-            line = parts.lines[0] if rows else _with_diagonals(parts.lines[0], self._shapes(statement))
+            line = parts.lines[0] if rows else _with_diagonals(parts.lines[0], self._vectors(statement))
             return filled(line, letters) + self._remarks(parts, letters)
         short = [self.definitions.plain(each.op, self._shapes(each), letters) for each in (statement, *self._siblings(statement))]
         if short[0] and len(set(short)) == 1:
@@ -109,6 +109,11 @@ class Writer:
 
     def _shapes(self, statement: Statement) -> list[tuple[int, ...]]:
         return [self.system.values[_bare(arg)].shape or () for arg in statement.args]
+
+    def _vectors(self, statement: Statement) -> list[bool]:
+        """Return which arguments are vectors; a pose multiplies as a matrix, although its state is a vector."""
+        values = (self.system.values[_bare(arg)] for arg in statement.args)
+        return [len(value.shape or ()) == 1 and value.unit != POSE_UNIT for value in values]
 
     def _definition(self, statement: Statement) -> Definition:
         arguments = [self.letters.letters[_bare(arg)].core for arg in statement.args]
@@ -177,16 +182,19 @@ class Writer:
         return f"{left_side} = 0", f"{self.letters[unknown.value]} = 0"
 
 
+POSE_UNIT = "1, m"
+"""Unit of a pose: quaternion and position."""
+
 _FACTOR = re.compile(r"#(\d+)(\^\{-1\})?(?=(?:\\,| )*#(\d+))")
 """Argument, perhaps inverted, before another."""
 
 
-def _with_diagonals(line: str, shapes: Sequence[tuple[int, ...]]) -> str:
+def _with_diagonals(line: str, vectors: Sequence[bool]) -> str:
     """Return LaTeX with the diagonal matrix of each vector that multiplies a vector."""
 
     def factor(match: re.Match[str]) -> str:
-        vectors = all(len(shapes[int(number) - 1]) == 1 for number in (match[1], match[3]))
-        return rf"\operatorname{{diag}}(#{match[1]}){match[2] or ''}" if vectors else match[0]
+        both = vectors[int(match[1]) - 1] and vectors[int(match[3]) - 1]
+        return rf"\operatorname{{diag}}(#{match[1]}){match[2] or ''}" if both else match[0]
 
     return _FACTOR.sub(factor, line)
 

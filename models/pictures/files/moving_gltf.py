@@ -15,7 +15,7 @@ from screwbond.models.pictures.interpolation import Array, quaternions, unrotate
 from screwbond.models.pictures.parts import Force, Frame, Look, Solid, SpringDrawing, Trail
 from screwbond.models.pictures.scene import Scene, direction, fit, upward
 from screwbond.models.pictures.shapes.meshes import Mesh, along, cone, cylinder, path_tube, triad_mesh
-from screwbond.models.pictures.style import ARROW, FORCE, GAUSS, HEAD, OVERLAP, RADIUS, SHORTEST, TUBE
+from screwbond.models.pictures.style import FORCE, GAUSS, HEAD, OVERLAP, RADIUS, SHORTEST, TUBE
 
 from bondgraph.errors import refusal
 from bondgraph.output.files import atomic_file, known_ending
@@ -150,7 +150,7 @@ def _spring(draft: GltfDraft, world: int, spring: SpringDrawing, coil: Mesh) -> 
 
 def _force(draft: GltfDraft, world: int, force: Force, scene: Scene) -> None:
     """Add a force as an arrow: a shaft that is stretched, and a head of constant size, hidden where the force is small."""
-    radius = ARROW * RADIUS * scene.unit
+    radius = scene.arrow_radius
     head = HEAD[0] * radius
     starts, tips = scene.arrow(force)
     span = tips - starts

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.style import font
 
-from bondgraph.output.plot_style import INK
+from bondgraph.output.plot_style import INK, PAPER
 
 Box = tuple[float, float, float, float]
 
@@ -153,6 +153,6 @@ def draw_labels(
     boxes = place_labels(labels, sizes, avoid, occupied, bodies, 9 * scale, {} if sides is None else sides)
     for label, box, large in zip(labels, boxes, larger, strict=True):
         at = (box[0], box[3] - 3 * scale)
-        style: dict[str, Any] = {"fill": label.colour, "stroke_width": halo, "stroke_fill": "#ffffff", "anchor": "ls"}
+        style: dict[str, Any] = {"fill": label.colour, "stroke_width": halo, "stroke_fill": PAPER, "anchor": "ls"}
         draw.text(at, label.text, font=large, **style)
         draw.text((at[0] + large.getlength(label.text) + scale, at[1] + 5 * scale), label.index, font=small, **style)

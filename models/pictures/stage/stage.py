@@ -13,7 +13,7 @@ from screwbond.models.pictures.parts import Force, Frame, Look, Trail
 from screwbond.models.pictures.probe import require_opengl
 from screwbond.models.pictures.scene import SPACING, Camera, Scene
 from screwbond.models.pictures.shapes.meshes import SIDES, Mesh, along, path_tube, polyline, stretch_poses
-from screwbond.models.pictures.style import ARROW, AXES, FORCE, GAUSS, HEAD, OVERLAP, RADIUS, SHORTEST, TUBE, rgb
+from screwbond.models.pictures.style import AXES, FORCE, GAUSS, HEAD, OVERLAP, RADIUS, SHORTEST, TUBE, rgb
 
 from bondgraph.output.plot_style import INK
 
@@ -235,6 +235,7 @@ class Stage:
         self.scene, self.size, self.around = scene, size, around
         self.radius = RADIUS * scene.unit * fine
         self.axis = GAUSS * scene.unit * fine * longer
+        self.shaft = scene.arrow_radius * fine
         self.plotter = plotter(size, background, seen)
         self.meshes = [scene.mesh(i, *mesh) for i in range(len(scene.solids))]
         self._ghosts = [
@@ -247,7 +248,7 @@ class Stage:
         self._solids = [self._solid(i) for i in range(len(scene.solids))]
         self._triads = [self._triad(frame) for frame in scene.all_frames]
         self._tubes = [self._tube(path) for path in scene.all_paths]
-        self._arrows = [Arrow(self.plotter, ARROW * self.radius) for _ in scene.all_forces]
+        self._arrows = [Arrow(self.plotter, self.shaft) for _ in scene.all_forces]
         self._strings = [
             lines(self.plotter, polyline(np.zeros((2, 3))), INK, 1.5, 1.0) if touch.show_gap else None for touch in scene.contacts
         ]
@@ -291,7 +292,7 @@ class Stage:
     def arrow(self, force: Force) -> tuple[Array, Array] | None:
         """Return start and tip (3,) of the arrow of a force of one sample; None if it is too small to draw."""
         start, tip = (ends[0] for ends in self.scene.arrow(force))
-        return None if np.linalg.norm(tip - start) <= SHORTEST * HEAD[0] * ARROW * self.radius else (start, tip)
+        return None if np.linalg.norm(tip - start) <= SHORTEST * HEAD[0] * self.shaft else (start, tip)
 
     def show(self, t: float, camera: Camera) -> Scene:
         """Move everything to a time (s), seen from a camera; return the scene at that time."""

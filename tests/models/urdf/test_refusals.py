@@ -85,7 +85,7 @@ CHANGES = {
         '<parent link="tool"/>',
         "E523",
         '<joint name="shoulder"',
-        "circle: upper -> fore -> tool -> upper",
+        "cycle: upper -> fore -> tool -> upper",
     ),
     "apart": (
         '<parent link="fore"/>\n    <child link="tool"/>',
