@@ -34,7 +34,7 @@ TUBE = 0.8
 """Radius of a path over that of a Gauss frame's axes."""
 
 SLENDER = 0.3
-"""Least unit length that shafts of arrows are drawn for, over the length of the longest arrow."""
+"""Minimum unit length that shafts of arrows are drawn for, over the length of the longest arrow."""
 
 ARROW = 0.62
 """Radius of the shaft of a force's arrow over that of a Gauss frame's axes."""
