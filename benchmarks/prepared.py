@@ -38,7 +38,7 @@ COSTS = {
     "watched": "many, watched us",
     "run": "run us",
     "run_many": "run_many us",
-    "beyond": "go - many us",
+    "beyond": "run - run_many us",
 }
 RUNS, ROUNDS = 400, 7
 VARIED = {
