@@ -187,8 +187,10 @@ class Graph(Draft):
             part = end.owner if isinstance(end, PortRef) else end
             if not isinstance(part, (Element, Graph)):
                 raise _no_part(part, self)
-            if isinstance(part, Graph) and self in _nested(part):
-                raise _contains_itself(self, part)
+            if isinstance(part, Graph):
+                if part is self or (self.is_inside and self in _nested(part)):
+                    raise _contains_itself(self, part)
+                part.is_inside = True
 
     def remove(self, name: str | Element | Graph) -> Graph:
         """Remove a part with its bonds, the wires to it and the ports it is exposed by; it is given by its name, by a path into

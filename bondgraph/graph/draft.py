@@ -34,6 +34,8 @@ class Draft(OfFormulas):
         self.icon = icon_of(name, icon)
         """Picture of the graph where it is folded, as path data of SVG in a box from (0, 0) to (1, 1), y downwards."""
         self.place = caller_place()
+        self.is_inside = False
+        """Whether the graph was put into another one, so that parts may contain it."""
         self.parts: dict[str, Element | Draft] = {}
         self.links: list[Link] = []
         self.automata: dict[str, Automaton] = {}
