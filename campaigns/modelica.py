@@ -203,7 +203,8 @@ def rows(names: Iterable[str]) -> Iterator[tuple[str, Verdict]]:
 def verdicts(rows: Sequence[str]) -> str:
     """The count of each verdict in the rows of a table."""
     kinds = collections.Counter(re.sub(r", \d.*", "", line.split("|")[3].strip()) for line in rows)
-    return f"{len(rows)} models: {', '.join(f'{count} {kind}' for kind, count in kinds.most_common())}."
+    words = {"agrees": "in agreement", "differs": "different", "refused, E663": "refused (E663)"}
+    return f"{len(rows)} models: {', '.join(f'{count} {words.get(kind, kind)}' for kind, count in kinds.most_common())}."
 
 
 def main() -> int:

@@ -220,7 +220,7 @@ class Store:
             yield rows[0][0]
 
     def runs(self, first: int = 0) -> list[np.ndarray]:
-        """Return the numbers of the runs of each block, ascending, from a block on; E364 where a run is stored twice."""
+        """Return the ascending run numbers of each block from block `first`; E364 where a run is stored twice."""
         blocks = [np.frombuffer(data, "<i8").astype(np.int64) for data in self._data(RUN, first)]
         if not first:
             count = sum(map(len, blocks))

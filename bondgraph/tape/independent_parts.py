@@ -49,7 +49,7 @@ class _Component:
 
     @property
     def form(self) -> Hashable:
-        """Key of all but positions and numbers; the code of a power depends on a constant exponent."""
+        """Key that ignores positions and constants, except constant exponents, which change the code."""
         steps, powers = self.steps, [step[2] for step in self.steps if step[0] == op.POWER]
         kept_fields = {op.INPUT: 2, op.CONSTANT: 1}
         bare = tuple([step[: kept_fields[step[0]]] if step[0] in kept_fields else step for step in steps])

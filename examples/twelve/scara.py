@@ -1,4 +1,4 @@
-"""A SCARA robot moves the round tip of its quill to a table by computed torque, and presses."""
+"""A SCARA robot under computed torque presses the round tip of its quill on a table."""
 
 from screwbond import Chain, Graph, Link, Se, attach_contact, chain_graph, contact, cylinder_inertia
 from screws import joints, plane, pose_from_state, sphere

@@ -271,7 +271,7 @@ def refuse_wrong(
             raise refusal("E137", title, "positive numbers", about=name)
         if species is not None and (strangers := [str(each) for each in values if each not in species]):
             title = f'network "{name}": {argument} has {", ".join(strangers)}, which is not among {", ".join(species)}'
-            raise refusal("E570", title, "names as the text has them; a held species has no amount at the start", about=name)
+            raise refusal("E570", title, "names from the text; a held species has no initial amount", about=name)
 
 
 def _place(name: str, line: int, column: int = 0) -> str:

@@ -20,8 +20,8 @@ _WIDE = 2.0**51
 
 @dataclass(frozen=True)
 class ValueType:
-    """Type of variables in a library: in LLVM's words, how it becomes a number and is made of one, and its smallest and largest
-    value, None if a number is taken as it is."""
+    """Type of variables in a library: its name in LLVM, conversions to and from a float, and its smallest and largest value, None
+    if every float is valid."""
 
     word: str
     to_number: str = ""
