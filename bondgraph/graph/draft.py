@@ -35,7 +35,7 @@ class Draft(OfFormulas):
         """Picture of the graph where it is folded, as path data of SVG in a box from (0, 0) to (1, 1), y downwards."""
         self.place = caller_place()
         self.is_inside = False
-        """Whether the graph was put into another one, so that parts may contain it."""
+        """True once the graph is a part of another one, so that its own parts might contain it."""
         self.parts: dict[str, Element | Draft] = {}
         self.links: list[Link] = []
         self.automata: dict[str, Automaton] = {}

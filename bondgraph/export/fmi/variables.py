@@ -19,7 +19,7 @@ PLACES = 24
 
 
 class VariableKind(IntEnum):
-    """VariableKind of a variable; value references begin with it."""
+    """Kind of a variable; value references begin with it."""
 
     TIME = 0
     STATE = 1
