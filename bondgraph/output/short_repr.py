@@ -31,7 +31,7 @@ def short_repr(record: type[T]) -> type[T]:
 
 
 def short_text(record: Any) -> str:
-    """Return the name of the class and the fields of a record with `repr=True`, without those that are None by default; see
+    """Return the class name of a record and its fields with `repr=True`, except those left at a default of None; see
     `short_repr`."""
     if isinstance(record, tuple):
         shown = [*getattr(record, "_fields", ())]

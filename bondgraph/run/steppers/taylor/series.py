@@ -96,8 +96,8 @@ def attempt(c: TaylorTable, h: float, t_new: float, method: Fixed) -> float:
 
 
 def tempered(c: TaylorTable, length: float) -> float:
-    """Return the length of the next step, by the coefficients at its start; where these rise, as near a point at which all are
-    zero, they say little of what is far away."""
+    """Return the length of the next step from the coefficients at its start; rising coefficients, as near a point where all are
+    zero, say little about distant times."""
     if c.is_last:
         return length
     expand_here(c)
