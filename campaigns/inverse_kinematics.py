@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.chains import Tree, inverse_kinematics, link_pose
-from screwbond.models.urdf import read_urdf
+from screwbond.models.robots import read_urdf
 
-from tests.models.urdf.public_robots import Judge, public_urdf
-from tests.models.urdf.test_public_robots import followed
+from tests.models.robots.public_robots import Judge, public_urdf
+from tests.models.robots.test_public_robots import followed
 
 ROBOTS = (
     ("xarm7.urdf", "link7"),

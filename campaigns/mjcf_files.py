@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 from screwbond.models.chains import bias, body_jacobian, gravity_forces, link_pose, mass_matrix
-from screwbond.models.urdf import Robot, read_mjcf
+from screwbond.models.robots import Robot, read_mjcf
 
 from bondgraph import ModelError
 from campaigns.processes import Progress

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.chains import body_jacobian, link_pose, mass_matrix
-from screwbond.models.urdf import Robot, read_urdf
+from screwbond.models.robots import Robot, read_urdf
 
 from bondgraph import ModelError
 from campaigns.processes import Progress

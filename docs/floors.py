@@ -36,7 +36,7 @@ ROOMS = {
         ("bodies", "netlist", "sbml"),
         ("chains", "contacts", "forces", "graph_files", "joints", "planar", "springs"),
         ("pictures",),
-        ("maze", "motion", "sweeping", "two_bodies", "urdf"),
+        ("maze", "motion", "robots", "sweeping", "two_bodies"),
         ("control", "hand", "impact"),
         ("delta",),
         ("cli",),

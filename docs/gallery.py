@@ -216,7 +216,7 @@ def _crane(path: Path) -> None:
 
     from screwbond.models.pictures import Trail, still
     from screwbond.models.pictures.shapes.meshes import free_normals
-    from screwbond.models.urdf import robot_scene
+    from screwbond.models.robots import robot_scene
 
     from examples.urdf_robot import read, run
 

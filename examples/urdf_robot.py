@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 from screwbond.models.chains import chain_graph, gravity_forces
-from screwbond.models.urdf import Robot, read_urdf, robot_scene
+from screwbond.models.robots import Robot, read_urdf, robot_scene
 
 from bondgraph import Graph, Op, Result, Se, simulate
 from screws.scalars import where

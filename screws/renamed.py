@@ -30,6 +30,7 @@ def _read_by_owner(text: str) -> dict[str, dict[str, str]]:
 
 
 MODULES = {
+    "screwbond.models.urdf": "screwbond.models.robots",
     "bondgraph.piles": "bondgraph.stepping.free_bodies",
     "screwbond.models.delta.pictures.scene_pictures": "screwbond.models.delta.pictures.scene",
     "screwbond.models.delta.pictures.touch_figure": "screwbond.models.delta.pictures.figures",

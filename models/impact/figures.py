@@ -16,7 +16,7 @@ from screwbond.models.pictures.from_results.links import RodLinks, link_poses
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.shapes.meshes import along, cuboid
 from screwbond.models.pictures.style import AMBER, BLUE, FORCE, blend, legend_above, plain_numbers, plot_file
-from screwbond.models.urdf import visual_solids
+from screwbond.models.robots import visual_solids
 
 from bondgraph.output.plot_style import CYCLE, DANGER, DASHES, INK, MUTED, PAPER, SMALL
 

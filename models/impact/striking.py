@@ -22,7 +22,7 @@ from screwbond.models.contacts import Maxwell, VirtualSpring, Viscoelastic, atta
 from screwbond.models.impact.force_laws import ForceLaw, MaxwellImpact, SpringImpact, ViscoelasticImpact, equivalent_laws
 from screwbond.models.impact.mobility import StrikingPoint, direction, mass_at, need_mobile, striking_point
 from screwbond.models.pictures.shapes.meshes import along
-from screwbond.models.urdf import LinkVisual, read_urdf
+from screwbond.models.robots import LinkVisual, read_urdf
 
 from bondgraph import Graph, signals, simulate
 from bondgraph.errors import refusal

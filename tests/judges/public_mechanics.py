@@ -11,7 +11,7 @@ from scipy.integrate import solve_ivp
 from scipy.special import ellipj, ellipk
 from screwbond.models import rigid_body
 from screwbond.models.chains import chain_graph
-from screwbond.models.urdf import read_urdf
+from screwbond.models.robots import read_urdf
 
 from bondgraph import IC, J0, J1, MTF, TF, C, Constraint, Diode, Friction, Graph, I, R, Se, Sf, signals
 from screws.scalars import array, cos, less, maximum, sin, where

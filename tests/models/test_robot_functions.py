@@ -27,12 +27,12 @@ from screwbond.models.chains import (
     mass_matrix,
     potential,
 )
-from screwbond.models.urdf import read_urdf
+from screwbond.models.robots import read_urdf
 
 from bondgraph import Block, Graph, ModelError, Se, compile_model
 from screws import joints, pose, pose_state
 from tests.inner.models_chains import rotation_vectors
-from tests.models.urdf.public_robots import public_urdf
+from tests.models.robots.public_robots import public_urdf
 
 GRAVITY = (1.0, 2.0, -9.81)
 RNG = np.random.default_rng(3)

@@ -29,7 +29,7 @@ from screwbond.models.impact import (
     striker_from_urdf,
     study_impact,
 )
-from screwbond.models.urdf import LinkVisual
+from screwbond.models.robots import LinkVisual
 
 from bondgraph import ModelError
 from screws.joints import free, revolute

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from screwbond.models.urdf.records import Ignored
+from screwbond.models.robots.records import Ignored
 
 from bondgraph.errors import ModelError, Place, Problem, raise_if_any, refusal
 

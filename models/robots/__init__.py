@@ -1,12 +1,12 @@
 """Robots from URDF, MJCF and SDF files: trees with inertias, joints, limits, damping and springs, and meshes for pictures."""
 
-from screwbond.models.urdf.mjcf import read_mjcf
-from screwbond.models.urdf.reading import read_urdf
-from screwbond.models.urdf.records import Ignored, RobotDrive
-from screwbond.models.urdf.robot import LinkVisual, Robot, robot_scene, visual_solids
-from screwbond.models.urdf.sdf import read_sdf
-from screwbond.models.urdf.skeleton import RobotJoint
-from screwbond.models.urdf.writing import to_urdf
+from screwbond.models.robots.mjcf import read_mjcf
+from screwbond.models.robots.reading import read_urdf
+from screwbond.models.robots.records import Ignored, RobotDrive
+from screwbond.models.robots.robot import LinkVisual, Robot, robot_scene, visual_solids
+from screwbond.models.robots.sdf import read_sdf
+from screwbond.models.robots.skeleton import RobotJoint
+from screwbond.models.robots.writing import to_urdf
 
 from screws.calls import check_calls
 from screws.renamed import answer_old_names

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from screwbond.models.urdf.building import Selection, plain_name, renamed_note, robot_of
-from screwbond.models.urdf.document import URDF, place, read_document
-from screwbond.models.urdf.grammar import check
-from screwbond.models.urdf.records import Ignored, InertiaTerms, JointEntry, LinkEntry, RobotFile, ShapeEntry
-from screwbond.models.urdf.robot import Packages, Robot
+from screwbond.models.robots.building import Selection, plain_name, renamed_note, robot_of
+from screwbond.models.robots.document import URDF, place, read_document
+from screwbond.models.robots.grammar import check
+from screwbond.models.robots.records import Ignored, InertiaTerms, JointEntry, LinkEntry, RobotFile, ShapeEntry
+from screwbond.models.robots.robot import Packages, Robot
 
 from bondgraph.errors import ModelError, Problem
 from bondgraph.output.extras import require_package

@@ -18,11 +18,11 @@ from screwbond.models.chains import (
     mass_matrix,
     potential,
 )
-from screwbond.models.urdf import Robot, read_urdf
+from screwbond.models.robots import Robot, read_urdf
 
 from bondgraph import ModelError, compile_model
 from bondgraph.errors import ExtraError
-from tests.inner.models_urdf import JOINTS
+from tests.inner.models_robots import JOINTS
 
 DATA = Path(__file__).parents[1] / "data" / "urdf"
 
@@ -290,7 +290,7 @@ def test_a_robot_falls_and_its_energy_is_accounted_for() -> None:
 def test_import_of_models_stays_light() -> None:
     heavy = ("trimesh", "lxml", "pyvista", "scipy")
     script = (
-        f"import sys; from screwbond.models.urdf import read_urdf; print([name for name in {heavy!r} if name in sys.modules])"
+        f"import sys; from screwbond.models.robots import read_urdf; print([name for name in {heavy!r} if name in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3]

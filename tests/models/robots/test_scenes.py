@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from screwbond.models.chains import chain_graph, link_pose
 from screwbond.models.pictures import Scene, rendering, scene_of, still
-from screwbond.models.urdf import Robot, read_urdf, robot_scene
+from screwbond.models.robots import Robot, read_urdf, robot_scene
 
 from bondgraph import ModelError
 from tests.inner.models_pictures import Mesh

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from screwbond.models.urdf.building import Selection, plain_name, renamed_note, robot_of
-from screwbond.models.urdf.document import MJCF, read_document
-from screwbond.models.urdf.grammar import check, place_of
-from screwbond.models.urdf.mjcf_frames import (
+from screwbond.models.robots.building import Selection, plain_name, renamed_note, robot_of
+from screwbond.models.robots.document import MJCF, read_document
+from screwbond.models.robots.grammar import check, place_of
+from screwbond.models.robots.mjcf_frames import (
     MAIN,
     CompilerSettings,
     Defaults,
@@ -22,9 +22,9 @@ from screwbond.models.urdf.mjcf_frames import (
     unique,
     values,
 )
-from screwbond.models.urdf.mjcf_geoms import VISIBLE_GROUPS, Geoms, body_inertia, bounded
-from screwbond.models.urdf.mjcf_grammar import MJCF_GRAMMAR, REFUSABLE, TRANSMISSION
-from screwbond.models.urdf.records import (
+from screwbond.models.robots.mjcf_geoms import VISIBLE_GROUPS, Geoms, body_inertia, bounded
+from screwbond.models.robots.mjcf_grammar import MJCF_GRAMMAR, REFUSABLE, TRANSMISSION
+from screwbond.models.robots.records import (
     FIXED,
     Ignored,
     InertiaTerms,
@@ -35,7 +35,7 @@ from screwbond.models.urdf.records import (
     ShapeEntry,
     merged,
 )
-from screwbond.models.urdf.robot import Robot
+from screwbond.models.robots.robot import Robot
 
 from bondgraph.errors import Problem, raise_if_any, refusal
 from bondgraph.output.extras import require_package

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from screwbond.models.chains import BodyInertia, Link, Mimic, Tree, bias, gravity_forces, link_pose, mass_matrix
-from screwbond.models.urdf import read_sdf, to_urdf
+from screwbond.models.robots import read_sdf, to_urdf
 
 from bondgraph import ModelError
 from screws.joints import fixed, prismatic, revolute, spherical

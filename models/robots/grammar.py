@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from screwbond.models.urdf.document import place
-from screwbond.models.urdf.records import Ignored
+from screwbond.models.robots.document import place
+from screwbond.models.robots.records import Ignored
 
 from bondgraph.errors import Place, Problem
 from screws.similar_names import similar_names

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from screwbond.models.urdf.document import MJCF, read_document
-from screwbond.models.urdf.grammar import FILE, place_of
-from screwbond.models.urdf.records import Ignored
+from screwbond.models.robots.document import MJCF, read_document
+from screwbond.models.robots.grammar import FILE, place_of
+from screwbond.models.robots.records import Ignored
 
 from bondgraph.errors import ModelError, Problem, raise_if_any
 from screws.poses import pose

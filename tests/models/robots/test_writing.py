@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from screwbond.models.chains import Link, Mimic, Tree, cylinder_inertia, inverse_dynamics, link_pose
-from screwbond.models.urdf import read_urdf, to_urdf
+from screwbond.models.robots import read_urdf, to_urdf
 
 from bondgraph import ModelError
 from screws import joints, pose

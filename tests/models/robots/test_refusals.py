@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from screwbond.models.chains import chain_graph, link_pose, mass_matrix
 from screwbond.models.impact import effective_mass
-from screwbond.models.urdf import read_urdf, robot_scene
+from screwbond.models.robots import read_urdf, robot_scene
 
 from bondgraph import ModelError
-from tests.inner.models_urdf import document
+from tests.inner.models_robots import document
 
 DATA = Path(__file__).parents[1] / "data" / "urdf"
 GOOD = (DATA / "two_links.urdf").read_text()

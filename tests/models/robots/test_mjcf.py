@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from screwbond.models.chains import Mimic, bias, chain_graph, gravity_forces, link_pose, mass_matrix
-from screwbond.models.urdf import Robot, read_mjcf, robot_scene
+from screwbond.models.robots import Robot, read_mjcf, robot_scene
 
 from bondgraph import ModelError, compile_model
 from campaigns.mjcf_files import compare, random_file
-from tests.inner.models_urdf import Mesh, mesh_moments
+from tests.inner.models_robots import Mesh, mesh_moments
 
 ARM = """<mujoco model="arm">
   <compiler eulerseq="XYZ"/>

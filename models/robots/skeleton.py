@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from screwbond.models.chains import Link, Mimic
 from screwbond.models.chains.trees import cycles
-from screwbond.models.urdf.records import Ignored, JointEntry, LinkEntry, RobotFile
+from screwbond.models.robots.records import Ignored, JointEntry, LinkEntry, RobotFile
 
 from bondgraph.errors import Place, Problem
 from screws.similar_names import similar_names

@@ -16,9 +16,9 @@ import numpy as np
 from screwbond.models.chains import BEFORE, BodyInertia, Chain, Link, Tree
 from screwbond.models.chains.links import UncheckedInertia, combined_moments
 from screwbond.models.chains.trees import FixedTree
-from screwbond.models.urdf.records import Ignored, InertiaTerms, RobotFile, merged
-from screwbond.models.urdf.robot import Packages, Robot, read_visuals, visuals_by_link
-from screwbond.models.urdf.skeleton import (
+from screwbond.models.robots.records import Ignored, InertiaTerms, RobotFile, merged
+from screwbond.models.robots.robot import Packages, Robot, read_visuals, visuals_by_link
+from screwbond.models.robots.skeleton import (
     RobotJoint,
     SelectedTree,
     limit_problems,

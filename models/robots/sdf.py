@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from screwbond.models.urdf.building import Selection, plain_name, renamed_note, robot_of
-from screwbond.models.urdf.document import SDF, read_document
-from screwbond.models.urdf.grammar import (
+from screwbond.models.robots.building import Selection, plain_name, renamed_note, robot_of
+from screwbond.models.robots.document import SDF, read_document
+from screwbond.models.robots.grammar import (
     FACTOR,
     LENGTH,
     LENGTHS,
@@ -34,10 +34,10 @@ from screwbond.models.urdf.grammar import (
     numbers_of,
     place_of,
 )
-from screwbond.models.urdf.mjcf import WORLD, omitted
-from screwbond.models.urdf.reading import hex_colour, turned
-from screwbond.models.urdf.records import FIXED, Ignored, InertiaTerms, JointEntry, LinkEntry, RobotFile, ShapeEntry, merged
-from screwbond.models.urdf.robot import Packages, Robot
+from screwbond.models.robots.mjcf import WORLD, omitted
+from screwbond.models.robots.reading import hex_colour, turned
+from screwbond.models.robots.records import FIXED, Ignored, InertiaTerms, JointEntry, LinkEntry, RobotFile, ShapeEntry, merged
+from screwbond.models.robots.robot import Packages, Robot
 
 from bondgraph.errors import ModelError, Place, Problem, raise_if_any
 from bondgraph.output.extras import require_package

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from screwbond.models.urdf.grammar import (
+from screwbond.models.robots.grammar import (
     MASS,
     NAME,
     NOT_NEGATIVE,

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from screwbond.models.chains.links import combined_moments
 from screwbond.models.pictures.shapes.meshes import Mesh
-from screwbond.models.urdf.grammar import SMALL, place_of
-from screwbond.models.urdf.mjcf_frames import CompilerSettings, from_z, values
-from screwbond.models.urdf.reading import hex_colour
-from screwbond.models.urdf.records import InertiaTerms, ShapeEntry
-from screwbond.models.urdf.robot import shape_mesh
+from screwbond.models.robots.grammar import SMALL, place_of
+from screwbond.models.robots.mjcf_frames import CompilerSettings, from_z, values
+from screwbond.models.robots.reading import hex_colour
+from screwbond.models.robots.records import InertiaTerms, ShapeEntry
+from screwbond.models.robots.robot import shape_mesh
 
 from bondgraph.errors import ModelError, Problem
 from screws.poses import pose

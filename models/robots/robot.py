@@ -19,9 +19,9 @@ from screwbond.models.pictures.from_results.links import LINKS, link_poses
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.shapes.meshes import Mesh, cuboid, cylinder, globe, joined
 from screwbond.models.pictures.shapes.visual_meshes import read_mesh
-from screwbond.models.urdf.document import refuse_document_types
-from screwbond.models.urdf.records import Ignored, LinkEntry, RobotDrive, ShapeEntry
-from screwbond.models.urdf.skeleton import RobotJoint
+from screwbond.models.robots.document import refuse_document_types
+from screwbond.models.robots.records import Ignored, LinkEntry, RobotDrive, ShapeEntry
+from screwbond.models.robots.skeleton import RobotJoint
 from screwbond.models.visuals import Visual
 
 from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any, refusal

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from screwbond.models.chains import chain_graph, link_pose, mass_matrix
-from screwbond.models.urdf import Robot, read_urdf
+from screwbond.models.robots import Robot, read_urdf
 
 from bondgraph import ModelError
 

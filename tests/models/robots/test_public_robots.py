@@ -20,10 +20,10 @@ from screwbond.models.chains import (
     mass_matrix,
 )
 from screwbond.models.impact import effective_mass
-from screwbond.models.urdf import Robot, read_urdf
+from screwbond.models.robots import Robot, read_urdf
 
 from bondgraph import ModelError, compile_model
-from tests.models.urdf.public_robots import Judge, pinocchio, public_urdf
+from tests.models.robots.public_robots import Judge, pinocchio, public_urdf
 
 DATA = Path(__file__).parents[1] / "data" / "urdf"
 CHAINS = ("xarm7.urdf", "/ur5_robot.urdf", "/z1.urdf", "so100.urdf", "/kinova.urdf")

@@ -1,0 +1,8 @@
+"""Inner names of `screwbond.models.robots` that tests look into."""
+
+# ruff: noqa: F401
+
+from screwbond.models.pictures.shapes.meshes import Mesh
+from screwbond.models.robots import document
+from screwbond.models.robots.mjcf_geoms import mesh_moments
+from screwbond.models.robots.reading import JOINTS
