@@ -351,9 +351,9 @@ def cells(name: str, columns: Sequence[str], compiler: str, runner: str, seconds
 FACTS = ("method", "states", "steps", "events")
 HEAD = """# Exported runs
 
-Every model of the [gallery](gallery_models.md), every system of the papers, and ten models of [live pages](live.md), run as
-C, as FMU and as WebAssembly, and compared with `simulate` under `SCREWBOND_PROCESSOR=baseline`. `python -m campaigns.exports
---write` writes this page.
+Every model of the [gallery](gallery_models.md), every system of the papers, and ten models of [live pages](live.md) are run as C,
+as FMU and as WebAssembly, and compared with `simulate` under `SCREWBOND_PROCESSOR=baseline`.
+`python -m campaigns.exports --write` writes this page.
 
 * *Same*: equal bits of states, outputs and modes at every sample, and equal numbers of steps and events. C and WebAssembly
   also have equal event times; C also has equal states before and after events, and equal integrated powers.
