@@ -1,7 +1,7 @@
-"""Accents: MathML as docutils makes it -> the accent above its letter, indices beside both, space around names of functions.
+"""Correct accents, indices and function names in the MathML that docutils makes.
 
-Docutils takes an index after an accent for a limit beneath it: of \\dot q_1 it makes a q with 1 below and the dot above. Between
-the name of a function and its argument it puts an operator that no browser gives a width, so that \\sin u reads as one word.
+Docutils takes an index after an accent for a limit below it: it draws \\dot q_1 as a q with 1 below and the dot above. Between
+the name of a function and its argument it puts an operator that browsers draw without width, so \\sin u reads as one word.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from xml.etree import ElementTree
 
 SPACE = "http://www.w3.org/1998/Math/MathML"
 _ENTITY = re.compile(r"&(?!(?:lt|gt|amp|quot|apos);)\w+;")
-"""Names of characters that HTML knows and XML does not."""
+"""Character names of HTML that XML lacks."""
 ACCENTS = frozenset("˙¨ˆ^ˉ¯~˜→⃗`´ˇ˘")
 FUNCTIONS = frozenset(("sin", "cos", "tan", "arcsin", "arccos", "arctan", "sinh", "cosh", "tanh", "exp", "ln", "log", "det"))
 APPLICATION = "\u2061"
 
 
 def with_accents(text: str) -> str:
-    """The MathML of a formula with every accent above its letter alone, and names of functions apart from their arguments."""
+    """Return the MathML of a formula with each accent above its letter only, and a space after function names."""
     ElementTree.register_namespace("", SPACE)
     root = ElementTree.fromstring(_ENTITY.sub(lambda found: unescape(found[0]), text))
     _arrange(root)
@@ -30,7 +30,7 @@ def with_accents(text: str) -> str:
 
 
 def _space(parent: ElementTree.Element) -> None:
-    """A thin space between a name of a function and a letter, number or name beside it."""
+    """Insert a thin space between a function name and the letter, number or name next to it."""
     for child in parent:
         _space(child)
     if parent.tag not in ROWS:
@@ -43,7 +43,7 @@ def _space(parent: ElementTree.Element) -> None:
 
 
 def _pair(parent: ElementTree.Element) -> None:
-    """Bars open and close in turn, where they come in pairs: a browser takes each for a sign between two things."""
+    """Mark paired bars as opening and closing in turn: a browser takes an unmarked bar for a binary operator."""
     for child in parent:
         _pair(child)
     bars = [node for node in parent if node.tag == _tag("mo") and node.text in ("|", "\u2223")]
@@ -52,7 +52,7 @@ def _pair(parent: ElementTree.Element) -> None:
 
 
 def _is_name(node: ElementTree.Element) -> bool:
-    """Whether this is the name of a function, perhaps with an exponent or an index."""
+    """Return True for the name of a function, with or without an exponent or index."""
     return (node[0] if node.tag in (_tag("msup"), _tag("msub")) else node).text in FUNCTIONS
 
 
@@ -63,7 +63,7 @@ def _arrange(parent: ElementTree.Element) -> None:
 
 
 def _indexed(node: ElementTree.Element) -> ElementTree.Element:
-    """A letter with a limit below and an accent above as a letter with an accent, and an index; any other node as it is."""
+    """Return a letter with a limit below and an accent above as an accented letter with an index; other nodes unchanged."""
     if node.tag != _tag("munderover") or node[2].tag != _tag("mo") or (node[2].text or " ") not in ACCENTS:
         return node
     letter, index, accent = node
@@ -73,7 +73,7 @@ def _indexed(node: ElementTree.Element) -> ElementTree.Element:
 
 
 def _raised(node: ElementTree.Element) -> ElementTree.Element:
-    """An exponent of what has an index stands above that index."""
+    """Put the exponent of an indexed symbol above its index."""
     if node.tag != _tag("msup") or node[0].tag != _tag("msub"):
         return node
     return _beside("msubsup", [*node[0], node[1]], node)
@@ -91,6 +91,6 @@ def _tag(name: str) -> str:
 
 
 ROWS = frozenset(map(_tag, ("math", "mrow", "mtd", "mstyle", "mpadded")))
-"""What sets its parts in a line."""
+"""Elements that lay out their children in a row."""
 BREAKS = frozenset(map(_tag, ("mo", "mspace", "mtext")))
-"""What needs no space beside it, or is one."""
+"""Elements that need no space next to them, or are a space."""

@@ -1,6 +1,6 @@
-"""Sphinx: README, the Markdown pages of this folder, examples and every public name -> a site that needs no network.
+"""Sphinx configuration: a site that works offline, from README, the Markdown pages of this folder, examples and docstrings.
 
-`make docs` runs the code of the pages first and then this, strictly: a link that leads nowhere is an error. Formulas become
+`make docs` runs the code of the pages first and then this, strictly: a broken link is an error. Formulas become
 MathML, which browsers draw themselves.
 """
 
@@ -26,7 +26,7 @@ from docs.accents import with_accents
 from docs.docstrings import restructured
 from docs.notebooks import notebooks
 
-gc.set_threshold(50_000)  # trees of pages stay: the default looks through all of them at every 700 new objects
+gc.set_threshold(50_000)  # page trees stay in memory: by default the garbage collector scans them at every 700 new objects
 
 DOCS = Path(__file__).resolve().parent
 setup_file = ConfigParser(interpolation=None)
@@ -47,12 +47,12 @@ html_show_sourcelink = False
 html_show_copyright = False
 html_copy_source = False
 highlight_language = "none"
-smartquotes = False  # a word in quotes is mostly an argument
+smartquotes = False  # a quoted word is usually an argument
 html_math_renderer = "mathml"
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
-nb_execution_mode = "off"  # they are kept with their outputs, and the tests run them
+nb_execution_mode = "off"  # stored with their outputs; the tests run them
 
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
@@ -63,7 +63,7 @@ staged = tempfile.TemporaryDirectory(prefix="screwbond-examples-")
 sphinx_gallery_conf = {
     "examples_dirs": [staged.name],
     "gallery_dirs": ["examples"],
-    "plot_gallery": "False",  # the tests run them; here they are shown
+    "plot_gallery": "False",  # the tests run them; the site only shows them
     "remove_config_comments": True,
     "download_all_examples": False,
     "notebook_extensions": set(),
@@ -77,7 +77,7 @@ sphinx_gallery_conf = {
 
 
 def adapt(_: Any, page: str, source: list[str]) -> None:
-    """The home is the README, with the table of contents; links out of this folder lead to copies here, or become plain text."""
+    """Show the README with the table of contents as home; links out of this folder lead to copies here, or become plain text."""
     if page.startswith(("api/", "errors/", "examples/")):
         source[0] = contents.of_a_notebook(source[0]) if Path(page).name in notebooks() else source[0]
         source[0] = scripts.with_sentences(source[0]) if page == "examples/index" else source[0]
@@ -88,7 +88,7 @@ def adapt(_: Any, page: str, source: list[str]) -> None:
 
 
 def stage(app: Any, _: Any) -> None:
-    """Write what is made of the packages and of the examples, before Sphinx looks for sources."""
+    """Write the pages generated from the packages and examples, before Sphinx looks for sources."""
     scripts.stage(Path(staged.name), thumbnails.of_examples())
     live_pages.write(Path(made.name) / "live")
     reference.write(Path(app.srcdir) / "api")
@@ -100,13 +100,13 @@ def stage(app: Any, _: Any) -> None:
 
 
 def docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
-    """A docstring of this project as Sphinx reads one."""
+    """Convert a docstring of this project to reStructuredText."""
     lines[:] = restructured(lines)
 
 
 @functools.cache
 def titles(env: Any) -> dict[str, nodes.Element]:
-    """Name of each page -> its table of contents, down to its title and to the pages below it."""
+    """Return the tables of contents by page, reduced to titles of pages."""
     found = {}
     for page, contents_of_page in env.tocs.items():
         found[page] = contents_of_page.deepcopy()
@@ -117,12 +117,12 @@ def titles(env: Any) -> dict[str, nodes.Element]:
 
 
 beside_errors: list[str] = []
-"""The list of all pages beside a page of an error, which is the same for all of them."""
+"""List of all pages in the sidebar, shared by the pages of all errors."""
 furo.get_navigation_tree = functools.cache(furo.get_navigation_tree)
 
 
 def navigate(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """List all pages beside each page by their titles only: copies of all headings took a fifth of the time."""
+    """List pages in the sidebar by their titles only: copying all headings took a fifth of the build time."""
     made = context["toctree"]
 
     def of_titles(**options: Any) -> str:
@@ -144,26 +144,26 @@ def navigate(app: Any, page: str, template: str, context: dict[str, Any], tree: 
 
 
 def mathml(node: nodes.Node, as_block: bool = False) -> str:
-    """A formula as MathML; docutils has no name for centred lines but that of a matrix without brackets."""
+    """Return a formula as MathML; docutils has centred lines only as a matrix without brackets."""
     return with_accents(tex2mathml(node.astext().replace("{gathered}", "{matrix}"), as_block=as_block))
 
 
 def inline(translator: Any, node: nodes.math) -> None:
-    """A formula in a line."""
+    """Write an inline formula."""
     translator.body.append(mathml(node))
     raise nodes.SkipNode
 
 
 def block(translator: Any, node: nodes.math_block) -> None:
-    """A formula of its own."""
+    """Write a displayed formula."""
     translator.body.append(f'<div class="math" tabindex="0">{mathml(node, as_block=True)}</div>\n')
     raise nodes.SkipNode
 
 
 def setup(app: Any) -> None:
-    """Called by Sphinx."""
+    """Set up the extension; Sphinx calls this."""
     app.add_html_math_renderer("mathml", (inline, None), (block, None))
     app.connect("config-inited", stage, priority=1)
     app.connect("source-read", adapt)
-    app.connect("html-page-context", navigate, priority=400)  # before the theme asks for it
+    app.connect("html-page-context", navigate, priority=400)  # before the theme requests it
     app.connect("autodoc-process-docstring", docstring)

@@ -1,4 +1,4 @@
-"""The README and the index of these pages in; the home of the site, with its table of contents, out."""
+"""Home of the site and its table of contents, from the README and the index of these pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOTEBOOK = re.compile(r"^\| \[[^\]]*\]\((\w+)\.ipynb\)", re.MULTILINE)
 
 
 def sections() -> dict[str, tuple[str, ...]]:
-    """Section of the index -> its pages, in the order of its table; notebooks, gallery and reference have their places."""
+    """Return the pages by section of the index, in the order of its tables, with notebooks, gallery and reference."""
     _, *parts = SECTION.split((DOCS / "README.md").read_text(encoding="utf-8"))
     found = {title: ROW.findall(text) for title, text in zip(parts[::2], parts[1::2], strict=True)}
     listed = NOTEBOOK.findall((DOCS.parent / "examples" / "README.md").read_text(encoding="utf-8"))
@@ -25,7 +25,7 @@ def sections() -> dict[str, tuple[str, ...]]:
 
 
 def home() -> str:
-    """The front page of the project, its links as seen from this folder, and the table of contents."""
+    """Return the project's front page, with links relative to this folder, and the table of contents."""
     text = (DOCS.parent / "README.md").read_text(encoding="utf-8")
     text = re.sub(r"\]\(examples/README\.md\)", "](../examples)", text)
     text = re.sub(r"\]\(docs/README\.md\)", "](index.md)", text)
@@ -35,18 +35,18 @@ def home() -> str:
 
 
 def with_tree(text: str) -> str:
-    """An index of a folder, whose table becomes its part of the table of contents."""
+    """Return the index of a folder with its table as a table of contents."""
     pages = ROW.findall(text)
     return f"{text}\n{tree(pages)}\n" if pages else text
 
 
 def tree(pages: Sequence[str], caption: str = "") -> str:
-    """A part of the table of contents, seen beside the pages and not in them."""
+    """Return a table of contents for the sidebar."""
     return "\n".join(["```{toctree}", ":hidden:", *([f":caption: {caption}"] if caption else []), "", *pages, "```"])
 
 
 def without_foreign_links(text: str, depth: int = 0) -> str:
-    """A page, this many folders down, whose links to examples lead to their pages here; other links out become plain text."""
+    """Return a page, `depth` folders down, with links to examples redirected here and other outside links as plain text."""
     out = re.escape("../" * (depth + 1))
     text = re.sub(rf"\]\({out}examples/(\w+)\.py\)", r"](/examples/\1.rst)", text)
     text = re.sub(rf"\]\({out}(examples/\w+\.ipynb)\)", r"](/\1)", text)
@@ -56,6 +56,6 @@ def without_foreign_links(text: str, depth: int = 0) -> str:
 
 
 def of_a_notebook(text: str) -> str:
-    """A notebook of examples/ whose links to pages and scripts lead to those of the site."""
+    """Return a notebook of examples/ with links to pages and scripts redirected to the site."""
     text = re.sub(r"\]\(\.\./docs/", "](../", re.sub(r"\]\(\.\./README\.md\)", "](../index.md)", text))
     return re.sub(r"\]\((\w+)\.py\)", r"](\1.rst)", text)

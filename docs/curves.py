@@ -1,4 +1,4 @@
-"""Curves of the page of parts: what each part shows of itself, from its formula or from a run."""
+"""Curves on the page of parts, from the formula of a part or from a run."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ Source = float | Callable[[Any], Any]
 
 @dataclass(frozen=True)
 class Effort:
-    """Source of effort at a port, behind a resistance where there is one."""
+    """Effort source at a port, with an optional series resistance."""
 
     value: Source
     inner: float = 0.0
@@ -59,7 +59,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Flow:
-    """Source of flow at a port."""
+    """Flow source at a port."""
 
     value: Source
 
@@ -73,7 +73,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Run:
-    """Two signals of a run of a part between sources and loads, which are called after its ports.
+    """Two signals of a run of a part between sources and loads, which are named after its ports.
 
     The axes are "time", or signals: "1.effort", "shaft.flow", "1.displacement".
     """
@@ -154,7 +154,7 @@ def _stored(amplitude: float, **values: Any) -> Run:
 
 
 def _turned(speed: float, up: str, **ports: Any) -> Run:
-    """Return a run that turns port 1 faster and faster and draws a signal over its speed."""
+    """Return a run that accelerates port 1 and draws a signal over its speed."""
     return Run("1.flow", up, 1.0, {"1": Flow(_rise(-speed, speed)), **ports})
 
 
@@ -162,13 +162,13 @@ _PHASES = {each: Effort(lambda t, k=k: 325.0 * sin(2 * pi * (50.0 * t - k / 3)))
 
 
 def _gated(word: str, command: Callable[[Any], Any]) -> Run:
-    """Return a run that switches a mains voltage on a resistance and draws the current."""
+    """Return a run that switches mains voltage onto a resistance and draws the current."""
     mains = Effort(_wave(10.0, 50.0), 1.0)
     return Run("time", "1.flow", 0.04, {"1": mains}, {word: "command.y"}, command=lambda t: 1.0 * command(t))
 
 
 def _bridge(gate: str, *outputs: str) -> Run:
-    """Return a run of a bridge between 10 V and 0 V, and draw the voltage of its first output, whose duty rises."""
+    """Return a run of a bridge between 10 V and 0 V with a rising duty, and draw the voltage of its first output."""
     ports = {"plus": Effort(10.0), "minus": Effort(0.0), **dict.fromkeys(outputs, Load(10.0))}
     return Run(
         "time", f"{outputs[0]}.effort", 1.0, ports, {gate: "command.y"}, command=lambda t: 1.0 * (_within(t, 0.125) < t / 8)
@@ -350,4 +350,4 @@ CURVES: dict[str, Formula | Run] = {
     "ion_channel": Run("time", "1.flow", 0.02, {"1": Effort(-0.02)}),
     "electrode": Formula(-0.12, 0.12),
 }
-"""Part -> what it shows."""
+"""Curves by part."""

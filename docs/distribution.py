@@ -1,11 +1,11 @@
-"""The checkout in; sources and wheel out, whose first page shows its pictures on a package index (`make dist`).
+"""Pack sources and wheel (`make dist`), with a front page whose pictures a package index can show.
 
-A package index shows README.md without the files beside it: links and pictures of the packed copy lead to the project's public
-address, which is in setup.cfg (`project_urls`, "Source"), or is given: `make dist ADDRESS=https://example.org/owner/screwbond`.
-Where there is none, nothing is guessed: links stay as they are, and a line says so.
+A package index shows README.md without the files around it: links and pictures of the packed copy lead to the project's public
+address, from setup.cfg (`project_urls`, "Source") or from `make dist ADDRESS=https://example.org/owner/screwbond`. Without an
+address, links stay unchanged and a message says so.
 
-The wheel brings the machine code of the solvers along, for the system on which it is made: there the first run need not compile
-them. It serves every system all the same: others compile as a checkout does.
+The wheel contains the machine code of the solvers for the system that packs it: there the first run need not compile them. It
+works on every system: others compile, as a checkout does.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = re.compile(r"(!\[[^\]]*\]\()(?!https?:)([^)]+)\)")
 LINK = re.compile(r"((?:(?<!!)\[[^\]]*|\))\]\()(?!https?:|#)([^)]+)\)")
-"""A link, of words or of a picture."""
+"""Links of texts and pictures."""
 
 
 def published(text: str, address: str, tag: str) -> str:
-    """A page of the top folder with links and pictures at a public address, as GitHub, GitLab and Gitea lay files out."""
+    """Return a page of the top folder with links and pictures at a public address, in the layout of GitHub, GitLab and Gitea."""
     text = PICTURE.sub(rf"\1{address}/raw/{tag}/\2)", text)
     return LINK.sub(rf"\1{address}/blob/{tag}/\2)", text)
 
 
 def public_address(setup: ConfigParser) -> str:
-    """The address under `project_urls` of setup.cfg; "" where there is none."""
+    """Return the address under `project_urls` of setup.cfg, or ""."""
     urls = dict(line.split(" = ", 1) for line in setup["metadata"].get("project_urls", "").strip().splitlines())
     return urls.get("Source", "").rstrip("/")
 
 
 def with_address(setup: str, address: str) -> str:
-    """A setup.cfg whose metadata name the address, if they name none yet."""
+    """Return a setup.cfg with this address, unless it already has one."""
     if "project_urls" in setup:
         return setup
     urls = {"Source": address, "Issues": f"{address}/issues", "Changelog": f"{address}/blob/main/CHANGELOG.md"}
@@ -49,14 +49,14 @@ def with_address(setup: str, address: str) -> str:
 
 
 def supply(folder: Path) -> None:
-    """Compile the solvers of the sources in a folder into it, so that a wheel brings their code along."""
+    """Compile the solvers of the sources in a folder, and store their code there for the wheel."""
     environment = {**os.environ, "SCREWBOND_CACHE": "off", "PYTHONPATH": str(folder)}
     target = folder / "bondgraph" / "emit" / "supplied"
     subprocess.run([sys.executable, "-m", "bondgraph.warming", str(target)], cwd=folder, env=environment, check=True)
 
 
 def pack(out: Path, address: str = "") -> list[Path]:
-    """Build sources and wheel from a copy of what git knows of; their paths."""
+    """Build sources and wheel from a copy of the files in git; return their paths."""
     setup = ConfigParser(interpolation=None)
     setup.read(ROOT / "setup.cfg", encoding="utf-8")
     address = (address or public_address(setup)).rstrip("/")
@@ -71,7 +71,7 @@ def pack(out: Path, address: str = "") -> list[Path]:
             front.write_text(published(front.read_text(encoding="utf-8"), address, f"v{setup['metadata']['version']}"), "utf-8")
             config.write_text(with_address(config.read_text(encoding="utf-8"), address), encoding="utf-8")
         else:
-            print("no public address: pictures of the first page will not show on an index. make dist ADDRESS=https://...")
+            print("no public address: an index will not show the pictures of the front page. make dist ADDRESS=https://...")
         build = [sys.executable, "-m", "build", "--outdir", str(out.resolve())]
         subprocess.run([*build, "--sdist", folder], check=True)
         supply(Path(folder))

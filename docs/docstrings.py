@@ -1,7 +1,7 @@
-"""A docstring as this project writes it in; reStructuredText that looks the same out.
+"""Convert docstrings of this project to reStructuredText that looks the same.
 
-Docstrings are written for people who read source: sections underlined with dashes, `name : meaning` in them, names and formulas
-in `such quotes`, drawings indented, sessions of Python with their prompts. Nothing else in them is markup.
+Docstrings are written for readers of the source: sections underlined with dashes, `name : meaning` in them, names and formulas in
+`backquotes`, indented drawings, Python sessions with prompts. Nothing else is markup.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ QUOTED = re.compile(r"(`+)(.+?)\1", re.DOTALL)
 SPECIAL = re.compile(r"([*|\\`]|(?<=\w)_(?=\W|$))")
 ITEM = re.compile(r"^(\*{0,2}\w[\w, .*\[\]]*?) : (.*)$")
 CLOSING = ".,:;!?)]}'\""
-"""What may follow a literal at once."""
+"""Characters that may directly follow a literal."""
 BULLET = re.compile(r"^([-*]|\d+\.) ")
 
 
 def restructured(lines: Sequence[str]) -> list[str]:
-    """The lines of a docstring, as Sphinx reads them."""
+    """Return the lines of a docstring as reStructuredText."""
     shown: list[str] = []
     for block in blocks(lines):
         shown += [*_block(block), ""]
@@ -26,7 +26,7 @@ def restructured(lines: Sequence[str]) -> list[str]:
 
 
 def blocks(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Runs of lines between empty ones."""
+    """Return the blocks of lines between empty lines."""
     block: list[str] = []
     for line in [*lines, ""]:
         if line.strip():
@@ -54,7 +54,7 @@ def _block(block: list[str]) -> list[str]:
 
 
 def _items(lines: list[str]) -> list[str]:
-    """`name : meaning` as a list of definitions; what belongs to none as a paragraph."""
+    """Return `name : meaning` as a definition list, and other lines as paragraphs."""
     items: list[tuple[str, list[str]]] = []
     for line in lines:
         if found := ITEM.match(line):
@@ -71,7 +71,7 @@ def _items(lines: list[str]) -> list[str]:
 
 
 def inline(text: str) -> str:
-    """A paragraph in which quotes are literal and nothing else is markup."""
+    """Return a paragraph in which quotes are literals and nothing else is markup."""
     parts: list[str] = []
     end = 0
     for found in QUOTED.finditer(text):

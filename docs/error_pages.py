@@ -1,4 +1,4 @@
-"""The table of errors (errors.toml) in; a page for each code, and the lists of codes on the page of errors, out."""
+"""Pages of error codes, and the lists on the page of errors, from the table errors.toml."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ SHARED = {
     "floor": 'floor = ground("floor", surface=plane())',
     "ball": 'ball = rigid_body("ball", mass=1.0, inertia=(1.0, 1.0, 1.0), surface=sphere(1.0), position=(0.0, 0.0, 0.9))',
 }
-"""What examples share: name -> the lines that make it."""
+"""Lines that define the names shared by examples."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """An error: what it is, why it occurs ("" where the title says so), what to try, and the smallest code that raises it."""
+    """Error with its title, cause ("" if the title says it), cure, and the smallest code that raises it."""
 
     code: str
     theme: str
@@ -37,13 +37,13 @@ class Row:
 
 @cache
 def rows() -> tuple[Row, ...]:
-    """Every error, in the order of the table; a theme is the anchor of a section of the page of errors."""
+    """Return all errors in the order of the table; a theme is the anchor of a section on the page of errors."""
     table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
     return tuple(Row(code, theme, **row) for theme, codes in table.items() for code, row in codes.items())
 
 
 def program(row: Row) -> str:
-    """An example with its import and what it shares with others; a graph that it builds is compiled."""
+    """Return an example with its import and shared lines; a graph that it builds is compiled."""
     needed = [name for name in SHARED if re.search(rf"(?<!\")\b{name}\b", row.example)]
     needed = ["rc", *needed] if needed[:1] == ["model"] else needed
     lines = ["from screwbond import *", "", *(SHARED[name] for name in needed), row.example.strip()]
@@ -51,7 +51,7 @@ def program(row: Row) -> str:
 
 
 def page(row: Row) -> str:
-    """The page of a code as reStructuredText."""
+    """Return the page of a code as reStructuredText."""
     title = inline(f"{row.code}: {row.title}")
     cause = [inline(row.cause), ""] if row.cause else []
     lines = [":orphan:", "", title, "=" * len(title), "", *cause, f"**Try:** {inline(row.cure)}", ""]
@@ -61,7 +61,7 @@ def page(row: Row) -> str:
 
 
 def with_lists(text: str) -> str:
-    """The page of errors, with the list of its codes at the end of each section."""
+    """Return the page of errors with a list of codes at the end of each section."""
     head, *sections = re.split(r"(?m)^(?=## )", text)
     return "".join([head, *(f"{section.rstrip()}\n\n{_list(_anchor(section))}\n\n" for section in sections)])
 
@@ -75,7 +75,7 @@ def _list(theme: str) -> str:
 
 
 def linked(text: str) -> str:
-    """A page whose links of single codes lead to the pages of these codes."""
+    """Return a page with each link of a single code redirected to the page of this code."""
     return re.sub(r"\[([EG]\d{3})\]\(errors\.md[^)]*\)", r"[\1](/errors/\1.rst)", text)
 
 

@@ -1,4 +1,4 @@
-"""Floors of the packages: the one table of which room may import which, and the Markdown of it on the page of the architecture.
+"""Floors of the packages: the table of allowed imports, and its Markdown on the architecture page.
 
 `python -m docs.floors` writes the tables of docs/architecture.md again; `tests/test_architecture.py` enforces them.
 """
@@ -56,10 +56,10 @@ ROOMS = {
         ("simulate",),
     ),
 }
-"""Rooms of each package, floor by floor: a room imports those of the floors before its own, and no others."""
+"""Rooms of each package by floor, lowest first: a room imports only from lower floors."""
 
 TABLES = (("bondgraph", "screwbond.models", "screws"), ("bondgraph.run",))
-"""Packages that have a table of the page in common, a column each."""
+"""Packages that share a table of the page, one column each."""
 _SHOWN = re.compile(r"^\| floor \|.*\n\|[-|]+\|\n(?:\| \d+ \|.*\n)+", re.MULTILINE)
 
 
@@ -78,7 +78,7 @@ def table(packages: Sequence[str]) -> str:
 
 
 def with_tables(page: str) -> str:
-    """Return the text of the page with the tables of today instead of those that it shows."""
+    """Return the text of the page with current tables."""
     tables = iter(TABLES)
     return _SHOWN.sub(lambda _: table(next(tables)), page)
 

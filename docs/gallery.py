@@ -1,7 +1,7 @@
 """Every picture of these pages, drawn by one command: `python -m docs.gallery` (or `make pictures`).
 
-Names of pictures draw only these. Diagrams are the same text on every machine; what VTK and Matplotlib draw may differ in a few
-pixels, so the tests compare those by eye's measure (`tests/docs`).
+Names of pictures draw only these. Diagrams are the same text on every machine; pictures of VTK and Matplotlib may differ in a few
+pixels, so the tests compare them coarsely (`tests/docs`).
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def _maze(path: Path) -> None:
 
 
 def _maze_figure(name: str) -> Callable[[Path], None]:
-    """Of the run: figure10, figure11 or path_figure; of the maze: figure5, figure7."""
+    """Return the drawing of a figure of the run (figure10, figure11, path_figure) or of the maze (figure5, figure7)."""
 
     def draw(path: Path) -> None:
         from screwbond.models.maze import pictures
@@ -265,14 +265,14 @@ SCENES: dict[str, Callable[[Path], None]] = {
     "satellite.png": _satellite,
     **twelve_models.SCENES,
 }
-"""Name of a picture -> what draws it into a file: bond graphs, what needs Matplotlib, and what needs VTK besides."""
+"""Drawing functions by name of the picture: bond graphs, pictures by Matplotlib, and pictures by VTK."""
 
 
 WIDTH = 1200
 
 
 def narrowed(path: Path) -> Image.Image:
-    """Read a picture at most `WIDTH` px wide, as a page needs it. Its colours stay: a palette would dull the rare ones."""
+    """Read a picture at most `WIDTH` px wide, as a page needs it. Colours are kept, because a palette would dull rare ones."""
     from PIL import Image
 
     with Image.open(path) as drawn:

@@ -1,4 +1,4 @@
-"""Page of the gallery of public models, with deviations and times: `python -m docs.gallery_models` writes it again."""
+"""Page of the gallery of public models, with deviations and times: `python -m docs.gallery_models` rewrites it."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ ABSENT = """
 
 
 def row_begin(entry: Entry) -> str:
-    """Contents of a row that do not depend on the machine."""
+    """Return the contents of a row that do not depend on the machine."""
     return f"| `{entry.name}` | {entry.source} | {entry.lines} | {entry.statements} | "
 
 
 def row(entry: Entry) -> str:
-    """Row of a model that is compiled and run now."""
+    """Compile and run a model, and return its row."""
     course, begin = published(REFERENCE / f"{entry.name}.csv"), time.process_time()
     compiled = compile_model(entry.make(), progress=False)
     result = run(compiled, entry, course)
@@ -63,7 +63,7 @@ def row(entry: Entry) -> str:
 
 
 def page() -> str:
-    """Text of the page."""
+    """Return the text of the page."""
     ratios = sorted(entry.lines / entry.statements for entry in ENTRIES.values())
     median = f"\n{len(ENTRIES)} models; the median of lines over statements is {ratios[len(ratios) // 2]:.2f}.\n"
     tables = (TABLE.format(each.title) + "".join(map(row, each.entries.values())) for each in COLLECTIONS)

@@ -18,27 +18,27 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 PINS = ("--constraint", str(ROOT / "constraints.txt"))
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-compile", *PINS)
-"""Imported modules are compiled at their import."""
+"""Command that installs without compiling modules: Python compiles them when they are imported."""
 
 OPTIONS = ("index-url", "extra-index-url", "find-links", "constraint")
-"""Settings of pip that are options of uv, by the same names; each may have several values."""
+"""Settings of pip that are options of uv with the same names; each may have several values."""
 VARIABLES = {"cert": "SSL_CERT_FILE", "timeout": "UV_HTTP_TIMEOUT", "default-timeout": "UV_HTTP_TIMEOUT", "proxy": "ALL_PROXY"}
-"""Setting of pip -> environment variable of uv."""
+"""Environment variables of uv, by setting of pip."""
 OTHER = {"disable-pip-version-check", "no-color", "no-input", "progress-bar", "quiet", "retries", "root-user-action", "verbose"}
 """Settings that do not change the installation."""
 SECTIONS = ("global", "install", ":env:")
-"""Where pip looks for settings of `pip install`; the last one counts."""
+"""Sections of pip's configuration that apply to `pip install`; the last one counts."""
 
 
 class UvSettings(NamedTuple):
-    """Configuration of pip in the words of uv."""
+    """Configuration of pip, translated for uv."""
 
     options: tuple[str, ...]
     variables: dict[str, str]
 
 
 def uv_settings(listed: str) -> UvSettings | None:
-    """Translate the lines of `pip config list` for uv; None where a setting has no counterpart."""
+    """Translate the lines of `pip config list` for uv; None if a setting has no counterpart."""
     settings: dict[str, str] = {}
     lines = [line.partition("=") for line in listed.splitlines() if "=" in line]
     for section in SECTIONS:
@@ -58,25 +58,25 @@ def uv_settings(listed: str) -> UvSettings | None:
 
 
 def by_uv(requirements: Sequence[str]) -> bool:
-    """Install with uv, which is installed first; False where something is missing or fails."""
+    """Install uv, then the requirements by it; return False if anything is missing or fails."""
     listed = subprocess.run((sys.executable, "-m", "pip", "config", "list"), capture_output=True, text=True, check=False)
     settings = uv_settings(listed.stdout) if listed.returncode == 0 else None
     if settings is None or subprocess.run((*PIP, "uv"), capture_output=True, check=False).returncode != 0:
         return False
-    # Pip takes the best version from all indexes.
+    # Pip chooses the best version from all indexes.
     options = ("--quiet", "--python", sys.executable, "--index-strategy", "unsafe-best-match", *settings.options, *PINS)
     command = (sys.executable, "-m", "uv", "pip", "install", *options, *requirements)
     done = subprocess.run(command, env={**os.environ, **settings.variables}, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        print(f"uv could not install the packages, pip tries again:\n{done.stderr}", file=sys.stderr)
+        print(f"uv could not install the packages; trying pip:\n{done.stderr}", file=sys.stderr)
     return done.returncode == 0
 
 
 def main(requirements: Sequence[str]) -> int:
-    """Install the requirements; the exit code of the last program that was asked."""
+    """Install the requirements, and return the exit code of the last program that ran."""
     if by_uv(requirements):
         return 0
-    # The pip that comes with Python 3.11 takes two and a half times as long over the pins.
+    # The pip that comes with Python 3.11 takes two and a half times as long to check the pins.
     subprocess.run((*PIP, "pip"), check=False)
     return subprocess.run((*PIP, *requirements), check=False).returncode
 

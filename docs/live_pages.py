@@ -1,7 +1,7 @@
-"""The pages that simulate of the site, one for each example: `python -m docs.live_pages FOLDER [NAME ...]` writes them, and
+"""Live pages of the site, one for each example: `python -m docs.live_pages FOLDER [NAME ...]` writes them, and
 `python -m docs.live_pages --picture` draws the one that the README shows, by Chromium.
 
-They take some two minutes of processor time; with SCREWBOND_LIVE_PAGES=0 the site has a line instead of each.
+They take about two minutes of processor time; with SCREWBOND_LIVE_PAGES=0 each is replaced by one line.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bondgraph.run_arguments import RunSettings
 
 PICTURE = Path(__file__).parent / "static" / "live_page.png"
 SWITCH = "SCREWBOND_LIVE_PAGES"
-"""Environment variable that is "0" where the pages are not made."""
+"""Environment variable; "0" disables the pages."""
 
 
 def _example(name: str) -> Any:
@@ -33,7 +33,7 @@ def _example(name: str) -> Any:
 
 
 def _scene(result: Result, *parameters: str, low: float = 0.5, high: float = 2.0, **settings: Unpack[RunSettings]) -> Page:
-    """Return a page of a result with sliders from a part to a multiple of each parameter's value."""
+    """Return a page of a result with sliders from a fraction to a multiple of each parameter's value."""
     ends = {name: sorted((low * float(result[name]), high * float(result[name]))) for name in parameters}
     return page(result, live={name: (first, last) for name, (first, last) in ends.items()}, settings=settings)
 
@@ -90,10 +90,10 @@ PAGES: Mapping[str, Callable[[], LivePage | Page]] = {
 }
 """Pages by the names of their examples."""
 
-_STEPS = "it runs in steps of time with rigid contacts, which a page cannot take"
+_STEPS = "it uses time stepping with rigid contacts, which a page does not support"
 ABSENT: Mapping[str, str] = {
-    "arm_impact": "it compares masses and laws of an impact, and is not a single run",
-    "delta_poles": "it linearises the model and has no run",
+    "arm_impact": "it compares masses and laws of an impact instead of running one model",
+    "delta_poles": "it linearises the model without running it",
     "parallel_gripper": _STEPS,
     "pile": _STEPS,
     "pushing": _STEPS,
@@ -104,18 +104,18 @@ ABSENT: Mapping[str, str] = {
 
 
 def write(folder: Path, names: Collection[str] = ()) -> None:
-    """Write pages, by default all, into a folder, which is made; one line instead of each if they are switched off."""
+    """Write pages, by default all, into a folder, which is created; each is one line if they are disabled."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in names or PAGES:
         path = folder / f"{name}.html"
         if os.environ.get(SWITCH) == "0":
-            path.write_text(f"<!DOCTYPE html><title>{html.escape(name)}</title><p>{SWITCH}=0: not made here.", encoding="utf-8")
+            path.write_text(f"<!DOCTYPE html><title>{html.escape(name)}</title><p>{SWITCH}=0: not built.", encoding="utf-8")
         else:
             PAGES[name]().write(path)
 
 
 def draw(path: Path = PICTURE) -> None:
-    """Draw the page of the rolling eggs as Chromium shows it."""
+    """Take a screenshot of the page of the rolling eggs in Chromium."""
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder), ["rolling_eggs"])
         options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1300,760", "--virtual-time-budget=15000"]

@@ -1,7 +1,7 @@
-"""The notebooks of examples/ in; the same, run in a fresh kernel, with what each cell shows today, out.
+"""Run the notebooks of examples/ in a fresh kernel and store them with their current outputs.
 
 A notebook is its own source: edit it, then `make notebooks` (or `python -m docs.notebooks NAME`) runs it from its first cell and
-stores it. What is stored depends on its cells alone: no times, no counters of the editor, no names of a machine.
+stores it. The stored file depends only on the cells: it has no times, editor counters or machine names.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
 PATIENCE = 600
-"""Seconds for one cell, on a busy machine too."""
+"""Time limit of a cell, s, sufficient on a busy machine."""
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python", "pygments_lexer": "ipython3"},
@@ -26,12 +26,12 @@ METADATA = {
 
 
 def notebooks() -> dict[str, Path]:
-    """Name -> place of every notebook."""
+    """Return the paths of all notebooks by name."""
     return {path.stem: path for path in sorted(EXAMPLES.glob("*.ipynb"))}
 
 
 def read(path: Path) -> Any:
-    """A notebook as `nbformat` has it."""
+    """Return a notebook in the form of `nbformat`."""
     import nbformat
 
     return nbformat.read(path, as_version=4)
@@ -44,12 +44,13 @@ get_ipython().execution_count = 1
 __import__("matplotlib.pyplot").pyplot.close("all")
 __import__("matplotlib").rcdefaults()
 """
-"""A cell that takes away what another notebook has left in a kernel: names, numbers of cells, plots, their style, its folder."""
+"""Cell that clears the remains of another notebook from a kernel: names, cell numbers, plots, plot style, folder."""
 
 
 def executed(path: Path, kernel: Any = None) -> Any:
-    """A notebook after a run from its first cell to its last in an empty folder, and in a kernel of its own or in a given one,
-    an `AsyncKernelManager`, whose modules stay.
+    """Return a notebook after a run of all its cells in an empty folder, in a new kernel or a given one.
+
+    kernel : an `AsyncKernelManager`, whose loaded modules are kept.
 
     Raises `nbclient.exceptions.CellExecutionError` where a cell fails.
     """
@@ -58,7 +59,7 @@ def executed(path: Path, kernel: Any = None) -> Any:
 
     found = read(path)
     around = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))}
-    around.pop("MPLBACKEND", None)  # pictures are shown where the cell is, whatever draws elsewhere
+    around.pop("MPLBACKEND", None)  # show pictures at their cell, whatever the drawing settings elsewhere
     with tempfile.TemporaryDirectory() as folder:
         settings = {"timeout": PATIENCE, "record_timing": False, "coalesce_streams": True}
         client = NotebookClient(found, kernel, resources={"metadata": {"path": folder}}, **settings)
@@ -75,7 +76,7 @@ def executed(path: Path, kernel: Any = None) -> Any:
 
 
 def reduced(picture: str) -> str:
-    """A PNG in base64 with 256 colours, which is a third as large."""
+    """Return a PNG in base64 with 256 colours, a third as large."""
     from PIL import Image
 
     small = io.BytesIO()
@@ -84,7 +85,7 @@ def reduced(picture: str) -> str:
 
 
 def plain(notebook: Any) -> Any:
-    """A notebook without what an editor or a kernel left in it; cells are numbered in their order."""
+    """Return a notebook without traces of editor and kernel; cells are numbered in order."""
     notebook.metadata = METADATA
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     for k, cell in enumerate(notebook.cells):
@@ -93,7 +94,7 @@ def plain(notebook: Any) -> Any:
 
 
 def store(path: Path, notebook: Any) -> None:
-    """Write a notebook in its place."""
+    """Write a notebook to its path."""
     import nbformat
 
     path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")

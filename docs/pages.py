@@ -1,4 +1,4 @@
-"""The code of a page: its Python blocks as one module, run under the page's own name and line numbers."""
+"""Run the code of a page: its Python blocks as one module, with the page's name and line numbers."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
 FRONT = "../README.md"
-"""The front page of the project, from here."""
+"""Path of the project's front page, from this folder."""
 END_OF_BLOCK = "\f"
 
 
 def text_of(page: str) -> str:
-    """What stands in a page."""
+    """Return the text of a page."""
     return (DOCS / page).read_text(encoding="utf-8")
 
 
 def program_of(page: str) -> tuple[str, list[str | None]]:
-    """The code of a page on the page's own line numbers, a form feed printed after each block; what each block shows."""
+    """Return the code of a page at the page's line numbers, with a form feed printed after each block, and the output shown."""
     lines: list[str] = []
     shown: list[str | None] = []
     language, body = "", list[str]()
@@ -48,7 +48,7 @@ def program_of(page: str) -> tuple[str, list[str | None]]:
 
 @cache
 def run_page(page: str) -> tuple[types.ModuleType, tuple[str, ...]]:
-    """Import the code of a page as a module, in a folder of its own; its namespace, and what each block printed."""
+    """Import the code of a page as a module in an empty folder; return its namespace, and the output of each block."""
     source, _ = program_of(page)
     name = f"page_{Path(page).stem}"
     loader = _PageLoader(name, str(DOCS / page), source)
@@ -63,7 +63,7 @@ def run_page(page: str) -> tuple[types.ModuleType, tuple[str, ...]]:
 
 
 class _PageLoader(importlib.abc.SourceLoader):
-    """Loads the code of a page under the page's own file name, which errors then show."""
+    """Loader of the code of a page under the page's file name, which errors then show."""
 
     def __init__(self, name: str, file: str, source: str):
         self.name, self.file, self.source = name, file, source

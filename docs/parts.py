@@ -1,4 +1,4 @@
-"""Tables and pictures of the page of parts, from their records: `python -m docs.parts` writes them again."""
+"""Tables and pictures of the page of parts, from their records: `python -m docs.parts` rewrites them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WIDTH, HEIGHT = 120.0, 48.0
 
 
 def picture(part: Part) -> str:
-    """The icon of a part, and its curve with zero lines."""
+    """Return the icon of a part and its curve with zero lines, as SVG."""
     frame = f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH:g}" height="{HEIGHT:g}" viewBox="0 0 {WIDTH:g} {HEIGHT:g}">'
     return f"{frame}{icon(part.icon, HEIGHT / 2, HEIGHT / 2, '#1d2b3a')}{_curve(*CURVES[part.name].points(part))}</svg>\n"
 
@@ -40,7 +40,7 @@ def _curve(x: np.ndarray, y: np.ndarray) -> str:
 
 
 def _scaled(values: np.ndarray, start: float, stop: float) -> tuple[np.ndarray, float]:
-    """Return places of values on an axis, and the place of zero, which the axis holds unless the values are far from it."""
+    """Return positions of values on an axis, and of zero, which the axis contains unless the values are far from it."""
     low, high = values.min(), values.max()
     if min(abs(low), abs(high)) < high - low:
         low, high = min(low, 0.0), max(high, 0.0)
@@ -49,7 +49,7 @@ def _scaled(values: np.ndarray, start: float, stop: float) -> tuple[np.ndarray, 
 
 
 def table(shelf: Shelf) -> str:
-    """The parts of a domain as a table in Markdown."""
+    """Return the parts of a domain as a Markdown table."""
     return HEAD + "".join(map(_row, shelf.parts.values()))
 
 
@@ -61,7 +61,7 @@ def _row(part: Part) -> str:
 
 
 def with_tables(page: str) -> str:
-    """The text of the page with the tables of today instead of those that it shows."""
+    """Return the text of the page with current tables."""
     for name, shelf in SHELVES.items():
         pattern = rf"(## {name.capitalize()}\n(?:[^#|\n].*\n|\n)*)(?:\|.*\n)*"
         page = re.sub(pattern, lambda match, shelf=shelf: match[1] + table(shelf), page)

@@ -1,6 +1,6 @@
-"""The public names of the packages in; the pages of the reference, as Sphinx reads them, out.
+"""Pages of the reference for Sphinx, from the public names of the packages.
 
-A name has its entry where it is meant to be imported from: in the outermost package whose `__all__` lists it. Inner packages
+A name has its entry where users should import it: in the outermost package whose `__all__` lists it. Inner packages
 that list it too refer to that entry.
 """
 
@@ -23,7 +23,7 @@ PACKAGES = ("bondgraph", "screwbond.models", "screws")
 
 @dataclass(frozen=True)
 class Room:
-    """A package or module that users import from, and the names that it is known for."""
+    """Package or module for users, with its public names."""
 
     name: str
     names: tuple[str, ...]
@@ -34,7 +34,7 @@ class Room:
 
 
 def public(module: types.ModuleType) -> tuple[str, ...]:
-    """The `__all__` of a module; of one that has none, the functions and classes that it defines."""
+    """Return the `__all__` of a module, or the functions and classes that it defines."""
     listed = getattr(module, "__all__", None)
     if listed is not None:
         return tuple(listed)
@@ -44,7 +44,7 @@ def public(module: types.ModuleType) -> tuple[str, ...]:
 
 @cache
 def rooms() -> tuple[Room, ...]:
-    """Each package, the packages in it that have an `__all__`, and the modules that it exports."""
+    """Return the packages, their subpackages with an `__all__`, and the modules that they export."""
     found: dict[str, Room] = {}
     for package in PACKAGES:
         outer = importlib.import_module(package)
@@ -62,7 +62,7 @@ def rooms() -> tuple[Room, ...]:
 
 @cache
 def entries() -> dict[tuple[str, str], str]:
-    """(room, name) -> the room that has the entry of this object: the first that lists it, the outermost ones before all."""
+    """Return (room, name) -> the room with the entry of this object: the first that lists it, outermost packages first."""
     homes: dict[int, str] = {}
     placed: dict[tuple[str, str], str] = {}
     for room in sorted(rooms(), key=lambda room: room.name.count(".")):
@@ -74,7 +74,7 @@ def entries() -> dict[tuple[str, str], str]:
 
 
 def directive(module: str, name: str, value: object) -> list[str]:
-    """What describes one name: autodoc for a class or a function, the words that stand below it for a constant."""
+    """Return the entry of a name: by autodoc for a class or function, from the string below it for a constant."""
     if isinstance(value, type):
         return [f".. autoclass:: {name}", "   :members:", ""]
     if callable(value):
@@ -83,7 +83,7 @@ def directive(module: str, name: str, value: object) -> list[str]:
 
 
 def words(module: str, name: str) -> list[str]:
-    """The string below the assignment of a constant, in the module that assigns it."""
+    """Return the string below the assignment of a constant, in the module that assigns it."""
     tree = ast.parse(inspect.getsource(importlib.import_module(module)))
     for place, node in enumerate(tree.body):
         if isinstance(node, ast.ImportFrom) and any(name == (alias.asname or alias.name) for alias in node.names):
@@ -97,12 +97,12 @@ def words(module: str, name: str) -> list[str]:
 
 
 def link(module: str, name: str) -> str:
-    """A reference to the entry of a name."""
+    """Return a reference to the entry of a name."""
     return f":py:obj:`{name} <{module}.{name}>`"
 
 
 def summary(module: str, name: str) -> str:
-    """The first paragraph of what is said of a name, in one line."""
+    """Return the first paragraph of the description of a name, in one line."""
     value = getattr(importlib.import_module(module), name)
     if isinstance(value, type) or callable(value):
         return inline(" ".join((inspect.getdoc(value) or "").partition("\n\n")[0].split()))
@@ -110,7 +110,7 @@ def summary(module: str, name: str) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int]) -> list[str]:
-    """A table with a head."""
+    """Return a table with a header."""
     lines = [".. list-table::", "   :header-rows: 1", f"   :widths: {' '.join(map(str, widths))}", ""]
     for row in (heads, *rows):
         lines += [f"   {'* -' if place == 0 else '  -'} {cell}" for place, cell in enumerate(row)]
@@ -118,7 +118,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[
 
 
 def page_of(room: Room) -> str:
-    """The page of a room: a table of its names, then each entry."""
+    """Return the page of a room: a table of its names, then their entries."""
     title = f"``{room.name}``"
     lines = [title, "=" * len(title), "", f".. automodule:: {room.name}", "   :no-members:", ""]
     modules = [n for n in room.names if isinstance(getattr(room.module, n), types.ModuleType)]
@@ -139,7 +139,7 @@ def page_of(room: Room) -> str:
 
 
 def pages() -> Iterator[tuple[str, str]]:
-    """(name of a page, its text): the index of the reference, and a page for each room."""
+    """Yield the name and text of each page: the index of the reference, and a page for each room."""
     for room in rooms():
         yield room.name, page_of(room)
     lines = ["Reference", "=========", "", "Every public name, with shapes, units and errors.", ""]
@@ -152,7 +152,7 @@ def pages() -> Iterator[tuple[str, str]]:
 
 
 def write(folder: Path) -> None:
-    """Write the pages into a folder, where they are not yet what they should be; others there go away."""
+    """Write the pages that changed into a folder, and delete all others there."""
     folder.mkdir(parents=True, exist_ok=True)
     made = {f"{name}.rst": text for name, text in pages()}
     for path in folder.glob("*.rst"):

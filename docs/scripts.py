@@ -1,6 +1,6 @@
-"""The scripts of examples/ in; the same with a title and a thumbnail, as sphinx-gallery wants them, out.
+"""Prepare the scripts of examples/ for sphinx-gallery: add titles and thumbnails.
 
-The scripts themselves stay as their readers want them: a docstring with its picture in words, and no markup.
+The scripts themselves keep docstrings without markup.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ EXAMPLES = DOCS.parent / "examples"
 HEADER = """Examples
 ========
 
-Scripts of 20 to 100 lines that read like the papers; click a picture to open its script. ``screwbond examples`` writes all
-of them into a folder, and ``python -m examples.NAME`` there runs one, prints what it finds and draws its pictures.
+Scripts of 20 to 100 lines that follow the papers; click a picture to open its script. ``screwbond examples`` writes all
+of them into a folder, and ``python -m examples.NAME`` there runs one, prints its results and draws its pictures.
 """
 MARKUP = re.compile(r"([*`|\\_])")
 CARD = re.compile(
@@ -28,7 +28,7 @@ ROW = re.compile(r"^\| `python -m examples\.(\w+)` \| (.*) \|$", re.MULTILINE)
 
 
 def titled(path: Path, thumbnail: str) -> str:
-    """A script with its docstring as reStructuredText below a title, and the picture that stands for it."""
+    """Return a script with a title, its docstring as reStructuredText, and its thumbnail."""
     source = path.read_text(encoding="utf-8")
     said = ast.parse(source).body[0]
     assert isinstance(said, ast.Expr) and isinstance(said.value, ast.Constant) and isinstance(said.value.value, str), path
@@ -40,7 +40,7 @@ def titled(path: Path, thumbnail: str) -> str:
 
 
 def with_sentences(gallery: str) -> str:
-    """The gallery with what each example shows below its title, from the table of examples/README.md."""
+    """Return the gallery with a description below each title, from the table of examples/README.md."""
     rows = dict(ROW.findall((EXAMPLES / "README.md").read_text(encoding="utf-8")))
 
     def told(card: re.Match[str]) -> str:
@@ -51,19 +51,19 @@ def with_sentences(gallery: str) -> str:
 
 
 def live_line(name: str) -> str:
-    """The link to the page that simulates an example, or why it has none, as reStructuredText."""
+    """Return the link to the live page of an example, or why it has none, as reStructuredText."""
     if name in ABSENT:
         return f"No page simulates this example: {ABSENT[name]}."
     return f'.. raw:: html\n\n   <p><a href="../_static/live/{name}.html">Run this example in the browser, with sliders</a></p>'
 
 
 def thumbnail_line(picture: str) -> str:
-    """The comment in which sphinx-gallery finds the picture of a script."""
+    """Return the comment that tells sphinx-gallery the thumbnail of a script."""
     return f"# sphinx_gallery_thumbnail_path = {str(DOCS / picture)!r}"
 
 
 def marked_up(paragraph: str) -> str:
-    """A paragraph in which nothing is markup by accident; one that is a drawing stays as it is."""
+    """Return a paragraph without accidental markup; a drawing is kept literally."""
     lines = paragraph.strip("\n").splitlines()
     if lines and all(line.startswith(" ") or not line for line in lines):
         return ".. code-block:: none\n\n" + "\n".join(lines)
@@ -71,7 +71,7 @@ def marked_up(paragraph: str) -> str:
 
 
 def stage(folder: Path, thumbnails: dict[str, str]) -> None:
-    """Write all scripts into a folder, each with its picture: name of the script -> a file, from the folder of the pages."""
+    """Write all scripts into a folder; `thumbnails` gives the file of each thumbnail, from the folder of the pages."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "GALLERY_HEADER.rst").write_text(HEADER, encoding="utf-8")
     for path in sorted(EXAMPLES.glob("[!_]*.py")):

@@ -1,4 +1,4 @@
-"""Small pictures that stand for the examples: name of an example in; its picture out.
+"""Thumbnails of the examples.
 
 `python -m docs.thumbnails` draws them again; names of examples draw only these.
 """
@@ -18,9 +18,9 @@ from unittest import mock
 DOCS = Path(__file__).parent
 THUMBNAILS = DOCS / "thumbnails"
 SIZE = (640, 448)
-"""In pixels; of tall plots the top."""
+"""Size of a thumbnail, px; tall plots are cropped to their top."""
 PLOT_WIDTH = 4.4
-"""Width of a plot, inches: the letters of its axes can be read in a card of the gallery."""
+"""Width of a plot, inches: the axis labels stay readable in a card of the gallery."""
 
 SHOWN = {
     "arm_impact": "impact_arm.png",
@@ -31,7 +31,7 @@ SHOWN = {
     "rolling_eggs": "rolling_eggs.png",
     "urdf_robot": "crane.png",
 }
-"""Example -> the picture of the pages that shows it."""
+"""Pictures of the pages, by the example that they show."""
 DRAWN = {
     "ball_on_turntable": "poster.png",
     "bouncing_ball": "heights.png",
@@ -48,7 +48,7 @@ DRAWN = {
     "tipping_box": "tipping.png",
     "tolerances": "motors.png",
 }
-"""Example -> the picture among those that it draws."""
+"""Pictures that examples draw themselves, by example."""
 CUT = {
     "arm_impact": (0.13, 0.13, 0.82, 0.9),
     "ball_maze": (0.0, 0.06, 1.0, 0.72),
@@ -61,17 +61,17 @@ CUT = {
     "sphere_robot": (0.0, 0.03, 0.34, 0.32),
     "rolling_eggs": (0.08, 0.13, 0.63, 0.71),
 }
-"""Example -> the part of its picture that is shown: left, top, right, bottom, from 0 to 1."""
+"""Crops of pictures by example: left, top, right, bottom, from 0 to 1."""
 
 
 def of_examples() -> dict[str, str]:
-    """Example -> its picture, from the folder of the pages."""
+    """Return the thumbnails by example, from the folder of the pages."""
     return {name: f"{THUMBNAILS.name}/{name}.png" for name in (*SHOWN, *DRAWN)}
 
 
 @contextlib.contextmanager
 def small_plots() -> Iterator[None]:
-    """Save figures narrow, with the letters that they have."""
+    """Save figures narrower, with unchanged font size."""
     from matplotlib.figure import Figure
 
     saved = Figure.savefig
@@ -86,7 +86,7 @@ def small_plots() -> Iterator[None]:
 
 
 def draw(name: str, path: Path) -> None:
-    """Write a picture of an example small: one of the pages, or one that the example draws now."""
+    """Write the thumbnail of an example, from a picture of the pages or one that the example draws."""
     if name in SHOWN:
         shrink(DOCS / "pictures" / SHOWN[name], path, CUT.get(name))
         return
@@ -100,7 +100,7 @@ def draw(name: str, path: Path) -> None:
 
 
 def shrink(picture: Path, path: Path, cut: tuple[float, float, float, float] | None) -> None:
-    """Write a part of a picture in the size of a thumbnail: the top of a high one, a wide one with margins."""
+    """Write part of a picture as a thumbnail: the top of a tall picture, a wide one with margins."""
     from PIL import Image, ImageOps
 
     with Image.open(picture) as whole:

@@ -33,14 +33,14 @@ PLOTTED: dict[str, tuple[str | tuple[str, ...], ...]] = {
     "Wilberforce pendulum": ("spring.storage.q[0]", "spring.storage.q[1]"),
     "measured road": ("road.y", "body.flow"),
 }
-"""What the plot of a model shows."""
+"""Curves in the plot of a model."""
 SHOWN = {"SCARA": 2.0, "excavator boom": 30.0, "quadrotor": 0.2}
-"""Time of the picture of a model with bodies, s."""
+"""Times of the pictures of models with bodies, s."""
 
 
 @cache
 def run(name: str) -> Result:
-    """Run a model with its own numbers."""
+    """Run a model with its default numbers."""
     return CHECKED[name].run()
 
 
@@ -57,12 +57,12 @@ def scene(name: str, path: Path) -> None:
 
 
 def picture(name: str) -> str:
-    """File name of the picture of a model."""
+    """Return the file name of the picture of a model."""
     return f"twelve_{stem(CHECKED[name].module)}.png"
 
 
 def stem(module: ModuleType) -> str:
-    """Name of a module without its package."""
+    """Return the name of a module without its package."""
     return module.__name__.rpartition(".")[2]
 
 
@@ -71,18 +71,18 @@ SCENES: dict[str, Callable[[Path], None]] = {picture(name): partial(scene, name)
 
 
 def code(module: ModuleType) -> str:
-    """Source of a model below its docstring."""
+    """Return the source of a model below its docstring."""
     text = Path(str(module.__file__)).read_text(encoding="utf-8")
     return text.partition('"""')[2].partition('"""')[2].strip()
 
 
 def lines(module: ModuleType) -> int:
-    """Lines of code of a model, imports included."""
+    """Count the lines of code of a model, imports included."""
     return sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in code(module).splitlines())
 
 
 def page() -> str:
-    """Text of the page."""
+    """Return the text of the page."""
     table, sections = HEAD, ""
     for name, checked in CHECKED.items():
         module, title = checked.module, name[0].upper() + name[1:]
