@@ -1,7 +1,7 @@
 """Every picture of these pages, drawn by one command: `python -m docs.gallery` (or `make pictures`).
 
-Names of pictures draw only these. Diagrams are the same text on every machine; pictures of VTK and Matplotlib may differ in a few
-pixels, so the tests compare them coarsely (`tests/docs`).
+Names of pictures as arguments select them. Diagrams are the same text on every machine; pictures of VTK and Matplotlib may differ
+in a few pixels, so the tests compare them coarsely (`tests/docs`).
 """
 
 from __future__ import annotations

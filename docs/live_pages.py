@@ -100,7 +100,7 @@ ABSENT: Mapping[str, str] = {
     "sphere_robot": _STEPS,
     "tipping_box": _STEPS,
 }
-"""Why an example has no page."""
+"""Reasons why examples have no page."""
 
 
 def write(folder: Path, names: Collection[str] = ()) -> None:

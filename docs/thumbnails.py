@@ -1,6 +1,6 @@
 """Thumbnails of the examples.
 
-`python -m docs.thumbnails` draws them again; names of examples draw only these.
+`python -m docs.thumbnails` redraws them, or only those of the examples named.
 """
 
 from __future__ import annotations
