@@ -1,6 +1,6 @@
 """Every picture of these pages, drawn by one command: `python -m docs.gallery` (or `make pictures`).
 
-Names of pictures as arguments select them. Diagrams are the same text on every machine; pictures of VTK and Matplotlib may differ
+Arguments name the pictures to draw; the default is all. Diagrams are the same text on every machine; pictures of VTK and Matplotlib may differ
 in a few pixels, so the tests compare them coarsely (`tests/docs`).
 """
 

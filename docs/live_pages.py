@@ -104,7 +104,7 @@ ABSENT: Mapping[str, str] = {
 
 
 def write(folder: Path, names: Collection[str] = ()) -> None:
-    """Write pages, by default all, into a folder, which is created; each is one line if they are disabled."""
+    """Write pages, by default all, into a folder, which is created; if pages are disabled, each is one line."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in names or PAGES:
         path = folder / f"{name}.html"

@@ -52,7 +52,7 @@ def executed(path: Path, kernel: Any = None) -> Any:
 
     kernel : an `AsyncKernelManager`, whose loaded modules are kept.
 
-    Raises `nbclient.exceptions.CellExecutionError` where a cell fails.
+    Raises `nbclient.exceptions.CellExecutionError` if a cell fails.
     """
     from nbclient import NotebookClient
     from nbformat.v4 import new_code_cell
