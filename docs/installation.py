@@ -1,8 +1,8 @@
 """Install requirements at the pinned versions into this Python's environment, by uv or by pip.
 
 uv needs half of pip's time for two hundred packages and finds the same versions, since all are pinned. It does not read the
-configuration of pip, such as the addresses of indexes; this module passes it on as options and environment variables. Pip installs
-if uv is missing or fails, or if a setting has no counterpart: `python -m docs.installation -e ".[dev]"`.
+configuration of pip, such as the addresses of indexes; this module passes it on as options and environment variables. Pip
+installs if uv is missing or fails, or if a setting has no counterpart: `python -m docs.installation -e ".[dev]"`.
 """
 
 from __future__ import annotations
