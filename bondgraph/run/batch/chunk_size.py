@@ -15,8 +15,8 @@ class ChunkTarget:
     shortest : shortest duration of a chunk when workers share the remaining runs, s.
     least, most : bounds on the runs of a chunk.
     growth : largest factor from one chunk to the next; None for no limit.
-    multiple : longer chunks hold a multiple of this many runs, the number of SIMD lanes, so that few lanes idle at the end.
-    shares : chunks per worker of the remaining runs, so that no worker waits long at the end.
+    multiple : number of SIMD lanes; longer chunks hold a multiple of this many runs, so that few lanes idle at the end.
+    shares : chunks per worker into which the remaining runs are divided, so that no worker waits long at the end.
     """
 
     seconds: float

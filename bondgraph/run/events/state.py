@@ -1,4 +1,4 @@
-"""Table of event handling: the run and its state machines, its present state, workspace, and the outcome at an instant.
+"""Table of event handling: the run and its state machines, its present state, work space, and the outcome at an instant.
 
 Every procedure accesses it through one pointer, s. There are n states, k transitions, P parameters.
 """
@@ -15,7 +15,7 @@ from bondgraph.run.complementarity.table import BoxTable
 from bondgraph.run.events.guard_history import PAIRS
 
 MAX_COMBINATIONS = 2000
-"""Largest number of combinations of modes that are tried."""
+"""Maximum number of combinations of modes to try."""
 HISTORY = 1000
 """Number of events of each transition whose times are remembered."""
 
@@ -31,7 +31,7 @@ class EventOutcome(IntEnum):
     CYCLING = 1
     """Transitions repeat endlessly, and no modes are consistent."""
     STUCK = 2
-    """Bounces do not take their guards back below zero."""
+    """Bounces do not bring their guards back below zero."""
     TERMINAL = 3
     """A transition ends the run."""
     TOO_MANY = 4
@@ -43,11 +43,11 @@ class EventOutcome(IntEnum):
     NOT_FINITE = 7
     """A state is not finite."""
     STOPPED = 8
-    """Python has raised an exception, or is not there to answer (`questions`)."""
+    """Python has raised an exception, or is not available to answer (`questions`)."""
 
 
 Question = Annotated[Callable[[Any], int], Code(int)]
-"""Code that gets the table."""
+"""Address of code that takes the table."""
 PerState = Annotated[Reals, Length(lambda s: s.n)]
 PerMode = Annotated[Reals, Length(lambda s: s.modes)]
 PerTransition = Annotated[Reals, Length(lambda s: s.transitions)]
