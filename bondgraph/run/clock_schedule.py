@@ -113,7 +113,7 @@ class ClockSchedule:
 
 
 def _distinct_breaks(times: list[float], t_start: float) -> list[float]:
-    """Return the breaks after the start, simultaneous ones once."""
+    """Return the distinct breaks after the start."""
     since_start: list[float] = []
     last = -np.inf
     for time in times:

@@ -221,7 +221,7 @@ MEASURES: Mapping[str, MeasureKind] = {
 """All measures by name."""
 
 STORED = {kind.stored: word for word, kind in MEASURES.items() if kind.stored}
-"""Words in older stores and plans -> the measures that replace them."""
+"""Measures by their words in older stores and plans."""
 _FORMER = {"max": "peak", "min": "lowest", **STORED}
 
 

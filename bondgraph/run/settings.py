@@ -92,7 +92,7 @@ def check_names(settings: Iterable[str], offered: Iterable[str], instead: Mappin
             near = similar_names(name, names, most=1)
             new = {**new_words([name]), **instead}
             cures = (new[name],) if name in new else (f"{near[0]}=...",) if near else ()
-            raise _refuse("E322", f'a run has no setting "{name}"', f"there are: {', '.join(names)}", cures=cures)
+            raise _refuse("E322", f'a run has no setting "{name}"', f"available: {', '.join(names)}", cures=cures)
 
 
 def block(program: Program, name: str, argument: object, length: int, code: str) -> np.ndarray:
@@ -240,7 +240,7 @@ def method_of(argument: object) -> MethodEntry | None:
     cures: tuple[str, ...] = ("`compiled.ode()`, which gives the model to your own solver",)
     if name in methods.RETIRED:
         cures = (f'method="{methods.RETIRED[name]}"', *cures)
-    raise _refuse("E304", f"unknown method {argument!r}", f"there are: {', '.join(methods.names())}", cures=cures)
+    raise _refuse("E304", f"unknown method {argument!r}", f"available: {', '.join(methods.names())}", cures=cures)
 
 
 def one_of(what: str, argument: str, allowed: Sequence[str]) -> str:
@@ -248,7 +248,7 @@ def one_of(what: str, argument: str, allowed: Sequence[str]) -> str:
     if argument not in allowed:
         new = SETTING_VALUES.get(what, {}).get(str(argument))
         cures = () if new is None else (now(argument, new),)
-        raise _refuse("E304", f"unknown {what} {argument!r}", f"there are: {', '.join(allowed)}", cures=cures)
+        raise _refuse("E304", f"unknown {what} {argument!r}", f"available: {', '.join(allowed)}", cures=cures)
     return argument
 
 

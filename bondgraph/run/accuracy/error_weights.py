@@ -40,7 +40,7 @@ ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
 """Rounding errors of a rate that a step accumulates, per square root of the number of states; largest factor by which repeated
 noise tests raise this number."""
 NOISE_TEST_INTERVALS = (2, 4, 4096)
-"""Rejected steps before a noise test: the first one, one after noise was found, and any."""
+"""Number of rejected steps before a noise test: initially, after noise was found, and at most."""
 RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0
 """Rejections of one step before its noise is measured if none is known, doubled after each measurement; factor on the tolerance
 for this test, because the noise must explain the rejections."""
@@ -167,7 +167,7 @@ def energies_at(w: Control, t: float, x: Reals, m: Reals, out: Reals) -> None:
 
 
 def energy_per_square(w: Control, t: float, x: Reals, m: Reals, state: int) -> float:
-    """Return the stored energy per square of a change of a state at x; 0 if no energy is even in the state.
+    """Return the stored energy per square of a change of a state at x; 0 if no energy is an even function of the state.
 
     Try ever larger changes, because small ones are lost in the rounding of other energies.
     """

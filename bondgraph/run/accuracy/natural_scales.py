@@ -21,7 +21,7 @@ LOOK_AHEAD = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
 DISPLACEMENT = 0.1
 """Displacement of a state, relative to its scale, where its rate or the rate that it drives is zero."""
 DECADE = 10.0
-"""Factor between successive evaluations of a source."""
+"""Ratio of the times of successive evaluations of a source."""
 MIN_ERROR = 1e-150
 """Error allowance of a state that nothing drives: no error counts, and squared error ratios stay finite."""
 _ROUNDS = (0.0, *LOOK_AHEAD)

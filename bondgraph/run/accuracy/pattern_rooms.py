@@ -19,7 +19,7 @@ from bondgraph.run.table import FieldTable
 
 
 def provide_rooms(control: FieldTable) -> list[FieldTable]:
-    """Give the table of an error control rooms for patterns of its Jacobian; return them."""
+    """Attach rooms for patterns of its Jacobian to the table of an error control; return the rooms."""
     n, entries = int(control["n"]), int(control["entry_count"])
     rooms = np.zeros(PATTERNS, dtype=np.int64)
     graph = FieldTable(CouplingGraph)
@@ -59,7 +59,7 @@ def machine_code() -> Library:
 
 
 def pattern_in_room(w: Control) -> SparsityPattern:
-    """Make the pattern of the `nonzero_flags`, with its structure, in the room that precedes `oldest`."""
+    """Make the pattern of the `nonzero_flags`, with its structure, in the oldest room, which precedes `oldest` now."""
     pattern = w.rooms[(PATTERNS if w.oldest == 0 else w.oldest) - 1]
     sort_entries(w, pattern)
     find_structure(w.graph, pattern.structure)

@@ -64,7 +64,7 @@ class ErrorWeights:
         self._n, self._nq = bound.program.states, bound.quadratures
         width = self._n + self._nq
         self.size, self.floor, self.noise = np.zeros(width), np.zeros(width), np.zeros(width)
-        # Largest rounding of a step that limited a step, and rates of the parts that implicit methods damp.
+        # Largest rounding that limited a step, and rates of the parts that implicit methods damp.
         self.exceeded, self.speed = np.zeros(width), np.zeros(width)
         self.scale = np.zeros(self._n)
         program, library, table = bound.program, error_weights.machine_code(), self.table

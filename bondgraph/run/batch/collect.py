@@ -124,7 +124,7 @@ class BatchCollector:
         self._by_gpu: tuple[str, np.ndarray] | None = None
 
     def note_gpu(self, name: str, runs: np.ndarray) -> None:
-        """Note that the GPU of this name ended these runs (runs,), True or False."""
+        """Record the name of the GPU, and True for the runs that it ended (runs,)."""
         self._by_gpu = name, runs
 
     def lost(self) -> list[int]:
@@ -148,7 +148,7 @@ class BatchCollector:
             values[runs] = np.nan
 
     def single(self, run: int) -> None:
-        """Make one run as a single run and store its end."""
+        """Repeat one run as a single run and store its end."""
         row = [block[run if len(block) > 1 else 0] for block in self._blocks]
         try:
             result, end = self._ended(*row)

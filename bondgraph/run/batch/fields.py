@@ -49,7 +49,7 @@ class BatchTable(Table):
     # Outputs; rules, sources, places, starts: rule, source, index and initial value of each kept number, in kept (runs,
     # kept_count); meant: transitions that each event measure counts; before: values at the last node of the trapezoidal rule;
     # totals: sums and counts; best: largest values (3, kept_count) of samples and of both sides of events, tops: their samples;
-    # jumps: 1 if an event lies between a sample and the one before it; window: samples around a peak; series (runs, wanted_count,
+    # jumps: 1 if an event lies between a sample and the previous one; window: samples around a peak; series (runs, wanted_count,
     # series_count).
     outputs: Kernel
     out: Annotated[Reals, Length(lambda r: r.output_count)]

@@ -217,8 +217,8 @@ def evaluate(s: BoxTable) -> None:
 
 
 def first_turn(s: BoxTable, t: float) -> float:
-    """Return the largest t at which an unknown of wrong mode must change it, -1 if there is none; set `chosen` to the unknown and
-    `into` to its new mode."""
+    """Return the largest t at which an unknown must change its mode, -1 if there is none; set `chosen` to this unknown and `into`
+    to its new mode."""
     best = -1.0
     s.chosen = -1
     for i in range(s.n):

@@ -91,7 +91,7 @@ def look_back(d: DelayTable, t: float, y: Reals) -> None:
 
 
 def look_back_at(d: DelayTable, t: Reals, y: Reals) -> None:
-    """Look back from t[0], as code with an address."""
+    """Call `look_back` at time t[0]; this function is called by address."""
     look_back(d, t[0], y)
 
 

@@ -1,4 +1,4 @@
-"""Event detection: which guards are positive, or about to be, beyond their rounding errors.
+"""Event detection: find the guards that are positive, or about to be, by more than their rounding errors.
 
 The rounding error of a guard is measured at states, parameters and times next to the present ones (`guard_history`).
 """
@@ -430,7 +430,7 @@ def has_looked(s: EventTable, t: float, x: Reals) -> bool:
 
 def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
     """Mark in `rising` the guards that are positive and stay so for `probe` s, or are zero to rounding and grow along the motion;
-    in a mode that contradicts itself by then, also the guards that resolve this.
+    if the mode contradicts itself by then, also mark the guards that resolve this.
 
     The positive guard of a bounce fires unless it is falling below zero: a body that leaves is not thrown back, and one that
     only reverses does not leave.
@@ -462,7 +462,9 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
         in_mode = is_active(s, i)
         asked[i] = int(in_mode and abs(now[i]) <= zero[i])
         firm[i] = int(in_mode and now[i] > zero[i])
-        bounce[i] = int(in_mode and s.last[i] == 1 and now[i] <= zero[i])  # guards whose contradiction ends the run
+        bounce[i] = int(
+            in_mode and s.last[i] == 1 and now[i] <= zero[i]
+        )  # guards that end the run if their mode contradicts itself
         near += asked[i]
         firms += firm[i]
         endings += bounce[i]

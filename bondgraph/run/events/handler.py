@@ -39,7 +39,7 @@ The buffer doubles if an instant needs more."""
 @dataclass(frozen=True)
 class RunPoint:
     """Point of a run at an instant: t since its start, s; states (n,), integrated powers (quadratures,) and modes (modes,); the
-    largest states at the ends of steps, (n,) or longer."""
+    largest sizes of states at the ends of steps, (n,) or longer."""
 
     t: float
     x: np.ndarray
@@ -233,7 +233,7 @@ class EventHandler:
         self, function: Callable[[FieldTable], object], at: RunPoint, fired: Sequence[int] = (), begun: float = 0.0
     ) -> RunPoint:
         """Handle an event by a `function` of the table: at the start, or with the guards `fired` at the end of a segment that
-        `begun` at this time."""
+        started at the time `begun`."""
         n, count = len(at.x), len(self.program.transitions)
         arrays = {"y": np.concatenate([at.x, at.q]), "m": at.m.copy(), "levels": np.zeros(2 * count), "size": at.reached}
         marked = np.zeros(count, dtype=np.int64)

@@ -26,7 +26,7 @@ class Event:
     Parameters
     ----------
     time : time on the user's clock, s.
-    kind : "contact on", ...
+    kind : description, such as "contact on".
     name : name of the switch.
     internal : True for a change of description, not of physics.
     transition : index in the program.
@@ -228,7 +228,7 @@ class Events(Sequence[Event]):
         return selection
 
     def index_of(self, event: Event) -> int | None:
-        """Return the position of an event in this sequence; None if it is not in it."""
+        """Return the position of an event in this sequence, or None."""
         near = np.flatnonzero(self.since == event.since).tolist()
         return next((k for k in near if self._built.get(k) is event), None)
 

@@ -224,7 +224,7 @@ class Result:
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The energy account."""
+        """Energy account."""
         return self.account()
 
     def account(self) -> Ledger:

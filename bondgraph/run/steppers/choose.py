@@ -23,12 +23,12 @@ from bondgraph.tape.taylor import NoSeries, order_for
 def choose(program: Program, settings: Settings) -> Selection:
     """Return the method for a run; E304 if it, or sparse algebra, needs a Jacobian that the program lacks."""
     if settings.linear in ("band", "sparse") and program.jacobian is None:
-        title = f"{settings.linear} algebra needs a Jacobian, and the program has none"
+        title = f"{settings.linear} algebra needs a Jacobian, but the program has none"
         raise RunError(Problem("E304", title, cures=('linear="dense"',)))
     if settings.method is None:
         return Selection(START, watch_stiffness=True)
     if settings.method.needs_jacobian and program.jacobian_pattern is None:
-        title = f"{settings.method.name} needs a Jacobian, and the program has no derivatives"
+        title = f"{settings.method.name} needs a Jacobian, but the program has no derivatives"
         raise RunError(Problem("E304", title, cures=(f'method="{START.name}"', "`compiled.ode()` with your own implicit solver")))
     if settings.method.needs_series and (why := _lacks_series(program, tolerances(settings, settings.method))):
         title = f'{settings.method.name} does not take "{program.name}"'

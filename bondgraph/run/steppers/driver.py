@@ -226,7 +226,7 @@ def see_step(c: IntegratorTable, t: float, x: Reals) -> None:
 
 
 def look_within(c: IntegratorTable, y: Reals, theta: float, row: Reals, method: Fixed) -> None:
-    """Write the row at a fraction of the step just accepted, which began at y (width,) and whose dense output exists."""
+    """Write the row at a fraction of the step just accepted, which began at y (width,); its dense output must exist."""
     for i in range(c.width):
         c.y[i] = y[i]
     method.dense(c, theta, row, method)

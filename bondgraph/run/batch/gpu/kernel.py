@@ -163,7 +163,7 @@ def _of_texts(texts: Iterable[str]) -> dict[str, _Signature]:
 
 
 def _called_by_number(image: Image, words: Mapping[str, int]) -> list[str]:
-    """Return the functions that are called by an unknown address."""
+    """Return the functions that are called through addresses."""
     fields = (
         (first + index, field_name(kind, name)) for first, kind in image.every for name, (index, _) in kind.layout().items()
     )
@@ -236,7 +236,7 @@ def gpu_refusal(prepared: PreparedProgram) -> Problem | None:
     if prepared.choice.entry.needs_series:
         reasons.append(f"its Taylor series is code for the CPU only (method={prepared.choice.method!r})")
     if settings.singular == "keep":
-        reasons.append('it may pass singular positions (singular="keep"), which Python does')
+        reasons.append('it may pass singular positions (singular="keep"), which only Python can do')
     if not reasons and not prepared.in_machine_code:
         reasons.append("a part of it needs Python")
     if not reasons:

@@ -67,7 +67,7 @@ class Launch(Table):
 
 @external
 def taken_run(call: Launch) -> int:
-    """Take the next run."""
+    """Take the next run; return its number."""
     call.next_run += 1
     return call.next_run - 1
 

@@ -1,4 +1,4 @@
-"""Steps of several runs in SIMD lanes: the functions of `steppers.explicit`, with one number per lane instead of each number.
+"""Steps of several runs in SIMD lanes: the functions of `steppers.explicit`, in which each number becomes one number per lane.
 
 A lane equals a single run to the last bit, because both come from the same functions.
 """

@@ -32,8 +32,8 @@ def bounds(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     ratio of present to previous eigenvalues, and the smallest ratio of previous to present eigenvalues.
 
     An interval of length L that begins at a root s is suspected if the straight line through s and the root s' at the time d
-    before reaches zero within (1 + BEYOND) L: s' > s (1 + d / ((1 + BEYOND) L)); likewise on its other side. Eigenvalues are
-    squares of roots.
+    before reaches zero within (1 + e) L, that is unless s' <= s (1 + d / ((1 + e) L)), with e = `EXTRAPOLATION`; likewise on the
+    other side. Eigenvalues are squares of roots.
     """
     d = np.diff(t)
     reach = (1.0 + EXTRAPOLATION) * (1.0 + _ROUNDING)
@@ -203,7 +203,7 @@ def evaluate_samples(s: SampleCheck, width: int, lanes: Fixed) -> None:
 
 
 def see_samples(s: SampleCheck, c: IntegratorTable, samples: Reals, first: int, lanes: Fixed) -> None:
-    """Check every `stride`-th sample of the present run from number `first` on, and mark values that are not finite."""
+    """Check every `stride`-th sample of the present run, starting at number `first`, and mark values that are not finite."""
     sample = first
     while sample < s.samples:
         take_rows(s, samples, sample, s.samples - 1, s.stride, c.width, lanes)

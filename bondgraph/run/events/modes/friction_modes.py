@@ -122,7 +122,8 @@ def look(s: EventTable, t: float, probe: float) -> bool:
 
 
 def leads_on(s: EventTable, i: int, stops: bool) -> bool:
-    """Return True if transition i leads towards `m_box` from its present mode, and stops a slip if `stops`, else does not."""
+    """Return True if transition i leads from its present mode towards `m_box`; with `stops`, only transitions that stop a slip
+    count, else only the others."""
     slot = s.slots[i]
     if s.boxed[i] != 1 or s.m_here[slot] != s.sources[i] or s.m_here[slot] == s.m_box[slot]:
         return False

@@ -22,7 +22,7 @@ FLOW_ROWS = 12
 ROUNDING = 2.0**-48
 """Relative rounding of a rate that is the difference of two larger rates."""
 ALERT, MARGIN = 20, 4.0
-"""Number of steps after a step that would have damped a growing mode in which modes are tested with a margin, and this margin: a
+"""Number of steps, after one that would have damped a growing mode, in which modes are tested with a margin; this margin, a
 factor on the length of the tested step."""
 
 Flows = Annotated[Reals, Length(lambda c: FLOW_ROWS * c.quadratures)]
