@@ -46,7 +46,7 @@ class PythonCallback:
                         yield result
                     result = answer() if remaining > 1 else otherwise()
                     remaining = 0
-            except GeneratorExit:  # the caller has gone
+            except GeneratorExit:  # the caller no longer exists
                 return
             except BaseException as error:
                 self._error = self._error or error

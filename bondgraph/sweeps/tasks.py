@@ -242,7 +242,7 @@ class SweepPlan:
 
 @dataclass(frozen=True)
 class RunIssue:
-    """Failure of a run, or doubt about it: run number, kind of failure or code, reason, time (s; None for a run that never
+    """Failure of a run, or a concern about it: run number, kind of failure or code, reason, time (s; None for a run that never
     began), suspect."""
 
     run: int

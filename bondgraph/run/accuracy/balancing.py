@@ -28,7 +28,7 @@ MIN_GROWTH = 1.001
 
 
 def procedures(lanes: int) -> list[Procedure]:
-    """Return `fastest` and `propagate`, and what they call."""
+    """Return `fastest` and `propagate`, and the procedures that they call."""
     return translate([fastest, propagate], ("fastest", "propagate"), lanes)
 
 

@@ -1,4 +1,4 @@
-"""Rooms for sparsity patterns, in which machine code makes the records that Python otherwise looks up.
+"""Memory for sparsity patterns ("rooms"), in which machine code builds the records that Python otherwise looks up.
 
 Exported C code cannot call Python, and a run with more patterns than it keeps would call it too often. Such runs build the
 structure of a new pattern in the room of the oldest one.
@@ -19,7 +19,7 @@ from bondgraph.run.table import FieldTable
 
 
 def provide_rooms(control: FieldTable) -> list[FieldTable]:
-    """Attach rooms for patterns of its Jacobian to the table of an error control; return the rooms."""
+    """Attach memory for patterns of its Jacobian to the table of an error control; return the tables of these patterns."""
     n, entries = int(control["n"]), int(control["entry_count"])
     rooms = np.zeros(PATTERNS, dtype=np.int64)
     graph = FieldTable(CouplingGraph)

@@ -299,7 +299,7 @@ def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list
         slot = (int(table["oldest"]) - 1) % PATTERNS
         if patterns[slot] is not None:
             for room in provide_rooms(table):
-                room["structure_key"] = room.address  # concurrent runs need different rooms
+                room["structure_key"] = room.address  # concurrent runs must not share patterns
             table.point("meet", code_of_rooms().address(pattern_in_room.__name__))
         patterns[slot] = pattern(nonzero_flags)
         return patterns[slot].address

@@ -112,8 +112,7 @@ def jump_error(s: EventTable, i: int) -> float:
 
 @inline
 def full_size(s: EventTable, i: int, size: float) -> float:
-    """Return the size of a state; for a state that nothing has moved, at least the size of which its rounding error is a
-    rounding."""
+    """Return the size of a state; for a state that nothing has moved, at least its rounding error over `PERTURBATION`."""
     return larger(size, resting_error(s, i) * (1.0 / PERTURBATION))
 
 
@@ -462,9 +461,8 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
         in_mode = is_active(s, i)
         asked[i] = int(in_mode and abs(now[i]) <= zero[i])
         firm[i] = int(in_mode and now[i] > zero[i])
-        bounce[i] = int(
-            in_mode and s.last[i] == 1 and now[i] <= zero[i]
-        )  # guards that end the run if their mode contradicts itself
+        # Guards that end the run if their mode contradicts itself.
+        bounce[i] = int(in_mode and s.last[i] == 1 and now[i] <= zero[i])
         near += asked[i]
         firms += firm[i]
         endings += bounce[i]

@@ -84,7 +84,7 @@ class GPULauncher:
                 if part is not batch:
                     batch.put(runs, part)
         except ProblemError as error:
-            if error.problem.code not in _OF_GPUS:  # in the numbers of the first run: the CPU finds all runs with it
+            if error.problem.code not in _OF_GPUS:  # the first run has this error; the CPU finds every run that has it
                 return np.arange(len(batch.status))
             self.let_cpu_go_on(error, int(np.count_nonzero(batch.status == UNFINISHED)))
         return np.flatnonzero(batch.status == UNFINISHED)

@@ -89,7 +89,7 @@ class Extents:
         self.of_tables = frozenset(self.number(first) for first, _ in image.every)
 
     def number(self, word: int) -> int:
-        """Return the number of the stretch with this word."""
+        """Return the number of the block that contains this word."""
         return int(np.searchsorted(self.starts, word, side="right")) - 1
 
     def pointers(self) -> Pointers:

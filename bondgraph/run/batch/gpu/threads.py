@@ -100,7 +100,7 @@ def run_thread(memory: Ints, call: Launch, slot: int, r: BatchTable) -> None:
 
 
 def wake(memory: Ints, call: Launch, slot: int) -> None:
-    """Load own memory from the slot, or the first time from the template, and shift the addresses in it to its present place."""
+    """Load the memory of a thread from its slot, or at first from the template, and shift the addresses in it to its place."""
     words, states, slots, base = call.shared, call.states[slot:], call.slots, address_of(memory)
     before = states[words.own_count * slots]
     if before == 0:
