@@ -1,4 +1,4 @@
-"""Nonlinear algebraic loops: their unknowns are solved for by damped Newton iteration, in place."""
+"""Nonlinear algebraic loops, solved in place by damped Newton iteration."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ MIN_STEP_FRACTION = 1e-16
 """Smallest damping factor of a Newton step: a saturation current can make the first step as long as 1e12."""
 
 SUFFICIENT_DECREASE = 0.25
-"""Minimum decrease of the residual by a full Newton step, as a fraction of it; a part of the step must reach this part of it."""
+"""Minimum relative decrease of the residual by a full Newton step; a shortened step needs proportionally less."""
 
 NATURAL = (False, True)
-"""True if residuals and unknowns are measured in their natural sizes, in one attempt after the other: in SI units, the residual
-of volts can hide that of microamperes."""
+"""True for the attempts that measure residuals and unknowns in their natural sizes: in SI units, a residual in volts can hide one
+of microamperes."""
 
 ROUNDED, SMALL, CLOSE = 1e-15, 1e-12, 1e-6
 """Relative size of a Newton step that counts as rounding, and smallest size of the unknowns for that test; largest last step of a
-solved loop relative to the unknowns, and their least size for that test."""
+solved loop, relative to the unknowns, which is also their smallest size for that test."""
 
 PerUnknown = Annotated[Reals, Length(lambda s: s.unknowns)]
 Newton = Annotated[Reals, Length(lambda s: 2 * s.unknowns)]
@@ -35,7 +35,7 @@ class LoopTable(Table):
     p: Reals
     window: Reals
     m_after: Reals
-    # Kernels, numbers of unknowns and, one loop after the other, their indices, the inverse sizes of unknowns, the factors of
+    # Kernels and numbers of unknowns; then, loop by loop, the indices and inverse sizes of the unknowns, the factors of the
     # residuals, and ones.
     loop_kernels: Kernels
     loop_counts: Ints
@@ -48,11 +48,11 @@ class LoopTable(Table):
     newton_step: PerUnknown
     newton_start: PerUnknown
     newton_begun: PerUnknown
-    # Number of loops, most unknowns of one, and the first loop without a solution.
+    # Number of loops, largest number of unknowns, and first loop without a solution.
     loops: int
     unknowns: int
     unsolved: int
-    # Time of the start on the user's clock, s.
+    # Start time on the user's clock, s.
     origin: float
 
 
@@ -77,7 +77,7 @@ def largest_unknown(x: Reals, indices: Ints, inverse_sizes: Reals, count: int) -
 
 
 def newton_iteration(s: LoopTable, t: float, x: Reals, k: int, first: int, natural: bool) -> bool:
-    """Solve loop k in place, whose first unknown is number `first` among all; return True if x is a solution.
+    """Solve loop k, whose first unknown is number `first` of all, in place; return True if x is a solution.
 
     A step is halved until the residual decreases sufficiently, by the fraction `SUFFICIENT_DECREASE` of the step's length: with
     any decrease, steps can go back and forth between mirrored values of a root (Armijo 1966). The iteration ends at a residual of

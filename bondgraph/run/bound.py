@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class Bound:
     """Kernels of a program at fixed parameters p (parameters,), for work between steps, not inside them.
 
-    It belongs to one run: the kernels are bound to the addresses of its arrays, into which arguments are copied. Times count from
-    `origin` (s), the start of a run of `span` seconds on the clock of the formulas; they are clipped to `window` (2,), the times
-    of the previous and the next break on that clock.
+    A `Bound` belongs to one run: its kernels are bound to the addresses of its arrays, into which arguments are copied. Times
+    count from `origin` (s), the start of a run of `span` seconds on the clock of the formulas; they are clipped to `window` (2,),
+    the times of the previous and next breaks on that clock.
     """
 
     def __init__(self, program: Program, p: np.ndarray, origin: float = 0.0, span: float = 0.0):
@@ -66,12 +66,12 @@ class Bound:
         return max(min(self.origin + t, self.window.item(1)), self.window.item(0))
 
     def clock(self, t: np.ndarray | float) -> np.ndarray:
-        """Convert an array of times as `time` does."""
+        """Convert times, perhaps an array, as `time` does."""
         # The window's end may be NaN after the last break.
         return np.asarray(np.fmax(np.fmin(self.origin + np.asarray(t, dtype=float), self.window[1]), self.window[0]))
 
     def breaks(self) -> list[tuple[str, float, float]]:
-        """Return the times at which formulas jump or have a kink, on their clock: (element, time, period), s."""
+        """Return the times at which formulas jump or have a kink, (element, time, period), s on the clock of the formulas."""
         kernel = self.program.breaks
         if kernel is None:
             return []
@@ -100,7 +100,7 @@ class Bound:
         return self._values(self.program.energies, t, x, m)
 
     def reset(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return x after transition `index`; m is the mode vector before it."""
+        """Return x after transition `index`; m are the modes before the transition."""
         kernel = _at(self.program.resets, index)
         return x.copy() if kernel is None else self._values(kernel, t, x, m)
 
@@ -109,8 +109,8 @@ class Bound:
         return _at(self.program.resets, index) is not None
 
     def pushed(self, index: int, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-        """Return the change of all guards by the impulse of transition `index`, and x after it without the impulse; m as for
-        `reset`. Return None if no other transition could react."""
+        """Return the change of all guards by the impulse of transition `index`, and x after the transition without the impulse; m
+        as for `reset`. Return None if no other transition could react."""
         kernel, count = _at(self.program.pushes, index), len(self.program.transitions)
         if kernel is None:
             return None
@@ -133,7 +133,7 @@ class Bound:
 
     @cached_property
     def tick_kernels(self) -> tuple[Kernel | None, ...]:
-        """Kernel of each clock; those of libraries have an instance of their own in this run."""
+        """Kernel of each clock; kernels of libraries have their own instances in this run."""
         return tuple(clock.kernel if clock.library is None else LibraryKernel(clock.library) for clock in self.program.clocks)
 
     def consistent(self, t: float, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, NewtonLoop | None]:
@@ -156,7 +156,7 @@ class Bound:
         return algebraic_loops.LoopTable(p=self.p, window=self.window, loop_kernels=kernels, **arrays, **numbers)
 
     def jacobian(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return d rates / d x as a full matrix, (n, n)."""
+        """Return d rates / d x as a dense matrix, (n, n)."""
         pattern = self.program.jacobian_pattern
         if pattern is None:
             raise ValueError("the program has no Jacobian")
@@ -171,7 +171,7 @@ class Bound:
         return self._values(self.program.jacobian, t, x, m)
 
     def jacobian_couplings(self, t: float, x: np.ndarray, m: np.ndarray) -> JacobianCouplings:
-        """Return the couplings of states from the Jacobian, with their rates; no couplings if the program has no derivatives."""
+        """Return the couplings of states from the Jacobian, and the rates; no couplings if the program has no derivatives."""
         kernel, structures = self.program.jacobian_couplings
         return structures.couplings(self._values(kernel, t, x, m))
 
@@ -192,7 +192,7 @@ def _at(kernels: tuple[Kernel | None, ...], index: int) -> Kernel | None:
 
 
 def _into(kernel: Kernel) -> Callable[..., None]:
-    """Return a kernel as a function of its blocks and of an array for its outputs, which may be longer."""
+    """Return a kernel as a function of its blocks and an output array, which may be longer than its outputs."""
 
     def evaluate(*blocks: Any) -> None:
         *inputs, out = blocks
@@ -202,7 +202,7 @@ def _into(kernel: Kernel) -> Callable[..., None]:
 
 
 def loop_arrays(program: Program) -> dict[str, list[float]]:
-    """Return the numbers of the algebraic loops for their table, one loop after the other."""
+    """Return the numbers of the algebraic loops for their table, loop by loop."""
     return {
         "loop_counts": [len(loop.states) for loop in program.loops],
         "loop_places": [state for loop in program.loops for state in loop.states],

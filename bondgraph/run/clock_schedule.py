@@ -15,8 +15,8 @@ EPSILON = 2.220446049250313e-16
 SAME_TIME = 16.0 * EPSILON
 """Relative difference of times below which ticks are simultaneous."""
 BREAK_MARGIN = 64.0 * EPSILON
-"""Distance from a break (relative to its time on the clock of the user's formulas) within which rounding may put these formulas
-on either side of it."""
+"""Distance from a break, relative to its time on the clock of the user's formulas, within which rounding may put the formulas on
+either side of the break."""
 MAX_TICKS = 1e9
 
 
@@ -33,9 +33,9 @@ class _Row:
 class ClockSchedule:
     """Clocks and breaks at the parameters of a run. The arrays (rows,) are shared with machine code, which updates them.
 
-    There is a row for each clock, one for each periodic break, one for all single breaks, whose times are `breaks`, and one for
-    the breaks of each delay.
-    `following` are the times of the next ticks, s; `index` their numbers; `silent` rows change no state.
+    There is a row for each clock, for each periodic break, for all single breaks (with times `breaks`), and for the breaks of
+    each delay.
+    `following` are the times of the next ticks, s; `index` are their numbers; `silent` rows change no state.
     """
 
     def __init__(self, bound: Bound, t_start: float, t_end: float, most: float = MAX_TICKS):
@@ -103,7 +103,7 @@ class ClockSchedule:
         return time, x
 
     def look_ahead(self) -> None:
-        """Keep the user's formulas on this side of the next break, however their time is rounded."""
+        """Keep the user's formulas on this side of the next break despite the rounding of time."""
         following = float(np.min(self.following[self.silent], initial=np.inf))
         self._bound.window[1] = self._beside(following, -1.0) if following < np.inf else np.inf
 
@@ -113,7 +113,7 @@ class ClockSchedule:
 
 
 def _distinct_breaks(times: list[float], t_start: float) -> list[float]:
-    """Return the breaks after the start, simultaneous ones once."""
+    """Return the distinct breaks after the start."""
     since_start: list[float] = []
     last = -np.inf
     for time in times:
@@ -128,8 +128,8 @@ def _seconds(bound: Bound, seconds_or_index: float | int) -> float:
 
 
 def _first(offset: float, period: float, t_start: float, earliest: float = 0.0) -> float:
-    """Return the first tick since the start of the run among offset + n period, n = `earliest`, ...; the start itself if a single
-    tick has passed. The arithmetic is exact at any date."""
+    """Return the first tick after the start of the run among offset + n period, n = `earliest`, ..., in s since the start; 0 if a
+    single tick has passed. The arithmetic is exact at any date."""
     since = Fraction(offset) - Fraction(t_start)
     if not np.isfinite(period):
         return max(float(since), 0.0)
@@ -148,7 +148,7 @@ def _check(name: str, period: float, offset: float, span: float, most: float) ->
     elif not np.isfinite(offset):
         why = f"its first tick is at {offset:g} s"
     elif span / period > most or period <= 64.0 * SAME_TIME * span:
-        why = f"a period of {period:g} s makes {span / period:.3g} ticks in {span:g} s; a run takes up to {most:.3g}"
+        why = f"a period of {period:g} s makes {span / period:.3g} ticks in {span:g} s; the limit is {most:.3g}"
     else:
         return
     cures = ("a positive period, in s, and a finite offset", "a shorter run")

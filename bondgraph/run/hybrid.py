@@ -1,4 +1,4 @@
-"""Hybrid simulation: segments of integration between events, and event handling at the end of each.
+"""Hybrid simulation: segments of integration, with event handling at the end of each.
 
 Loops, from a step to a sweep; each is inside the next
 ----------------------------------------------------------
@@ -6,28 +6,28 @@ stages     of a step      `steppers.explicit`, `steppers.rosenbrock`: rates at t
 steps      of a segment   `steppers.driver`: propose a step size, attempt the step, judge its error; event detection in the step,
                           location of the first zero crossing and a step that lands on it; samples, acceptance, next step size
 segments   of a run       `steppers.driver.run` in machine code; `Hybrid` here at ticks that solve algebraic loops
-turns      at an event    `events.iteration` (event iteration), which asks Python what only that knows (`events.questions`)
+turns      at an event    `events.iteration` (event iteration), which asks Python if necessary (`events.questions`)
 pages      of samples     `streaming.run`: only if a run keeps only some quantities
-runs       of a batch     `batch.loop` one after the other, `batch.simd.lane_loop` side by side in SIMD lanes
+runs       of a batch     `batch.loop` one after the other, `batch.simd.lane_loop` several at once in SIMD lanes
 pieces     of a batch     `batch.workers`: each thread takes the next piece of runs
-chunks     of a sweep     `sweeps.driving`: an executor takes the next chunk and returns rows
+chunks     of a sweep     `sweeps.tasks`: a worker takes the next chunk and returns rows
 
 Order of operations at an instant, with reasons
 -----------------------------------------------
-1. Clocks tick (`steppers.sample_clocks`). Sampled blocks read the state that integration reached; a tick that makes a guard
+1. Clocks tick (`steppers.sample_clocks`). Sampled blocks read the state that integration has reached; a tick that makes a guard
    positive causes an event.
 2. Samples up to the instant are written: a sample at the time of an event is the limit from the left.
-3. The transitions whose guards crossed zero fire, the first by name first; collisions at the same time are one problem of
-   impulses (`events.impacts`), since an order would decide where momentum goes. Friction whose flow passes zero by itself
-   changes its direction instead of sticking (`events.dead_centres`).
-4. Dry friction of a connected part takes its modes together (`events.modes`). Modes are searched where transitions lead back to
-   modes in which they fired before (`events.mode_search`).
-5. Unknowns of algebraic loops are solved at the new state (`algebraic_loops`): guards depend on them.
-6. Guards are evaluated again, from 3. on, until none fires (event iteration). A guard must fall below its rounding before it
-   can fire again (`events.guards`), so that bodies that have just separated do not collide.
-7. Events that accumulate (Zeno) bring their switch to rest (`events.accumulation`), and the guards are evaluated again.
-8. The run takes over the state, the modes and the supplied energy; the log has its rows; error weights start again, since a
-   jump changes the sizes of states.
+3. Transitions whose guards crossed zero fire in order of name; collisions at the same time are one problem of impulses
+   (`events.impacts`), because an order would decide where momentum goes. Friction whose flow passes zero by itself changes
+   direction instead of sticking (`events.dead_centres`).
+4. The modes of all dry friction of a connected part are found together (`events.modes`). If transitions cycle through modes,
+   consistent modes are searched for (`events.mode_search`).
+5. Algebraic loops are solved at the new state (`algebraic_loops`), because guards depend on their unknowns.
+6. Guards are evaluated again, and steps 3 to 5 are repeated until none fires (event iteration). A guard must fall below its
+   rounding before it can fire again (`events.guards`), so that bodies that have just separated do not collide.
+7. A switch whose events accumulate (Zeno) comes to rest (`events.accumulation`), and guards are evaluated again.
+8. The run takes over the state, the modes and the supplied energy; the log receives the rows; error weights are restarted,
+   because a jump changes the sizes of states.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ class RunCheckpoint:
     integrator, weights, settler : objects on the tables of the run; settler is None for a model without events and loops.
     status : last status of the integrator.
     samples : sample rows, the first ones written.
-    logged : rows of events that have been copied already, in chunks (k, width).
-    start_energies : energy per storage before anything happened, J.
+    logged : rows of past events, in chunks (k, width).
+    start_energies : energy per storage before any event, J.
     """
 
     integrator: OneStep
@@ -88,7 +88,7 @@ class Hybrid:
     """Run in progress: its state, samples and events. Times count from the start, s.
 
     `x` are the states (n,), `m` the modes (modes,), `q` the integrated powers (quadratures,). Machine code handles events between
-    segments (`steppers.driver.run`). In a `reference`, CPython runs the same functions after each segment.
+    segments (`steppers.driver.run`). If it is a `reference`, CPython runs the same functions after each segment.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ class Hybrid:
 
     @property
     def events_in_python(self) -> int:
-        """Number of events that Python settled, or which ended the run."""
+        """Number of events that Python handled or that ended the run."""
         return 0 if self._settler is None else self._settler.consultations
 
     def _record_states(self, count: int) -> None:
@@ -181,7 +181,7 @@ class Hybrid:
         self, integrator: Integrator, choice: Selection, levels: np.ndarray, first: Segment | None
     ) -> tuple[Selection | None, np.ndarray]:
         """Integrate segments until the end, a failure, or a change of method; return the last segment and the `levels` (2 k,) at
-        its start. The `first` segment may exist already."""
+        its start. The `first` segment may be given."""
         settings, samples = self.settings, self.samples
         restart, segment_start = first is None, self.t
         while self.failure is None:
@@ -216,14 +216,14 @@ class Hybrid:
         return None, levels
 
     def _fail_if_chattering(self, pace: float) -> None:
-        """End the run if it creeps along a surface at which rates jump back and forth, at a mean step of `pace` s."""
+        """End the run if it creeps, with a mean step of `pace` s, along a surface across which rates jump."""
         sides = sliding_mode(self.bound, self.t, self.x, self.m, self.weights.known, pace)
         if sides is not None:
             endless = sides.explained(self.bound, self.t, self.m)
             self._fail(endless.kind, endless.reason, endless.suspect, endless.cures)
 
     def _next_page(self, count: int, m: np.ndarray, held: int) -> np.ndarray:
-        """Return empty rows for more samples, where those on the page are full."""
+        """Mark `count` rows of the page as filled, hand over the page, and return empty rows."""
         samples = self.samples
         self._record_states(count)
         samples.add(count, m, held)
@@ -231,18 +231,17 @@ class Hybrid:
         return samples.left
 
     def _too_many(self, steps: int) -> str:
-        """Return the message for a run that takes too many steps, or is so slow that it certainly will; otherwise ""."""
+        """Return the message for a run that has taken too many steps, or is so slow that it certainly will; otherwise ""."""
         max_steps, progress = self.settings.max_steps, self.t / self.settings.span
         if steps > max_steps:
             return f"more than {max_steps} steps of integration"
         if not legs.too_many_steps(steps, max_steps, progress):
             return ""
-        total = f"about {steps / progress:.1g} steps" if progress > 0.0 else "no end of steps"
-        return f"{steps} steps have made {progress:.1g} of the way: to its end the run would take {total}, not {max_steps}"
+        total = f"about {steps / progress:.1g} steps" if progress > 0.0 else "endlessly many steps"
+        return f"{steps} steps have covered {progress:.1g} of the run: all of it would take {total}; the limit is {max_steps}"
 
     def examine(self) -> None:
-        """End the run before the first sample with an invalid value (`find_lost_solution`), unless it has ended there by
-        itself."""
+        """End the run before the first sample with an invalid value (`find_lost_solution`), unless it has ended there already."""
         samples, dates = self.samples, self.settings.dates[: self.samples.written]
         lost = find_lost_solution(self.bound.program, dates, self.bound.p, samples.x, samples.m, samples.q, self.settings.rtol)
         if lost is not None:
@@ -250,7 +249,7 @@ class Hybrid:
             self.end_before(lost)
 
     def end_before(self, lost: LostSolution) -> None:
-        """End the run at an invalid sample, unless it has ended there by itself."""
+        """End the run at an invalid sample, unless it has ended there already."""
         time = float(self.settings.times[lost.sample])
         if self.failure is not None and time >= self.t:
             return

@@ -1,4 +1,4 @@
-"""Functions of the kernel language that the rooms of a run share: the time of the formulas, finite numbers."""
+"""Kernel-language functions shared by the rooms of a run: time of the formulas, test for finite numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bondgraph.emit.kernel_language.language import Reals, finite, inline, large
 
 
 class ClockTable(Protocol):
-    """Table with the time of the start on the user's clock, s, and the present window between breaks."""
+    """Table with the start time on the user's clock, s, and the present window between breaks."""
 
     origin: float
     window: np.ndarray
@@ -18,8 +18,7 @@ class ClockTable(Protocol):
 
 @inline
 def formula_time(c: ClockTable, t: float) -> float:
-    """Return the time on the clock of the formulas: t, s since the start of the run, limited to the present window between
-    breaks."""
+    """Convert t, s since the start of the run, to the clock of the formulas, clipped to the present window between breaks."""
     return larger(smaller(c.origin + t, c.window[1]), c.window[0])
 
 

@@ -24,7 +24,7 @@ __all__ = ["events", "first_time", "integral", "last", "lowest", "mean", "peak",
 
 
 class Measurable(Sampled, Protocol):
-    """Finished run that measures are taken of: a `Result`."""
+    """Finished run to which measures apply: a `Result`."""
 
     @property
     def program(self) -> Program:
@@ -37,8 +37,8 @@ class Measurable(Sampled, Protocol):
 
 @dataclass(frozen=True, repr=False)
 class Measure:
-    """Scalar or array that is computed from a run: the measure `what` of the quantity or event `of`; made by `last`, `peak`, ...,
-    `events`."""
+    """Scalar or array that is computed from a run: the measure `what` of the quantity or event `of`; made by `last`, `peak`, ...
+    or `events`."""
 
     what: str
     of: str = ""
@@ -53,15 +53,15 @@ class Measure:
 
     @property
     def stored(self) -> str:
-        """Text in a store of runs."""
+        """Text for a store of runs."""
         return repr(Measure(self.kind.stored or self.what, self.of))
 
     def __call__(self, result: Measurable) -> np.ndarray:
-        """Return the number, or the array, of a finished run."""
+        """Return the scalar or array for a finished run."""
         return np.asarray(self.kind.take(result, self.of), dtype=float)
 
     def of_program(self, name: str, program: Program) -> KeptQuantity:
-        """Return the name, unit and shape of its value for runs of a program; the shape omits the axis of samples."""
+        """Return the quantity for runs of a program: name, unit, and shape without the axis of samples."""
         if self.kind.of_event:
             return KeptQuantity(name, self.kind.unit(""), ())
         slot = program.layout[self.of]
@@ -69,7 +69,7 @@ class Measure:
 
 
 def series(name: str) -> Measure:
-    """Measure the values at all samples; the name alone means the same."""
+    """Measure the values at all samples; a name alone means the same."""
     return Measure("series", name)
 
 
@@ -84,12 +84,12 @@ def peak(name: str) -> Measure:
 
 
 def lowest(name: str) -> Measure:
-    """Measure the smallest value of a scalar, found as `peak` finds the largest."""
+    """Measure the smallest value of a scalar, between samples and at events as `peak` does."""
     return Measure("lowest", name)
 
 
 def integral(name: str) -> Measure:
-    """Measure the integral over time by the trapezoidal rule between samples, and up to and from both sides of every event."""
+    """Measure the integral over time by the trapezoidal rule, with samples and both sides of every event as nodes."""
     return Measure("integral", name)
 
 
@@ -99,12 +99,12 @@ def mean(name: str) -> Measure:
 
 
 def first_time(event: str) -> Measure:
-    """Measure the time (s) of the first event of this kind ("bounces") or of this switch; nan if there is none."""
+    """Measure the time (s) of the first event of this kind ("bounces") or of this switch; NaN if there is none."""
     return Measure("first_time", event)
 
 
 def events(event: str = "") -> Measure:
-    """Count the events of this kind or of this switch; of all events without a name."""
+    """Count the events of this kind or of this switch; without a name, count all events."""
     return Measure("events", event)
 
 
@@ -121,12 +121,12 @@ class MeasureKind:
     Parameters
     ----------
     meaning : text for the documentation.
-    take : the rule: a finished run, and the name of a quantity or event -> the number.
-    machine : the rule by which machine code computes the same bits; None if only results of single runs have it.
-    unit : from the unit of the quantity.
-    of_event : whether it measures events and not a quantity. scalar : whether the quantity must be a scalar.
-    over_time : whether there is a value for every sample.
-    stored : word in stores and plans that were written before measures had their present names.
+    take : function from a finished run and the name of a quantity or event to the value.
+    machine : rule by which machine code computes the same bits; None if only results of single runs have this measure.
+    unit : function from the unit of the quantity to the unit of the measure.
+    of_event : True if it measures events, not a quantity. scalar : True if the quantity must be a scalar.
+    over_time : True if there is a value for every sample.
+    stored : word in older stores and plans.
     """
 
     meaning: str
@@ -140,7 +140,7 @@ class MeasureKind:
 
 
 def is_meant(event: str, edge: RunTransition) -> bool:
-    """Return True if a transition is an event of this kind or of this switch; True for all without a name."""
+    """Return True if a transition is an event of this kind or of this switch; without a name, True for all events."""
     return not edge.internal and (not event or event in (edge.name, edge.kind))
 
 
@@ -170,7 +170,7 @@ def _integral(result: Measurable, name: str) -> np.ndarray:
 
 
 def _mean(result: Measurable, name: str) -> np.ndarray:
-    """Return the integral divided by the time from the first sample to the last; nan for a single sample."""
+    """Return the integral divided by the time from the first sample to the last; NaN for a single sample."""
     total, length = _integral(result, name), float(result.since[-1])
     return total / length if length > 0.0 else np.full_like(total, np.nan)
 
@@ -185,33 +185,33 @@ MEASURES: Mapping[str, MeasureKind] = {
     ),
     "last": MeasureKind("value at the last sample", lambda result, name: result[name][-1], MachineRule.LAST),
     "peak": MeasureKind(
-        "largest value, between samples and at events too, as `Result.peak`",
+        "largest value, also between samples and at events, as `Result.peak`",
         lambda result, name: extreme(result, name)[1],
         MachineRule.PEAK,
         scalar=True,
     ),
     "lowest": MeasureKind(
-        "smallest value, found as `peak` finds the largest",
+        "smallest value, found as for `peak`",
         lambda result, name: extreme(result, name, -1.0)[1],
         MachineRule.LOWEST,
         scalar=True,
     ),
     "mean": MeasureKind("integral over the time from the first sample to the last", _mean, MachineRule.MEAN),
     "integral": MeasureKind(
-        "over time, by trapezia between samples, and up to and from both sides of every event",
+        "integral over time, by trapezia between samples and both sides of every event",
         _integral,
         MachineRule.INTEGRAL,
         lambda unit: per_second(unit, -1),
     ),
     "first_time": MeasureKind(
-        "time of the first event of this kind or of this switch; nan: none",
+        "time of the first event of this kind or of this switch; NaN if none",
         lambda result, event: min(_times_of(result, event), default=np.nan),
         MachineRule.FIRST_TIME,
         lambda _: "s",
         of_event=True,
     ),
     "events": MeasureKind(
-        "count of these events; of all without a name",
+        "count of events of this kind or of this switch; of all events without a name",
         lambda result, event: len(_times_of(result, event)),
         MachineRule.EVENTS,
         lambda _: "",
@@ -221,20 +221,20 @@ MEASURES: Mapping[str, MeasureKind] = {
 """All measures by name."""
 
 STORED = {kind.stored: word for word, kind in MEASURES.items() if kind.stored}
-"""Words in older stores and plans -> the measures that replace them."""
+"""Measures by their words in older stores and plans."""
 _FORMER = {"max": "peak", "min": "lowest", **STORED}
 
 
 def measure_of(asked: object) -> object:
-    """Return the measure for an argument of the user: a name alone means `series`."""
+    """Return the measure for a user's argument: a name alone means `series`."""
     return series(asked) if isinstance(asked, str) else asked
 
 
 def why_not(measure: object, program: Program) -> tuple[str, ...]:
-    """Return why this cannot be kept of runs of a program, and remedies; an empty tuple if it can."""
+    """Return the reason why runs of a program cannot keep this measure, and remedies; an empty tuple if they can."""
     former = str(measure[0]) if isinstance(measure, tuple) and len(measure) == 2 else ""
     if isinstance(measure, tuple) and (word := _FORMER.get(former, former)) in MEASURES:
-        cure = f"measures.{word}({measure[1]!r}), after: from bondgraph import measures"
+        cure = f"measures.{word}({measure[1]!r}), with: from bondgraph import measures"
         return (f"{measure!r} has been replaced by a measure", cure)
     if not isinstance(measure, Measure):
         cures = 'a quantity, "rotor.flow"', 'a measure of it, last("rotor.flow")', "a sweep, which takes functions of the result"

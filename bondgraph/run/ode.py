@@ -19,16 +19,16 @@ from bondgraph.run.program import Program
 class OdeFunctions:
     """x' = rates(t, x) of a model in fixed modes, for `scipy.integrate.solve_ivp`, scikit-sundae or diffrax.
 
-    Constraints and dependent storages are solved inside the rates, so that there is no mass matrix. Only one thread at a time may
-    call the functions of a record; `compiled.ode()` makes another.
+    Constraints and dependent storages are solved inside the rates, so there is no mass matrix. Only one thread at a time may call
+    the functions of a record; `compiled.ode()` makes another.
 
     Parameters
     ----------
     states : names of the components of x, (n,), in their units.
     event_names : names of the guards, (k,): "element: kind".
-    t_start : time of the start, s; start : x there, (n,), consistent with algebraic loops.
+    t_start : start time, s; start : x at that time, (n,), consistent with algebraic loops.
     parameters, modes : values that the functions use, in the order of the kernels.
-    sparse : whether `jacobian` returns a `scipy.sparse` array.
+    sparse : True if `jacobian` returns a `scipy.sparse` array.
     """
 
     states: tuple[str, ...]
@@ -61,17 +61,18 @@ class OdeFunctions:
         return csc_array((values, indices, indptr), shape=(len(x), len(x)))
 
     def events(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Return the guards (k,): an event is due when one rises through zero; -1 if it cannot fire in these modes."""
+        """Return the guards (k,): an event is due when its guard rises through zero; the guard is -1 if the event cannot fire in
+        these modes."""
         return self._bound.guards(t, np.asarray(x, dtype=float), self.modes)
 
     @property
     def event_functions(self) -> tuple[Callable[[float, np.ndarray], float], ...]:
-        """Return the guards one by one, with the attributes that make `solve_ivp` stop where one rises through zero."""
+        """Return the guards as separate functions, with the attributes that make `solve_ivp` stop when one rises through zero."""
         return tuple(_guard(self, k) for k in range(len(self.event_names)))
 
     def after(self, event: int, t: float, x: np.ndarray) -> OdeFunctions:
-        """Return the functions after the event with this number at the time t, s, and the state x (n,): in the modes that follow,
-        with the state after the reset as their `start`. Other events due at that instant are not carried out."""
+        """Return the functions after the event with this number at the time t, s, and the state x (n,), in the new modes and with
+        the state after the reset as `start`. Other events due at that instant are not handled."""
         bound, edge = self._bound, self._bound.program.transitions[event]
         x, modes = np.asarray(x, dtype=float), self.modes.copy()
         modes[edge.slot] = float(edge.target)

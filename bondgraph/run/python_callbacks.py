@@ -1,8 +1,8 @@
-"""Call Python from machine code, and keep its exceptions until the machine code has returned.
+"""Call Python from machine code, and keep exceptions until the machine code has returned.
 
 Arguments are passed in memory. An exception from a signal, such as an interrupt, can occur before the first line of a function,
-where nothing in it catches it, and machine code would get no result. So machine code calls the next step of a generator, which
-continues inside a block that catches it.
+where the function cannot catch it, and machine code would get no result. So machine code calls the next step of a generator,
+which continues inside a block that catches the exception.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ MAX_TRIES = 3
 
 
 class PythonCallback:
-    """A Python function that machine code calls at `address`; `check` raises its exceptions later.
+    """Python function that machine code calls at `address`; `check` raises its exceptions later.
 
     Parameters
     ----------
-    answer : -> an integer, such as an address.
-    otherwise : the integer that machine code gets until `check` if `answer` raises.
-    persistent : try again after an exception, which a signal may have caused.
-    has_argument : machine code passes the address of its table, which `answer` does not need.
+    answer : function that returns an integer, such as an address.
+    otherwise : integer that machine code gets until `check` if `answer` raises an exception.
+    persistent : True to try again after an exception, which a signal may have caused.
+    has_argument : True if machine code passes the address of its table, which `answer` ignores.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class PythonCallback:
                         yield result
                     result = answer() if remaining > 1 else otherwise()
                     remaining = 0
-            except GeneratorExit:  # the caller has gone
+            except GeneratorExit:  # the caller no longer exists
                 return
             except BaseException as error:
                 self._error = self._error or error
@@ -60,7 +60,7 @@ class PythonCallback:
 
 
 def check_each(checks: Iterable[Callable[[], None]]) -> None:
-    """Run all checks, then raise the first exception, so that none is left for a later run."""
+    """Run all checks, then raise the first exception, so that no exception is left for a later run."""
     with ExitStack() as stack:
         for check in checks:
             stack.callback(check)

@@ -7,15 +7,16 @@ from collections.abc import Callable
 import numpy as np
 
 NextPage = Callable[[int, np.ndarray, int], np.ndarray]
-"""(count, modes (modes,), held) -> empty rows (k, n + quadratures). Marks `count` of the rows handed out last as filled, all in
-these modes but the first `held`, whose modes are already written."""
+"""Function (count, modes (modes,), held) -> empty rows (k, n + quadratures). It marks the first `count` rows handed out last as
+filled, in these modes except the first `held`, whose modes are already written."""
 
 Taken = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
-"""Receives states (k, n), integrated powers (k, quadratures) and modes (k, modes) of consecutive samples."""
+"""Function that takes states (k, n), integrated powers (k, quadratures) and modes (k, modes) of consecutive samples."""
 
 
 class SampleRows:
-    """`rows` (room, states + quadratures) and `modes` (room, modes) of those of the `written` samples that are still here.
+    """Buffer of `rows` (room, states + quadratures) and `modes` (room, modes) for the `written` samples that have not been handed
+    over.
 
     There is room for all samples unless they are consumed during the run (`taken`).
     """
@@ -39,7 +40,7 @@ class SampleRows:
 
     @property
     def here(self) -> int:
-        """Number of rows that are filled and not yet taken."""
+        """Number of filled rows that have not been handed over."""
         return self.written - self._gone
 
     @property
@@ -53,7 +54,7 @@ class SampleRows:
         return self.modes[self.here :]
 
     def add(self, count: int, m: np.ndarray, held: int = 0) -> None:
-        """Mark this number of rows as filled, all in these modes but the first `held`, whose modes are already written."""
+        """Mark `count` rows as filled, in modes m except the first `held`, whose modes are already written."""
         self.modes[self.here + held : self.here + count] = m
         self.written += count
 

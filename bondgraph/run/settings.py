@@ -1,4 +1,4 @@
-"""Check the settings of a run: convert the user's arguments to arrays and numbers, or raise a `RunError`."""
+"""Check the settings of a run: convert user arguments to arrays and numbers, or raise a `RunError`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from screws.renamed import SETTING_VALUES, new_words, now
 from screws.similar_names import similar_names
 
 _REPLACEMENTS = dict.fromkeys(methods.GONE, "setting removed: use `method=` alone, or `compiled.ode()` with your own solver")
-"""Settings of earlier versions -> their replacements."""
+"""Settings of earlier versions, with their replacements."""
 RTOL_RANGE = (1e-13, 1e-1)
 DEFAULT_SAMPLES = 1001
 _MIN_STEPS = 100
@@ -31,8 +31,8 @@ _MEANINGS = {"x": "start values", "p": "parameters", "m": "modes"}
 
 @dataclass(frozen=True)
 class Settings:
-    """Checked settings; `times` (k,) are the sample times since the start, which is the first, `dates` the same on the user's
-    clock; `span` is the length of the run, s, `t_end` its end on that clock; `method` is None for "auto"."""
+    """Checked settings; `times` (k,) are the sample times since the start, beginning with the start, and `dates` the same on the
+    user's clock; `span` is the duration of the run, s, `t_end` its end on the user's clock; `method` is None for "auto"."""
 
     x: np.ndarray
     p: np.ndarray
@@ -92,7 +92,7 @@ def check_names(settings: Iterable[str], offered: Iterable[str], instead: Mappin
             near = similar_names(name, names, most=1)
             new = {**new_words([name]), **instead}
             cures = (new[name],) if name in new else (f"{near[0]}=...",) if near else ()
-            raise _refuse("E322", f'a run has no setting "{name}"', f"there are: {', '.join(names)}", cures=cures)
+            raise _refuse("E322", f'a run has no setting "{name}"', f"available: {', '.join(names)}", cures=cures)
 
 
 def block(program: Program, name: str, argument: object, length: int, code: str) -> np.ndarray:
@@ -106,7 +106,7 @@ def block(program: Program, name: str, argument: object, length: int, code: str)
     if values.size != length:
         raise _refuse("E305", f"{length} {meaning} are needed, {values.size} were given")
     finite = np.isfinite(values)
-    if 0 in finite.tobytes():  # a fifth of the time of `all` for a few numbers
+    if 0 in finite.tobytes():  # five times as fast as `all` for a few numbers
         values_text = [f"{program.layout.label(name, int(i))} = {values[i]}" for i in np.flatnonzero(~finite)[:5]]
         raise _refuse(code, f"{meaning} must be finite numbers", *values_text, cures=("a finite number for each",))
     return values
@@ -126,27 +126,27 @@ def span_of(t_start: float, t_end: float) -> tuple[float, float]:
 
 
 def longest_step(argument: object, span: float, max_steps: int) -> float:
-    """Return the largest step size of a run of `span`, s; E306 if it is invalid or needs more than `max_steps`."""
+    """Return the largest step size of a run of `span`, s; E306 if it is invalid or needs more than `max_steps` steps."""
     if argument is None:
         return span / _MIN_STEPS
     step = positive("max_step", argument)
     if span + step == span:
-        title = f"max_step = {step:g} s is lost in rounding in a run of {span:g} s: their sum is {span:g} s in floating point"
+        title = f"max_step = {step:g} s is lost to rounding in a run of {span:g} s: their sum is {span:g} s in floating point"
         raise _refuse("E306", title, cures=("max_step=None, which leaves the step size to the run",))
     if span / step > max_steps:
-        title = f"max_step = {step:g} s makes {span / step:.3g} steps of a run of {span:g} s, more than max_steps = {max_steps:g}"
+        title = f"max_step = {step:g} s makes {span / step:.3g} steps in a run of {span:g} s, more than max_steps = {max_steps:g}"
         raise _refuse("E306", title, cures=(f"a max_step of {_no_less(span / max_steps)} s or more", "a larger max_steps"))
     return step
 
 
 def _no_less(value: float) -> str:
-    """Round up to three digits, as text."""
+    """Return a value rounded up to three digits, as text."""
     near = f"{value:.3g}"
     return near if float(near) >= value else f"{1.006 * value:.3g}"
 
 
 def tolerances(program: Program, rtol: float, atol: object) -> tuple[float, np.ndarray | None]:
-    """Return the relative tolerance, and the absolute one per state or None; E302 if out of range."""
+    """Return the relative tolerance, and the absolute tolerance per state or None; E302 if out of range."""
     low, high = RTOL_RANGE
     relative = number(rtol, "E302", "rtol")
     if not low <= relative <= high:
@@ -169,7 +169,7 @@ _MAX_SAMPLES = 1e8
 
 
 def _checked_count(samples: Any, end: float) -> int:
-    """Return a number of samples; E303 unless it has room for both ends."""
+    """Return a number of samples; E303 unless it includes both ends."""
     count = int(samples)
     if not 2 <= count <= _MAX_SAMPLES:
         step = [f"samples={float(count)!r} for a step in s"] if count == 1 else []
@@ -179,8 +179,8 @@ def _checked_count(samples: Any, end: float) -> int:
 
 
 def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sample times since the start, which is the first, and on the user's clock, from a count (a whole number), a step
-    in s, or times; E303 unless they ascend within the run."""
+    """Return the sample times since the start, beginning with the start, and on the user's clock, from a count (a whole number),
+    a step in s, or times; E303 unless they ascend within the run."""
     span = end - start
     if samples is None or (np.ndim(samples) == 0 and np.asarray(samples).dtype.kind in "iu"):
         since = np.linspace(0.0, span, DEFAULT_SAMPLES if samples is None else _checked_count(samples, end))
@@ -195,14 +195,14 @@ def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np
         if step - span > 1e-9 * step + 2.0 * math.ulp(max(abs(start), abs(end))):
             title = f"a sample step of {step:g} s is longer than the run, {span:g} s"
             count = max(2, round(step)) if step < 1e7 else DEFAULT_SAMPLES
-            cures = (f"samples={count}, a whole number, for that many samples", f"[{end!r}] for the end only")
+            cures = (f"samples={count}, a whole number, for {count} samples", f"[{end!r}] for the end only")
             raise _refuse("E303", title, cures=cures)
         if span / step > _MAX_SAMPLES:
             many = f"{span / step:.3g}"
             raise _refuse("E303", f"a sample step of {step:g} s makes {many} samples", cures=("a longer step",))
         steps = math.floor(span / step * (1.0 + 1e-12))
         times = step * np.arange(steps + 1)
-        if span - times[-1] < 1e-9 * step:  # the end, up to rounding
+        if span - times[-1] < 1e-9 * step:  # add the end, unless it is there up to rounding
             times[-1] = span
         else:
             times = np.append(times, span)
@@ -223,13 +223,13 @@ def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np
 
 
 def _dates(since: np.ndarray, start: float, end: float) -> np.ndarray:
-    """Convert sample times to the user's clock; the last is exactly the user's end, however start and length round."""
+    """Convert sample times to the user's clock; the last time is exactly the user's end, despite rounding."""
     dates = start + since
     return np.where(since == end - start, end, dates)
 
 
 def method_of(argument: object) -> MethodEntry | None:
-    """Return the method of this name, None for "auto"; E304 for an unknown name."""
+    """Return the method with this name, None for "auto"; E304 for an unknown name."""
     if isinstance(argument, MethodEntry):
         return argument
     name = str(argument).lower().strip()
@@ -240,15 +240,15 @@ def method_of(argument: object) -> MethodEntry | None:
     cures: tuple[str, ...] = ("`compiled.ode()`, which gives the model to your own solver",)
     if name in methods.RETIRED:
         cures = (f'method="{methods.RETIRED[name]}"', *cures)
-    raise _refuse("E304", f"unknown method {argument!r}", f"there are: {', '.join(methods.names())}", cures=cures)
+    raise _refuse("E304", f"unknown method {argument!r}", f"available: {', '.join(methods.names())}", cures=cures)
 
 
 def one_of(what: str, argument: str, allowed: Sequence[str]) -> str:
-    """Check a setting against a list of words; E304 otherwise."""
+    """Return a setting that is one of the allowed words; raise E304 otherwise."""
     if argument not in allowed:
         new = SETTING_VALUES.get(what, {}).get(str(argument))
         cures = () if new is None else (now(argument, new),)
-        raise _refuse("E304", f"unknown {what} {argument!r}", f"there are: {', '.join(allowed)}", cures=cures)
+        raise _refuse("E304", f"unknown {what} {argument!r}", f"available: {', '.join(allowed)}", cures=cures)
     return argument
 
 

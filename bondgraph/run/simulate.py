@@ -1,4 +1,4 @@
-"""Simulate a program: check the settings, run it, and check the validity of the result."""
+"""Simulate a program: check the settings, run the program, and check the validity of the result."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ def simulate(
     program : output of the compiler.
     x0, parameters, modes0 : start states (n,), parameters (parameters,), modes (modes,), in the program's units.
     t_end : end time, s.
-    keep : names of the only quantities to keep, or {name: measure}; everything by default.
-    sink : destination of the kept quantities instead of the result: a path, a `Sink`, a function of times and values.
+    keep : names of the quantities to keep, or {name: measure}; everything by default.
+    sink : destination of the kept quantities instead of the result: a path, a `Sink`, or a function of times and values.
 
-    Returns a `Result`. A run that cannot reach its end has a `failure` and the samples up to there, and issues a
-    `RunEndedWarning`; one that reaches its end but cannot be trusted has `warnings`, and issues an `UnreliableRunWarning`. If the
-    tolerance lies below the rounding of the rates, a `RoundingWarning` says which tolerance was reached.
+    Returns a `Result`. The result of a run that cannot reach its end has a `failure` and the samples up to it, with a
+    `RunEndedWarning`; the result of a run that reaches its end but cannot be trusted has `warnings`, with an
+    `UnreliableRunWarning`. If the tolerance lies below the rounding of the rates, a `RoundingWarning` gives the tolerance that
+    was reached.
 
     Raises `RunError` E301 times, E302 tolerances, E303 samples, E304 unknown choice, E305 wrong count of start values, E306 other
     settings, E330 clocks, E308 start values, E309 parameters, E310 modes not finite, E323 a run that is not ok if `strict`, E346

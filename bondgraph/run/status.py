@@ -1,4 +1,4 @@
-"""Status codes of a run, of machine code and of integrators: a number and a text for each."""
+"""Status codes of runs, machine code and integrators: a number and a text for each."""
 
 from __future__ import annotations
 
@@ -51,4 +51,4 @@ class Status(IntEnum):
 
 
 STATUSES = {int(member): member for member in Status}
-"""Number -> status: a fast lookup without a call of Python."""
+"""Status by number, for a fast look-up."""

@@ -13,12 +13,12 @@ from bondgraph.emit.kernel import address_of, aligned_zeros
 from bondgraph.emit.kernel_language.language import Array, Code, Table, types_of
 
 _HALF = 1 << 63
-"""Addresses from here on are negative as signed integers."""
+"""Smallest address that is negative as a signed integer."""
 _BY_ADDRESS: WeakValueDictionary[int, FieldTable] = WeakValueDictionary()
 
 
 class FieldTable:
-    """Memory of a table of this `kind`; `arrays` and `tables` are those that it points to."""
+    """Memory of a table of this `kind`; it points to `arrays` and `tables`."""
 
     def __init__(self, kind: type[Table]):
         self.kind, self._fields = kind, kind.layout()
@@ -35,7 +35,7 @@ class FieldTable:
 
     @property
     def memory(self) -> np.ndarray:
-        """The fields as integers (fields,)."""
+        """Fields as integers (fields,)."""
         return self._integers
 
     def point(self, name: str, target: np.ndarray | FieldTable | int) -> None:
@@ -49,9 +49,9 @@ class FieldTable:
         self._integers[self._fields[name][0]] = target if target < _HALF else target - 2 * _HALF
 
     def allocate(self, **integers: int) -> None:
-        """Point the fields whose annotations have a `Length` to zeros, for these integers of the table.
+        """Point the fields whose annotations have a `Length` to arrays of zeros, for these integers of the table.
 
-        Each array begins at a line of the cache, as vectors want it.
+        Each array starts at a cache line, for vector instructions.
         """
         lengths, types, start = self.kind.lengths(**integers), types_of(self.kind), 0
         reals = aligned_zeros(sum(map(_whole_lines, lengths.values())))
@@ -66,16 +66,16 @@ class FieldTable:
         return self._real.item(index) if kind == "double" else self._integers.item(index)
 
     def copied(self, name: str, length: int) -> np.ndarray:
-        """Return a copy of the numbers (length,) at the address that a field holds."""
+        """Return a copy of the numbers (length,) at the address in a field."""
         numbers = (ctypes.c_double * length).from_address(self._integers.item(self._fields[name][0])) if length else ()
         return np.array(numbers, dtype=float)
 
     def view(self) -> Any:
-        """Return the table as CPython sees it, which runs a function of the kernel language on the memory of machine code."""
+        """Return a view of the table with which CPython runs functions of the kernel language on the memory of machine code."""
         return _View(self, types_of(self.kind))
 
     def reader(self, *names: str) -> Callable[[], list[int]]:
-        """Return a function that reads these integers at once, for fields that are read after every run."""
+        """Return a function that reads these integers together, for fields that are read after every run."""
         integers, indices = self._integers, np.array([self._fields[name][0] for name in names])
         return lambda: integers[indices].tolist()  # type: ignore[no-any-return]
 
@@ -93,12 +93,12 @@ def table_at(address: int) -> FieldTable:
 
 
 def _whole_lines(length: int) -> int:
-    """Return the length of whole cache lines for this many numbers."""
+    """Round a length up to whole cache lines."""
     return -(-length // 8) * 8
 
 
 class _View:
-    """Attributes that are the fields of a table: numbers, arrays, other tables, and code behind addresses."""
+    """View of a table with its fields as attributes: numbers, arrays, other tables, and callable code."""
 
     def __init__(self, fields: FieldTable, types: Mapping[str, Any]):
         self.__dict__.update(_fields=fields, _types=types)
@@ -124,7 +124,7 @@ class _View:
 
 
 class _Pointers:
-    """An array of addresses of tables, or of code."""
+    """View of an array of addresses as tables or callable code."""
 
     def __init__(self, addresses: np.ndarray, entries: Any):
         self._addresses, self._entries = addresses.view(np.int64), entries
@@ -137,14 +137,14 @@ class _Pointers:
 
 
 def _behind(address: int, kind: Any) -> Any:
-    """Return the code or table at an address; None behind 0."""
+    """Return the code or table at an address; None for 0."""
     if address == 0:
         return None
     return _called(address, kind) if isinstance(kind, Code) else _BY_ADDRESS[address].view()
 
 
 def _called(address: int, code: Code) -> Callable[..., Any]:
-    """Return code as CPython calls it; arrays and tables go by their addresses."""
+    """Return code as a function for CPython, which passes arrays and tables by address."""
 
     def call(*values: Any) -> Any:
         kept = [_passed(value, code.by_value) for value in values]
@@ -156,7 +156,7 @@ def _called(address: int, code: Code) -> Callable[..., Any]:
 
 
 def _passed(value: Any, by_value: bool) -> Any:
-    """Return an argument of code for `ctypes`."""
+    """Convert an argument of code for `ctypes`."""
     if isinstance(value, _View):
         return ctypes.c_void_p(value._fields.address)
     if isinstance(value, np.ndarray):

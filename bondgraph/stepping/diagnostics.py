@@ -1,9 +1,9 @@
-"""Diagnostics of time stepping: report of a step's unknowns, and reasons of a step without a solution.
+"""Diagnostics of time stepping: report of a step's unknowns, and reasons why a step has no solution.
 
-Reasons are geometry (E510), balance of forces (E511), friction (E512) and stiffness (E513). Geometry is infeasible where some
-multipliers y >= 0 give A^T y = 0 and lower . y > 0 (Farkas 1902): the contacts with y > 0. Forces do not balance where some
-motion d deforms no spring (H d = 0), closes no contact (A d >= 0) and follows the load (f . d < 0): the part of the load that no
-contact and no spring can bear is such a motion, found by least squares."""
+Reasons are geometry (E510), balance of forces (E511), friction (E512) and stiffness (E513). Geometry is infeasible if some
+multipliers y >= 0 give A^T y = 0 and lower . y > 0 (Farkas 1902); contacts with y > 0 are at fault. Forces do not balance if some
+motion d deforms no spring (H d = 0), closes no contact (A d >= 0) and follows the load (f . d < 0): the part of the load that
+contacts and springs cannot bear is such a motion, found by least squares."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bondgraph.stepping.quadratic.solver import EXCLUDED, FAILED, UNSUPPORTED, P
 from bondgraph.stepping.step import TOO_FAR, UNSETTLED, StepWorkspace
 
 _SMALL = 1e-6
-"""Fraction of the largest multiplier, or motion, up to which one counts as zero."""
+"""Fraction of the largest multiplier, or motion, up to which another counts as zero."""
 _ROUNDING = 1e-9
 _ROUND = 16
 """Number of edges that approximate an exact cone."""
@@ -48,8 +48,8 @@ def explained(steps: Steps, workspace: StepWorkspace, solution: ProgramSolution)
         spatial = (
             bool(steps.options.bodies) or any(cone.slips == 2 for cone in steps.layout.cones)
         ) and steps.options.facets != CONE
-        exact = ('facets="cone": facets leave open how a body turns that slides along one',) if spatial else ()
-        cures = (*exact, "a shorter step", 'friction="convex", which always has an answer')
+        exact = ('facets="cone": facets do not determine how a body that slides along one turns',) if spatial else ()
+        cures = (*exact, "a shorter step", 'friction="convex", which always has a solution')
         return Problem("E512", "the friction iteration does not converge", (why,), (), cures)
     other = "lengths, forces and stiffnesses of similar magnitude"
     return Problem(
@@ -58,14 +58,14 @@ def explained(steps: Steps, workspace: StepWorkspace, solution: ProgramSolution)
 
 
 def _not_finite(steps: Steps, workspace: StepWorkspace) -> Problem:
-    """Report velocities whose force, and contacts whose gap, is not finite."""
+    """Report velocities with non-finite forces, and contacts with non-finite gaps."""
     n = len(workspace.f)
     wrong = ~np.isfinite(workspace.f) | ~np.isfinite(workspace.H).all(axis=0)
     names = [steps.layout.owners[k] for k in range(n) if wrong[k]]
     names += [cone.path for cone, gap in zip(steps.layout.cones, workspace.gap, strict=True) if not np.isfinite(gap)]
     text = ", ".join(f'"{name}"' for name in dict.fromkeys(names)) or "a contact or constraint"
     title = f"forces or places of {text} are not finite numbers"
-    cures = ("check the formulas there for a division by zero, or a root or logarithm of a negative number",)
+    cures = ("a check of the formulas there for a division by zero, or a root or logarithm of a negative number",)
     return Problem("E515", title, (), _places(steps, names), cures)
 
 
@@ -74,14 +74,14 @@ def _indefinite(steps: Steps, workspace: StepWorkspace) -> Problem:
     worst = np.abs(vectors[:, int(np.argmin(values))])
     owners = [steps.layout.owners[k] for k in np.flatnonzero(worst > 0.1 * worst.max())]
     names = ", ".join(f'"{name}"' for name in dict.fromkeys(owners))
-    why = f"it falls as {names} move: such a spring pushes away"
+    why = f"it is negative for motions of {names}: such a spring pushes away"
     cures = ("a stiffness that is not negative", 'inertia="damped" or "full" with a shorter step')
     return Problem("E513", "the stiffness of a step is indefinite", (why,), _places(steps, owners), cures)
 
 
 @dataclass(frozen=True, eq=False)
 class _Face:
-    """Contact within reach: its name, edges of its cone (edges, n), gap, and rows in the program."""
+    """Contact within reach: name, edges of its cone (edges, n), gap, and rows in the program."""
 
     name: str
     edges: np.ndarray
@@ -90,7 +90,7 @@ class _Face:
 
 
 def _faces(steps: Steps, workspace: StepWorkspace) -> list[_Face]:
-    """Return all contacts within reach: those of the graph, and pairs of bodies with shapes."""
+    """Return all contacts within reach: contacts of the graph, and pairs of bodies with shapes."""
     faces = []
     for cone, gap in zip(steps.layout.cones, workspace.gap, strict=True):
         rows = range(cone.first, cone.first + cone.rows)
@@ -107,7 +107,7 @@ def _faces(steps: Steps, workspace: StepWorkspace) -> list[_Face]:
 
 
 def _edges(rows: np.ndarray, exact: bool) -> np.ndarray:
-    """Return the edges of a cone; of an exact one an approximation."""
+    """Return the edges of a cone, approximate for an exact cone."""
     return np.asarray(rows[0] + directions(2, _ROUND) @ rows[1:] if exact else rows)
 
 
@@ -126,9 +126,9 @@ def _excluded(steps: Steps, workspace: StepWorkspace) -> Problem:
     named = list(dict.fromkeys(name for name, part in zip(names, share, strict=True) if part > _SMALL * share.max(initial=0.0)))
     text = " and ".join(f'"{name}"' for name in named) or "contacts and constraints"
     overlap = float(lower @ share) if solution.x is not None else 0.0
-    why = f"no position satisfies all of them: they overlap by {overlap:.3g} m in all" if overlap else ""
+    why = f"no position satisfies all of them: their total overlap is {overlap:.3g} m" if overlap else ""
     cures = ("a larger distance between them", "a commanded motion behind a spring (C between Sf and the joint)")
-    title = f"{text} exclude each other" if len(named) != 1 else f"{text} closes by commanded motion alone"
+    title = f"{text} exclude each other" if len(named) != 1 else f"{text} is closed by commanded motion alone"
     return Problem("E510", title, (why,) if why else (), (), cures)
 
 
@@ -136,7 +136,7 @@ def _unsupported(steps: Steps, workspace: StepWorkspace) -> Problem:
     """Report a motion that nothing holds."""
     ray = falling(steps, workspace)
     if ray is None:
-        why = "the unbalanced part is too small to be distinguished from rounding"
+        why = "the unbalanced part cannot be distinguished from rounding"
         return Problem("E511", "forces do not balance", (why,), (), ("a spring, a contact or inertia that holds the bodies",))
     moves = _motion_in_words(steps, workspace, ray)
     past = _pivots(steps, workspace, ray)
@@ -153,11 +153,11 @@ def _is_closed(face: _Face, faces: Sequence[_Face], length: float) -> bool:
 
 
 def falling(steps: Steps, workspace: StepWorkspace) -> np.ndarray | None:
-    """Return the motion (n,) under the load that contacts and springs do not bear; None where forces balance."""
+    """Return the motion (n,) under the load that contacts and springs do not bear; None if forces balance."""
     from scipy.optimize import nnls
 
     faces, n = _faces(steps, workspace), len(workspace.f)
-    # open contacts have their normal only: no friction
+    # open contacts have only their normal, no friction
     rows = [face.edges if _is_closed(face, faces, workspace.length) else face.edges.mean(axis=0, keepdims=True) for face in faces]
     edges, held = np.concatenate([*rows, np.zeros((0, n))]), workspace.A[len(workspace.A) - len(steps.layout.constraints) :]
     size = _levers(np.concatenate([edges, held]))
@@ -177,13 +177,13 @@ def falling(steps: Steps, workspace: StepWorkspace) -> np.ndarray | None:
 
 
 def _levers(rows: np.ndarray) -> np.ndarray:
-    """Return the largest velocity of a contact by each unit velocity (n,); 1 where it moves none."""
+    """Return the largest velocity of a contact for each unit velocity (n,); 1 for a velocity that moves no contact."""
     size = np.max(np.abs(rows), axis=0, initial=0.0)
     return np.asarray(np.where(size > _ROUNDING * np.max(size, initial=0.0), size, 1.0))
 
 
 def _motion_in_words(steps: Steps, workspace: StepWorkspace, ray: np.ndarray) -> str:
-    """Describe a motion by the inertias whose contacts move farthest."""
+    """Describe a motion by the inertias whose contacts move furthest."""
     ways = np.abs(ray) * _levers(workspace.A)
     owners = list(dict.fromkeys(steps.layout.owners))
     by_owner = {owner: max(ways[k] for k, name in enumerate(steps.layout.owners) if name == owner) for owner in owners}
@@ -232,7 +232,7 @@ _TINY = 1e-12
 
 
 def report(steps: Steps, workspace: StepWorkspace) -> str:
-    """Describe unknowns, contacts, constraints and the rank of H, at the start, for a step of one second."""
+    """Describe unknowns, contacts, constraints and the rank of H for a step of one second at the start."""
     layout, options = steps.layout, steps.options
     workspace.fill()
     stiff = np.diagonal(workspace.H)
@@ -240,7 +240,8 @@ def report(steps: Steps, workspace: StepWorkspace) -> str:
     friction = workspace.settings.friction
     lines = [f'steps of "{steps.model.name}": inertia {options.inertia}, friction {friction}, facets {options.facets}']
     rank = int(np.linalg.matrix_rank(workspace.H)) if len(stiff) else 0
-    lines.append(f"{len(stiff)} unknowns, of which springs, resistors and inertia decide {rank}; contacts must bear the others:")
+    need = f"of which springs, resistors and inertia determine {rank}; contacts must hold the others:"
+    lines.append(f"{len(stiff)} unknowns, {need}")
     for owner in dict.fromkeys(layout.owners):
         indices = [k for k, name in enumerate(layout.owners) if name == owner]
         held = sum(bool(is_held[k]) for k in indices)

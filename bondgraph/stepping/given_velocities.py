@@ -1,10 +1,9 @@
 """System with given velocities: the velocities of inertias are states that no effort changes.
 
-A step of time needs the kinematics of a graph: how everything moves with the velocities v of the independent inertias, and the
+A time step needs the kinematics of a graph, which relate all motion to the velocities v of the independent inertias, and the
 efforts of its storages, sources and resistors. Dependent inertias take no effort, and the step finds the efforts of constraints.
-
-Velocities stay constant; with inertia those in the axes of a body turn with it (Euler's junction structure), and those of an IC
-coast, so that a free body keeps its momentum in the world in steps of any length.
+Velocities stay constant; with inertia, velocities in body axes turn with the body (Euler's junction structure), and those of an
+IC coast, so that a free body keeps its momentum in the world in steps of any length.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from bondgraph.passes.sorting import refuse_undefined_values, sort_statements
 VELOCITY = "v"
 """Name of the velocity state of an inertia."""
 MOMENTUM, OWN_FORCE = ":momentum", ":own force"
-"""Names of the momentum of a velocity, and of the effort of an IC by its position."""
+"""Names of the momentum of a velocity, and of the effort of an IC due to its position."""
 
 
 def system_with_velocities(model: Model, causality: Causality, moving: bool, ignored: Collection[str]) -> System:
@@ -42,7 +41,7 @@ def system_with_velocities(model: Model, causality: Causality, moving: bool, ign
     Parameters
     ----------
     moving : True if inertias keep momenta and have kinetic energies; else they start at rest.
-    ignored : states of storages that are left out.
+    ignored : states of storages to omit.
     """
 
     def storage_law(draft: Assembly, path: str, element: Element) -> None:
@@ -91,10 +90,10 @@ def velocities_of(system: System, model: Model) -> list[str]:
 
 
 def _inertia(draft: Assembly, path: str, element: Element, moving: bool) -> None:
-    """Write an I: its flow is a state, or set by others; its momentum follows."""
+    """Write an I: its flow is a state, or set by other elements; its momentum follows."""
     law, bond = element.law_as(laws.Storage), draft.bond_at(path)
     arguments = law_arguments(path, element)
-    assert law.output is not None and law.inverse is not None  # else it is refused before
+    assert law.output is not None and law.inverse is not None  # otherwise it has been refused
     if path in draft.causality.derivative:
         draft.write(path, zeros(bond.shape), effort(bond))
     else:
@@ -157,7 +156,7 @@ def _acceleration(law: laws.InertialField) -> Op:
     """Return v' from position, velocity and effort, in either form of the element."""
     if law.motion == "v":
         return law.rate
-    assert law.mechanics is not None  # else it is refused before
+    assert law.mechanics is not None  # otherwise it has been refused
     return Op("acceleration", on_bond(law.mechanics, Mechanics.acceleration, 3))
 
 
@@ -176,7 +175,7 @@ def _stored(draft: Assembly, path: str, energy: Any, *arguments: str) -> None:
 
 
 def _constraint(draft: Assembly, path: str, element: Element) -> None:
-    """Write a constraint without effort: the step returns its position to zero; nothing is differentiated along the motion."""
+    """Write a constraint without effort: the step returns its position to zero, so no derivatives along the motion are needed."""
     constraint(draft, path, element)
     unknown = draft.unknowns.pop()
     dropped = {f"{path}.h''", f"{path}:held", unknown.residual}

@@ -1,15 +1,14 @@
 """Time stepper of a graph with rigid contacts: `stepper`, its steps, runs and report, and gradients of its steps.
 
-Gradients of a step by the implicit function theorem: derivatives of the state after it by the state before it and parameters.
-
-Active rows of the program stay active, and slipping contacts keep slipping:
+Gradients of a step by the implicit function theorem: derivatives of the state after the step with respect to the state before it
+and to parameters. Active rows of the program stay active, and slipping contacts keep slipping:
 
     H dy - A' db = dA' b - dH y - df          forces balance
     R dy = dl - dA y - mu u . (dD y + dc) - s dmu          active contacts
 
 with R = A + mu u . D for Coulomb's law, u the direction of slip (R is not symmetric), and R = A for the convex one. Degenerate
-sets are solved by least squares. Derivatives of matrices and of the motion through a step come from the tape. At changes of mode
-gradients jump; with the convex law a logarithmic barrier instead of the contacts smooths them (Pang 2023).
+sets are solved by least squares. Derivatives of matrices and of the motion through a step come from the tape. Gradients jump at
+changes of mode; with the convex law, a logarithmic barrier instead of the contacts smooths them (Pang 2023).
 """
 
 from __future__ import annotations
@@ -46,15 +45,16 @@ from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.on_tape.values import scalars_of
 
 _ACTIVE = 1e-9
-"""Fraction of the largest multiplier from which a row is active."""
+"""Fraction of the largest multiplier above which a row is active."""
 _SLIPS = 1e-6
-"""Fraction of the length of a step from which a contact with an exact cone slips, by an interior-point method."""
+"""Slip, as a fraction of the length scale of a step, above which a contact with an exact cone slips: interior-point solutions are
+inexact."""
 _MAX_NEWTON = 100
 
 
 @dataclass(frozen=True, eq=False)
 class StepDerivatives:
-    """Derivatives of a step's matrices and motion by states and parameters."""
+    """Derivatives of a step's matrices and motion with respect to states and parameters."""
 
     inputs: tuple[int, ...]
     """Indices of the parameters."""
@@ -86,7 +86,7 @@ class StepDerivatives:
 
 @functools.lru_cache(maxsize=8)
 def step_derivatives(steps: Steps, inputs: tuple[int, ...]) -> StepDerivatives:
-    """Differentiate once, for evaluation at many steps; `inputs` are indices of parameters."""
+    """Compile the derivatives of steps once, for evaluation at many steps; `inputs` are indices of parameters."""
     ground, values = steps.traced.context, steps.traced.values
     tape, blocks_in = ground.tape, ground.inputs
     variables = [*blocks_in["x"], *(blocks_in["p"][k] for k in inputs)]
@@ -134,7 +134,7 @@ def gradients(
     rest[layout.velocity_indices], moving[layout.velocity_indices] = 0.0, step.dq / step.h
     to_rest = slopes.of_motion((t, rest, p, step.m, h))
     to_end = slopes.of_motion((t, moving, p, step.m, h))
-    # derivatives of the state at which the program was written: after the sources moved, with the velocities of before
+    # derivatives of the state at which the program was written: after the sources moved, with the previous velocities
     arrived = to_rest.copy()
     arrived[:, layout.velocity_indices] = 0.0
     arrived[layout.velocity_indices] = 0.0
@@ -151,7 +151,7 @@ def gradients(
 
 
 def _displaced(workspace: StepWorkspace, step: StepResult, buffer: np.ndarray, smoothing: float) -> np.ndarray:
-    """Return d(dq) by all variables (unknowns, variables), from the derivatives of the program's numbers."""
+    """Return d(dq) with respect to all variables (unknowns, variables), from the derivatives of the program's numbers."""
     layout, count = workspace.layout, buffer.shape[1]
 
     def part(name: str) -> np.ndarray:
@@ -210,7 +210,7 @@ def _displaced(workspace: StepWorkspace, step: StepResult, buffer: np.ndarray, s
 
 
 def _directions(workspace: StepWorkspace) -> np.ndarray:
-    """Return the derivative of each contact's slip length by its slips, (slips,); 0 where it sticks."""
+    """Return the derivative of each contact's slip length with respect to its slips, (slips,); 0 where it sticks."""
     u = np.zeros(len(workspace.along))
     for cone, s in zip(workspace.layout.cones, workspace.s, strict=True):
         slips = slice(cone.slip, cone.slip + cone.slips)
@@ -274,17 +274,17 @@ def stepper(
 
     Parameters
     ----------
-    graph : the dynamic graph, with its contacts; the laws of these (springs, switches) are left out.
-    inertia : "ignored" (quasi-static: forces balance at the end of each step), "damped" (velocities begin at zero in each step,
+    graph : dynamic graph with its contacts, whose own laws (springs, switches) are ignored.
+    inertia : "ignored" (quasi-static: forces balance at the end of each step), "damped" (velocities start at zero in each step,
         which determines motions that no spring holds), "full" (velocities continue: Stewart and Trinkle's and Moreau's time
         stepping).
     friction : "coulomb", or "convex" (Anitescu 2006: one quadratic program; sliding bodies lift off by mu v h).
-    facets : of a cone in space, 4, 8 (default), 16 or 32; or "cone", exact. In a plane there are two.
-    reach : contacts with a larger gap are left out, and a step in which a contact within reach moves farther ends the run, m.
-    restitution : with "full", of all contacts or by contact.
-    candidates : search for further contacts between bodies at every step, from their poses; by default that of the shapes that
-        may touch anywhere (`Model.collisions`), within `reach`, or the smallest half width of a shape.
-    backend : as of `compile_model`.
+    facets : number of facets of a cone in space, 4, 8 (default), 16 or 32; or "cone" for an exact cone. In a plane there are two.
+    reach : largest gap of contacts that are taken into account, m; a step in which one of these moves further ends the run.
+    restitution : coefficient of restitution, for "full", of all contacts or by contact.
+    candidates : search for further contacts between bodies at every step, from their poses; by default between the shapes that
+        may touch anywhere (`Model.collisions`), within `reach` or the smallest half width of a shape.
+    backend : as for `compile_model`.
 
     Raises `ModelError` E100 for anything but a graph, E501 for invalid settings, E502 for unsupported elements.
     """
@@ -300,7 +300,7 @@ def stepper(
         raise refusal("E501", f"reach cannot be {far!r}", "a length above zero", about=model.name, places=())
     if any(each.rolling_friction or each.spinning_friction for each in model.collisions):
         title = "steps with joints do not support rolling or spinning friction of collisions"
-        raise refusal("E487", title, "collisions(...) without them", "free_body_stepper(graph) for free bodies", about=model.name)
+        raise refusal("E487", title, "collisions(...) without it", "free_body_stepper(graph) for free bodies", about=model.name)
     ignored = frozenset(state for contact in model.contacts for state in contact.ignored)
     if candidates is None and model.collisions:
         candidates = Shapes(model.collisions, far)
@@ -355,11 +355,11 @@ class Stepper:
 
         Parameters
         ----------
-        state : an earlier step, to continue from its end; a state (n,); start values by name; None: the start.
-        t : its start, s (after an earlier step: at its end).
-        parameters : changes by name.
+        state : an earlier step, to continue from its end; a state (n,); start values by name; or None for the start.
+        t : start of the step, s; ignored after an earlier step, which is continued at its end.
+        parameters : changed values by name.
 
-        Raises `ModelError` E252 for a state that does not fit, E510 to E515 where the step has no solution.
+        Raises `ModelError` E252 for a state that does not fit, E510 to E515 if the step has no solution.
         """
         workspace, p, begin = self._at(state, t, parameters)
         return self._advance(workspace, begin, number(h, "E501", "h"), p)
@@ -367,13 +367,13 @@ class Stepper:
     def gradients(
         self, step: StepResult, inputs: Sequence[str] | None = None, *, smoothing: float = 0.0
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return derivatives of the state after a step by the state before it, (n, n), and by parameters, (n, inputs), from the
-        implicit function theorem; they jump where a contact changes its mode.
+        """Return derivatives of the state after a step with respect to the state before it, (n, n), and to parameters, (n,
+        inputs), from the implicit function theorem; they jump where a contact changes its mode.
 
         Parameters
         ----------
-        inputs : names of parameters, one number each or components ("push.value[2]"); those of all Sf by default.
-        smoothing : energy (J) of a logarithmic barrier instead of the contacts; 0: none.
+        inputs : names of parameters, one number each or components ("push.value[2]"); by default those of all Sf.
+        smoothing : energy (J) of a logarithmic barrier instead of the contacts; 0 for no smoothing.
 
         Raises `ModelError` E250 for an unknown parameter, E505 with candidates, and for smoothing without the convex law.
         """
@@ -381,7 +381,7 @@ class Stepper:
         if has_candidates or (smoothing > 0.0 and not convex):
             title, cure = "only the convex law of friction can be smoothed", 'friction="convex"'
             if has_candidates:
-                title, cure = "a step with candidates has no gradients", "contacts of the graph alone"
+                title, cure = "a step with candidates has no gradients", "only contacts of the graph"
             raise refusal("E505", title, cure, about=self.steps.model.name, places=())
         workspace = StepWorkspace(self.steps, self.settings, step.p, step.before, step.m)
         workspace.s = step.slips.copy()
@@ -395,7 +395,7 @@ class Stepper:
         return gradients(self.steps, workspace, repeated, tuple(indices), smoothing)
 
     def report(self) -> str:
-        """Describe a step: unknowns, which of them are held, contacts with their friction, constraints."""
+        """Describe a step: unknowns, how many of them are held, contacts with their friction, constraints."""
         workspace, _, _ = self._at(None, 0.0, None)
         return report(self.steps, workspace)
 

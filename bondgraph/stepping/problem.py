@@ -35,7 +35,7 @@ from bondgraph.tracing.routines import trace_for_runs
 from bondgraph.tracing.singular_messages import Unsolvable, unsolvable, untraceable
 from screws.scalars import array
 
-FULL = 'inertia="full", where it acts with the velocities of the step before'
+FULL = 'inertia="full", where it acts with the velocities of the previous step'
 
 
 def unsupported_elements(model: Model, causality: Causality, full: bool, off: Collection[str]) -> list[Problem]:
@@ -47,29 +47,29 @@ def unsupported_elements(model: Model, causality: Causality, full: bool, off: Co
 def _refused(path: str, element: Element, causality: Causality, full: bool, off: Collection[str]) -> Problem | None:
     law, why, cure = element.law, "", ""
     if isinstance(law, laws.Gyrator | laws.Reaction) and not full:
-        why, cure = "its efforts come from velocities across, and a step without inertia has none to take them from", FULL
+        why, cure = "its efforts depend on velocities, which a step without inertia does not have", FULL
     elif isinstance(law, laws.Storage) and law.gives == "effort" and path in causality.derivative:
-        why, cure = "its effort is set by others, so that its own place follows from theirs", "one C instead of those in a row"
+        why, cure = "its effort is set by other elements, so its position depends on theirs", "one C instead of several in series"
     elif isinstance(law, laws.Storage) and law.output is None:
         why, cure = (
-            f"a step needs its {law.gives} from its {law.state}",
+            f"a step must compute its {law.gives} from its {law.state}",
             f"output=, the {law.gives} as a formula of the {law.state}",
         )
     elif isinstance(law, laws.Storage) and law.gives == "flow" and (law.inverse is None or law.rate is not None):
-        why, cure = "a step needs its momentum from its velocity", "inverse=, the momentum as a formula of the flow"
+        why, cure = "a step must compute its momentum from its velocity", "inverse=, the momentum as a formula of the flow"
     elif isinstance(law, ResistorField):
         why, cure = "a step supports only dampers with one port", "an R at each port"
     elif isinstance(law, laws.Resistor) and law.relation is not None:
-        why, cure = "a step needs its effort from its flow", "effort=, the effort as a formula of the flow"
+        why, cure = "a step must compute its effort from its flow", "effort=, the effort as a formula of the flow"
     elif isinstance(law, laws.InertialField) and full and law.motion == "p" and law.mechanics is None:
-        why, cure = "a step needs its acceleration", "an IC by its energies"
+        why, cure = "a step must compute its acceleration", "an IC defined by its energies"
     elif isinstance(law, HeatFlow):
         why, cure = "in a step every C is a spring, not a heat capacity", "leave the heat port open: its heat is dissipated"
     elif isinstance(law, laws.SignalBlock) and law.updates:
         why = "a step has no clock" if law.delay is None else "a step has no history"
-        cure = "the continuous block in its place"
+        cure = "a continuous block instead"
     elif isinstance(law, laws.IdealConstraint | laws.IdealSwitch) and law.automaton is not None and law.automaton not in off:
-        why, cure = "a step can switch only contacts", "a contact, or an R or C in its place"
+        why, cure = "a step can switch only contacts", "a contact, or an R or C instead"
     if not why:
         return None
     return Problem("E502", f'a step cannot contain {element.kind} "{path}"', (why,), (element.place,), (cure,))
@@ -101,7 +101,7 @@ def unsupported_sources(traced: Traced, model: Model, options: StepOptions) -> l
 
 
 def _has_dynamics(name: str, traced: Traced, model: Model) -> bool:
-    """Return True if a state of a block changes, with a rate that depends on other states, while all velocities vanish."""
+    """Return True if a state of a block changes, at a rate that depends on other states, while all velocities vanish."""
     ground, system = traced.context, traced.context.system
     path = name.rpartition(".")[0]
     if path not in model.elements or not isinstance(model.elements[path].law, laws.SignalBlock):
@@ -115,9 +115,9 @@ def _has_dynamics(name: str, traced: Traced, model: Model) -> bool:
 OPEN, STICK, SLIP = MODES = ("open", "stick", "slip")
 """Modes of a contact in a step."""
 STEP = "step"
-"""Entry of the energy account: error of forces at the end of each step, instead of those during it."""
+"""Entry of the energy account: error of using forces at the end of each step instead of those during the step."""
 PAIRS = "pairs"
-"""Entry of the energy account: contacts that are found at every step."""
+"""Entry of the energy account: contacts found at every step."""
 _NEVER, _NOTHING = ":no guard", ":no power"
 
 
@@ -126,11 +126,11 @@ class Steps:
     """Graph compiled for time stepping."""
 
     compiled: Compiled
-    """The graph with given velocities: kernels, names, start values."""
+    """Program of the graph with given velocities: kernels, names, start values."""
     options: StepOptions
     layout: StepLayout
     matrices: Kernel
-    """Kernel (t, x, p of the user, m, h) -> numbers as in `layout`."""
+    """Kernel (t, x, user's p, m, h) -> numbers as in `layout`."""
     works: Kernel
     """Kernel (t, x, p, m) -> power into all C; twice the kinetic energy of the velocities; power of the potentials of IC;
     gaps."""
@@ -138,7 +138,7 @@ class Steps:
     routine: Routine
     """Routine of `matrices`, for derivatives."""
     forced: Mapping[int, float]
-    """Constant modes, in which the laws of contacts give no force."""
+    """Constant modes in which the laws of contacts give no force."""
 
     @property
     def model(self) -> Model:
@@ -179,7 +179,7 @@ def compiled_steps(model: Model, options: StepOptions, backend: str) -> Steps:
     couplings = functools.partial(couplings_of, routines, jacobian, backend)
     program = program_of(system, kernels, jacobian, couplings, functools.partial(outputs_of, routines, backend), model)
     contacts = tuple(_stepped(contact, program.layout) for contact in model.contacts)
-    program = replace(program, contacts=contacts, islands=())  # contacts pass power on without bonds
+    program = replace(program, contacts=contacts, islands=())  # contacts transmit power without bonds
     timings = {"build": built - begin, "compile": time.perf_counter() - built}
     compiled = Compiled(model, causality, system, program, kernels["prepare"], timings)
     slots = {name.removesuffix(".mode"): (slot, states) for slot, (name, (states, _)) in enumerate(system.modes.items())}
@@ -212,7 +212,7 @@ def _wrench_of(contact: ContactPoint) -> Op:
 
 
 def with_contacts(system: System, contacts: tuple[ContactPoint, ...], pairs: bool) -> System:
-    """Add modes and forces of contacts, which steps set and which stay constant between them, and powers of the energy account;
+    """Add modes and forces of contacts, which steps set and which stay constant in between, and powers of the energy account;
     `pairs` is True if further contacts are found at every step."""
     statements, values, states = list(system.statements), dict(system.values), list(system.states)
     modes, events, powers = dict(system.modes), list(system.events), list(system.powers)

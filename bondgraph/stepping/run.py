@@ -1,4 +1,4 @@
-"""Runs by time stepping: a result by name, with mode changes of contacts as events and an energy account."""
+"""Runs by time stepping: results by name, with mode changes of contacts as events, and an energy account."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from bondgraph.stepping.quadratic.solver import SOLVED, ProgramSolution
 from bondgraph.stepping.step import SLIP_NOISE, StepWorkspace
 
 SMALL = 1e-7
-"""Fraction of the largest force, or slip, of a run up to which it counts as zero in the modes of contacts."""
+"""Fraction of the largest force, or slip, of a run up to which a force, or slip, counts as zero in the modes of contacts."""
 _MAX_TRANSITIONS = 20
 
 
 class StepHistory:
-    """Record of a run, one row for each step; `steps` counts these."""
+    """Record of a run, one row per step; `steps` counts the rows."""
 
     def __init__(self, workspace: StepWorkspace, times: Sequence[float]):
         count = len(times) - 1
@@ -43,14 +43,14 @@ class StepHistory:
         self.along = np.zeros((count, len(workspace.drift)))
         """Slips in each step, m."""
         self.drift = np.zeros((count, len(workspace.drift)))
-        """Slips by sources alone, m."""
+        """Slips due to sources alone, m."""
         self.gap = np.zeros((count, workspace.contacts))
         """Gaps at the end of each step if only sources had moved, m."""
         self.constraints = len(workspace.layout.constraints)
         self.back = np.zeros((count, self.constraints))
         """Corrections of constraints, in their units."""
         self.pairs = np.zeros((count, 3))
-        """Of candidates: energy lost by friction, energy supplied by moved bodies, and work of the forces on gaps, J."""
+        """Energies of candidates, J: lost by friction, supplied by moved bodies, and work of the forces on gaps."""
 
     def add(self, workspace: StepWorkspace, solution: ProgramSolution) -> None:
         """Add a step."""
@@ -97,7 +97,7 @@ def run_steps(steps: Steps, workspace: StepWorkspace, times: Sequence[float], p:
         for start, end in itertools.pairwise(times):
             try:
                 solution = workspace.advance(start, end - start)
-            except ModelError as error:  # too many candidates: the steps so far are kept
+            except ModelError as error:  # too many candidates: keep the steps so far
                 failure = _failure(error.problems[0], program, start, workspace.x)
                 break
             if solution.outcome != SOLVED:
@@ -113,7 +113,7 @@ def run_steps(steps: Steps, workspace: StepWorkspace, times: Sequence[float], p:
 
 
 def _carry_out_events(bound: Bound, workspace: StepWorkspace, t: float, history: StepHistory) -> None:
-    """Carry out transitions of charts and other automata whose guards have become positive in the step (event iteration)."""
+    """Carry out transitions of charts and other automata whose guards have become positive during the step (event iteration)."""
     for _ in range(_MAX_TRANSITIONS):
         active = np.flatnonzero(bound.guards(t, workspace.x, workspace.m) > 0.0)
         if not len(active):
@@ -166,7 +166,7 @@ def _result(
 
 
 def forces_of(workspace: StepWorkspace, multipliers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return normal forces (steps, contacts) and friction forces (steps, slips), N, of multipliers (steps, rows)."""
+    """Return normal forces (steps, contacts) and friction forces (steps, slips), N, from multipliers (steps, rows)."""
     rows = multipliers[:, : len(workspace.owner)]
     contact_of = np.repeat(np.arange(workspace.contacts), [cone.slips for cone in workspace.layout.cones])
     return rows @ workspace.normals.T, (rows @ workspace.tangents.T) * workspace.mu[contact_of]
@@ -182,7 +182,7 @@ def modes_of(workspace: StepWorkspace, normal: np.ndarray, along: np.ndarray) ->
 
 
 def _place_forces(steps: Steps, x: np.ndarray, normal: np.ndarray, friction: np.ndarray) -> None:
-    """Write forces into the states that hold them; at the start those of the first step."""
+    """Write forces into the states that hold them; the start gets those of the first step."""
     layout = steps.compiled.program.layout
     for k, (contact, cone) in enumerate(zip(steps.layout.contacts, steps.layout.cones, strict=True)):
         pressing, sliding = (layout[name] for name in force_names(contact))
@@ -227,7 +227,7 @@ def _mode_changes(steps: Steps, history: StepHistory, modes: np.ndarray) -> list
 
 
 def _account(steps: Steps, history: StepHistory, p: np.ndarray, forces: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Return the work of all powers (k, powers), J: by powers at the ends of steps, and by contacts."""
+    """Return the work of all powers (k, powers), J, from powers at the ends of steps and from contacts."""
     program, (normal, friction), (t, x, m) = steps.compiled.program, forces, (history.t, history.x, history.m)
     integrals = np.zeros((len(t), len(program.power_names)))
     if not history.steps or program.powers is None:
@@ -237,7 +237,7 @@ def _account(steps: Steps, history: StepHistory, p: np.ndarray, forces: tuple[np
     user_p = np.ascontiguousarray(p[: steps.works.sizes[2]])
     works = steps.works.many(t, x, user_p, m)
     gaps = works[:, 3:]
-    moved = history.gap - gaps[:-1]  # by sources alone
+    moved = history.gap - gaps[:-1]  # due to sources alone
     column = {name: k for k, name in enumerate(program.power_names)}
     for k, (contact, cone) in enumerate(zip(steps.layout.contacts, steps.layout.cones, strict=True)):
         sliding = slice(cone.slip, cone.slip + cone.slips)

@@ -1,12 +1,12 @@
-"""One time step with rigid contacts: quadratic programs, iterated until Coulomb friction agrees with the slips.
+"""Time step with rigid contacts: quadratic programs, iterated until Coulomb friction agrees with the slips.
 
 With s_i = |D_i dq| the convex law's rows equal Coulomb's law (Acary, Cadoux, Lemarechal, Malick 2011): a fixed point s = g(s)
-with one unknown for each contact. Anderson acceleration (Walker, Ni 2011) finds it; the plain iteration need not converge.
+with one unknown per contact. Anderson acceleration (Walker, Ni 2011) finds it; plain iteration need not converge.
 
 Motion of all states through a step with given velocities: one Runge-Kutta step of order 4.
 
-Velocities are constant in a step, so that rates that are polynomials of degree 3 in time are integrated exactly. With machine
-code the step is a procedure that calls the kernel of the rates, compiled once per machine; CPython runs the same function.
+Velocities are constant in a step, so rates that are polynomials of degree 3 in time are integrated exactly. With machine code,
+the step is a procedure that calls the kernel of the rates, compiled once per machine; CPython runs the same function.
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ from bondgraph.stepping.quadratic.candidates import CONE, Candidates, PairRows, 
 from bondgraph.stepping.quadratic.solver import SOLVED, ActiveSet, InteriorPoint, ProgramSolution
 
 Motion = Callable[[float, float], Any]
-"""Function (start of a step, its length), s, that moves the state that it is bound to."""
+"""Function of the start and the length of a step, s, that moves the state to which it is bound."""
 
 STAGES = ((0, 0.5, 1.0 / 6.0), (1, 0.5, 1.0 / 3.0), (1, 1.0, 1.0 / 3.0), (2, 0.0, 1.0 / 6.0))
-"""Of each stage: number of its time, distance of the next stage (in steps), and weight of its rates."""
+"""Number of the time, distance of the next stage (in steps), and weight of the rates, for each stage."""
 JUST_INSIDE = 1e-15
 """Offset of evaluations from the ends of a step, relative to its times: quantities that jump there take the value inside."""
 
 
 def motion_of(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> Motion:
-    """Return a function that moves the state x (n,) in place, at parameters p and modes m, with later changes of all three."""
+    """Return a function that moves the state x (n,) in place, at parameters p and modes m; later changes of all three take
+    effect."""
     n = len(x)
     work = np.zeros(3 * n + 4)
     times = work[:4]
@@ -68,7 +69,7 @@ def _compiled(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray, work: 
     function = ctypes.CFUNCTYPE(None, *pointers)(machine_code().address("move"))
     addresses = [address_of(array) for array in (x, p, m, work)]
     call = functools.partial(function, rates.address, len(x), *addresses)
-    call.__dict__["owners"] = (x, p, m, work, rates)  # keeps the arrays of the addresses alive
+    call.__dict__["owners"] = (x, p, m, work, rates)  # keep the arrays of the addresses alive
     return call
 
 
@@ -84,7 +85,7 @@ def procedures() -> list[Procedure]:
 
 
 def move(rates: language.Kernel, n: int, x: Reals, p: Reals, m: Reals, work: Reals) -> None:
-    """Take the step from x (n,), in place; `work` has the times of its start, middle and end, its length, and room for three
+    """Take the step from x (n,) in place; `work` has the times of the start, middle and end, the length, and room for three
     numbers per state."""
     h, k, stage, total = work[3], work[4:], work[n + 4 :], work[n * 2 + 4 :]
     at, begin = x, x
@@ -101,11 +102,11 @@ def move(rates: language.Kernel, n: int, x: Reals, p: Reals, m: Reals, work: Rea
 DEPTH = 4
 """Number of earlier iterates in Anderson acceleration."""
 MAX_PROGRAMS = 60
-"""Programs of a step before a damped iteration replaces acceleration; after as many again friction does not converge."""
+"""Number of programs of a step before a damped iteration replaces acceleration, and then before the step gives up."""
 DAMPING = 0.4
 """Step factor of the damped iteration."""
 SLIP_TOLERANCE = 1e-9
-"""Tolerance of slips, relative to the motion of the step, and to the yield of springs under its forces."""
+"""Tolerance of slips, relative to the motion in the step and to the deflection of springs under its forces."""
 SLIP_NOISE = 1e-11
 """Slip below the resolution of any solver, in lengths of the step: ten times the tolerance of its rows."""
 
@@ -118,7 +119,7 @@ class Anderson:
     residuals: list[np.ndarray] = field(default_factory=list)
 
     def next(self, s: np.ndarray, image: np.ndarray) -> np.ndarray:
-        """Return a better guess than the image g(s) alone, not negative."""
+        """Return a nonnegative guess that is better than the image g(s)."""
         residual = image - s
         self.points.append(image)
         self.residuals.append(residual)
@@ -153,12 +154,12 @@ class StepResult:
 
     Parameters
     ----------
-    t, h : its start and length, s.
-    before, state : the states at both ends, (n,), as the stepper orders them.
+    t, h : start and length of the step, s.
+    before, state : states at both ends, (n,), in the stepper's order.
     dq : displacements (unknowns,), in the velocities' coordinates.
-    multipliers : of all rows, N.
+    multipliers : multipliers of all rows, N.
     normal, tangential : normal forces (contacts,) and friction (slips,), N.
-    mode : of each contact, "open", "stick" or "slip".
+    mode : mode of each contact, "open", "stick" or "slip".
     iterations : number of programs.
     slips : length of the slip of each contact, m.
     p, m : parameters and modes.
@@ -180,7 +181,7 @@ class StepResult:
 
 
 class StepWorkspace:
-    """Steps of one run in its own arrays, whose addresses the kernels hold. Not for several threads at once."""
+    """Work space for the steps of one run, in arrays whose addresses the kernels hold; for one thread at a time."""
 
     def __init__(self, steps: Steps, settings: StepSettings, p: np.ndarray, x: np.ndarray, m: np.ndarray):
         layout, program = steps.layout, steps.compiled.program
@@ -216,7 +217,7 @@ class StepWorkspace:
 
     @property
     def start(self) -> np.ndarray:
-        """State at which the last program was written: after the sources have moved, with the velocities of before."""
+        """State at which the last program was written: after the sources have moved, with the previous velocities."""
         return self._x0
 
     @property
@@ -257,7 +258,7 @@ class StepWorkspace:
             self._search(self.settings.candidates)
 
     def _search(self, candidates: Candidates) -> None:
-        """Insert the rows of pairs between those of the graph's contacts and those of constraints."""
+        """Insert the rows of pairs between the rows of the graph's contacts and the rows of constraints."""
         layout, before = self.layout, self.pairs
         count = len(candidates.bodies)
         numbers = layout.view(self.buffer, "poses")
@@ -276,7 +277,7 @@ class StepWorkspace:
             self.s = np.concatenate([self.s[: self.contacts], np.zeros(len(touching))])
 
     def bounds_with_slip(self, s: np.ndarray) -> np.ndarray:
-        """Return the bounds where contacts slip by s."""
+        """Return the bounds for contacts that slip by s."""
         if self.pairs is None:
             return self.lower + self.slip_weights @ s
         lower, count, rows = self.lower.copy(), len(self.owner), len(self.pairs.lower)
@@ -285,7 +286,7 @@ class StepWorkspace:
         return lower
 
     def _lengths(self, along: np.ndarray) -> np.ndarray:
-        """Return the length of each contact's slip: in the norm of its facets, or of the exact cone."""
+        """Return the length of each contact's slip, in the norm of its facets or of the exact cone."""
         if self.pairs is None:
             return self._graph_lengths(along)
         count = len(self._graph_rows[3])
@@ -324,14 +325,15 @@ class StepWorkspace:
             if count < MAX_PROGRAMS:
                 search = search or Anderson()
                 s = search.next(s, image)
-            else:  # damped, from rest, where the acceleration cycles
+            else:  # if the acceleration cycles, iterate with damping from rest
                 s = DAMPING * image + (1.0 - DAMPING) * (s if count > MAX_PROGRAMS else 0.0)
             solution = self.solver.solve_again(self.bounds_with_slip(s))
         self.s = np.zeros(len(s))
         return solution._replace(outcome=UNSETTLED)
 
     def _small(self, moved: float, y: np.ndarray) -> float:
-        """Return the square of a negligible change of slips: relative to the longest slips so far, or to the yield of springs."""
+        """Return the square of a negligible change of slips, relative to the longest slips so far or to the deflection of
+        springs."""
         if self._least == 0.0 or moved > self._least:
             stiff = np.diagonal(self.H)
             yielding = np.divide(np.abs(self.f), stiff, out=np.zeros_like(y), where=stiff > 0.0)

@@ -1,4 +1,4 @@
-"""Parameter sweeps: run a model at many points, once each, in a store that an interrupted sweep resumes from."""
+"""Parameter sweeps: run a model at many points, once each, with a store from which an interrupted sweep resumes."""
 
 from bondgraph.run.measures import Measure, events, first_time, integral, last, lowest, mean, peak, series
 from bondgraph.sweeps.interface import sweep

@@ -1,4 +1,4 @@
-"""Parameter sweeps: `sweep` runs a model at many points on an executor, in a store that it can resume."""
+"""Parameter sweeps: `sweep` runs a model at many points on an executor, with a store from which it can resume."""
 
 from __future__ import annotations
 
@@ -47,22 +47,23 @@ if TYPE_CHECKING:
     from bondgraph.run.batch.gpu.launcher import GPULauncher
 
 CHUNK_SECONDS = 0.2
-"""Target duration of a chunk, s: long compared with the cost of sending one, short enough for a responsive display."""
+"""Target duration of a chunk, s: long compared with the cost of sending it, short enough for a responsive display."""
 GPU_SECONDS, _GPU_LEAST = 2.0, 2_048
-"""Target duration of a chunk on a GPU, s, and its minimum number of runs: fewer do not fill a GPU."""
+"""Target duration of a chunk on a GPU, s, and its minimum number of runs: fewer runs do not fill a GPU."""
 _MAX_CHUNK, _MAX_GROWTH = 10_000, 4
-"""Largest number of runs of a chunk, and largest growth factor from one chunk to the next."""
+"""Maximum number of runs of a chunk, and largest growth factor from one chunk to the next."""
 _MIN_CHUNK_SECONDS = 0.01
 """Shortest duration of a chunk near the end of a sweep, s: long compared with the overhead of Python per chunk (.8 ms)."""
 _RAMP, _WAIT = 0.005, 0.5
-"""Waiting times for a chunk (s): at the start, before more are sent; afterwards."""
+"""Waiting times for a chunk (s): at the start, before more chunks are sent, and afterwards."""
 
 Submit = Callable[[Executor, np.ndarray], "Future[Chunk]"]
 """Function that sends some runs to an executor."""
 
 
 def workers_of(executor: Executor) -> int:
-    """Return the number of workers of an executor: of pools of Python and MPI, and of Dask; else the processors here."""
+    """Return the number of workers of an executor (pools of Python and MPI, Dask); for any other executor, the number of
+    processors of this machine."""
     count = getattr(executor, "num_workers", None) or getattr(executor, "_max_workers", None)
     cores = getattr(getattr(executor, "_client", None), "ncores", None)
     if count is None and callable(cores):
@@ -77,7 +78,7 @@ def processors() -> int:
 
 @contextlib.contextmanager
 def executor_or_threads(executor: Executor | None) -> Iterator[Executor]:
-    """Yield the user's executor, which stays open; without one, threads, which end with the block."""
+    """Yield the user's executor, which stays open, or by default threads, which end with the context."""
     if executor is not None:
         if isinstance(executor, type) or not callable(getattr(executor, "submit", None)):
             cures = ("ThreadPoolExecutor(4) of concurrent.futures", "executor=None, for threads")
@@ -92,12 +93,12 @@ def executor_or_threads(executor: Executor | None) -> Iterator[Executor]:
 
 
 def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Callable[[Chunk], None]) -> None:
-    """Run all chunks, of about `CHUNK_SECONDS` seconds, at most two for each worker at a time, and `take` each of them. The first
-    ones are few, until the duration of a run is known; near the end, workers share the remaining runs.
+    """Run all chunks, of about `CHUNK_SECONDS` seconds, at most two per worker at a time, and `take` each of them. Few chunks are
+    sent until the duration of a run is known; near the end, workers share the remaining runs.
 
-    At any end, an interrupt too, chunks that have not begun are cancelled, and finished ones are taken.
+    At the end, even after an interrupt, chunks that have not begun are cancelled, and finished ones are taken.
 
-    Raises what a chunk raises; `RunError` E367 where a worker died, or the executor did not take a chunk.
+    Raises the exceptions of chunks; `RunError` E367 if a worker died or the executor did not accept a chunk.
     """
     ready: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
     pending, workers, most = set[Future[Any]](), workers_of(executor), 1
@@ -116,7 +117,7 @@ def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Calla
             most = min(2 * most, 2 * workers)
             try:
                 future = ready.get(timeout=_RAMP if ramp else _WAIT)
-            except queue.Empty:  # more may be sent; and some systems block an interrupt in an unlimited wait
+            except queue.Empty:  # more may be sent; also, some systems block interrupts during an unlimited wait
                 continue
             pending.discard(future)
             with _worker_errors():
@@ -136,7 +137,7 @@ def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Calla
 
 @contextlib.contextmanager
 def _worker_errors() -> Iterator[None]:
-    """Raise errors other than those of this package as E367."""
+    """Convert errors other than those of this package to E367."""
     try:
         yield
     except ScrewbondError:
@@ -149,7 +150,7 @@ def _worker_errors() -> Iterator[None]:
 
 
 def speed(begin: float, done: int) -> str:
-    """Format runs per second since a time of `time.perf_counter()`.
+    """Format the runs per second since a time of `time.perf_counter()`.
 
     >>> speed(time.perf_counter() - 10.0, 1234)[:4]
     '123 '
@@ -160,9 +161,9 @@ def speed(begin: float, done: int) -> str:
 
 OWN = frozenset({"progress", "strict"})
 """Settings of a run that a sweep handles itself."""
-_AMONG = 'the names with the other points: {"spring.stiffness": [20.0, 50.0], "spring.q": 0.1}; one value is that of all runs'
+_AMONG = 'the names among the points: {"spring.stiffness": [20.0, 50.0], "spring.q": 0.1}; a single value applies to all runs'
 INSTEAD = {"initial": _AMONG, "parameters": _AMONG}
-"""Settings of a run that a sweep does not take, with the cure."""
+"""Settings of a run that a sweep does not accept, with the cure."""
 _PART = re.compile(r"(.+)\[[\d, ]+\]")
 """Name of an entry of an array in a table."""
 
@@ -186,24 +187,26 @@ def sweep(
     Parameters
     ----------
     model : a graph or compiled model; for processes, a function of a module that builds the graph.
-    points : {name: values}: all values are crossed with all others, a single value is the same for all runs, and distributions
-        (`normal(50.0, 2.0)`, or of `scipy.stats`) are drawn from; a list of {name: value}, or a DataFrame, one row for each run.
-        Names are those of parameters, "spring.stiffness", of states with their start values, "spring.q", and of automata.
-    t_end : s, of every run.
-    keep : {column: quantity or measure}: "rotor.flow", its values at all samples; `last("rotor.flow")` or another measure of
+    points : {name: values}: values of one name are crossed with those of all others, a single value applies to all runs, and
+        distributions (`normal(50.0, 2.0)`, or from `scipy.stats`) are sampled; or a list of {name: value}, or a DataFrame, with
+        one row per run. Names are those of parameters, "spring.stiffness", states with their start values, "spring.q", and
+        automata.
+    t_end : end time of every run, s.
+    keep : {column: quantity or measure}: "rotor.flow" for its values at all samples; `last("rotor.flow")` or any other measure of
         `bondgraph.measures`; or a function of the `Result`.
-    runs, seed : number of draws from distributions; the numbers of a run follow from the seed, its number and the names alone.
-    store : file of an SQLite database, created or resumed: stored runs are not run again. More values after those of the first
-        axis, and more draws where nothing is crossed, are added to it. None keeps runs in memory.
-    executor : of `concurrent.futures`, Dask or mpi4py; it stays open. None starts threads, one for each processor.
-    device : "cuda" or "cuda:1", a GPU that does the runs; "auto", one with fast double precision where there is one, the runs
-        are 2,000 or more and can go there, and the CPU continues if it is lost; None, the CPU. The results do not depend on it;
-        `Runs.device` says what made each run.
+    runs, seed : number of draws from distributions, and seed; the numbers of a run depend only on the seed, its index and the
+        names.
+    store : file of an SQLite database, created or resumed: stored runs are not run again. The first axis may get more values at
+        its end, and a sweep without crossed values more draws. None keeps runs in memory.
+    executor : executor of `concurrent.futures`, Dask or mpi4py, which stays open. None starts threads, one per processor.
+    device : "cuda" or "cuda:1" for a GPU; "auto" for a GPU with fast double precision if there is one, it can make the runs, and
+        there are at least 2,000 of them; the CPU continues if this GPU is lost; None for the CPU. The results do not depend on
+        it; `Runs.device` names the device of each run.
 
     A failed run is stored with its reason. Raises `ModelError` E360 to E363, E365, E366 with all problems of points or keep;
-    `FileError` E364 for an invalid store or path; `RunError` E367 where a worker dies, E282 to E294 for a GPU, and for
-    settings; `ExtraError` E416 without the package for a GPU;
-    `KeyboardInterrupt` with a note on how to resume, after the finished runs are stored.
+    `FileError` E364 for an invalid store or path; `RunError` E367 if a worker dies, E282 to E294 for a GPU, and for settings;
+    `ExtraError` E416 if the GPU package is not installed; `KeyboardInterrupt`, after the finished runs are stored, with a note on
+    how to resume.
     """
     check_names(settings, SETTINGS.keys() - {"strict"}, INSTEAD)
     progress, more = settings.get("progress", True), {key: value for key, value in settings.items() if key not in OWN}
@@ -211,7 +214,7 @@ def sweep(
     compiled = sent.compiled
     planned = points_of(points, compiled, runs, seed)
     _check_method(more.get("method"), executor, compiled.model.name)
-    prepared = sent.prepared(t_end, more)  # raises for invalid settings before anything is stored
+    prepared = sent.prepared(t_end, more)  # raise errors of settings before anything is stored
     start, end = span_of(settings.get("t_start", 0.0), t_end)
     _, times = sample_times(settings.get("samples"), start, end)
     kept = _columns_of(keep, compiled, planned, executor, len(times))
@@ -231,8 +234,8 @@ def sweep(
 def _gpu_of(
     device: str | None, prepared: PreparedRun, plan: SweepPlan, runs: int, executor: Executor | None, is_stored: bool
 ) -> GPULauncher | None:
-    """Return a launcher of the runs of a sweep on a GPU, None for the CPU; raises as `PreparedRun.run_many`, and E289 for what
-    only a `Result` gives."""
+    """Return a launcher of the runs of a sweep on a GPU, None for the CPU; raise errors as `PreparedRun.run_many` does, and E289
+    for functions of a `Result`."""
     if device is None:
         return None
     functions = [f'"{kept.name}" is kept by your own function' for kept in plan.kept if not isinstance(kept.take, Measure)]
@@ -299,8 +302,8 @@ def _fill(
 
 
 def _on_gpu(gpu: GPULauncher, runs: np.ndarray, run: Callable[[np.ndarray], Chunk], take: Callable[[Chunk], None]) -> np.ndarray:
-    """Run chunks, of about `GPU_SECONDS` seconds, on a GPU, and `take` each; return the runs that are left where the CPU may
-    continue. Raises `RunError` where it may not."""
+    """Run chunks, of about `GPU_SECONDS` seconds, on a GPU, and `take` each; return the remaining runs if the CPU may continue,
+    else raise `RunError`."""
     size, target = _GPU_LEAST, ChunkTarget(GPU_SECONDS, least=_GPU_LEAST, growth=_MAX_GROWTH)
     while len(runs):
         try:
@@ -317,7 +320,7 @@ def _on_gpu(gpu: GPULauncher, runs: np.ndarray, run: Callable[[np.ndarray], Chun
 def _columns_of(
     keep: Mapping[str, Keepable], compiled: Compiled, points: Points, executor: Executor | None, samples: int
 ) -> tuple[Kept, ...]:
-    """Return the columns to keep; E362, E366 with all their problems."""
+    """Return the columns to keep; E362, E366 with all problems."""
     about = compiled.model.name
     if not isinstance(keep, Mapping) or not keep:
         cures = ('keep={"speed": last("rotor.flow")}',)
@@ -327,7 +330,7 @@ def _columns_of(
     arrays = {each.name for each in points.varied if each.role.shape} | {each.name for each in kept if each.shape != ()}
     for name in keep:
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
-            problems.append(Problem("E362", f"{name!r:.80} is not a name of a column", (), (), ("a text that can be printed",)))
+            problems.append(Problem("E362", f"{name!r:.80} is not a name of a column", (), (), ("printable text",)))
         elif name in reserved or ((part := _PART.fullmatch(name)) and part[1] in arrays):
             cures = (f'another name: keep={{"{name} at the end": ...}}',)
             problems.append(Problem("E362", f"{name!r} names another column", (), (), cures))
@@ -350,10 +353,10 @@ def _check_method(method: Any, executor: Executor | None, about: str) -> None:
 
 
 def _pickles(executor: Executor | None) -> bool:
-    """Return True if functions reach the workers by name alone; others, as Dask, send functions as they are."""
+    """Return True if functions reach the workers only by name; executors such as Dask send the functions themselves."""
     if executor is None:
         return False
-    from concurrent.futures import ProcessPoolExecutor  # loads multiprocessing
+    from concurrent.futures import ProcessPoolExecutor  # this import loads multiprocessing
 
     return isinstance(executor, ProcessPoolExecutor)
 

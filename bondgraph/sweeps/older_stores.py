@@ -1,11 +1,11 @@
-"""Sweep stores of versions 1 and 2, which had a row for each run: read, verified, and returned as chunks for a store of today.
+"""Sweep stores of versions 1 and 2, which had a row for each run: read and verify them, and return chunks for a current store.
 
 | table | columns |
 |---|---|
 | `meta` | key, value, and a checksum since version 2: format, version, the header as JSON, and `shapes` of kept columns |
 | `runs` | run, varied and kept columns: numbers as 8-byte floats, arrays as bytes of such floats, automata as words |
 | `failures`, `doubts` | run, kind, reason, time, suspect |
-| `checksums` | since version 2: run, checksum of all that the other tables have of this run |
+| `checksums` | since version 2: run, checksum of all entries of this run in the other tables |
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Damage(Exception):
 
 
 def older_header(connection: sqlite3.Connection) -> tuple[dict[str, Any], Shapes]:
-    """Return the header of a store and the known shapes of kept columns. Raises `Damage`, and ValueError, KeyError or TypeError
+    """Return the header of a store and the known shapes of kept columns. Raises `Damage`, or ValueError, KeyError or TypeError
     for an invalid header."""
     rows = connection.execute("SELECT * FROM meta").fetchall()
     if wrong := [key for key, value, *sums in rows if sums and checksum((key, value)) != sums[0]]:
@@ -46,7 +46,7 @@ def older_header(connection: sqlite3.Connection) -> tuple[dict[str, Any], Shapes
 
 
 def older_chunks(connection: sqlite3.Connection, header: dict[str, Any], shapes: Shapes) -> Iterator[Chunk]:
-    """Yield all runs, and leave in the header the columns of today. Raises as `older_header`."""
+    """Yield all runs, and convert the columns in the header to the current format. Raises errors as `older_header` does."""
     columns = header["columns"]
     issues: dict[int, list[tuple[Any, ...]]] = {}
     for table in ("failures", "doubts"):
@@ -56,7 +56,7 @@ def older_chunks(connection: sqlite3.Connection, header: dict[str, Any], shapes:
     expected = dict(connection.execute("SELECT run, checksum FROM checksums")) if has_sums else {}
     in_table = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info('runs')")}
     names = [column.pop("column") for column in columns]
-    if missing := set(names) - in_table:  # SQLite reads a quoted name of no column as a string
+    if missing := set(names) - in_table:  # SQLite reads a quoted unknown column name as a string
         raise KeyError(f"its table of runs has no column {', '.join(sorted(missing))}")
     selected = ", ".join(["run", *('"' + name.replace('"', '""') + '"' for name in names)])
     cursor = connection.execute(f"SELECT {selected} FROM runs ORDER BY run")
@@ -78,7 +78,7 @@ def older_chunks(connection: sqlite3.Connection, header: dict[str, Any], shapes:
 
 
 def _values(column: Mapping[str, Any], entries: Sequence[Any], shapes: Shapes) -> np.ndarray | None:
-    """Return the entries of a column (runs, *shape), nan for NULL; None where no run has given a shape."""
+    """Return the entries of a column (runs, *shape), NaN for NULL; None if no run has given a shape."""
     if column["text"]:
         return np.array(entries, dtype=str)
     shape = shapes.get(column["name"], column["shape"])
@@ -90,7 +90,7 @@ def _values(column: Mapping[str, Any], entries: Sequence[Any], shapes: Shapes) -
 
 
 def checksum(entries: Iterable[Any]) -> bytes:
-    """Return the checksum of entries as SQLite gives them back: nan is NULL, and zero has no sign.
+    """Return the checksum of entries as SQLite returns them: NaN is NULL, and zero has no sign.
 
     >>> checksum([1, -0.0, float("nan"), "on"]) == checksum([1.0, 0.0, None, "on"]) != checksum([1.0, 0.0, None, "off"])
     True

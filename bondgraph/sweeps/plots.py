@@ -21,7 +21,7 @@ from bondgraph.sweeps.tasks import RunIssue
 ORDERED = "viridis"
 """Matplotlib's colour map for ordered values."""
 BANDS = ((5.0, 95.0, 0.15), (25.0, 75.0, 0.25))
-"""Percentile bands of runs, and the opacity of each."""
+"""Percentile bands of runs, with the opacity of each."""
 
 
 class Drawable(Tabled, Protocol):
@@ -29,11 +29,11 @@ class Drawable(Tabled, Protocol):
 
     @property
     def name(self) -> str:
-        """Of the model."""
+        """Name of the model."""
 
     @property
     def failures(self) -> Sequence[RunIssue]:
-        """Of runs that failed."""
+        """Failures of runs."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class _ReadColumns:
 
 
 def plot_runs(runs: Drawable, names: Sequence[str], against: str | None, axes: Any) -> np.ndarray:
-    """Return axes (panels,), one for each name; see `Runs.plot`."""
+    """Return the axes (panels,), one per name; see `Runs.plot`."""
     drawn = names or [column.name for column in runs.columns.values() if column.what == "kept"]
     if not names and len(drawn) > MAX_PANELS:
         title = f"choose the columns to plot: {len(drawn)} are kept"
-        raise refusal("E560", title, f'names of some: runs.plot("{drawn[0]}")', about=runs.name)
+        raise refusal("E560", title, f'some columns by name: runs.plot("{drawn[0]}")', about=runs.name)
     for name in drawn:
         _ensure_drawable(runs, name)
     if against not in (None, RUN, *runs.columns):
@@ -79,19 +79,19 @@ def plot_runs(runs: Drawable, names: Sequence[str], against: str | None, axes: A
 
 
 def _ensure_drawable(runs: Drawable, name: str) -> None:
-    """Raise KeyError for an unknown column; E560 for one that holds words, or too many entries for a legend."""
+    """Raise KeyError for an unknown column; E560 for a column of words, or with too many entries for a legend."""
     if name not in runs.columns:
         raise unknown_name("column", name, tuple(runs.columns))
     column = runs.columns[name]
     size = math.prod((column.shape or ())[column.over_time :])
     if column.text or size > MAX_PANELS:
-        why = "it holds words" if column.text else f"it has {size} entries in each run"
-        raise refusal("E560", f'"{name}" cannot be plotted', "runs.to_xarray(), and some of it", about=runs.name, why=why)
+        why = "it holds words" if column.text else f"it has {size} entries per run"
+        raise refusal("E560", f'"{name}" cannot be plotted', "a part of runs.to_xarray()", about=runs.name, why=why)
 
 
 @dataclass(frozen=True)
 class _Abscissa:
-    """Coordinates along an axis: a number of each run (runs,), the label, and names of the numbers 0, 1 ..."""
+    """Coordinates along an axis: a number for each run (runs,), the label, and tick names for the numbers 0, 1, ..."""
 
     at: np.ndarray
     label: str
@@ -107,7 +107,7 @@ class _Abscissa:
 
 
 def _abscissa(runs: _ReadColumns, name: str) -> _Abscissa:
-    """Return coordinates along a varied name; arrays, which have no order, by their index on the axis of the sweep."""
+    """Return coordinates along a varied name; for arrays, which have no order, indices along the axis of the sweep."""
     if name == RUN:
         return _Abscissa(runs[RUN].astype(float), RUN)
     column, values = runs.columns[name], runs[name]
@@ -121,20 +121,20 @@ def _abscissa(runs: _ReadColumns, name: str) -> _Abscissa:
 
 
 def _chosen_abscissa(runs: _ReadColumns, against: str) -> _Abscissa:
-    """Return the coordinates that the user chose: a column of one number, or word, in each run."""
+    """Return the coordinates that the user chose: a column with one number or word per run."""
     if against != RUN and runs[against].ndim != 1:
-        title = f'nothing can be plotted against "{against}", which is an array in each run'
-        raise refusal("E560", title, "a name that is a number", about=runs.name)
+        title = f'nothing can be plotted against "{against}", which has an array per run'
+        raise refusal("E560", title, "the name of a number", about=runs.name)
     return _abscissa(runs, against)
 
 
 def _crossed(runs: _ReadColumns) -> list[str]:
-    """Return names with an axis, the one with most values first."""
+    """Return the names with an axis, starting with the one with most values."""
     return [name for name, _ in sorted(runs.axes, key=lambda axis: -axis[1]) if name != RUN]
 
 
 def _is_grid(runs: _ReadColumns) -> bool:
-    """Return True if each point of the grid of axes is one run, of values that were chosen."""
+    """Return True if each point of the grid of axes is one run, with chosen values."""
     return all(name != RUN for name, _ in runs.axes)
 
 
@@ -148,7 +148,7 @@ def _entries(runs: _ReadColumns, column: Column) -> dict[str, np.ndarray]:
 
 
 def _plot_series(runs: _ReadColumns, column: Column, axes: Any) -> None:
-    """Plot time series: one by one where a legend has room for them, else their median between percentiles."""
+    """Plot time series: one by one if a legend has room for them, else their median and percentile bands."""
     entries = _entries(runs, column)
     if len(entries) == 1 and 0 < len(runs) <= MAX_PANELS:
         along = [_abscissa(runs, name) for name in (_crossed(runs) if _is_grid(runs) else [RUN])]
@@ -176,7 +176,7 @@ def _band(axes: Any, t: np.ndarray, series: np.ndarray, color: str, name: str) -
 
 
 def _plot_numbers(runs: _ReadColumns, column: Column, against: _Abscissa | None, axes: Any) -> None:
-    """Plot numbers of runs: lines or a map over crossed values, else dots against another column, else a histogram."""
+    """Plot numbers of runs: lines or a map over crossed values, dots against another column, or a histogram."""
     entries, crossed = _entries(runs, column), _crossed(runs)
     if against is None and _is_grid(runs) and len(crossed) <= 2:
         _over_grid(runs, column, entries, [_abscissa(runs, name) for name in crossed], axes)
@@ -203,13 +203,13 @@ def _plot_numbers(runs: _ReadColumns, column: Column, against: _Abscissa | None,
 def _over_grid(
     runs: _ReadColumns, column: Column, entries: Mapping[str, np.ndarray], along: Sequence[_Abscissa], axes: Any
 ) -> None:
-    """Plot over one or two axes: a line for each value of the shorter one, or a map where these are too many for a legend."""
+    """Plot over one or two axes: a line for each value of the shorter axis, or a map if there are too many lines for a legend."""
     x, by = along[0], along[1] if len(along) > 1 else None
     groups = np.unique(by.at) if by is not None else np.zeros(1)
     if by is not None and len(groups) * len(entries) > MAX_PANELS:
         if len(entries) > 1:
             title = f'"{column.name}" has {len(entries)} entries, too many over two axes'
-            raise refusal("E560", title, f'runs.plot("{column.name}", against=...) of one of them', about=runs.name)
+            raise refusal("E560", title, f'runs.plot("{column.name}", against=...) for one of them', about=runs.name)
         _map(column, entries[column.name], x, by, axes)
         return
     colors = iter(_in_order(len(groups)) if by is not None else CYCLE * 2)
@@ -241,7 +241,7 @@ def _map(column: Column, values: np.ndarray, x: _Abscissa, y: _Abscissa, axes: A
 
 
 def _in_order(count: int) -> list[Any]:
-    """Return colours in the order of the colour map."""
+    """Return `count` colours in the order of the colour map."""
     import matplotlib
 
     return list(matplotlib.colormaps[ORDERED](np.linspace(0.0, 0.85, count)))

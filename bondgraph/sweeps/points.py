@@ -1,8 +1,7 @@
-"""Points of a sweep: grid, list or random draws from distributions; the numbers of every run and their axes.
+"""Points of a sweep: a grid, a list or random draws from distributions; the numbers of every run, and their axes.
 
-Probability distributions of swept numbers, sampled by run: a value depends on seed, name and run only.
-
-Any object with a method `rvs(random_state=)` is a distribution, as the frozen ones of `scipy.stats`.
+Distributions are sampled by run: a value depends only on seed, name and run. Any object with a method `rvs(random_state=)` is a
+distribution, such as the frozen ones of `scipy.stats`.
 
 >>> stiffness = normal(50.0, 2.0)
 >>> one, again = (float(stiffness.rvs(random_state=random)) for random in random_streams(1, "spring.stiffness", np.array([7, 7])))
@@ -31,7 +30,7 @@ from bondgraph.sweeps.random_streams import random_streams
 
 @runtime_checkable
 class Distribution(Protocol):
-    """Object that random numbers are drawn from."""
+    """Object from which random numbers are drawn."""
 
     def rvs(self, *, random_state: np.random.Generator) -> Any:
         """Draw a value."""
@@ -54,7 +53,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Family:
-    """Distributions of one kind: `draw` a value, whether two parameters `fits`, and names of these."""
+    """Kind of distribution: function to `draw` a value, test `fits` of the two parameters, and names of the parameters."""
 
     draw: Callable[[np.random.Generator, Any, Any], Any]
     fits: Callable[[np.ndarray, np.ndarray], bool]
@@ -82,22 +81,22 @@ DISTRIBUTIONS: Mapping[str, Family] = {
         ("mean", "deviation"),
     ),
 }
-"""Families by kind."""
+"""Families of distributions by kind."""
 
 
 def uniform(low: Any, high: Any) -> Drawn:
-    """Return the uniform distribution from `low` to `high`; numbers, or arrays for independent components. E368 where low >
-    high."""
+    """Return the uniform distribution from `low` to `high`; both are numbers, or arrays for independent components. Raises E368
+    if low > high."""
     return _checked("uniform", low, high)
 
 
 def loguniform(low: Any, high: Any) -> Drawn:
-    """Return the log-uniform distribution, for numbers of unknown size; E368 where not 0 < low <= high."""
+    """Return the log-uniform distribution, for numbers of unknown size. Raises E368 unless 0 < low <= high."""
     return _checked("loguniform", low, high)
 
 
 def normal(mean: Any, deviation: Any) -> Drawn:
-    """Return the Gaussian distribution with a standard deviation; E368 where that is negative."""
+    """Return the Gaussian distribution with a standard deviation. Raises E368 if the deviation is negative."""
     return _checked("normal", mean, deviation)
 
 
@@ -125,14 +124,14 @@ def _plain(array: np.ndarray) -> Any:
 
 @dataclass(frozen=True)
 class Role:
-    """Number, or automaton, that a run can begin with.
+    """Number, or state of an automaton, that can be set for a run.
 
     Parameters
     ----------
-    name : the name that is computed, whatever aliases it has.
+    name : name that is computed, despite any aliases.
     part : "parameter", or "start value".
-    shape, unit : of the number.
-    states : of an automaton, the names of its states.
+    shape, unit : shape and unit of the number.
+    states : names of the states of an automaton.
     """
 
     name: str
@@ -152,7 +151,7 @@ ARGUMENTS = {"parameter": "parameters", "start value": "initial"}
 
 
 def roles(compiled: Compiled) -> Mapping[str, Role]:
-    """Return every parameter, state and automaton by its name, the states of dependent storages too."""
+    """Return every parameter, state and automaton by name, including the states of dependent storages."""
     system = compiled.system
     by_name = {
         name: Role(name, "parameter", np.shape(value), system.values[name].unit) for name, value in system.parameters.items()
@@ -171,11 +170,11 @@ def roles(compiled: Compiled) -> Mapping[str, Role]:
 
 
 RUN = "run"
-"""Axis of values that are not crossed: draws, and runs of a list."""
+"""Axis of values that are not crossed: draws, or runs of a list."""
 FAILURE = "failure"
 """Column of the reasons why runs failed."""
 _DIGEST_DRAWS = 16
-"""Draws in the digest of a distribution."""
+"""Number of draws in the digest of a distribution."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +187,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Varied:
-    """Varied name with its values: along an axis, the same for all runs (axis None), or drawn."""
+    """Varied name with its values: along an axis, the same for all runs (axis None), or random draws."""
 
     name: str
     role: Role
@@ -198,7 +197,7 @@ class Varied:
 
 @dataclass(frozen=True)
 class Points:
-    """Numbers of every run; run `k` has flat index k in the axes, the last of which varies fastest."""
+    """Numbers of every run; run k has flat index k in the axes, the last of which varies fastest."""
 
     axes: tuple[Axis, ...]
     varied: tuple[Varied, ...]
@@ -208,12 +207,12 @@ class Points:
         return math.prod(axis.count for axis in self.axes)
 
     def at(self, runs: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the values of some runs (k,) by name: floats (k, *shape), or names of states (k,)."""
+        """Return the values for runs (k,) by name: floats (k, *shape), or names of states (k,)."""
         indices = np.unravel_index(runs, [axis.count for axis in self.axes])
         return {each.name: self._values(each, runs, indices) for each in self.varied}
 
     def first(self, count: int) -> Points:
-        """Return the points with the first `count` values along the first axis: runs with the same numbers here."""
+        """Return the points with only the first `count` values along the first axis; the runs keep their values."""
         axes = (replace(self.axes[0], count=count), *self.axes[1:])
         varied = tuple(
             replace(each, values=each.values[:count]) if each.axis == 0 and isinstance(each.values, np.ndarray) else each
@@ -227,14 +226,14 @@ class Points:
         return np.array(list(self._draws(varied, runs, varied.values))).reshape(len(runs), *varied.role.shape)
 
     def _draws(self, varied: Varied, runs: np.ndarray, distribution: Distribution) -> Iterator[Any]:
-        """Yield the value of a name in each of the runs. Each name and run has its own stream, so that a run can be repeated
-        alone, and another varied name, another order or more runs leave all values unchanged."""
+        """Yield the value of a name for each of the runs. Each name and run has its own stream, so a run can be repeated alone,
+        and further names, another order or more runs change no values."""
         shape = varied.role.shape
         for run, random in zip(runs.tolist(), random_streams(self.seed, varied.name, runs), strict=True):
             try:
                 drawn = distribution.rvs(random_state=random)
                 value = drawn if isinstance(drawn, float) else real(drawn)
-            except Exception as error:  # of a distribution of the user's
+            except Exception as error:  # errors of a user's distribution
                 why = f"for run {run} it raises {type(error).__name__}: {error}"
             else:
                 if isinstance(value, float) and not shape and math.isfinite(value):
@@ -248,7 +247,7 @@ class Points:
             raise refusal("E361", f'"{varied.name}" cannot be drawn from {distribution!r}', about=varied.name, why=why)
 
     def digest(self) -> dict[str, str]:
-        """Return for each name a digest of its values; of a distribution, of its first draws and its last."""
+        """Return a digest of the values of each name; for a distribution, of its first draws and its last one."""
         some = np.unique([*range(min(_DIGEST_DRAWS, len(self))), len(self) - 1])
         drawn = self.at(some)
         digests = {}
@@ -264,8 +263,8 @@ def points_of(points: Any, compiled: Compiled, runs: int | None, seed: int) -> P
 
     Parameters
     ----------
-    points : {name: values}: all values are crossed with all others, a single value is the same for all runs, and distributions
-        are drawn from; a list of {name: value}, one for each run; or a table with a column for each name, a row for each run.
+    points : {name: values}: values of one name are crossed with those of all others, a single value applies to all runs, and
+        distributions are sampled; a list of {name: value}, one per run; or a table with a column per name and a row per run.
     runs : number of draws from distributions, for each combination of the other values.
 
     Raises `ModelError` E360 for any other `points`, E361 for names and values that do not fit the model, all at once.
@@ -278,7 +277,7 @@ def points_of(points: Any, compiled: Compiled, runs: int | None, seed: int) -> P
     elif isinstance(points, Sequence) and not isinstance(points, str) and all(isinstance(row, Mapping) for row in points):
         varied, counts = reader.listed(_columns(points, about), len(points))
     else:
-        cures = ('{"spring.stiffness": [20.0, 50.0]}', 'a list of {"spring.stiffness": 20.0}', "a DataFrame of pandas")
+        cures = ('{"spring.stiffness": [20.0, 50.0]}', 'a list of {"spring.stiffness": 20.0}', "a pandas DataFrame")
         raise refusal("E360", f"the points of a sweep must be values by name, not {type(points).__name__}", *cures, about=about)
     raise_if_any(about, reader.problems)
     drawn = any(not isinstance(each.values, np.ndarray) for each in varied)
@@ -288,7 +287,7 @@ def points_of(points: Any, compiled: Compiled, runs: int | None, seed: int) -> P
         raise refusal("E360", title, "without runs=" if runs is not None else "runs=1000", about=about, why=why)
     axes = [*counts, *([Axis(RUN, _integer("runs", runs, 1, about))] if runs is not None else [])] or [Axis(RUN, 1)]
     if not varied or not all(axis.count for axis in axes):
-        raise refusal("E360", "there is nothing to be varied", 'at least one value: {"spring.stiffness": [20.0]}', about=about)
+        raise refusal("E360", "there is nothing to vary", 'at least one value: {"spring.stiffness": [20.0]}', about=about)
     return Points(tuple(axes), tuple(varied), _integer("seed", seed, 0, about))
 
 
@@ -299,16 +298,16 @@ def _integer(name: str, value: object, least: int, about: str) -> int:
 
 
 def _columns(rows: Sequence[Mapping[str, Any]], about: str) -> dict[str, list[Any]]:
-    """Return the values of a list of rows by name; E360 where a row has other names than the first."""
+    """Return the values of a list of rows by name; E360 if the names of a row differ from those of the first."""
     for number, row in enumerate(rows):
         if other := row.keys() ^ rows[0].keys():
             title = f"run {number} and run 0 vary different names: {', '.join(sorted(map(str, other)))}"
-            raise refusal("E360", title, "the model's own value where nothing is to change", about=about)
+            raise refusal("E360", title, "the model's own value where nothing changes", about=about)
     return {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
 
 
 def _columns_of_table(table: Any, about: str) -> dict[str, list[Any]]:
-    """Return a table's columns by name; E360 where two have the same name."""
+    """Return the columns of a table by name; E360 if two have the same name."""
     names = [str(name) for name in table.columns]
     if twice := [name for name in names if names.count(name) > 1]:
         raise refusal("E360", f'two columns are called "{twice[0]}"', "one column for each name", about=about)
@@ -320,7 +319,7 @@ class _PointReader:
 
     def __init__(self, compiled: Compiled, roles: Mapping[str, Role]):
         self.compiled, self.roles = compiled, roles
-        self.names: dict[str, str] = {}  # the user's name by the role's
+        self.names: dict[str, str] = {}  # user's name by the name of the role
         self.problems: list[Problem] = []
 
     def crossed(self, points: Mapping[str, Any]) -> tuple[list[Varied], list[Axis]]:
@@ -344,7 +343,7 @@ class _PointReader:
         return varied, axes
 
     def listed(self, columns: Mapping[str, list[Any]], count: int) -> tuple[list[Varied], list[Axis]]:
-        """Read a value of each name for each run."""
+        """Read one value per name and run."""
         varied = []
         for name, values in columns.items():
             role = self.role(name)
@@ -359,8 +358,8 @@ class _PointReader:
         if other != name:
             self._report(f'"{other}" and "{name}" are two names of one number', "one of them")
         elif name in (RUN, FAILURE):
-            cures = ("another name for the automaton", "of a table of runs, the columns of varied values")
-            self._report(f'"{name}" cannot be varied: a column of runs is called so', *cures)
+            cures = ("another name for the automaton", "only the columns of varied values, from a table of runs")
+            self._report(f'"{name}" cannot be varied: a column of runs has this name', *cures)
         elif role is None:
             self._report(unknown_name("parameter, state or automaton", name, self.roles).args[0])
         else:
@@ -368,7 +367,7 @@ class _PointReader:
         return None
 
     def array(self, name: str, role: Role, values: Any, shape: tuple[int, ...] | None = None) -> np.ndarray | None:
-        """Read one value, or several along a first axis; of this `shape`, where the count is known."""
+        """Read one value, or several along a first axis; the `shape` is given if their count is known."""
         if role.states:
             plain = values.tolist() if isinstance(values, np.ndarray) else values
             words = list(plain) if isinstance(plain, Iterable) and not isinstance(plain, str) else [plain]
@@ -405,7 +404,7 @@ def _number(role: Role) -> str:
 
 
 def _described(values: Any) -> str:
-    """Describe an invalid value; of a list, its first entry that is not a number."""
+    """Describe an invalid value; for a list, the first entry that is not a number."""
     if isinstance(values, list | tuple) or (hasattr(values, "shape") and values.shape):
         for index, value in enumerate(values):
             if real(value) is None:

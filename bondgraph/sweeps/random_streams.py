@@ -1,7 +1,7 @@
 """Random number streams of the runs of a sweep: a stream for each run and name, seeded for many runs at once.
 
 The states are those of `default_rng(SeedSequence(seed, spawn_key=(run, word)))`, whose bit generator is PCG64 (NumPy's
-random/bit_generator.pyx; O'Neill, "PCG", 2014). Seeding one by one takes ten times as long as drawing a number.
+random/bit_generator.pyx; O'Neill, "PCG", 2014). Seeding the streams one by one would take ten times as long as drawing a number.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 _POOL = 4
-"""Words of SeedSequence's pool."""
+"""Number of words in the pool of SeedSequence."""
 _ENTROPY, _STATE = (0x43B0D7E5, 0x931E8875), (0x8B51F9DD, 0x58F38DED)
-"""First constant and multiplier of the hashes of entropy and state."""
+"""Initial constants and multipliers of the hashes of entropy and state."""
 _LEFT, _RIGHT, _HALF = np.uint32(0xCA01F9DD), np.uint32(0x4973F715), np.uint32(16)
 _STEP = 0x2360ED051FC65DA44385DF649FCCF645
 """Multiplier of PCG64."""
@@ -23,7 +23,7 @@ _WORD, _LONG = 2**32 - 1, 2**128 - 1
 
 
 def random_streams(seed: int, name: str, runs: np.ndarray) -> Iterator[np.random.Generator]:
-    """Yield for each of the runs (k,), ascending, its generator, which is valid until the next one."""
+    """Yield the generator of each of the runs (k,), ascending; it is valid until the next one is yielded."""
     bits = np.random.PCG64(0)
     generator = np.random.Generator(bits)
     word = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "little")

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     import xarray
 
 _READ_BLOCKS = 4
-"""Blocks that an iteration keeps in memory."""
+"""Number of blocks that an iteration keeps in memory."""
 
 
 @answer_old_names
 @dataclass(frozen=True)
 class Run:
-    """Run of a sweep: its number, its parameters and start values, kept values, failure and doubts.
+    """Run of a sweep: number, parameters and start values, kept values, failure and doubts.
 
     `compiled.simulate(t_end, parameters=run.parameters, initial=run.initial)` repeats it.
     """
@@ -50,12 +50,13 @@ class Run:
 class Runs:
     """Results of a sweep: `runs["speed"]`, iteration over runs, `failures`, `to_dataframe`, `to_xarray`.
 
-    Runs that are not stored yet are left out; `complete` is False while there are any.
+    Runs that are not yet stored are omitted; `complete` is False while there are any.
     """
 
     def __init__(self, source: Store | Path):
-        """Read the header of `source`: the file of a store, or one in memory."""
-        self._source = source if isinstance(source, Store) else source.absolute()  # valid after a change of directory
+        """Read the header of `source`, a store in memory or its file."""
+        # An absolute path stays valid after a change of directory.
+        self._source = source if isinstance(source, Store) else source.absolute()
         with self._opened() as reading:
             if reading.is_old():
                 self._source = reading.upgraded()
@@ -92,18 +93,18 @@ class Runs:
             return reading.count()
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of varied and kept columns; there is also "run", the numbers of the runs."""
+        """Return the names of varied and kept columns; there is also a column "run" of run numbers."""
         return tuple(self.columns)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Return a column (runs, *shape) in the order of the runs: varied, kept, or "run", their numbers; nan in failed runs. An
-        unknown name raises a KeyError that lists similar ones."""
+        """Return a varied or kept column, or "run" (run numbers), in the order of the runs, (runs, *shape); NaN for failed runs.
+        An unknown name raises a KeyError that lists similar names."""
         return self.arrays(name)[name]
 
     def arrays(self, *names: str) -> dict[str, np.ndarray]:
-        """Return columns (runs, *shape) by name, all of them by default, and "run" (runs,), the numbers of the runs.
+        """Return columns (runs, *shape) by name, by default all, and "run" (runs,), the run numbers.
 
-        All columns are of the same runs, also while more are being stored. KeyError for an unknown name.
+        All columns have the same runs, even while more are being stored. Raises KeyError for an unknown name.
         """
         chosen = [name for name in names or self.names() if name != RUN]
         for name in chosen:
@@ -148,7 +149,7 @@ class Runs:
 
     @property
     def warnings(self) -> tuple[RunIssue, ...]:
-        """Doubts about runs whose values, which are kept, cannot be trusted."""
+        """Doubts about runs whose values are kept but cannot be trusted."""
         with self._opened() as reading:
             return reading.issues()[1]
 
@@ -174,7 +175,7 @@ class Runs:
         return cell(title, table(("", "", "unit", "least", "mean", "most"), rows), *more)
 
     def _ends(self, column: Column) -> tuple[Any, ...]:
-        """Return least, mean and largest number of a column, or the size of its arrays."""
+        """Return the smallest, mean and largest number of a column, or the size of its arrays."""
         if column.text or column.shape != ():
             return "", "" if column.shape is None else " × ".join(map(str, column.shape)), ""
         values = self[column.name]
@@ -182,8 +183,8 @@ class Runs:
         return (finite.min(), finite.mean(), finite.max()) if finite.size else ("", "", "")
 
     def table(self) -> dict[str, np.ndarray]:
-        """Return columns of single numbers and words (runs,) by name: "run", varied and kept ones, and "failure", why a run
-        failed ("" where it did not); components of an array are "name[0]" or "name[0, 1]"."""
+        """Return columns of single numbers and words (runs,) by name: "run", varied and kept ones, and "failure", the reason why
+        a run failed (else ""); components of an array are "name[0]" or "name[0, 1]"."""
         columns = {RUN: (read := self.arrays()).pop(RUN)}
         for name, values in read.items():
             for index in np.ndindex(values.shape[1:]):
@@ -192,39 +193,41 @@ class Runs:
         return columns | {FAILURE: np.array([reasons.get(int(run), "") for run in columns[RUN]], dtype=str)}
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """Return the table, indexed by the number of the run. Raises E416, also an ImportError, without pandas."""
+        """Return the table as a DataFrame, indexed by run number. Raises E416 (also an ImportError) if pandas is not
+        installed."""
         require_package("a data frame", "pandas")
         import pandas
 
         return pandas.DataFrame(self.table()).set_index(RUN)
 
     def to_xarray(self) -> xarray.Dataset:
-        """Return kept columns over the axes of the sweep, with units (`attrs["units"]`): of crossed values, an axis for each
-        name; else "run". Time series also have "t". Failed or missing runs are nan. E416 where xarray is not installed."""
+        """Return kept columns over the axes of the sweep, with units (`attrs["units"]`): an axis for each name of crossed values,
+        else "run". Time series also have "t". Failed or missing runs are NaN. Raises E416 (also an ImportError) if xarray is not
+        installed."""
         require_package("a data set", "xarray")
         import xarray
 
         return xarray.Dataset(*over_axes(self), {"model": self.name})
 
     def plot(self, *names: str, against: str | None = None, axes: Any = None) -> np.ndarray:
-        """Plot kept columns (all by default), one in each panel; return Matplotlib's axes (panels,).
+        """Plot kept columns (by default all), one per panel; return Matplotlib's axes (panels,).
 
-        The axes of the sweep decide the kind of plot. Time series are plotted one by one up to 12 runs, else as their median with
-        the middle 50 and 90 %. Numbers are lines over one name with chosen values, or over two, a map where these have many; dots
-        against a single name that was drawn or listed; else a histogram. `against` plots dots against any column, or "run".
-        Failed runs are left out. No window is opened; `axes[0].figure.savefig("runs.png")` writes a file.
+        The axes of the sweep decide the kind of plot. Time series are plotted one by one for up to 12 runs, else as their median
+        with the middle 50 and 90 %. Numbers are plotted as lines over one or two names with chosen values, or as a map if there
+        are many; as dots against a single name that was drawn or listed; else as a histogram. `against` plots dots against any
+        column, or "run". Failed runs are omitted. No window is opened; `axes[0].figure.savefig("runs.png")` writes a file.
 
-        Raises E416, an ImportError too, where Matplotlib is not installed; `ModelError` E560 for too few axes, more than 12
-        columns without a choice, and columns that cannot be plotted; KeyError for an unknown name.
+        Raises E416 (also an ImportError) if Matplotlib is not installed; `ModelError` E560 for too few axes, more than 12 columns
+        without a choice, and columns that cannot be plotted; KeyError for an unknown name.
         """
         return plot_runs(self, names, against, axes)
 
 
 def _plain(value: np.ndarray) -> Any:
-    """Return a Python number, or the array."""
+    """Return a scalar as a Python number, an array unchanged."""
     return value if np.ndim(value) else value.item()
 
 
 def load_runs(path: str | os.PathLike[str]) -> Runs:
-    """Load the runs of a store, also of one that is unfinished or still being written; `FileError` E364 for an invalid store."""
+    """Load the runs of a store, which may be unfinished or still being written; `FileError` E364 for an invalid store."""
     return Runs(path_of(path))

@@ -1,13 +1,13 @@
-"""Checkpoint store of a sweep: columns of runs in an SQLite file, or in memory, one block of each column for a chunk of runs.
+"""Checkpoint store of a sweep: columns of runs in an SQLite file, or in memory, with one block of each column per chunk of runs.
 
 | table | columns |
 |---|---|
 | `meta` | key, value, checksum: format, version, the header, and the state (counts of blocks and runs, shapes of kept columns) |
 | `blocks` | name, block, data, checksum: the entries of a column in one chunk of runs |
 
-The column `run` has the numbers of the runs as 8-byte integers, `failure` their failures, their doubts, and the devices that made
-them (if these are not all the CPU), as JSON. Numbers are 8-byte floats, words are JSON; a block is empty if no run so far gave a
-value, which alone tells its shape. A chunk is one transaction, whatever its number of runs.
+The column `run` has the run numbers as 8-byte integers; `failure` has failures, doubts, and the devices that made the runs
+(unless all are the CPU), as JSON. Numbers are 8-byte floats, words are JSON; a block is empty if no run so far gave a value,
+because the shape is then unknown. A chunk is one transaction, whatever its number of runs.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ from screws.renamed import current_settings
 
 FORMAT, VERSION = "screwbond-runs", 3
 _WAIT = 60.0
-"""Longest wait (s) for another process that writes."""
+"""Longest wait (s) for another process that is writing."""
 _UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
-"""Errors of SQLite; damaged texts are not in UTF-8."""
+"""Errors of SQLite; damaged text is not valid UTF-8."""
 _WRITTEN = 'the path of a file that sweep(..., store="runs.db") has written'
 _SETTING = 'setting "'
-"""Beginning of the keys of settings in a plan."""
+"""Prefix of the keys of settings in a plan."""
 _LARGEST = 2**28
-"""Bytes of a column in a chunk above which it becomes several blocks; SQLite has a limit of 1e9."""
+"""Size of a column of a chunk, bytes, above which it becomes several blocks; SQLite has a limit of 1e9."""
 _LITTLE = {"i": "<i8", "f": "<f8"}
 """Stored types of numbers."""
 
 
 def _current(plan: Mapping[str, Any]) -> dict[str, Any]:
-    """A plan with the names and values of settings of today."""
+    """Return a plan with the current names and values of settings."""
     settings = {key.removeprefix(_SETTING)[:-1]: value for key, value in plan.items() if key.startswith(_SETTING)}
     others = {key: value for key, value in plan.items() if not key.startswith(_SETTING)}
     return {**others, **{f'{_SETTING}{name}"': value for name, value in current_settings(settings).items()}}
@@ -60,11 +60,11 @@ class Store:
 
     Parameters
     ----------
-    path : of the file; None for memory.
-    write : False opens an existing file for reading only, in the state that it has at the first look.
+    path : path of the file; None for memory.
+    write : False opens an existing file only for reading, in its state at the first access.
 
-    Raises `FileError` E364 where the file cannot be opened, is not a store or is damaged; E552 where its disk is full; E553 where
-    another process holds it.
+    Raises `FileError` E364 if the file cannot be opened, is not a store or is damaged; E552 if its disk is full; E553 if another
+    process has locked it.
     """
 
     def __init__(self, path: Path | None, *, write: bool = True):
@@ -79,16 +79,17 @@ class Store:
             )
             if not write:
                 self._connection.execute("BEGIN")
-        weakref.finalize(self, self._connection.close)  # closes readers and stores in memory
+        weakref.finalize(self, self._connection.close)  # close readers, and stores in memory
         self._blocks, self._of_others = 0, np.zeros(0, dtype=np.int64)
         self._names: Sequence[str] = ()
 
     def begin(self, header: Mapping[str, Any], shortened: Callable[[int], Mapping[str, Any]]) -> None:
-        """Create the tables, or resume existing ones, whose plan may have fewer values along its first axis.
+        """Create the tables, or resume existing ones, whose plan may have fewer values along the first axis.
 
         Parameters
         ----------
-        header : of the plan. shortened : the header of its points up to a count along the first axis.
+        header : header of the plan.
+        shortened : function that returns the header for the points up to a count along the first axis.
 
         Raises `ModelError` E363 for a store of another plan; `FileError` E364 for a file that is not a store of runs.
         """
@@ -113,14 +114,14 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[None]:
-        """Do all of the block or nothing, in one state of the file."""
+        """Do all of the context's work or none of it, in one state of the file."""
         with self._refusing(), self._lock:
             self._connection.execute(f"BEGIN {kind}")
             try:
                 yield
                 self._connection.execute("COMMIT")
             except BaseException:
-                with contextlib.suppress(sqlite3.Error):  # SQLite has already ended the transaction
+                with contextlib.suppress(sqlite3.Error):  # SQLite may have ended the transaction
                     self._connection.execute("ROLLBACK")
                 raise
 
@@ -142,7 +143,7 @@ class Store:
             self._put(key, value)
 
     def is_old(self) -> bool:
-        """Return True for a store of a version that had a row for each run."""
+        """Return True for a store of an older version, with a row for each run."""
         meta = dict(self._read("SELECT key, value FROM meta")) if "meta" in self._tables() else {}
         return meta.get("format") == FORMAT and meta.get("version") in OLDER_VERSIONS
 
@@ -159,7 +160,7 @@ class Store:
             self._insert(chunk, {}, shapes)
 
     def upgraded(self) -> Store:
-        """Return an older store in memory, as one of today."""
+        """Return an older store as a current one in memory."""
         copy = Store(None)
         copy.path, copy._write = self.path, False
         with self._refusing():
@@ -169,7 +170,7 @@ class Store:
         return copy
 
     def header(self) -> dict[str, Any]:
-        """Return the header that the store was created with, and the shapes of kept columns; E364 for no store."""
+        """Return the header with which the store was created, and the shapes of kept columns; E364 if it is not a store."""
         tables = self._tables()
         meta = {key: (value, sums) for key, value, *sums in self._read("SELECT * FROM meta")} if "meta" in tables else {}
         if meta.get("format", ("",))[0] != FORMAT:
@@ -190,7 +191,7 @@ class Store:
         return header
 
     def verify(self) -> None:
-        """Raise E364 if a block differs from its checksum, or is missing."""
+        """Raise E364 if a block is missing or differs from its checksum."""
         for name in (FAILURE, *_names_of(self.header())):
             for _ in self._data(name):
                 continue
@@ -210,7 +211,7 @@ class Store:
         return int(self._state()["runs"])
 
     def _data(self, name: str, first: int = 0, count: int | None = None) -> Iterator[bytes]:
-        """Yield the blocks of a column, all or `count` from `first` on; E364 for one that is missing or differs from its
+        """Yield the blocks of a column, all or `count` starting at `first`; E364 if a block is missing or differs from its
         checksum."""
         stop = self._state()["blocks"] if count is None else first + count
         for block in range(first, stop):
@@ -220,7 +221,7 @@ class Store:
             yield rows[0][0]
 
     def runs(self, first: int = 0) -> list[np.ndarray]:
-        """Return the ascending run numbers of each block from block `first`; E364 where a run is stored twice."""
+        """Return the ascending run numbers of each block, starting at block `first`; E364 if a run is stored twice."""
         blocks = [np.frombuffer(data, "<i8").astype(np.int64) for data in self._data(RUN, first)]
         if not first:
             count = sum(map(len, blocks))
@@ -263,11 +264,12 @@ class Store:
         return np.sort(np.concatenate([self._of_others[:0], *blocks]))
 
     def add(self, chunk: Chunk, points: Mapping[str, np.ndarray], shapes: Mapping[str, tuple[int, ...]]) -> None:
-        """Store a chunk of runs, all or none; runs that another process has stored meanwhile stay unchanged.
+        """Store a chunk of runs, all or none; runs that another process has stored meanwhile do not change.
 
         Parameters
         ----------
-        points : varied values of these runs, by name. shapes : known shapes of kept columns.
+        points : varied values of these runs, by name.
+        shapes : known shapes of kept columns.
         """
         with self._transaction():
             others = [self._of_others, *(self.runs(self._blocks) if self._state()["blocks"] > self._blocks else ())]
@@ -300,16 +302,16 @@ class Store:
             return self._connection.execute(statement, values).fetchall()
 
     def close(self) -> None:
-        """Merge SQLite's write-ahead log into the file, and close it."""
+        """Merge SQLite's write-ahead log into the file, and close the file."""
         with self._lock:
             if self.path is not None and self._write:
-                with contextlib.suppress(*_UNREADABLE):  # another process has the file open, and merges later
+                with contextlib.suppress(*_UNREADABLE):  # another process has the file open and will merge later
                     self._connection.execute("PRAGMA journal_mode=DELETE")
             self._connection.close()
 
     @contextlib.contextmanager
     def _refusing(self, *kinds: type[Exception]) -> Iterator[None]:
-        """Raise E364 for errors of these kinds, and for those of an unreadable database; E552, E553."""
+        """Convert errors of these kinds, and errors of an unreadable database, to E364, E552 or E553."""
         caught: tuple[type[Exception], ...] = (*kinds, *_UNREADABLE)
         try:
             yield
@@ -319,18 +321,18 @@ class Store:
             raise self._at_once(error) or self._no_store(str(error)) from error
 
     def reading_entries(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context that raises E364 for entries that do not fit their column."""
+        """Return a context that raises E364 for entries that do not fit their columns."""
         return self._refusing(ValueError, TypeError, KeyError)
 
     def _at_once(self, error: Exception) -> FileError | None:
-        """Return E552 for a full disk and E553 for a file that another process holds."""
+        """Return E552 for a full disk, E553 for a file that another process has locked, or None."""
         word, file = getattr(error, "sqlite_errorname", ""), self._file
         if word == "SQLITE_FULL":
             cure = "free some space: the same call then continues with the stored runs"
             return FileError(Problem("E552", f"the disk of {file} is full", (str(error),), (), (cure,)))
         if word.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             why = f"it has waited {_WAIT:g} s: {error}"
-            cures = ("the same call, once the other program has ended", "a store for each sweep")
+            cures = ("the same call after the other program has ended", "a store for each sweep")
             return FileError(Problem("E553", f"another program is writing to {file}", (why,), (), cures))
         return None
 
@@ -345,7 +347,7 @@ class Store:
             why = "there is no such file"
         if not self._write:
             return FileError(Problem("E364", f"{self._file} contains no readable runs", (why,), (), (_WRITTEN,)))
-        cures = ("another file", "the same file, once it is writable, unlocked and the disk has space")
+        cures = ("another file", "the same file, when it is writable and unlocked and the disk has space")
         return FileError(Problem("E364", f"{self._file} cannot store runs", (why,), (), cures))
 
     def _damaged(self, what: str) -> FileError:
@@ -371,7 +373,7 @@ def checksum(name: str, block: int, data: bytes) -> bytes:
 
 
 def _encoded(values: np.ndarray) -> bytes:
-    """Return entries of a column as they are stored."""
+    """Return the entries of a column in stored form."""
     if values.dtype.kind == "U":
         return json.dumps(values.tolist()).encode()
     return values.astype(_LITTLE[values.dtype.kind], copy=False).tobytes()
@@ -404,10 +406,10 @@ class Column:
 
     Parameters
     ----------
-    name : of the column.
-    what, part : "varied" or "kept"; of a varied one, its part in the model.
-    unit, shape : of each entry; None where no run has given the shape yet.
-    text : entries are words. over_time : entries are time series over the samples.
+    name : name of the column.
+    what, part : "varied" or "kept"; for a varied one, its part in the model.
+    unit, shape : unit and shape of each entry; shape None if no run has given it yet.
+    text : True if entries are words. over_time : True if entries are time series over the samples.
     """
 
     name: str
@@ -419,7 +421,7 @@ class Column:
     over_time: bool = False
 
     def array(self, data: bytes, count: int) -> np.ndarray:
-        """Return the entries of this many runs in a block (count, *shape); nan where none is stored."""
+        """Return the entries of `count` runs in a block (count, *shape); NaN if none is stored."""
         if self.text:
             return np.array(json.loads(data), dtype=str)
         shape = (count, *(self.shape or ()))
@@ -432,7 +434,7 @@ class Column:
 
     @property
     def stored(self) -> dict[str, Any]:
-        """Entry of the header of a store."""
+        """Return the entry for the header of a store."""
         return asdict(self)
 
 
@@ -441,7 +443,7 @@ class Tabled(Protocol):
 
     @property
     def axes(self) -> tuple[tuple[str, int], ...]:
-        """Names and counts."""
+        """Names and counts of the axes."""
 
     @property
     def columns(self) -> Mapping[str, Column]:
@@ -452,15 +454,15 @@ class Tabled(Protocol):
         """Sample times (k,), s."""
 
     def arrays(self, *names: str) -> Mapping[str, np.ndarray]:
-        """Return columns by name, and "run", of the same runs."""
+        """Return columns by name, and "run", for the same runs."""
 
 
 Variables = dict[str, tuple[tuple[str, ...], np.ndarray, dict[str, str]]]
-"""By name: the axes of an array, the array, and its units, as xarray takes them."""
+"""Variables by name, as for xarray: axes of an array, the array, and its attributes."""
 
 
 def _free_axis_name(axis: str, runs: Tabled) -> str:
-    """Return a name for an axis that no column has."""
+    """Return a name for an axis that differs from all columns."""
     name, count = axis, 1
     while name in runs.columns:
         count += 1
@@ -469,10 +471,11 @@ def _free_axis_name(axis: str, runs: Tabled) -> str:
 
 
 def over_axes(runs: Tabled) -> tuple[Variables, Variables]:
-    """Return kept columns, and varied ones with the sample times, over the axes of the sweep; nan, or "", where no run is stored.
+    """Return kept columns, and varied columns with the sample times, over the axes of the sweep; NaN, or "", where no run is
+    stored.
 
-    Crossed values lie along the axis of their name, time series along "t", components of "q" along "q 0", "q 1" ...; where a
-    column has that name, along "t (2)".
+    Crossed values lie along the axis of their name, time series along "t", components of "q" along "q 0", "q 1", ...; if a column
+    has the name of such an axis, "t (2)" replaces "t".
     """
     axes, shape = [name for name, _ in runs.axes], tuple(count for _, count in runs.axes)
     read = runs.arrays()

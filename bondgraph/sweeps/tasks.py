@@ -36,15 +36,15 @@ Source = Compilable | Callable[[], Compilable]
 """Argument `model` of a sweep: a graph, a model, a compiled model, or a function that builds one."""
 
 _CACHE_SIZE = 4
-"""Compiled models that a worker caches."""
+"""Number of compiled models that a worker caches."""
 _worker_models: dict[tuple[str, str], SentModel] = {}
 _lock = threading.Lock()
 
 
 class SentModel:
-    """Compiled model with its fingerprint, as it is sent to workers.
+    """Compiled model with its fingerprint, as sent to workers.
 
-    Another process receives its text, and compiles that; or, without a text, the function that builds it.
+    Another process receives the text of the model and compiles it, or, without a text, the function that builds the model.
     """
 
     def __init__(self, compiled: Compiled, build: Callable[[], Compilable] | None = None):
@@ -54,7 +54,8 @@ class SentModel:
         self.text, self.why, self.fingerprint = _text_and_fingerprint(compiled)
 
     def prepared(self, t_end: float, settings: Mapping[str, Any]) -> PreparedRun:
-        """Return runs with these settings, bound once for all chunks with the same ones, and for later sweeps."""
+        """Return a prepared run with these settings, which is cached for further chunks and later sweeps with the same
+        settings."""
         with self._lock:
             if self._bound is None or self._bound[0] is not settings:
                 quiet = cast(RunSettings, {**settings, "progress": False})
@@ -66,7 +67,7 @@ class SentModel:
             return model_from_text, (self.text, self.backend, self.fingerprint)
         if self.build is not None:
             return model_from_function, (self.build, self.fingerprint)
-        why = self.why or ("functions compute its start values, and text would only store the results",)
+        why = self.why or ("functions compute its start values, and text would store only the results",)
         cures = ("sweep(function, ...), with a function of a module that builds the graph", "executor=None, for threads")
         name = self.compiled.model.name
         raise refusal("E366", "this model cannot be sent to other processes", *cures, about=name, why=why, places=())
@@ -83,7 +84,7 @@ def sent_model(model: Source, *, progress: bool) -> SentModel:
 
 
 def model_from_text(text: str, backend: str, fingerprint: str) -> SentModel:
-    """Return the model in a worker, compiled at its first arrival."""
+    """Return the model in a worker, compiled when it first arrives."""
 
     def read() -> SentModel:
         return SentModel(compile_model(parse_model(text, largest=len(text)), backend=backend, progress=False))
@@ -92,12 +93,12 @@ def model_from_text(text: str, backend: str, fingerprint: str) -> SentModel:
 
 
 def model_from_function(build: Callable[[], Compilable], fingerprint: str) -> SentModel:
-    """Return the model that a function builds in a worker; E366 where its fingerprint differs from the sender's."""
+    """Return the model that a function builds in a worker; E366 if its fingerprint differs from the sender's."""
     model = _cached(fingerprint, "", lambda: sent_model(build, progress=False))
     if model.fingerprint != fingerprint:
-        cure = "a function that builds the same graph at every call, of the same file on every machine"
+        cure = "a function that builds the same graph at every call, from the same file on every machine"
         name = model.compiled.model.name
-        raise refusal("E366", "the function builds another model in a worker", cure, about=name, places=())
+        raise refusal("E366", "the function builds a different model in a worker", cure, about=name, places=())
     return model
 
 
@@ -112,11 +113,11 @@ def _cached(fingerprint: str, backend: str, make: Callable[[], SentModel]) -> Se
 
 
 _texts = dict[int, tuple[str, tuple[str, ...], str]]()
-"""Texts and fingerprints of compiled models by `id`, as long as these live."""
+"""Texts and fingerprints of compiled models by `id`, as long as the models exist."""
 
 
 def _text_and_fingerprint(compiled: Compiled) -> tuple[str, tuple[str, ...], str]:
-    """Return the text of a model, why it has none, and its fingerprint; cached."""
+    """Return the text of a model, the reasons why it has none, and its fingerprint; cached."""
     key = id(compiled)
     if key not in _texts:
         text, why = _text(compiled)
@@ -126,7 +127,7 @@ def _text_and_fingerprint(compiled: Compiled) -> tuple[str, tuple[str, ...], str
 
 
 def _text(compiled: Compiled) -> tuple[str, tuple[str, ...]]:
-    """Return the model as text; "" and the reasons, where it has a law of the user's that no text holds."""
+    """Return the model as text, and no reasons; or "" and the reasons, such as a user's law that text cannot express."""
     try:
         return dump_model(compiled), ()
     except ModelError as error:
@@ -134,7 +135,7 @@ def _text(compiled: Compiled) -> tuple[str, tuple[str, ...]]:
 
 
 def _without_lines(value: Any) -> Any:
-    """Return JSON without the lines of source files, since a line added above the model changes no run."""
+    """Return JSON without line numbers of source files, because lines added above the model change no run."""
     if isinstance(value, dict):
         return {key: _without_lines(item) for key, item in value.items() if not (key == "place" and isinstance(item, list))}
     return [_without_lines(item) for item in value] if isinstance(value, list) else value
@@ -145,7 +146,7 @@ def _digest(value: Any) -> str:
 
 
 def _digest_of_values(compiled: Compiled) -> str:
-    """Return a digest of names, units, shapes, numbers, and of values of the equations near the start."""
+    """Return a digest of names, units, shapes, numbers, and values of the equations near the start."""
     system, program = compiled.system, compiled.program
     (x, m), p = compiled.initial(), compiled.parameters()
     described = sorted((name, value.unit, value.shape) for name, value in system.values.items())
@@ -163,8 +164,8 @@ Keepable = str | Measure | Callable[[Result], object]
 
 @dataclass(frozen=True)
 class Kept:
-    """Column to keep: its name, the function that takes its numbers, their unit, and their shape where it is known beforehand;
-    `over_time` where that begins with the samples."""
+    """Column to keep: name, function that computes its numbers, unit, and shape if known beforehand; `over_time` is True if the
+    first axis is the samples."""
 
     name: str
     take: Callable[[Any], object]
@@ -174,16 +175,16 @@ class Kept:
 
     @property
     def described(self) -> str:
-        """Text for comparing plans: a function by its name, one of `screwbond.models` by its name in older files."""
+        """Text for comparing plans: a function by its name; functions of `screwbond.models` by their names in older files."""
         if isinstance(self.take, Measure):
             return self.take.stored
         module = self.take.__module__.removeprefix("screwbond.")
         return f"{module}:{getattr(self.take, '__qualname__', type(self.take).__qualname__)}"
 
     def __call__(self, result: Result) -> np.ndarray:
-        """Return the numbers of a finished run, which is a `Result` for functions of the user's.
+        """Return the numbers of a finished run, which is a `Result` for user functions.
 
-        Raises `ModelError` E365 where a function of the user's fails, or gives no numbers.
+        Raises `ModelError` E365 if a user function fails or does not return numbers.
         """
         if isinstance(self.take, Measure):
             return self.take(result)
@@ -199,12 +200,12 @@ class Kept:
 
 def _failed(kept: Kept, why: str) -> Exception:
     title = f'"{kept.name}" in keep= cannot be computed'
-    cures = ("the function with the result of one run, graph.simulate(...), to see where", "nan where a run has no such number")
+    cures = ("the function with the result of one run, graph.simulate(...), to see where", "nan if a run has no such number")
     return refusal("E365", title, *cures, about="sweep", why=why, places=())
 
 
 def kept_of(keep: Mapping[str, Keepable], program: Program, samples: int) -> tuple[tuple[Kept, ...], list[Problem]]:
-    """Return the columns of `keep=` and all their problems; a time series has `samples` values."""
+    """Return the columns of `keep=`, and all problems in it; a time series has `samples` values."""
     columns, problems = [], []
     for name, measured in keep.items():
         measure = measure_of(measured)
@@ -223,13 +224,13 @@ Start = tuple[np.ndarray, np.ndarray, np.ndarray]
 """States, parameters and modes of a run, in the order of the kernels."""
 
 OF_A_RUN = frozenset({"E308", "E309", "E310", "E330"})
-"""Error codes of a run that follow from its numbers; all others would stop every run."""
+"""Error codes caused by the numbers of a single run; any other error would stop every run."""
 
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """Settings that all runs of a sweep share: end time, settings, kept columns, the argument of `simulate` for each varied name,
-    whether runs are so many that they go into SIMD lanes, and the name of the GPU that runs them, "" for the CPU."""
+    """Settings that all runs of a sweep share: end time, settings, kept columns, argument of `simulate` for each varied name,
+    True for enough runs to use SIMD lanes, and name of the GPU, "" for the CPU."""
 
     t_end: float
     settings: Mapping[str, Any]
@@ -241,8 +242,8 @@ class SweepPlan:
 
 @dataclass(frozen=True)
 class RunIssue:
-    """Failure of a run, or doubt about it: the run's number, the kind of failure or a code, the reason, the time (s; None of a
-    run that never began), the suspect."""
+    """Failure of a run, or a concern about it: run number, kind of failure or code, reason, time (s; None for a run that never
+    began), suspect."""
 
     run: int
     kind: str
@@ -253,9 +254,8 @@ class RunIssue:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Finished runs: their numbers (k,), ascending; kept columns by name, (k, *shape), nan where a run failed, without those that
-    no run gave; failures, and doubts about others; the time that they took, s; the devices that made them (k,), None for the
-    CPU."""
+    """Finished runs: ascending numbers (k,); kept columns by name, (k, *shape), NaN for failed runs, without columns that no run
+    gave; failures; doubts about other runs; duration, s; devices that made the runs (k,), None for the CPU."""
 
     runs: np.ndarray
     values: Mapping[str, np.ndarray]
@@ -311,7 +311,7 @@ def run_chunk(model: SentModel, plan: SweepPlan, runs: np.ndarray, points: Mappi
 
 
 def _scattered(values: np.ndarray, ready: np.ndarray) -> np.ndarray:
-    """Return values of some of the runs as those of all, nan elsewhere."""
+    """Return values of the `ready` runs as values of all runs, NaN for the others."""
     if ready.all():
         return values
     spread = np.full((len(ready), *values.shape[1:]), np.nan)
@@ -320,7 +320,7 @@ def _scattered(values: np.ndarray, ready: np.ndarray) -> np.ndarray:
 
 
 def _arguments(plan: SweepPlan, points: Mapping[str, T]) -> dict[str, dict[str, T]]:
-    """Return parameters and start values among the points."""
+    """Return the points by argument of `simulate`: parameters and start values."""
     arguments: dict[str, dict[str, T]] = {"parameters": {}, "initial": {}}
     for name, values in points.items():
         arguments[plan.arguments[name]][name] = values
@@ -328,13 +328,13 @@ def _arguments(plan: SweepPlan, points: Mapping[str, T]) -> dict[str, dict[str, 
 
 
 def _start(prepared: PreparedRun, plan: SweepPlan, points: Mapping[str, np.ndarray], k: int) -> Start:
-    """Return the start of one of the points, checked alone."""
+    """Return the start of point k, checked alone."""
     point = {name: str(values[k]) if isinstance(values[k], str) else values[k] for name, values in points.items()}
     return prepared.start_values(**_arguments(plan, point))
 
 
 def attempted(run: int, function: Callable[[], T]) -> T | RunIssue:
-    """Call a function; return its value, or the fault where the numbers of the run are refused. Other errors are raised."""
+    """Call a function; return its value, or an issue if it refuses the numbers of the run. Other errors are raised."""
     try:
         return function()
     except ModelError as error:
@@ -350,7 +350,7 @@ def _refused(run: int, problem: Problem) -> RunIssue:
 
 
 def _run_single(runs: np.ndarray, starts: Sequence[np.ndarray], plan: SweepPlan, prepared: PreparedProgram, about: str) -> Chunk:
-    """Run points with a `Result` each, for functions of the user's."""
+    """Run points with a `Result` each, for user functions."""
     shapes = {kept.name: kept.shape for kept in plan.kept if kept.shape is not None}
     columns = {name: np.full((len(runs), *shape), np.nan) for name, shape in shapes.items()}
     failures, doubts = list[RunIssue](), list[RunIssue]()
@@ -373,7 +373,7 @@ def _run_single(runs: np.ndarray, starts: Sequence[np.ndarray], plan: SweepPlan,
 
 
 def several_shapes(name: str, shape: tuple[int, ...], run: int, others: tuple[int, ...], about: str) -> Exception:
-    """Return E365 for a function of the user's that gives arrays of several shapes."""
+    """Return E365 for a user function that gives arrays of several shapes."""
     title = f'"{name}" is of shape {shape} in run {run}, and of {others} in others'
     return refusal("E365", title, "numbers of one shape, nan for missing values", about=about)
 
@@ -381,7 +381,7 @@ def several_shapes(name: str, shape: tuple[int, ...], run: int, others: tuple[in
 def _run_batch(
     runs: np.ndarray, starts: Sequence[np.ndarray], plan: SweepPlan, prepared: PreparedRun, measures: Mapping[str, Measure]
 ) -> Chunk:
-    """Run points of which measures alone are kept in one call of machine code."""
+    """Run points that keep only measures, in one call of machine code."""
     x, p, m = starts
     if plan.gpu:
         ends = prepared.run_many(p, x, m, measures, device=plan.gpu)

@@ -90,7 +90,7 @@ def test_slow_runs_that_do_not_chatter_keep_their_reason():
     stiff = relay(lambda v: 1.0 - 1e9 * v)
     fast = cart(Se("relay", lambda t: sin(1e9 * t), signals=["time"]))
     for model in (stiff, fast):
-        with pytest.warns(RunEndedWarning, match=r"steps (of integration|have made)"):
+        with pytest.warns(RunEndedWarning, match=r"steps (of integration|have covered)"):
             run = model.simulate(10.0, method="dopri5", max_steps=10_000, samples=[10.0])
         assert run.failure.kind == "too many steps"
     passed = relay(lambda v: where(v < 1.0, 3.0, 1.0)).simulate(10.0)

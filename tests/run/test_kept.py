@@ -330,7 +330,7 @@ def test_plots_and_pickles(bumper):
     ("given", "said"),
     [
         ({"keep": "mass.y"}, r'E346.*"mass\.y".*mass\.x'),
-        ({"keep": []}, "E346.*there is none"),
+        ({"keep": []}, "E346.*it is empty"),
         ({"keep": 3}, "E346.*3 is not a name"),
         ({"keep": ["mass.x", 3]}, "E346.*3 is not a name"),
         ({"sink": "run.csv"}, "E348.*no quantities for the sink"),

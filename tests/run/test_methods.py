@@ -45,7 +45,7 @@ def test_help_messages_and_warm_follow_from_the_table():
         assert f'"{entry.name}"' in help_text()
         assert any(part.startswith(entry.name) for part in warming.PARTS)
         assert entry.meaning and entry.use and 0.0 < entry.least <= entry.safety <= 1.0
-    with pytest.raises(RunError, match="there are: " + ", ".join(names())):
+    with pytest.raises(RunError, match="available: " + ", ".join(names())):
         run(decay(), [1.0], [1.0], [], 1.0, method="euler")
 
 

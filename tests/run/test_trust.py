@@ -220,7 +220,7 @@ def test_parameters_that_cannot_be_used_are_named_with_what_follows(changed, nam
 
 
 def test_hopeless_runs_are_given_up_early(oscillator):
-    with pytest.warns(RunEndedWarning, match=r"have made .* of the way"):
+    with pytest.warns(RunEndedWarning, match=r"have covered .* of the run"):
         run = oscillator.simulate(1e300)
     assert run.failure.kind == "too many steps" and run.statistics.steps < 5_000_000
 

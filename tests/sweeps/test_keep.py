@@ -146,7 +146,7 @@ def test_settings_of_a_run_are_settings_of_a_sweep():
     for wrong, code in (
         ({"rtoll": 1e-6}, "E322"),
         ({"strict": True}, "E322"),
-        ({"initial": {"spring.q": 0.1}}, r"E322(?s:.*)try: the names with the other points"),
+        ({"initial": {"spring.q": 0.1}}, r"E322(?s:.*)try: the names among the points"),
         ({"rtol": 2.0}, "E302"),
         ({"samples": -1.0}, "E303"),
     ):

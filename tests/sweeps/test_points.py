@@ -119,9 +119,9 @@ def test_components_are_drawn_independently_or_together(space):
 
 WRONG = [
     ("E360", 5.0, None, "values by name, not float"),
-    ("E360", {}, None, "nothing to be varied"),
-    ("E360", {"spring.stiffness": []}, None, "nothing to be varied"),
-    ("E360", [], None, "nothing to be varied"),
+    ("E360", {}, None, "nothing to vary"),
+    ("E360", {"spring.stiffness": []}, None, "nothing to vary"),
+    ("E360", [], None, "nothing to vary"),
     ("E360", [{"spring.q": 1.0}, {"spring.q": 2.0, "mass.p": 1.0}], None, "run 1 and run 0 vary different names: mass.p"),
     ("E360", {"spring.stiffness": normal(50.0, 2.0)}, None, "how many runs"),
     ("E360", {"spring.stiffness": [1.0]}, 10, "there is no distribution"),
@@ -157,7 +157,7 @@ NO_STATES = [3.0, None, True, [1], [b"free"], [["free"]], np.array([[1]]), ["fre
 
 @pytest.mark.parametrize("given", NO_STATES, ids=repr)
 def test_what_is_no_state_of_an_automaton_is_refused(ball, given):
-    with pytest.raises(ModelError, match=r'E361 "contact" has no state|E360 there is nothing to be varied'):
+    with pytest.raises(ModelError, match=r'E361 "contact" has no state|E360 there is nothing to vary'):
         points_of({"contact": given}, ball, None, 0)
     with pytest.raises(ModelError, match='E361 "contact" has no state'):
         points_of([{"contact": given}], ball, None, 0)

@@ -1,11 +1,11 @@
 """Balancing of couplings between states: balanced scales, the fastest rate of each state, and scales propagated along couplings.
 
 An entry B_ij > 0 says that state j drives state i. Within a strong component, find scales s that balance the couplings into each
-state with those out of it; for reciprocal couplings these are the ratios that energy gives. Nothing here depends on units: with
-states in other units, x -> d x, the scales become d s and the rates stay, to the last bit where d is a power of two. Balancing:
-E. E. Osborne, On pre-conditioning of matrices, J. ACM 7, 1960.
+state with those out of it; for reciprocal couplings, energy gives the same ratios. Units do not matter: under x -> d x, the
+scales become d s and the rates do not change, to the last bit where d is a power of two. Balancing: E. E. Osborne, On
+pre-conditioning of matrices, J. ACM 7, 1960.
 
-Sweeps mend small errors of the initial scales, which follow short cycles (ears); where they do not suffice, `strong_cycles` does.
+The initial scales follow short cycles (ears); sweeps correct their small errors, and `strong_cycles` corrects large ones.
 
 Runs in lanes must share one structure of couplings (sparsity pattern).
 """
@@ -20,20 +20,20 @@ from bondgraph.run.accuracy.strong_cycles import StrongCycles, balance_strong_cy
 from bondgraph.run.sparsity.structure import MAX_COUPLING, Structure
 
 MAX_SWEEPS, MAX_IMBALANCE = 10, 1.5
-"""Largest number of sweeps of the balancing, and largest ratio of the sums over a row and a column."""
+"""Maximum number of balancing sweeps; largest ratio of row and column sums that counts as balanced."""
 FAR = 16.0
-"""Ratio of these sums, after all sweeps, that shows couplings along ears to be of very unequal strength."""
+"""Ratio of these sums, after all sweeps, above which the couplings along ears are of very unequal strength."""
 MIN_GROWTH = 1.001
-"""Minimum growth that counts: without it, a ring with unit gains would creep upwards by rounding."""
+"""Minimum growth of a scale that counts: without it, the scales of a ring with unit gains would creep upwards by rounding."""
 
 
 def procedures(lanes: int) -> list[Procedure]:
-    """Return `fastest` and `propagate`, and what they call."""
+    """Return `fastest` and `propagate`, and the procedures that they call."""
     return translate([fastest, propagate], ("fastest", "propagate"), lanes)
 
 
 def along_ears(s: Structure, values: Reals, scales: Reals) -> None:
-    """Set initial scales of strong components: one ear after the other, with equally fast couplings along each ear."""
+    """Set initial scales of strong components ear by ear, with equally fast couplings along each ear."""
     for ear in range(s.ears):
         begin, end, start = s.ear_at[ear], s.ear_at[ear + 1], scales[s.ear_from[ear]]
         total = start / scales[s.ear_states[end - 1]]
@@ -79,8 +79,8 @@ def are_balanced(
 
 
 def balance(s: Structure, values: Reals, scales: Reals, into: Disjoint, out_of: Disjoint, uneven: Disjoint) -> None:
-    """Change scales until the sums over a row and over a column of each component are about equal; runs whose sums are about
-    equal keep their scales. Runs whose sums differ by far after all sweeps are `uneven`."""
+    """Change the scales of unbalanced runs until the row and column sums of each component are about equal; mark runs whose sums
+    still differ greatly after all sweeps as `uneven`."""
     for _ in range(MAX_SWEEPS):
         if are_balanced(s, values, scales, into, out_of, uneven, MAX_IMBALANCE):
             return
@@ -94,8 +94,8 @@ def balance(s: Structure, values: Reals, scales: Reals, into: Disjoint, out_of: 
 
 def fastest(s: Structure, values: Reals, rates: Reals, work: Reals) -> None:
     """Raise `rates`, the diagonal, to the fastest rate at which each state is coupled, 1/s. A state without a rate of its own
-    takes that of the states that drive it. `work` has room for three numbers per state, and one more, which becomes 1 in runs
-    whose couplings are far from balanced: their rates are those of `fastest_by_cycles`."""
+    takes the rate of the states that drive it. `work` holds three numbers per state and one flag, which becomes 1 in runs whose
+    couplings are far from balanced: use `fastest_by_cycles` for these runs."""
     n = s.states
     scales, into, out_of, uneven = work, work[n:], work[n * 2 :], work[n * 3 :]
     for i in range(n):
@@ -106,7 +106,7 @@ def fastest(s: Structure, values: Reals, rates: Reals, work: Reals) -> None:
 
 
 def raise_rates(s: Structure, values: Reals, scales: Reals, rates: Reals) -> None:
-    """Raise the rates to those of the couplings with balanced scales, or to those of the drivers."""
+    """Raise the rates to those of the couplings with balanced scales; states without a rate take those of their drivers."""
     for j in range(s.inners):
         k = s.inner[j]
         row, column = s.rows[k], s.columns[k]
@@ -122,8 +122,7 @@ def raise_rates(s: Structure, values: Reals, scales: Reals, rates: Reals) -> Non
 
 
 def fastest_by_cycles(s: Structure, g: StrongCycles, values: Reals, diagonal: Reals, rates: Reals, work: Reals) -> None:
-    """Compute the fastest rates of a single run into `rates` as `fastest` does, but balance its strong cycles first where sweeps
-    do not suffice."""
+    """Raise `rates` of a single run as `fastest` does, but balance its strong cycles first where sweeps do not suffice."""
     n = s.states
     scales, into, out_of, uneven = work, work[n:], work[n * 2 :], work[n * 3 :]
     for i in range(n):

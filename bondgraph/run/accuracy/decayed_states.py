@@ -1,9 +1,9 @@
-"""Sizes of states that decay over many decades, where the run could be lost within their error allowance.
+"""Sizes of states that decay over many decades, where errors within their allowance could make the run diverge.
 
 A state that has decayed below its error allowance may have either sign, and where its rate is nonlinear, such as y' = -k y^2, it
-runs away from zero on the far side: y = -a ends at 1 / (k a). An allowance that follows the largest size of the run is too coarse
-there; that of the state, and of the states that drive it, follows its present size instead. Linear decay forgets its errors, and
-keeps its allowance.
+runs away from zero on the far side: y = -a ends at 1 / (k a). An allowance based on the largest size so far is too coarse there;
+the allowances of such a state and of the states that drive it follow their present sizes instead. Linear decay forgets errors, so
+its allowance stays.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from bondgraph.run.accuracy.rounding_noise import rounding
 from bondgraph.run.kernel_functions import formula_time
 
 DECAYED = 1e-2
-"""Fraction of its size so far below which a state has decayed."""
+"""Fraction of its largest size so far below which a state has decayed."""
 
 
 def follow_decay(w: Control, t: float, x: Reals, m: Reals, recent: Reals) -> bool:
-    """Lower the sizes of decayed states to the `recent` ones (n,) where one could run away; return True if there is any."""
+    """Lower the sizes of decayed states that could run away, and of their decayed drivers, to the `recent` ones (n,); return True
+    if there are any."""
     n, size, decayed, counts = w.n, w.size, w.reached, w.driven
     is_any = False
     for i in range(n):
@@ -45,8 +46,8 @@ def follow_decay(w: Control, t: float, x: Reals, m: Reals, recent: Reals) -> boo
 
 
 def runs_away(w: Control, t: float, x: Reals, m: Reals, decayed: Reals, counts: Reals) -> bool:
-    """Mark the decayed states that would run away within the longest step, if all of them were beyond zero by their error
-    allowances, by a rate that is nonlinear between there and their present sides; return True if there is any."""
+    """Mark the decayed states whose nonlinear rates would make them run away within the longest step if all decayed states were
+    beyond zero by their error allowances; return True if there are any."""
     n, longest, at_zero, here, beyond = w.n, w.longest, w.held, w.sharp, w.beyond
     rounding(w, t, x, m)
     rates_of_decayed(w, t, x, m, decayed, 0.0, at_zero)

@@ -32,27 +32,27 @@ from bondgraph.run.kernel_functions import formula_time
 SCALE_PART = 0.1
 """Fraction of the natural scale against which errors are measured while a state is smaller."""
 MAX_GUESS = 1e3
-"""Largest scale of a guess of a loop, relative to its size: the loop holds it far below what its drivers could move it to."""
+"""Largest scale of a guess of a loop, relative to its size: its drivers could move it much further than the loop lets it."""
 RENEWALS = tuple(2**k for k in range(2, 12))
 """Numbers of steps after which the scales are refreshed."""
 NEVER = 2**62
 ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
-"""Rounding errors of a rate that a step accumulates, per root of the number of states; largest factor by which repeated noise
-tests raise it."""
+"""Rounding errors of a rate that a step accumulates, per square root of the number of states; largest factor by which repeated
+noise tests raise this number."""
 NOISE_TEST_INTERVALS = (2, 4, 4096)
-"""Rejected steps before a noise test: the first time, after noise was found, and at most."""
+"""Number of rejected steps before a noise test: initially, after noise was found, and at most."""
 RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0
-"""Rejections of one step before the noise is measured where none is known, twice as many each further time; factor on the
-tolerance there, as the noise must explain the rejections."""
+"""Rejections of one step before its noise is measured if none is known, doubled after each measurement; factor on the tolerance
+for this test, because the noise must explain the rejections."""
 PERSISTENT = 2.0
-"""Largest gain of the noise so far from which that of its drivers counts: rejections continued though the noise was known."""
+"""Noise gain at which the noise of the drivers counts too: rejections continued although the noise was known."""
 MAX_DRIVEN = 1e-3
-"""Fraction of the size of a state that the noise of others drives, up to which it counts in the longest step."""
+"""Largest noise from drivers that counts over the longest step, as a fraction of the size of the state."""
 SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6
 """Fraction of the tolerance above which noise matters; fraction of the largest power below which its noise is rounding."""
 ZERO_ENERGY, VISIBLE_ENERGY, TRIAL_FACTORS, USUAL_STEP = 1e-24, 1e-6, 30, 1e-3
-"""Fraction of the energy in play that counts as zero; fraction that is visible next to others, within this many factors of a
-hundred; typical step as a fraction of the longest."""
+"""Fraction of the energy in play that counts as zero; fraction that is visible beside other energies; number of trial
+displacements; typical step as a fraction of the longest."""
 
 
 def procedures() -> list[Procedure]:
@@ -81,7 +81,7 @@ def weights_see(w: Control, x: Reals) -> None:
 
 
 def weights_begin(w: Control, t: float, x: Reals, q: Reals, m: Reals) -> None:
-    """Begin a segment: its scales are new if its modes are, or if a state has none yet."""
+    """Begin a segment; compute new scales if its modes are new or a state has no scale yet."""
     n, size, scale, floor, moved, held, beyond = w.n, w.size, w.scale, w.floor, w.moved, w.held, w.beyond
     weights_see(w, x)
     is_known = remember(w, m)
@@ -167,9 +167,9 @@ def energies_at(w: Control, t: float, x: Reals, m: Reals, out: Reals) -> None:
 
 
 def energy_per_square(w: Control, t: float, x: Reals, m: Reals, state: int) -> float:
-    """Return the energy that a change of a state at x gives to a storage, over its square; 0 if no energy is even in it.
+    """Return the stored energy per square of a change of a state at x; 0 if no energy is an even function of the state.
 
-    As a small change is lost in the rounding of other energies, ever larger ones are tried.
+    Try ever larger changes, because small ones are lost in the rounding of other energies.
     """
     n, squares, modes, moved, at_x, above, below = w.n, w.squares, w.square_modes, w.moved, w.held, w.beyond, w.sharp
     for i in range(w.modes):
@@ -204,16 +204,15 @@ def energy_per_square(w: Control, t: float, x: Reals, m: Reals, state: int) -> f
 
 
 def has_zero_energy(w: Control, state: int) -> bool:
-    """Return True if the energy of a state, whose energy per square is known, is rounding of the energy in play."""
+    """Return True if the energy of a state with known energy per square is only rounding of the energy in play."""
     size = w.size[state]
     return w.squares[state] * (size * size) < w.energy * ZERO_ENERGY
 
 
 def at_rest(w: Control, t: float, x: Reals, m: Reals, state: int) -> bool:
-    """Return True if all energy that a state has had is rounding of the energy in play: motion that a symmetry forbids.
+    """Return True if all energy that a state has had is only rounding of the energy in play: a symmetry forbids its motion.
 
-    A state that can have no energy of its own, such as a free angle, is at rest if all states that drive it, and can have some,
-    are.
+    A state without energy of its own, such as a free angle, is at rest if all states with energy that drive it are.
     """
     apart = w.apart
     if energy_per_square(w, t, x, m, state) > 0.0:
@@ -236,8 +235,8 @@ def at_rest(w: Control, t: float, x: Reals, m: Reals, state: int) -> bool:
 
 
 def measure_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> bool:
-    """Measure the noise of rates and powers; keep it only if it matters for a step of length h, and return True then. Implicit
-    methods damp fast parts."""
+    """Measure the noise of rates and powers; return True and keep it if it matters for a step of length h. An implicit method
+    damps the noise of fast parts."""
     n, noise, driven, size, floor, speed = w.n, w.sigma, w.driven, w.size, w.floor, w.speed
     values, sharp, kept, width = w.values, w.sharp, w.noise, w.n + w.quadratures
     rounding(w, t, x, m)
@@ -254,7 +253,7 @@ def measure_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: 
         driven[i] = 0.0
         if implicit:
             speed[i] = w.diagonal[i]
-    # A position that a symmetry holds at zero moves within a step by the noise of its velocity.
+    # Within a step, the noise of its velocity moves a position that a symmetry holds at zero.
     structure = w.pattern.structure
     for k in range(structure.couplings):
         row = structure.rows[k]
@@ -267,8 +266,7 @@ def measure_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: 
             noise[i] = noise[i] + driven[i]
     if w.quadratures > 0:
         add_noise_of_powers(w, t, x, m, noise, larger(h, w.longest * USUAL_STEP))
-    # Near a singular point, such as the logarithm of zero, the scatter of a power is not rounding; if all energy in play is
-    # rounding, it is.
+    # Near a singular point, such as the logarithm of zero, the scatter of a power is not rounding, unless all energy in play is.
     is_significant = False
     for i in range(width):
         if not (i < n or noise[i] < largest * POWER_ROUNDING or h * noise[i] >= floor[i]):
@@ -285,7 +283,7 @@ def measure_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: 
 
 
 def add_noise_of_powers(w: Control, t: float, x: Reals, m: Reals, noise: Reals, h: float) -> None:
-    """Add the change of the powers between x and `moved`, the states plus their noise, to the noise of the powers."""
+    """Add to the noise of the powers the change that the noise of the states makes in them."""
     n, moved, sharp, blurred = w.n, w.moved, w.sharp, w.beyond
     for i in range(n):
         moved[i] = x[i] + h * noise[i]
@@ -298,7 +296,7 @@ def add_noise_of_powers(w: Control, t: float, x: Reals, m: Reals, noise: Reals, 
 
 
 def add_noise_of_drivers(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float) -> None:
-    """Add the noise that a state gets from its drivers to its own, where it is significant over the longest step."""
+    """Add the noise of its drivers to the noise of each state where it is significant over the longest step."""
     n, noise, values, driven, size, floor = w.n, w.sigma, w.values, w.driven, w.size, w.floor
     significant, rest = w.third, w.fourth
     longest, is_any = larger(h, w.longest), False
@@ -326,7 +324,7 @@ def add_noise_of_drivers(w: Control, t: float, x: Reals, m: Reals, h: float, rel
     for i in range(n):
         if rest[i] == 1.0 and not size[i] <= t * noise[i]:
             rest[i] = 1.0 if at_rest(w, t, x, m, i) else 0.0
-    couplings(w, t, x, m)  # those of `at_rest` are elsewhere
+    couplings(w, t, x, m)  # `at_rest` has evaluated them at other states
     graph = w.pattern.structure
     for k in range(graph.couplings):
         row, column = graph.rows[k], graph.columns[k]
@@ -339,7 +337,8 @@ def add_noise_of_drivers(w: Control, t: float, x: Reals, m: Reals, h: float, rel
 
 
 def weights_test_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> None:
-    """Measure the noise after rejections of steps of length h with the tolerance `relative`; noise that is known counts more."""
+    """Measure the noise after rejections of steps of length h with the tolerance `relative`; raise the gain if noise was
+    known."""
     weights_refresh(w, t, x, m)
     noise, is_noisy = w.noise, False
     for i in range(w.n + w.quadratures):
@@ -360,7 +359,7 @@ def weights_test_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relat
 
 
 def weights_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> None:
-    """Measure the noise again after it has been in use for long."""
+    """Lower the noise gain, and measure the noise again after long use."""
     w.boost = larger(w.boost * 0.5, 1.0)
     measure_noise(w, t, x, m, h, relative, implicit)
 
@@ -414,4 +413,4 @@ def callback_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative:
 
 
 def callback_follow_decay(w: Control, t: float, x: Reals, m: Reals, recent: Reals) -> None:
-    """Keep the sizes: those of states and sensitivities are known from the run that is differentiated."""
+    """Keep the sizes: the differentiated run gives the sizes of states and sensitivities."""

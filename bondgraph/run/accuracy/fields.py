@@ -12,11 +12,11 @@ from bondgraph.run.sparsity.coupling_graph import CouplingGraph
 from bondgraph.run.sparsity.structure import Structure
 
 MODE_SETS = 64
-"""Number of mode sets that are remembered; beyond it the oldest are forgotten."""
+"""Number of mode sets that are remembered; further ones replace the oldest."""
 SPANS, POINTS = (2.0**-45, 2.0**-39, 2.0**-33), 9
 """Distances of states at which rounding noise is measured, relative to their sizes; number of states along each line."""
 PATTERNS = 8
-"""Number of sparsity patterns of couplings that a run keeps; others are looked up again."""
+"""Number of sparsity patterns of couplings that a run keeps; it looks up others again."""
 FASTEST_RATES, PROPAGATED = 1, 2
 """Progress of the natural scales computed ahead: only the fastest rates, or also the scales propagated along the couplings."""
 
@@ -25,7 +25,7 @@ class SparsityPattern(Table):
     """Sparsity pattern of a Jacobian and the structure that follows from it; machine code compares structures by their keys.
 
     `nonzero_flags` are 1 or 0 for each entry; `on_diagonal` are the indices of the nonzeros on the diagonal, in the rows
-    `diagonal_rows`, and `off_diagonal` of the others.
+    `diagonal_rows`; `off_diagonal` are the indices of the other nonzeros.
     """
 
     nonzero_flags: Ints
@@ -57,15 +57,15 @@ Rooms = Annotated[list[Any], Array(SparsityPattern)]
 PatternLookup = Annotated[Callable[[Any], Any], Code(SparsityPattern)]
 PerState = Annotated[Reals, Length(lambda c: c.n)]
 PerComponent = Annotated[Reals, Length(lambda c: c.n + c.quadratures)]
-"""A number for each state and each integrated power."""
+"""Array of a number for each state and each integrated power."""
 PerValue = Annotated[Reals, Length(lambda c: max(c.n, c.storages, c.quadratures))]
 PerParameter = Annotated[Reals, Length(lambda c: c.parameters)]
 PerEntry = Annotated[Reals, Length(lambda c: c.entry_count)]
-"""A number for each nonzero of the Jacobian."""
+"""Array of a number for each nonzero of the Jacobian."""
 Flags = Annotated[Ints, Length(lambda c: c.entry_count)]
 SeenModes = Annotated[Reals, Length(lambda c: MODE_SETS * c.modes)]
 Point = Annotated[Reals, Length(lambda c: 1 + c.n + c.modes)]
-"""A time with the states and modes."""
+"""Array of a time, the states and the modes."""
 Balance = Annotated[Reals, Length(lambda c: 3 * c.n + 1)]
 Reached = Annotated[Reals, Length(lambda c: c.n + c.entry_count)]
 Points = Annotated[Reals, Length(lambda c: len(SPANS) * POINTS * (c.n + c.quadratures))]
@@ -75,7 +75,7 @@ Numbers = Annotated[Reals, Length(lambda c: c.number_count)]
 class Control(Table):
     """Error control of a run."""
 
-    # Kernels; the Jacobian is that of `couple`, or of interpreted steps (`emit.interpreter`). p, window: as in `bound.Bound`.
+    # Kernels; `couple` or interpreted steps (`emit.interpreter`) give the Jacobian. p, window: as in `bound.Bound`.
     rates: Kernel
     powers: Kernel
     rates_and_powers: Kernel
@@ -92,8 +92,8 @@ class Control(Table):
     speed: Reals
     scale: Reals
     nominal: Reals
-    # moved: 1 for a state that its rate, or its size, shows to be more than rounding; terms: scale of one that is not, by the
-    # terms that cancel in its rate.
+    # has_moved: 1 for a state whose rate or size is more than rounding; terms: scale of any other state, from the terms that
+    # cancel in its rate.
     has_moved: PerState
     terms: PerState
     p_moved: PerParameter
@@ -104,8 +104,8 @@ class Control(Table):
     square_modes: Reals
     ladder: Reals
     directions: Reals
-    # Kept sparsity patterns, and the present one; meet: looks one up by `nonzero_flags`. coupled_at: where the present couplings
-    # were evaluated. guesses: 1 for a guess of a loop, on which the rates only seem to depend. For a run without Python
+    # Kept sparsity patterns, and the present one; meet: looks up a pattern by `nonzero_flags`. coupled_at: time, states and modes
+    # of the present couplings. guesses: 1 for a guess of a loop, on which the rates only seem to depend. For a run without Python
     # (`pattern_rooms`): rooms for patterns, graph under search. Rows and columns of the entries of the Jacobian.
     patterns: Patterns
     pattern: SparsityPattern
@@ -120,7 +120,7 @@ class Control(Table):
     graph: CouplingGraph
     entry_rows: Ints
     entry_columns: Ints
-    # Interpreted steps, as in `emit.interpreter`; stride: groups of columns in one pass over them.
+    # Interpreted steps, as in `emit.interpreter`; stride: groups of columns in one pass.
     place_blocks: Ints
     place_indices: Ints
     places: Ints
@@ -159,7 +159,7 @@ class Control(Table):
     wide_p: Reals
     wide_m: Reals
     wide_out: Reals
-    # Of weights in Python.
+    # Weights in Python.
     callbacks: Callbacks
     n: int
     quadratures: int
@@ -167,7 +167,7 @@ class Control(Table):
     modes: int
     entry_count: int
     interpreted: bool
-    # Numbers of patterns and of mode sets that are kept, and where the next one goes.
+    # Numbers of kept patterns and mode sets, and the place of the next one.
     pattern_count: int
     oldest: int
     seen_count: int

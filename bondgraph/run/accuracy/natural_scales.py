@@ -1,9 +1,8 @@
-"""Natural scales of states, from rates and their Jacobian: the size from which a state matters through its couplings to the
-others.
+"""Natural scales of states, from rates and their Jacobian: the size above which a state matters to the states coupled to it.
 
-A state at zero has no size yet to compare errors with. Its source gives it one: its rate, or the scale of a coupled state, over
-the fastest rate at which it is coupled. Propagated from state to state, this decays along weak couplings, as the states
-themselves do. With states in other units the scales change as the states do.
+A state at zero has no size yet to compare errors with. Its scale is its rate, or the scale of a coupled state, over the fastest
+rate at which it is coupled. Propagated from state to state, scales decay along weak couplings, as the states themselves do. They
+have the units of the states.
 """
 
 from __future__ import annotations
@@ -20,22 +19,22 @@ from bondgraph.run.sparsity.structure import MAX_COUPLING, MIN_COUPLING
 LOOK_AHEAD = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
 """Times ahead (in longest steps) at which states without a scale are evaluated."""
 DISPLACEMENT = 0.1
-"""Displacement of a state, relative to its scale, where its rate, or the rate that it drives, is zero."""
+"""Displacement of a state, relative to its scale, where its rate or the rate that it drives is zero."""
 DECADE = 10.0
-"""Factor between successive evaluations of a source."""
+"""Ratio of the times of successive evaluations of a source."""
 MIN_ERROR = 1e-150
 """Error allowance of a state that nothing drives: no error counts, and squared error ratios stay finite."""
 _ROUNDS = (0.0, *LOOK_AHEAD)
 ROUNDED = 64.0
-"""Rounding errors up to which a change of a state, or a power, is only rounding."""
+"""Number of rounding errors up to which a change of a state, or a power, is only rounding."""
 TIMES, SHIFT, GOLDEN = (0.0, 0.381966, 0.618034, 0.854102), 2.0**-50, 0.6180339887498949
-"""Fractions of the longest step ahead at which parameters are shifted; the size of their relative shifts, and the step between
-those of neighbours."""
+"""Times ahead, in longest steps, at which parameters are shifted; size of the relative shifts; step between the shifts of
+neighbouring parameters."""
 TOLERATED = 2.0**-30
-"""Fraction of its terms that a state at zero may be off by."""
+"""Error of a state at zero that is tolerated, relative to its terms."""
 UNITS, NOTHING = 2.0**52, 2.0**-26
-"""Terms of a sum in its rounding errors; rounding error of a state, relative to its size, up to which something has moved it, and
-ratio of its size to its terms up to which nothing has."""
+"""Ratio of the terms of a sum to its rounding error; ratio of the rounding error of a state to its size below which the state has
+moved, and of its size to its terms below which nothing has moved it."""
 
 
 def natural_scales(w: Control, t: float, x: Reals, m: Reals) -> None:
@@ -50,8 +49,7 @@ def natural_scales(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def look_ahead(w: Control, t: float, x: Reals, m: Reals, ahead: float) -> bool:
-    """Look ahead once for states without a scale; return False if every state has one, or if all later rounds give equal
-    scales."""
+    """Look ahead once for states without a scale; return False if every state has one, or if further rounds change nothing."""
     n, scales, later, moved, is_missing = w.n, w.scales, w.later, w.moved, False
     for i in range(n):
         moved[i] = x[i] + scales[i] * DISPLACEMENT
@@ -70,7 +68,7 @@ def look_ahead(w: Control, t: float, x: Reals, m: Reals, ahead: float) -> bool:
 
 
 def propagated_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> None:
-    """Compute scales from the rates and couplings at one state into `later`."""
+    """Compute propagated scales from the rates and couplings at (t, x) into `later`."""
     couplings(w, t, x, m)
     if w.scaled == PROPAGATED:
         w.scaled = 0
@@ -81,8 +79,7 @@ def propagated_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> 
 
 
 def local_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> None:
-    """Compute the scales before propagation along the couplings into `later`, and the fastest rate of each state, at least that
-    of the longest step, into `fastest`."""
+    """Compute the scales before propagation into `later`, and raise `fastest` to at least the rate of the longest step."""
     n, speed, driven, later = w.n, w.fastest, w.driven, w.later
     least = 1.0 / w.longest
     for i in range(n):
@@ -94,9 +91,9 @@ def local_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> None:
 
 
 def source_rates(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Compute the largest rate of each state now and soon into `driven`: a fraction of its own time, 1 / `fastest`, later, when
-    its source may have begun to act. Over longer times the other states cannot be held fixed. Where a rate grows steeply with the
-    source, as that of an exponential law does, the state itself moves before; its rate counts over its own time then."""
+    """Compute the largest rate of each state into `driven`: now, and a fraction of its own time 1 / `fastest` later, when its
+    source may have begun to act. Over longer times the other states cannot be held fixed. Where a rate grows steeply with the
+    source, as in an exponential law, the state itself moves earlier; its rate then counts over the shorter time."""
     n, largest, speed, later, is_steep = w.n, w.driven, w.fastest, w.beyond, False
     if not w.rated:
         w.rates(formula_time(w, t), x, w.p, m, largest)
@@ -132,8 +129,8 @@ def source_rates(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def measure_terms(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Find the states that more than rounding has moved, or will. The scale of the others is that of the terms that cancel in
-    their rates, or in those of the states that drive them: steps need not follow the last digits of a sum."""
+    """Find the states that more than rounding has moved or will move. The others take the scale of the terms that cancel in their
+    rates, or in the rates of their drivers: steps need not follow the last digits of a sum."""
     n, size, moved, terms = w.n, w.size, w.has_moved, w.terms
     rates, speed, errors, sigma = w.driven, w.fastest, w.later, w.sigma
     is_open = False
@@ -165,8 +162,8 @@ def measure_terms(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def add_rounding_of_parameters(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Raise `sigma` to the changes of the rates, now and later, by roundings of the parameters: sums that cancel may round
-    alike at all states near x."""
+    """Raise `sigma` to the changes of the rates, now and later, when the parameters are rounded differently: sums that cancel may
+    round alike at all states near x."""
     p, above, below, sigma, speed, golden, is_steep = w.p_moved, w.beyond, w.held, w.sigma, w.fastest, 0.0, False
     for ahead in unrolled(TIMES):
         time = formula_time(w, t + ahead * w.longest)
@@ -197,8 +194,8 @@ def add_rounding_of_parameters(w: Control, t: float, x: Reals, m: Reals) -> None
 
 
 def raise_resting(w: Control) -> None:
-    """Raise the scales of states that nothing has moved towards those of the terms that cancel in their rates, so far that
-    rounding does not decide the steps. States that drive one that moves keep theirs: their last digits matter there."""
+    """Raise the scales of states that nothing has moved towards those of the terms that cancel in their rates, so that rounding
+    does not limit the steps. States that drive a moving state keep their scales, because their last digits matter."""
     part = smaller(1.0, TOLERATED / w.rtol)
     n, size, scale, counts, structure = w.n, w.size, w.scale, w.later, w.pattern.structure
     for i in range(n):
@@ -238,8 +235,8 @@ def idle_energy(w: Control, t: float, x: Reals, m: Reals) -> float:
 
 
 def couplings(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Evaluate the couplings: the pattern, the diagonal and the off-diagonal values; return at once if they are current. Guesses
-    of loops drive nothing: the rates depend on the solution, and the drift correction is not a rate of the model."""
+    """Evaluate the pattern, diagonal and off-diagonal values of the couplings unless they are current. Guesses of loops drive
+    nothing: the rates depend on the solution, and the drift correction is not a rate of the model."""
     count, columns, guesses = w.entry_count, w.entry_columns, w.guesses
     nonzero_flags, nonzeros, diagonal, values = w.nonzero_flags, w.nonzeros, w.diagonal, w.values
     time = formula_time(w, t)
@@ -266,7 +263,7 @@ def couplings(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def are_current(w: Control, time: float, x: Reals, m: Reals) -> bool:
-    """Return True if the couplings were last evaluated at this time of the formulas, state and modes; else remember these."""
+    """Return True if the couplings were last evaluated at this time, state and modes; else remember them."""
     n, modes, kept, is_same = w.n, w.modes, w.coupled_at, w.coupled
     states, kept_modes = kept[1:], kept[n + 1 :]
     if time != kept[0]:
@@ -289,7 +286,7 @@ def are_current(w: Control, time: float, x: Reals, m: Reals) -> bool:
 
 
 def find_pattern(w: Control) -> None:
-    """Find the sparsity pattern of the nonzeros: a kept one, or one that Python looks up, which replaces the oldest."""
+    """Find the sparsity pattern of the nonzeros: a kept one, or one that Python looks up to replace the oldest."""
     count, nonzero_flags = w.entry_count, w.nonzero_flags
     for k in range(w.pattern_count):
         kept, is_same = w.patterns[k], True
@@ -338,7 +335,7 @@ def interpreted_jacobian(w: Control, x: Reals, m: Reals) -> None:
             if 0 <= group < stride:
                 row[group] = 1.0
         for k in range(stride):
-            rows[k] = 0.0  # clears entries of parts that do not vary, and of variables on which nothing depends
+            rows[k] = 0.0  # clear constant parts, and variables on which nothing depends
         w.interpret(w.steps, numbers, rows, w.columns, w.step_count, first)
         for k in range(w.entry_count):
             group = w.entry_groups[k] - begin

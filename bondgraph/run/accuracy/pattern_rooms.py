@@ -1,7 +1,7 @@
-"""Rooms for sparsity patterns, in which machine code makes the records that Python otherwise looks up.
+"""Memory for sparsity patterns ("rooms"), in which machine code builds the records that Python otherwise looks up.
 
-A run that has left this process, as C, has no Python to ask, and one that meets more patterns than it keeps would ask too often:
-it builds the structure of a new pattern in the room that the oldest one has just left.
+Exported C code cannot call Python, and a run with more patterns than it keeps would call it too often. Such runs build the
+structure of a new pattern in the room of the oldest one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bondgraph.run.table import FieldTable
 
 
 def provide_rooms(control: FieldTable) -> list[FieldTable]:
-    """Give the table of an error control rooms for patterns of its Jacobian, and return these."""
+    """Attach memory for patterns of its Jacobian to the table of an error control; return the tables of these patterns."""
     n, entries = int(control["n"]), int(control["entry_count"])
     rooms = np.zeros(PATTERNS, dtype=np.int64)
     graph = FieldTable(CouplingGraph)
@@ -59,7 +59,7 @@ def machine_code() -> Library:
 
 
 def pattern_in_room(w: Control) -> SparsityPattern:
-    """Make the pattern of the `nonzero_flags`, with its structure, in the room before the one that is now the oldest."""
+    """Make the pattern of the `nonzero_flags`, with its structure, in the oldest room, which precedes `oldest` now."""
     pattern = w.rooms[(PATTERNS if w.oldest == 0 else w.oldest) - 1]
     sort_entries(w, pattern)
     find_structure(w.graph, pattern.structure)
@@ -67,7 +67,7 @@ def pattern_in_room(w: Control) -> SparsityPattern:
 
 
 def sort_entries(w: Control, pattern: SparsityPattern) -> None:
-    """Sort the nonzeros into those on the diagonal, and couplings."""
+    """Separate the nonzeros on the diagonal from the couplings."""
     structure, on_diagonal, off_diagonal = pattern.structure, 0, 0
     for k in range(w.entry_count):
         flag, row, column = w.nonzero_flags[k], w.entry_rows[k], w.entry_columns[k]

@@ -1,10 +1,10 @@
-"""Rounding noise of rates and powers, measured by differences at states that differ by little more than rounding.
+"""Rounding noise of rates and powers, measured by differences between states that differ by little more than rounding.
 
 Along a line of states about 2^-45 of their size apart, the rates are smooth far below their own rounding. Third and fourth
 differences remove the smooth part; independent errors of size sigma leave sqrt(20) sigma and sqrt(70) sigma (binomial weights).
-The result includes the rounding inside the formulas and that of the states they are evaluated at. Rounding of numbers much larger
-than the states is coarser and shows only at larger distances; there smooth values are distinguished from noise by fourth
-differences far smaller than the third. Points are evaluated one by one or in SIMD lanes.
+The result includes the rounding inside the formulas and of the states at which they are evaluated. Numbers much larger than the
+states round more coarsely, which shows only at larger distances; there, fourth differences far smaller than the third show that
+values are smooth. Points are evaluated one by one or in SIMD lanes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _GOLDEN = 0.6180339887498949
 
 
 def directions(n: int) -> np.ndarray:
-    """Return the displacement of each of n states, relative to its own: different for each, equal in every run."""
+    """Return the relative displacement of each of n states (n,): different for each state, equal in every run."""
     return np.asarray(0.5 + (_GOLDEN * (1.0 + np.arange(n))) % 1.0)
 
 
@@ -69,7 +69,7 @@ def points_in_turn(w: Control, t: float, x: Reals, m: Reals) -> None:
             for i in range(n):
                 moved[i] = x[i] + far * apart[i]
             time = formula_time(w, t + time_apart(w, t, span) * far)
-            if w.rates_and_powers is not None:  # which steps use, and which rounds in its own way
+            if w.rates_and_powers is not None:  # steps use this kernel, which rounds in its own way
                 w.rates_and_powers(time, moved, w.p, m, row)
             else:
                 w.rates(time, moved, w.p, m, row)
@@ -107,7 +107,7 @@ def broadcast(values: Reals, wide: Reals, count: int, lanes: int) -> None:
 
 
 def evaluate_lanes(w: Control, done: int, count: int) -> None:
-    """Evaluate rates and powers in the lanes, into `count` rows of `points` from the row `done` on."""
+    """Evaluate rates and powers in the lanes into `count` rows of `points`, starting at row `done`."""
     width = w.n + w.quadratures
     evaluate_kernel(w, w.wide_rates, w.points[done * width :], w.n, count)
     if w.quadratures > 0:
@@ -115,7 +115,7 @@ def evaluate_lanes(w: Control, done: int, count: int) -> None:
 
 
 def evaluate_kernel(w: Control, kernel: Kernel, points: Reals, length: int, count: int) -> None:
-    """Evaluate a SIMD kernel; store its results of `count` lanes in rows."""
+    """Evaluate a SIMD kernel; store the results of `count` lanes in rows."""
     out, lanes, width = w.wide_out, w.lanes, w.n + w.quadratures
     kernel(w.wide_t, w.wide_x, w.wide_p, w.wide_m, out)
     for lane in range(count):
@@ -130,7 +130,7 @@ def second_difference(values: Reals, width: int) -> float:
 
 
 def noise_estimates(w: Control, points: Reals) -> None:
-    """Estimate the noise by third and by fourth differences of the points of one span, into `third` and `fourth`."""
+    """Estimate the noise into `third` and `fourth`, from third and fourth differences of the points of one span."""
     width, third, fourth = w.n + w.quadratures, w.third, w.fourth
     for i in range(width):
         of_third, of_fourth, before = 0.0, 0.0, 0.0

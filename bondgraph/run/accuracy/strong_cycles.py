@@ -1,10 +1,11 @@
 """Scales that balance strong cycles of couplings before weak ones, for couplings that the sweeps of `balancing` leave uneven.
 
-Couplings of states that are nearly at rest can be products of tiny numbers: 1e-100 next to 1e5 ahead of the bending wave in a
-beam. An ear, which is short and ignores values, may lead along such a coupling, and its scales are then a hundred decades wrong.
-Here the cycle with the largest geometric mean is balanced first and becomes one cluster, then the next one (max-balancing:
-H. Schneider and M. H. Schneider, Math. Oper. Res. 16, 1991). A level is a bound on the couplings between clusters. Relaxation
-(Bellman and Ford) finds scales that keep it, or a cycle with a larger mean. Means within the ratio of two levels count as equal.
+Couplings of states nearly at rest can be products of tiny numbers: 1e-100 next to 1e5 ahead of the bending wave in a beam. Ears
+are short cycles found without regard to values; one may include such a coupling, and its scales are then wrong by a hundred
+decades. Here the cycle with the largest geometric mean is balanced first and becomes one cluster, then the next one
+(max-balancing: H. Schneider and M. H. Schneider, Math. Oper. Res. 16, 1991). A level bounds the couplings between clusters.
+Relaxation (Bellman and Ford) finds scales within this bound, or a cycle with a larger mean. Means within the ratio of two levels
+count as equal.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from bondgraph.run.sparsity.structure import Structure
 STEP, MIN_RISE = 4.0, 1.0 + 2.0**-30
 """Ratio of successive levels; smallest growth of a scale that counts in a relaxation."""
 WEAKEST = 2.0**-100
-"""Level, relative to that of the strongest cycle, below which cycles are left as they are."""
+"""Level, relative to the strongest cycle, below which cycles are left unbalanced."""
 HIGHEST, LOWEST = 1e250, 1e-250
-"""Range of the levels: faster couplings, of scales beyond the range of numbers, begin from scales of one."""
+"""Range of the levels; where couplings are faster, because scales overflow, all scales restart at one."""
 NO_DRIVER = -1
 """Driver of a cluster that no coupling has raised."""
 
@@ -31,8 +32,8 @@ PerState = Annotated[Ints, Length(lambda g: g.states)]
 class StrongCycles(Table):
     """Work space of `balance_strong_cycles`. A cluster has the number of one of its states.
 
-    cluster: that of each state; scale: factor on the scales of the states of a cluster; driver: coupling that has raised it, or
-    `NO_DRIVER`; mark: number of the last walk that went through it; marks: number of walks.
+    cluster: cluster of each state; scale: factor on the scales of a cluster's states; driver: coupling that last raised a
+    cluster, or `NO_DRIVER`; mark: number of the last walk through a cluster; marks: number of walks.
     """
 
     cluster: PerState
@@ -44,8 +45,8 @@ class StrongCycles(Table):
 
 
 def balance_strong_cycles(s: Structure, g: StrongCycles, values: Reals, scales: Reals) -> None:
-    """Change the scales so that the couplings along each strong cycle are about equally fast, the strongest cycles first. From
-    scales in other units follow the same scales in these units."""
+    """Change the scales so that the couplings along each strong cycle are about equally fast, the strongest cycles first. The
+    result does not depend on units."""
     level = highest_level(s, values, scales)
     if not level < HIGHEST:
         for i in range(s.states):
@@ -66,7 +67,7 @@ def balance_strong_cycles(s: Structure, g: StrongCycles, values: Reals, scales: 
 
 
 def highest_level(s: Structure, values: Reals, scales: Reals) -> float:
-    """Return the fastest coupling, 1/s; infinite if it is not a number."""
+    """Return the fastest coupling, 1/s; infinite if one is not a number."""
     level = 0.0
     for j in range(s.inners):
         flow = flow_of(s, values, scales, s.inner[j])
@@ -76,12 +77,12 @@ def highest_level(s: Structure, values: Reals, scales: Reals) -> float:
 
 @inline
 def flow_of(s: Structure, values: Reals, scales: Reals, k: int) -> float:
-    """Return a coupling with these scales, 1/s."""
+    """Return coupling k with these scales, 1/s."""
     return values[k] * scales[s.columns[k]] / scales[s.rows[k]]
 
 
 def keep_level(s: Structure, g: StrongCycles, values: Reals, scales: Reals, level: float) -> bool:
-    """Raise the scales of clusters until no coupling between them is faster than a level, and join the cycles that prevent it;
+    """Raise the scales of clusters until no coupling between them is faster than `level`, and join the cycles that prevent this;
     return True if there were any."""
     for i in range(s.states):
         g.driver[i] = NO_DRIVER
@@ -116,7 +117,7 @@ def closes_cycle(s: Structure, g: StrongCycles, start: int) -> bool:
 
 
 def join(s: Structure, g: StrongCycles, values: Reals, scales: Reals, level: float, start: int) -> None:
-    """Make one cluster of those along the cycle of drivers of one of them, and its couplings equally fast."""
+    """Join the clusters along a cycle of drivers, and make its couplings equally fast."""
     total, length, at = 1.0, 0, start
     while length == 0 or at != start:
         k = g.driver[at]

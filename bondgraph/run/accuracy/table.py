@@ -27,12 +27,12 @@ from bondgraph.run.table import FieldTable
 
 @dataclass(frozen=True)
 class Rounding:
-    """Rounding limit of a run, where the tolerance lies below the errors that rounding lets a step reach.
+    """Rounding limit of a run whose tolerance lies below the errors that rounding causes in a step.
 
     Parameters
     ----------
-    steps : number of steps that were controlled to the rounding of the rates instead of the tolerance.
-    rtol : largest tolerance of these steps; 0 without any.
+    steps : number of steps controlled to the rounding of the rates instead of the tolerance.
+    rtol : largest tolerance of these steps; 0 if there are none.
     states : names of the states with noisy rates.
     """
 
@@ -53,8 +53,8 @@ class ErrorWeights:
     rtol : the user's relative tolerance; longest : longest step, s.
     absolute : (n,) the user's floors in the states' units, None to use natural scales.
 
-    Sizes, floors and noise of states, then of integrated powers, are (n + quadratures,) each. `table` (`fields.Control`) is the
-    argument of its procedures (`error_weights`); `addresses` maps their names to their addresses.
+    Sizes, floors and noise, of the states and then of the integrated powers, are (n + quadratures,) each. `table`
+    (`fields.Control`) is the argument of its procedures (`error_weights`); `addresses` maps their names to their addresses.
     """
 
     def __init__(self, bound: Bound, rtol: float, absolute: np.ndarray | None, longest: float):
@@ -64,7 +64,7 @@ class ErrorWeights:
         self._n, self._nq = bound.program.states, bound.quadratures
         width = self._n + self._nq
         self.size, self.floor, self.noise = np.zeros(width), np.zeros(width), np.zeros(width)
-        # Largest rounding of a step where it was decisive, and rates of the parts that implicit methods damp.
+        # Largest rounding that limited a step, and rates of the parts that implicit methods damp.
         self.exceeded, self.speed = np.zeros(width), np.zeros(width)
         self.scale = np.zeros(self._n)
         program, library, table = bound.program, error_weights.machine_code(), self.table
@@ -155,7 +155,7 @@ class ErrorWeights:
 
     @property
     def known(self) -> np.ndarray:
-        """Return the size of each state so far, or from its couplings (n,)."""
+        """Return the largest size of each state so far, or its natural scale if larger (n,)."""
         return np.fmax(self.size[: self._n], self.scale)
 
     def see(self, x: np.ndarray) -> None:
@@ -164,7 +164,7 @@ class ErrorWeights:
         np.maximum(self.size[: self._n], finite, out=self.size[: self._n])
 
     def rounding(self, steps: int, relative: float, t: float, x: np.ndarray, m: np.ndarray) -> Rounding:
-        """Return the rounding limit of a run up to x, `steps` of whose steps, at tolerance `relative`, were controlled to the
+        """Return the rounding limit of a run up to x in which `steps` steps, at tolerance `relative`, were controlled to the
         rounding of the rates."""
         if not steps:
             return _NO_ROUNDING
@@ -174,7 +174,7 @@ class ErrorWeights:
         if not reached.size:
             return _NO_ROUNDING
         names = tuple(self._bound.program.layout.label("x", int(i)) for i in reached)
-        # The factor by which repeated noise tests raise the weights is not rounding of a step.
+        # The gain by which repeated noise tests raise the weights is not rounding.
         return Rounding(steps, self._rtol * max(1.0, float(ratios[reached].max()) / self.table["boosted"]), names)
 
     def at_rest(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
@@ -185,8 +185,8 @@ class ErrorWeights:
         return result
 
     def scales_of(self, t: float, x: np.ndarray, m: np.ndarray, columns: np.ndarray, rates: np.ndarray) -> np.ndarray:
-        """Return natural scales of changes of the states other than the run's own: `columns` (k, n) with their rates (k, n),
-        propagated along the couplings; 0 where nothing drives them."""
+        """Return natural scales (n,) of given changes of the states, `columns` (k, n) with their rates (k, n), propagated along
+        the couplings; 0 where nothing drives them."""
         couplings = self._bound.jacobian_couplings(t, x, m)
         with np.errstate(all="ignore"):
             speed = fastest_rates(couplings, self._longest)
@@ -203,7 +203,7 @@ class ErrorWeights:
         return self.table.arrays["sigma"].copy()
 
     def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
-        """Begin a segment: its scales are new if its modes are, or if a state has none yet."""
+        """Begin a segment; compute new scales if its modes are new or a state has no scale yet."""
         x, q, m = _contiguous(x), _contiguous(q), _contiguous(m)
         self._begin(self.table.address, t, address_of(x), address_of(q), address_of(m))
         self._lookup.check()
@@ -256,7 +256,7 @@ def _balancing(name: str, couplings: JacobianCouplings, *arrays: np.ndarray) -> 
 
 
 def _procedure(name: str, count: int) -> Callable[..., None]:
-    """Return a procedure of the error control with this number of arguments, all of them addresses."""
+    """Return a procedure of the error control that takes this number of addresses."""
     return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count)(error_weights.machine_code().address(name))
 
 
@@ -274,7 +274,7 @@ def _contiguous(values: np.ndarray) -> np.ndarray:
 
 def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list[Any], PythonCallback]:
     """Return the records of sparsity patterns, and a callback that looks up the pattern of the `nonzero_flags` after machine code
-    has advanced `oldest`. Most runs meet few patterns; each is looked up once. A run that meets more than it keeps makes all
+    has advanced `oldest`. Most runs meet few patterns, and each is looked up once. A run that meets more than it keeps builds all
     further ones in machine code (`pattern_rooms`), without the callback."""
     patterns: list[Any] = [None] * PATTERNS
     nonzero_flags = table.arrays["nonzero_flags"]
@@ -299,11 +299,11 @@ def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list
         slot = (int(table["oldest"]) - 1) % PATTERNS
         if patterns[slot] is not None:
             for room in provide_rooms(table):
-                room["structure_key"] = room.address  # runs side by side have different rooms
+                room["structure_key"] = room.address  # concurrent runs must not share patterns
             table.point("meet", code_of_rooms().address(pattern_in_room.__name__))
         patterns[slot] = pattern(nonzero_flags)
         return patterns[slot].address
 
-    # Machine code cannot continue without a pattern: the empty one, made in advance, is harmless until the exception is raised.
+    # Machine code cannot continue without a pattern; an empty one is harmless until the exception is raised.
     none = pattern(np.zeros_like(nonzero_flags))
     return patterns, PythonCallback(looked_up, lambda: none.address, persistent=True, has_argument=True)

@@ -15,8 +15,8 @@ class ChunkTarget:
     shortest : shortest duration of a chunk when workers share the remaining runs, s.
     least, most : bounds on the runs of a chunk.
     growth : largest factor from one chunk to the next; None for no limit.
-    multiple : longer chunks hold a multiple of this many runs, the number of SIMD lanes, so that few lanes idle at the end.
-    shares : chunks per worker of the remaining runs, so that no worker waits long at the end.
+    multiple : number of SIMD lanes; longer chunks hold a multiple of this many runs, so that few lanes idle at the end.
+    shares : chunks per worker into which the remaining runs are divided, so that no worker waits long at the end.
     """
 
     seconds: float
@@ -29,7 +29,7 @@ class ChunkTarget:
 
 
 def chunk_size(target: ChunkTarget, each: float, left: int, workers: int = 1, last: int = 0) -> int:
-    """Return the number of runs in the next chunk, when `left` runs remain, a run takes `each` s (0: unknown), `workers` share
+    """Return the number of runs in the next chunk, when `left` runs remain, a run takes `each` s (0 if unknown), `workers` share
     them, and the last chunk had `last` runs.
 
     >>> chunk_size(ChunkTarget(0.2), 1e-3, left=1000)

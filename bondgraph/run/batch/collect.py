@@ -55,8 +55,8 @@ class RunBatch:
 
 
 def blocks_of(program: Program, p: Any, x0: Any, m0: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return parameters, states and modes of many runs as contiguous rows of floats, without rows if there are no runs; E305 if
-    they do not fit."""
+    """Return parameters, states and modes of many runs as contiguous rows of floats, no rows if there are no runs; raise E305 if
+    their shapes do not fit."""
     lengths = (program.parameters, program.states, program.modes)
     blocks = [_rows(argument) for argument in (p, x0, m0)]
     counts = {len(block) for block in blocks if block is not None} - {1}
@@ -78,8 +78,8 @@ def _rows(argument: Any) -> np.ndarray | None:
 
 @dataclass(frozen=True)
 class EndedRun:
-    """A run up to the sample at which a value is lost, and its end regardless of its samples: t, s since the start, x (n,), m
-    (modes,) and integrated powers q (powers,); `sound` if it is beyond doubt."""
+    """Result of a run up to its last valid sample, and the actual end of the run: time t since the start, s; states x (n,); modes
+    m (modes,); integrated powers q (powers,). `sound` is True if the run is beyond doubt."""
 
     result: Result
     t: float
@@ -92,8 +92,8 @@ class EndedRun:
 class BatchCollector:
     """Collector of the ends of many runs, in a `batch` whose arrays machine code may fill.
 
-    `blocks` are x, p and m of all runs, in rows; `ended` runs one from its own numbers and returns its result and end; `wanted`
-    are the sample times, since the start and as dates.
+    `blocks` are the rows p, x and m of all runs; `ended` makes a single run from its numbers and returns its result and end;
+    `wanted` are the sample times, since the start and as dates.
     """
 
     def __init__(
@@ -124,11 +124,11 @@ class BatchCollector:
         self._by_gpu: tuple[str, np.ndarray] | None = None
 
     def note_gpu(self, name: str, runs: np.ndarray) -> None:
-        """Note that the GPU of this name ended these runs (runs,), True or False."""
+        """Record the name of the GPU, and True for the runs that it ended (runs,)."""
         self._by_gpu = name, runs
 
     def lost(self) -> list[int]:
-        """Return the numbers of the runs of the batch that machine code has not brought to their end."""
+        """Return the indices of the runs that machine code has not finished."""
         self.batch.times_end[:] = self._date(self.batch.times_end)
         lost = np.flatnonzero(self.batch.status)
         if self._by_gpu is not None:
@@ -138,7 +138,7 @@ class BatchCollector:
         return lost.tolist()
 
     def forget(self, runs: np.ndarray | slice) -> None:
-        """Replace the ends of some runs by their start."""
+        """Reset the ends of some runs to their starts."""
         self.batch.ends[runs] = np.nan
         self.batch.modes_end[runs] = self._blocks[2][runs if len(self._blocks[2]) > 1 else 0]
         self.batch.times_end[runs] = self._settings.t_start
@@ -148,7 +148,7 @@ class BatchCollector:
             values[runs] = np.nan
 
     def single(self, run: int) -> None:
-        """Run one point singly and add its end."""
+        """Repeat one run as a single run and store its end."""
         row = [block[run if len(block) > 1 else 0] for block in self._blocks]
         try:
             result, end = self._ended(*row)
@@ -175,7 +175,7 @@ class BatchCollector:
                 self._found[item.name][run] = measured
 
     def _date(self, since: Any) -> Any:
-        """Convert times since the start to dates; the end is exactly the end that the user requested."""
+        """Convert times since the start to dates, the end to exactly the end that the user requested."""
         return np.where(since == self._settings.span, self._settings.t_end, self._settings.t_start + since)
 
     def ends(self) -> BatchResult:

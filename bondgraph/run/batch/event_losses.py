@@ -21,7 +21,7 @@ def forget_events(r: BatchTable) -> None:
 
 @inline
 def know_losses(r: BatchTable, time: float) -> None:
-    """Set the energy lost before the samples up to a time to the current total."""
+    """Set the energy lost before each sample up to `time` to the current total."""
     balances = r.balances
     while r.lost_rows < r.samples and not r.times[r.lost_rows] > time:
         lost = r.lost[balances * r.lost_rows :]
@@ -41,8 +41,8 @@ def add_energies(r: BatchTable, sign: float, clock: float, x: Reals, m: Reals) -
 
 
 def note_events(r: BatchTable) -> None:
-    """Process the rows of the log and empty it. A sample at the exact time of an event shows the values before it, except at the
-    start (`results.energy_account`)."""
+    """Process the rows of the log and empty it. A sample at the exact time of an event shows the values before the event, except
+    at the start (`results.energy_account`)."""
     events, closing = r.table.instants, r.closing
     n, modes = events.n, events.modes
     for k in range(events.logged):

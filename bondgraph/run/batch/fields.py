@@ -1,4 +1,4 @@
-"""Table of the loop over many runs, and what it reads of the tables of a run."""
+"""Table of the loop over many runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bondgraph.run.batch.validity.sample_check import SampleCheck
 from bondgraph.run.steppers.shared_fields import IntegratorTable
 
 WINDOW = 5
-"""Maximum number of samples that the parabola of a peak fits."""
+"""Number of samples to which the parabola of a peak is fitted."""
 
 
 Begin = Annotated[Callable[..., int], Code(int, by_value=True)]
@@ -22,9 +22,10 @@ PerUnknown = Annotated[Reals, Length(lambda r: r.unknowns)]
 
 
 class BatchTable(Table):
-    """Many runs; lengths also depend on the numbers of `states`, `storages`, `quadratures`, and unknowns of a `longest_loop`."""
+    """Many runs; lengths also depend on the numbers of `states`, `storages`, `quadratures`, and the unknowns of the
+    `longest_loop`."""
 
-    # The table of the present run, and code that begins and continues it.
+    # The table of the present run, and the code that begins and continues the run.
     table: IntegratorTable
     begin: Begin
     advance: Advance
@@ -46,9 +47,10 @@ class BatchTable(Table):
     rate_counts: Ints
     event_counts: Ints
     # Outputs; rules, sources, places, starts: rule, source, index and initial value of each kept number, in kept (runs,
-    # kept_count); meant: transitions of each event measure; before: values at the last node of the trapezoidal rule; totals: sums
-    # and counts; best: largest values (3, kept_count) of samples and of both sides of events, tops: their samples; jumps: 1 if an
-    # event lies between a sample and the one before it; window: samples around a peak; series (runs, wanted_count, series_count).
+    # kept_count); meant: transitions that each event measure counts; before: values at the last node of the trapezoidal rule;
+    # totals: sums and counts; best: largest values (3, kept_count) of samples and of both sides of events, tops: their samples;
+    # jumps: 1 if an event lies between a sample and the previous one; window: samples around a peak; series (runs, wanted_count,
+    # series_count).
     outputs: Kernel
     out: Annotated[Reals, Length(lambda r: r.output_count)]
     rules: Ints
@@ -66,10 +68,10 @@ class BatchTable(Table):
     series_sources: Ints
     series_places: Ints
     series: Reals
-    # Energies: signs of powers; lost: energy that each of the `balances` lost at events before each sample, J, of which the first
-    # `lost_rows` rows are set, and `lost_totals` up to now; storage_balances, power_balances: the balance of each storage and
-    # power; begun, worst, play_most, closing, play: of each balance the energy at the start, the largest residual and energy in
-    # play, and both at a sample.
+    # Energies: signs of powers; lost: energy that each of the `balances` has lost at events before each sample, J, with the first
+    # `lost_rows` rows set; lost_totals: the losses so far; storage_balances, power_balances: balance of each storage and power.
+    # For each balance, begun: energy at the start; worst, play_most: largest residual and energy in play; closing, play: residual
+    # and energy in play at a sample.
     signs: Reals
     energies: Annotated[Reals, Length(lambda r: r.storages)]
     rates: Annotated[Reals, Length(lambda r: r.states)]
@@ -83,16 +85,16 @@ class BatchTable(Table):
     play_most: PerBalance
     closing: PerBalance
     play: PerBalance
-    # loop_steps: as in `program.NewtonLoop`; loop_near: threshold for zero of all `unknowns`, one loop after the other;
-    # loop_sizes, loop_further: the largest value and the largest remaining step over the samples, too large from `off` on.
+    # loop_steps: as in `program.NewtonLoop`; loop_near: size below which each of the `unknowns` counts as zero, loop by loop;
+    # loop_sizes, loop_further: largest value and largest remaining step over the samples; a step above `off` is too large.
     loop_steps: Ints
     loop_near: Reals
     loop_sizes: PerUnknown
     loop_further: PerUnknown
     loop_out: Annotated[Reals, Length(lambda r: 2 * r.longest_loop)]
     x_solved: Annotated[Reals, Length(lambda r: r.states)]
-    # wanted: flag of each sample that the user requested, not only a check; wanted_rows (wanted_count,): their numbers. look: 0
-    # for single runs whose constraints are not checked.
+    # wanted: 1 for each sample that the user requested, 0 for samples that are only checks; wanted_rows (wanted_count,): indices
+    # of requested samples. look: 0 for single runs whose constraints are not checked.
     wanted: Ints
     wanted_rows: Ints
     look: SampleCheck

@@ -1,7 +1,8 @@
-"""Image of a run: its tables and arrays as one block of 8-byte words, which words are places in the block, which are functions.
+"""Image of a run: its tables and arrays as one block of 8-byte words, with a record of the words that point into the block or to
+functions.
 
-The walk follows the annotations of the tables. Memory is in the order in which it is met, so that equal models have equal
-images; what two arrays share occurs once.
+The walk follows the annotations of the tables. Memory is in the order in which the walk meets it, so equal models have equal
+images; memory that two arrays share occurs once.
 """
 
 from __future__ import annotations
@@ -30,26 +31,26 @@ from bondgraph.run.table import FieldTable, table_at
 
 _WORD = 8
 CALLED_BY_BATCHES, CHOSEN = ("begin", "advance"), "chosen"
-"""Fields of a batch with the code of runs; kernel of the outputs that it measures."""
+"""Fields of a batch that hold the code of runs; name of the kernel of the measured outputs."""
 _BEGINNINGS = {
     "w_": ("weights_",),
     "i_": ("step_", "interpret"),
     "r_": (pattern_in_room.__name__,),
     "q_": (stop_unanswered.__name__,),
 }
-"""Letter of a library, and the beginnings of the names by which an image calls its procedures."""
+"""Prefix of a library, and the prefixes of the names by which an image calls its procedures."""
 
 
 @dataclass(frozen=True, eq=False)
 class Image:
-    """Block of words (words,), zero where it has a place or a function.
+    """Block of words (words,), zero at pointers into the block and to functions.
 
     Parameters
     ----------
     places : (word, word that it points to); calls : (word, name of a function).
     pointers : words that point into the block, now or in the course of a run.
-    every : first word and kind of each table, those that others point to too.
-    extents : first words and lengths of the stretches of memory: tables and arrays, those that overlap as one.
+    every : first word and kind of each table, including those that other tables point to.
+    extents : first words and lengths of the stretches of memory: tables and arrays, merged where they overlap.
     tables, arrays : first words of some tables and arrays, by the names that the caller gave them.
     """
 
@@ -68,7 +69,7 @@ class Image:
         return first + fields.kind.layout()[field][0]
 
     def segments(self, gap: int = 4) -> list[tuple[int, np.ndarray]]:
-        """Return the stretches of the block that are not all zero, with their first words; up to `gap` zeros join two."""
+        """Return the nonzero stretches of the block with their first words; stretches at most `gap` zeros apart are joined."""
         filled = np.flatnonzero(self.words)
         cuts = np.flatnonzero(np.diff(filled) > gap + 1) + 1
         stretches = np.split(filled, cuts) if len(filled) else []
@@ -76,8 +77,8 @@ class Image:
 
 
 def image_of(space: Workspace, p: np.ndarray, x: np.ndarray, m: np.ndarray, batch: FieldTable | None = None) -> Image:
-    """Return the image of a workspace before its first run, with parameters p (parameters,) and start x (n,), m (modes,), and
-    with the table of a loop over runs, a `batch`, if there is one.
+    """Return the image of a workspace before its first run, with parameters p (parameters,), start x (n,), m (modes,), and the
+    table `batch` of a loop over runs, if any.
 
     The machine code of all kernels that the run may call must exist. Raises `RunError` E330 for a clock that cannot run.
     """
@@ -114,9 +115,10 @@ def kernels_of(program: Program) -> list[Kernel]:
 
 
 def linked(tables: Mapping[str, FieldTable], arrays: Mapping[str, np.ndarray], names: Mapping[int, str]) -> Image:
-    """Return the image of tables, all that they point to, and further arrays; `names` are those of functions by their addresses.
+    """Return the image of tables, all memory that they point to, and further arrays; `names` are the names of functions by
+    address.
 
-    Raises a ValueError for an address that is neither in the tables nor of a function.
+    Raises a ValueError for an address that belongs to neither a table nor a function.
     """
     every = list(_reached(tables.values()))
     memory = _Memory([*itertools.chain.from_iterable(map(_pieces, every)), *arrays.values()])
@@ -164,7 +166,7 @@ def _pieces(table: FieldTable) -> Iterator[np.ndarray]:
 
 
 class _Memory:
-    """Stretches of memory in the order in which they are met; those that overlap are one."""
+    """Stretches of memory in the order in which the walk meets them, merged where they overlap."""
 
     def __init__(self, pieces: Iterable[np.ndarray]):
         extents: list[list[int]] = []
@@ -182,19 +184,19 @@ class _Memory:
         self._starts = [starts[i] for i in range(len(extents))]
 
     def word(self, address: int) -> int:
-        """Return the word of an address; 0 for one that is not in the memory, such as that of an empty array."""
+        """Return the word of an address; 0 for an address outside the memory, such as that of an empty array."""
         k = int(np.searchsorted(self._begins, np.uint64(address), side="right")) - 1
         if k < 0 or address >= self._ends[k]:
             return 0
         return self._starts[k] + (address - int(self._begins[k])) // _WORD
 
     def extents(self) -> tuple[tuple[int, int], ...]:
-        """Return first word and length of each stretch."""
+        """Return the first word and the length of each stretch."""
         sizes = [-(-(end - int(begin)) // _WORD) for begin, end in zip(self._begins, self._ends, strict=True)]
         return tuple(sorted(zip(self._starts, sizes, strict=True)))
 
     def words(self) -> np.ndarray:
-        """Return a copy of everything (words,)."""
+        """Return a copy of the memory (words,)."""
         sizes = [end - int(begin) for begin, end in zip(self._begins, self._ends, strict=True)]
         words = np.zeros(
             max((at + -(-size // _WORD) for at, size in zip(self._starts, sizes, strict=True)), default=0), np.uint64
@@ -205,8 +207,7 @@ class _Memory:
 
 
 def _pointers(table: FieldTable, memory: _Memory) -> Iterator[tuple[str, int, int, bool]]:
-    """Yield the addresses that a table and its arrays hold: names for messages, their words, the addresses, and whether they are
-    of code."""
+    """Yield the addresses that a table and its arrays hold: a name for messages, the word, the address, and True for code."""
     first, rows = memory.word(table.address), rows_of_code(table.kind)
     for (name, kind), (index, _) in zip(types_of(table.kind).items(), table.kind.layout().values(), strict=True):
         if kind in (float, int, bool):
@@ -222,7 +223,7 @@ def _pointers(table: FieldTable, memory: _Memory) -> Iterator[tuple[str, int, in
 
 @functools.cache
 def solver_libraries(method: Method) -> dict[str, list[Procedure]]:
-    """Return the procedures of a solver by the letters before their names."""
+    """Return the procedures of a solver by the prefixes of their names."""
     return {
         "s_": solver(method),
         "w_": error_weights.procedures(),
@@ -238,5 +239,5 @@ def run_libraries(method: Method) -> dict[str, list[Procedure]]:
 
 
 def with_letter(name: str, other: str = "k_") -> str:
-    """Return the name of a function that an image calls, with the letter of its library, or with `other`: of a kernel."""
+    """Return the name of a function that an image calls, with the prefix of its library; `other` is the prefix of kernels."""
     return next((letter for letter, beginnings in _BEGINNINGS.items() if name.startswith(beginnings)), other) + name

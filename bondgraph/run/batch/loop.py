@@ -33,15 +33,15 @@ def machine_code() -> Library:
 
 
 def examine(r: BatchTable, m: Reals, lanes: Fixed) -> bool:
-    """Return True if a run from the modes m has a value that is not finite at a sample, an energy balance off by more than the
-    limit at a requested sample, an unsolved loop, or constraints that may lose rank. Runs in lanes have neither events nor loops,
-    this many of their samples are checked at once."""
+    """Return True if a run from the modes m has a non-finite value at a sample, an energy residual above the limit at a requested
+    sample, a lost loop, or constraints that may lose rank. Runs in lanes have neither events nor loops, and `lanes` of their
+    samples are checked at once."""
     c, look, energies = r.table, r.look, r.energies
     storages, balances, energies_of = c.weights.storages, r.balances, c.weights.energies
     if look is not None:
         present_run(look, c, lanes)
     if lanes > 1:
-        # Runs whose constraints are checked are left to `may_lose_rank`.
+        # `may_lose_rank` checks the other samples.
         for first in range(look.watched, look.stride):
             see_samples(look, c, r.rows, first, lanes)
     for b in range(balances):
@@ -103,7 +103,7 @@ def are_finite(r: BatchTable, row: Reals, date: float, m: Reals) -> bool:
 
 @inline
 def balance_energies(r: BatchTable, row: Reals, k: int) -> None:
-    """Compare the residual of each balance at a sample, and the energy in play, with the largest so far."""
+    """Update the largest residual and energy in play of each balance from a sample."""
     c, balances, closing, play, energies = r.table, r.balances, r.closing, r.play, r.energies
     for b in range(balances):
         play[b] = 0.0
@@ -133,7 +133,7 @@ def check_run(r: BatchTable, m: Reals) -> bool:
 
 
 def begun(r: BatchTable, run: int) -> int:
-    """Begin the run of this number on the present tables: return 1, or 0 if Python has to begin it."""
+    """Begin the run with this number on the present tables; return 1, or 0 if Python has to begin it."""
     p, numbers = r.p[run * r.p_stride :], r.table.p
     for i in range(r.p_count):
         numbers[i] = p[i]
@@ -145,7 +145,7 @@ def begun(r: BatchTable, run: int) -> int:
 
 
 def hopeless(r: BatchTable) -> bool:
-    """Return True if a run takes too many steps, or would do so at its present pace."""
+    """Return True if a run has taken too many steps, or would at its present pace."""
     return has_too_many_steps(r.table) or r.table.pace > 0.0
 
 
@@ -169,8 +169,8 @@ def ended(r: BatchTable, run: int, status: int, lanes: Fixed) -> None:
 
 
 def run_many(r: BatchTable) -> int:
-    """Advance all runs, one after the other, from the present one: return 0 when all are done, 1 after this many steps of one run
-    that the caller must check for interrupts; the next call continues there."""
+    """Advance all runs, one after the other, from the present one; return 0 when all are done, or 1 when the caller must check
+    for interrupts, after many steps of one run. The next call continues there."""
     while r.present < r.runs:
         run, status = r.present, int(Status.NOT_STARTED)
         if r.under_way == 0:

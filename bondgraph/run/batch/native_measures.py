@@ -1,7 +1,7 @@
-"""Measures of a run in machine code, to the bits of `run.measures`.
+"""Measures of a run in machine code, equal to those of `run.measures` to the last bit.
 
-Samples and events are taken in order of time: `measure_event` takes the samples before an event, then both of its sides, and
-`keep` the remaining samples when the run has ended.
+Samples and events are measured in order of time: `measure_event` measures the samples before an event, then both sides of the
+event, and `keep` the remaining samples after the end of the run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def forget_measures(r: BatchTable) -> None:
 
 
 def value_of(r: BatchTable, row: Reals, m: Reals, source: int, place: int) -> float:
-    """Return the number of this source and index, at a sample in this row, in the modes m."""
+    """Return the number with this source and index at a sample with this row and the modes m."""
     if source == ROW:
         return row[place]
     if source == OUTPUT:
@@ -40,7 +40,7 @@ def value_of(r: BatchTable, row: Reals, m: Reals, source: int, place: int) -> fl
 
 @inline
 def evaluate_outputs(r: BatchTable, date: float, row: Reals, m: Reals) -> None:
-    """Evaluate the outputs, if needed."""
+    """Evaluate the outputs if they are measured."""
     if r.output_count > 0:
         r.outputs(date, row, r.table.p, m, r.out)
 
@@ -58,7 +58,7 @@ def measure_at(r: BatchTable, since: float, date: float, row: Reals, m: Reals, s
                 totals[j] = value
             if rule == MachineRule.PEAK or rule == MachineRule.LOWEST:
                 signed, top = sign_of(rule) * value, best[j]
-                # The first NaN stays, as with `argmax`.
+                # The first NaN stays, as in `argmax`.
                 if top <= top and not signed <= top:
                     best[j] = signed
                     if side == _SAMPLE:
@@ -79,8 +79,8 @@ def sign_of(rule: int) -> float:
 
 
 def measure_until(r: BatchTable, run: int, since: float) -> None:
-    """Measure the samples of a run before this time since the start. A sample at the time of an event is not a node; the two
-    sides of the event are.
+    """Measure the samples of a run before this time since the start. A sample at the time of an event is not a node of the
+    trapezoidal rule; the two sides of the event are.
     """
     width, count = r.table.width, r.series_count
     while r.measured < r.wanted_count:
@@ -128,7 +128,7 @@ def measure_event(r: BatchTable, run: int, row: Reals) -> None:
 
 
 def extreme(r: BatchTable, j: int) -> float:
-    """Return the largest or smallest value of number j, as `result.extreme` finds it."""
+    """Return the largest or smallest value of kept number j, as `result.extreme` finds it."""
     samples, best, sign, top = r.wanted_count, r.best, sign_of(r.rules[j]), r.tops[j]
     value = best[j]
     first = top - 2 if top >= 2 else 0

@@ -1,4 +1,4 @@
-"""Prepared program: check settings once, then run singly, with a `Result` each, or as a batch in one call."""
+"""Prepared program: check settings once, then make single runs with a `Result` each, or a batch in one call."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 def checked_settings(program: Program, t_end: float, settings: RunSettings) -> tuple[Settings, tuple[np.ndarray, np.ndarray]]:
-    """Return settings in which all numbers of a run are zero, and the requested sample times, since the start and as dates.
+    """Return settings with zero for all numbers of a run, and the requested sample times, since the start and as dates.
 
     Raises `RunError` E301 times, E302 tolerances, E303 samples, E304 unknown choices, E306 other settings.
     """
@@ -77,7 +77,7 @@ def checked_settings(program: Program, t_end: float, settings: RunSettings) -> t
     return checked, (since, dates)
 
 
-# Fraction of steps at the rounding of the rates above which a run warns.
+# Fraction of steps limited by the rounding of the rates above which a run warns.
 _NOISY = 0.01
 _BLOCKS = (("x", "E308"), ("p", "E309"), ("m", "E310"))
 _ALL = KeepOptions()
@@ -88,8 +88,9 @@ _ALL = KeepOptions()
 class PreparedProgram:
     """Program with the settings of its runs. Several threads may use it at once.
 
-    `wanted` are the requested sample times, since the start and as dates, (k,) each; `settings` has none of the numbers of a run,
-    and additional sample times for checks of the constraints. `kept` selects what single runs keep, if not all.
+    `wanted` are the requested sample times, since the start and as dates, (k,) each; `settings` has zeros for the numbers of a
+    run, and additional sample times for checks of the constraints. `kept` selects the quantities that single runs keep; None
+    keeps all.
     """
 
     program: Program
@@ -105,8 +106,8 @@ class PreparedProgram:
 
     @cached_property
     def in_machine_code(self) -> bool:
-        """True if machine code integrates runs and handles their events; False if ticks solve loops, with delays, and
-        with blocks of libraries."""
+        """True if machine code integrates runs and handles their events; False for ticks that solve loops, delays, and blocks of
+        libraries."""
         program = self.program
         ticks = bool(program.clocks or program.breaks)
         made = all(loop.kernel.is_machine_code for loop in program.loops)
@@ -130,8 +131,8 @@ class PreparedProgram:
         return None if times is wanted else np.flatnonzero(np.isin(times, wanted))
 
     def numbers(self, x0: Any, p: Any, m0: Any) -> Settings:
-        """Return the settings with the numbers of a run; E305 counts that do not fit, E308, E309, E310 values that are not
-        finite.
+        """Return the settings with the numbers of a run. Raises `RunError` E305 for counts that do not fit, E308, E309, E310 for
+        values that are not finite.
         """
         program = self.program
         lengths = (program.states, program.parameters, program.modes)
@@ -142,7 +143,7 @@ class PreparedProgram:
         return self._with_times(self.settings.of_run(**blocks), (self.settings.times, self.settings.dates))
 
     def _with_times(self, settings: Settings, samples: tuple[np.ndarray, np.ndarray]) -> Settings:
-        """Return the settings with these samples, copied for a result."""
+        """Return the settings with a copy of these samples."""
         return settings.of_run(times=samples[0].copy(), dates=samples[1].copy())
 
     def result(self, x0: Any, p: Any, m0: Any) -> Result:
@@ -189,7 +190,7 @@ class PreparedProgram:
         return replace(result, warnings=(*concerns, *contact_concerns(end.result, settings.rtol))), end
 
     def _keeping(self, kept: KeptRuns, x0: Any, p: Any, m0: Any) -> Result:
-        """Run once, keep only some names, and check the result too."""
+        """Run once, keep only the selected quantities, and check the result."""
         begin, settings = time.perf_counter(), self.numbers(x0, p, m0)
         with Progress(self.program.name, settings.span, self.progress) as bar:
             return kept.result(settings, bar, begin)
@@ -210,7 +211,7 @@ class PreparedProgram:
         return EndedRun(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
 
     def _in_machine_code(self, settings: Settings, begin: float, bar: Progress) -> EndedRun | None:
-        """Run once in machine code, and continue in Python if that stops early; None if only Python can begin the run."""
+        """Run once in machine code, and continue in Python if that stops early; return None if only Python can begin the run."""
         with self._workspace() as space:
             course = space.run(settings.p, settings.x, settings.m, settings.times, bar)
             if course.status == Status.NOT_STARTED:
@@ -231,7 +232,7 @@ class PreparedProgram:
             return EndedRun(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
 
     def _is_whole(self, result: Result) -> bool:
-        """Return True if all values of a run are valid at the samples."""
+        """Return True if all values of a result are valid."""
         values = result.t, result.p, result.x, result.m, result.integrals
         return find_lost_solution(self.program, *values, self.settings.rtol) is None
 
@@ -247,13 +248,13 @@ class PreparedProgram:
         result, end = self.ended(x0, p, m0)
         rows, spent = np.hstack([result.x, result.integrals]), result.statistics
         at = (end.t, end.x, end.m, end.q)
-        if result.failure is not None:  # values after the last valid sample do not count
+        if result.failure is not None:  # discard values after the last valid sample
             at = (float(result.since[-1]), result.x[-1], result.m[-1], result.integrals[-1])
         return RunOutcome(result.failure is None, *at, rows, result.m, spent.steps, spent.rates, spent.events)
 
     @cached_property
     def _compiled(self) -> bool:
-        """True once all code that events may need is compiled; `simulate` waits only for the code that its events do need."""
+        """True after all code that events may need is compiled; `simulate` waits only for the code that its events need."""
         program = self.program
         for kernel in (*program.resets, *program.supplies, *program.pushes):
             assert kernel is None or kernel.address is not None
@@ -272,27 +273,27 @@ class PreparedProgram:
         lanes: int | None = None,
         gpu: BatchLauncher | None = None,
     ) -> BatchResult:
-        """Run a batch with parameters p (runs, parameters) from x0 (runs, n) in the modes m0 (runs, modes); a single row, or a
-        vector, holds for all runs.
+        """Run a batch with parameters p (runs, parameters) from x0 (runs, n) in the modes m0 (runs, modes); a vector or a single
+        row applies to all runs.
 
         Parameters
         ----------
-        keep : further quantities to keep of each run, {"top": peak("rotor.flow")}: a measure of `bondgraph.measures`, or
-            the name of a quantity, whose values at all samples are kept.
+        keep : further quantities to keep of each run, {"top": peak("rotor.flow")}: a measure of `bondgraph.measures`, or the name
+            of a quantity to keep at all samples.
         threads : number of threads, by default one per processor. The results do not depend on it.
         check_rank : True to check along each run for positions where its constraints lose rank, as single runs do; False skips
             the check and its cost, and does not report such runs.
-        lanes : number of runs side by side in the processor's vectors, 1, 2, 4, 8 or 16; by default as many as fit, if the batch
+        lanes : number of runs in the lanes of the processor's vectors, 1, 2, 4, 8 or 16; by default as many as fit, if the batch
             has `MANY` runs and the model allows it. The results do not depend on it.
-        gpu : launcher that has a GPU do the runs; the CPU by default. The results do not depend on it. What a GPU cannot judge
-            is handed back to the CPU.
+        gpu : launcher of runs on a GPU; the CPU by default. The results do not depend on it. The CPU repeats runs that a GPU
+            cannot judge.
 
         Every run equals a single run to the last bit. Runs in machine code (`in_machine_code`) advance a chunk per call without
-        the interpreter's lock; a run that ends early or is in doubt is repeated as a single run, which reports why. All others,
-        and runs with checked constraints that are redundant, are single runs.
+        the interpreter's lock; a run that ends early or is in doubt is repeated as a single run, which reports the reason. All
+        others, and runs whose checked constraints are redundant, are single runs.
 
         Raises `RunError` E305 for blocks that do not fit each other or the program, E306 for invalid counts of lanes or threads,
-        E345 for quantities that cannot be kept; of the GPU, as `BatchLauncher.fill`.
+        E345 for quantities that cannot be kept; with `gpu`, the errors of `BatchLauncher.fill`.
         """
         blocks = blocks_of(self.program, p, x0, m0)
         pool = WorkerPool((os.cpu_count() or 1) if threads is None else checks.count("threads", threads), lanes, self._pace)
@@ -301,7 +302,7 @@ class PreparedProgram:
         return runner.ends(blocks, keep or {}, machine, pool, check_rank, self.progress, gpu)
 
     def clocks_of(self, p: np.ndarray) -> bytes:
-        """Return a key that determines the clocks of a run with parameters in the first row of p (runs, parameters)."""
+        """Return a key of the clocks of a run with the parameters in the first row of p (runs, parameters)."""
         with self._workspace() as space:
             return space.schedules.keys(p[:1])[0]
 
@@ -328,7 +329,7 @@ def prepare(program: Program, t_end: float, kept: KeepOptions = _ALL, **settings
     choice = choose(program, checked)
     keeping = kept_runs(program, choice, wanted, kept)
     if keeping is not None and checked.singular == "keep":
-        why = "finding singular positions needs the whole run, and these keep only some quantities"
+        why = "finding singular positions needs the whole run, but keep= and sink= keep only some quantities"
         cures = ("omit keep= and sink=: take the quantities from the result",)
         raise RunError(Problem("E306", 'singular="keep" with keep= or sink=', (why,), cures=cures))
     return PreparedProgram(program, checked, choice, wanted, all_settings["progress"], all_settings["strict"], keeping)

@@ -18,14 +18,14 @@ from bondgraph.run.results.result import Result
 from screws.renamed import answer_old_names
 
 CPU = "cpu"
-"""Name of the device of runs that the processors here made."""
+"""Device name of runs made by the CPU."""
 _SOURCES = {"x": ROW, "out": OUTPUT, "m": MODE}
 
 
 @dataclass(frozen=True)
 class KeptOfRun:
     """Measure that is kept of every run: its name, shape, and the indices of its numbers in the source; for a measure of events,
-    the transitions that count."""
+    the transitions that it counts."""
 
     name: str
     measure: Measure
@@ -35,16 +35,16 @@ class KeptOfRun:
 
     @property
     def over_time(self) -> bool:
-        """True if it is kept at all samples (a series)."""
+        """True if the measure is kept at all samples (a series)."""
         return self.measure.kind.over_time
 
     @property
     def size(self) -> int:
-        """Return the count of its numbers, at each sample of a series."""
+        """Return the count of numbers, per sample for a series."""
         return 1 if self.measure.kind.of_event else len(self.indices)
 
     def measured(self, result: Result) -> np.ndarray:
-        """Return the numbers of a single run, (*shape) or (samples, *shape); nan where it ended early."""
+        """Return the numbers of a single run, (*shape) or (samples, *shape); NaN after an early end."""
         failed = result.failure is not None and not self.over_time
         return np.full(self.shape, np.nan) if failed else self.measure(result)
 
@@ -52,7 +52,7 @@ class KeptOfRun:
 def kept_of(program: Program, keep: Mapping[str, str | Measure]) -> tuple[tuple[KeptOfRun, ...], Kernel | None]:
     """Return the measures that `keep` names, {"top": peak("rotor.flow")}, and the kernel of the outputs among them.
 
-    Raises `RunError` E345 listing all that cannot be kept or has no name.
+    Raises `RunError` E345 with all quantities that cannot be kept or have no name.
     """
     if not isinstance(keep, Mapping):
         cures = ('keep={"top": peak("rotor.flow")}',)
@@ -89,15 +89,15 @@ class BatchResult:
 
     Parameters
     ----------
-    t, x, m, integrals : end of each run: time (runs,), s; states (runs, n), modes (runs, modes), integrated powers (runs,
-        powers), J.
+    t, x, m, integrals : values at the end of each run: time (runs,), s; states (runs, n), modes (runs, modes), integrated powers
+        (runs, powers), J.
     steps, rejected, rates, events : counts (runs,).
     kept : requested quantities by name, (runs, *shape), or (runs, samples, *shape) for series; NaN after the end of a run that
         ended early.
-    failures, warnings : by run number, the reason for an early end, and the reason why a run that reached its end cannot be
+    failures, warnings : by run number, the reason for an early end, and the reasons why a run that reached its end cannot be
         trusted.
     errors : by run number, the error in its input numbers.
-    by_gpu : name of the GPU that made runs, and True for these (runs,); None where the CPU made all.
+    by_gpu : name of the GPU, and True for the runs that it made (runs,); None if the CPU made all.
     """
 
     t: np.ndarray
@@ -123,7 +123,7 @@ class BatchResult:
 
     @property
     def device(self) -> np.ndarray:
-        """Device that made each run (runs,): "cpu", or the name of a GPU; what a GPU cannot judge is made by the CPU."""
+        """Device that made each run (runs,): "cpu" or the name of a GPU; the CPU makes runs that a GPU cannot judge."""
         name, made = (CPU, np.zeros(len(self), dtype=bool)) if self.by_gpu is None else self.by_gpu
         return np.where(made, name, CPU)
 
@@ -144,7 +144,7 @@ class RunOutcome:
     ----------
     reached : True if the run reached the requested end; `PreparedProgram.result` reports why not.
     t, x, m, q : time since the start, s, states (n,), modes (modes,) and integrated powers (powers,), J.
-    rows : states and integrated powers at the samples, (samples, n + powers); modes : at the samples, (samples, modes).
+    rows : states and integrated powers at the samples, (samples, n + powers); modes : modes at the samples, (samples, modes).
     steps, rates, events : counts of steps, evaluations and events.
     """
 

@@ -36,20 +36,20 @@ if TYPE_CHECKING:
 
 
 MAX_CALL_SECONDS = 0.3
-"""Longest call, s: it cannot be interrupted."""
+"""Longest call, s: a call cannot be interrupted."""
 MIN_CALL_SECONDS, MIN_THREAD_SECONDS = 1e-3, 5e-3
 """Shortest call and minimum work of a thread, s: many times the overhead of Python."""
 
 
 class RunDuration:
-    """Duration of a run, s, measured on earlier runs, else 0; threads may share it."""
+    """Duration of a run, s, measured on earlier runs, or 0; threads may share it."""
 
     def __init__(self) -> None:
         self.each = 0.0
 
 
 class WorkQueue:
-    """Work queue of runs: threads take chunks of at least `least` runs; none once all is `called_off`."""
+    """Work queue of runs: threads take chunks of at least `least` runs until the work is `called_off`."""
 
     def __init__(self, runs: int, least: int, pace: RunDuration, called_off: threading.Event):
         self.begun, self._runs, self._pace, self._called_off = 0, runs, pace, called_off
@@ -57,14 +57,14 @@ class WorkQueue:
         self._threads, self._lock = 1, threading.Lock()
 
     def shared_by(self, threads: int) -> int:
-        """Let this many threads share the remaining runs, or as many as is worthwhile; return their number."""
+        """Let at most this many threads share the remaining runs, as many as are worthwhile; return their number."""
         worth = (self._runs - self.begun) * self._pace.each / MIN_THREAD_SECONDS
         self._threads = max(1, min(threads, int(worth)) if self._pace.each else threads)
         return self._threads
 
     def first(self) -> Iterator[slice]:
-        """Yield growing slices of runs, from one run on, until the duration of a run is known; the first also builds objects that
-        are kept.
+        """Yield growing slices of runs, starting with one run, until the duration of a run is known; the first run also builds
+        objects that later runs reuse.
         """
         count, enough = 1, MAX_CALL_SECONDS
         while not self._pace.each and (piece := self._taken(count)):
@@ -94,7 +94,7 @@ class WorkQueue:
 
 
 MIN_RUNS_PER_LANE = 4
-"""Minimum number of runs per lane in a call, so that few lanes idle while the last ones end."""
+"""Minimum number of runs per lane in a call, so that few lanes idle at the end."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class WorkerPool:
 
     @contextmanager
     def at_work(self, called_off: Event) -> Iterator[Callable[..., Iterable[Any]]]:
-        """Yield a `map` over the threads, which an exception or an interrupt calls off."""
+        """Yield a `map` over the threads; an exception or an interrupt calls off the work."""
         if self.threads == 1:
             yield map
             return
@@ -123,7 +123,7 @@ class WorkerPool:
 
 @contextmanager
 def ending(called_off: Event) -> Iterator[None]:
-    """Cancel the other threads on an exception or interrupt in the body."""
+    """Call off the work of all threads after an exception or interrupt in the body."""
     try:
         yield
     except BaseException:
@@ -132,7 +132,7 @@ def ending(called_off: Event) -> Iterator[None]:
 
 
 class BatchLauncher(Protocol):
-    """Launcher of batches on another device than the CPU."""
+    """Launcher of batches on a device other than the CPU."""
 
     @property
     def name(self) -> str:
@@ -147,16 +147,16 @@ class BatchLauncher(Protocol):
         batch: RunBatch,
         report: Callable[[int], object],
     ) -> np.ndarray:
-        """Run all rows of p, x and m into the batch; return the indices of those that the CPU has to do, whatever their status;
-        `report` hears how many are done."""
+        """Run all rows of p, x and m, and store the results in `batch`; return the indices of the runs that the CPU has to make,
+        whatever their status. `report` gets the number of runs done."""
 
 
 @dataclass(frozen=True, eq=False)
 class BatchRunner:
     """Execution of a batch of runs.
 
-    `wanted` are the requested sample times, since the start and as dates; `ended` runs one point and returns its result and end;
-    `workspace` yields a workspace that no other thread uses.
+    `wanted` are the requested sample times, since the start and as dates; `ended` makes a single run and returns its result and
+    end; `workspace` yields a workspace that no other thread uses.
     """
 
     program: Program
@@ -176,8 +176,8 @@ class BatchRunner:
         progress: bool,
         gpu: BatchLauncher | None = None,
     ) -> BatchResult:
-        """Return the ends of runs of p, x and m (runs or 1, numbers), in machine code if `machine`, on a `gpu` if there is one,
-        else one by one; runs that machine code cannot end also run singly."""
+        """Return the ends of the runs p, x and m (runs or 1, numbers), made in machine code if `machine`, on a `gpu` if given,
+        else one by one; runs that machine code cannot finish are also made one by one."""
         p, x0, m0 = blocks
         runs = max(map(len, blocks))
         kept, outputs = kept_of(self.program, keep)
@@ -217,7 +217,7 @@ class BatchRunner:
                         continue
                 if part is not batch:
                     batch.put(left, part)
-                for block in blocks:  # values that are not finite are refused, even if nothing depends on them
+                for block in blocks:  # refuse values that are not finite, even if nothing depends on them
                     if not np.isfinite(block).all():
                         batch.status[np.broadcast_to(~np.isfinite(block).all(axis=1), runs)] = Status.NOT_STARTED
                 remaining = collected.lost()
@@ -228,11 +228,11 @@ class BatchRunner:
         return collected.ends()
 
     def _in_lanes(self, lanes: int | None, runs: int) -> LaneKernels | None:
-        """Return the kernels for runs side by side; None if each must run alone, as with events, clocks, breaks of time or loops
-        to solve."""
+        """Return the kernels for runs in SIMD lanes; None if each must run alone, because of events, clocks, breaks of time or
+        loops."""
         if lanes is not None and not (isinstance(lanes, Integral) and lanes in (1, *LANES)):
             allowed = ", ".join(map(str, (1, *LANES)))
-            raise RunError(Problem("E306", f"lanes = {lanes!r} runs cannot run side by side", (f"there are: {allowed}",)))
+            raise RunError(Problem("E306", f"lanes = {lanes!r} runs cannot run side by side", (f"lanes can be {allowed}",)))
         program = self.program
         alone = program.transitions or program.clocks or program.breaks or program.loops
         if alone or lanes == 1 or program.in_lanes is None or (lanes is None and runs < MANY):

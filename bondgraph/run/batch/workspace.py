@@ -1,4 +1,4 @@
-"""Workspace of a thread: runs of a program in the same tables and arrays, and their checkpoints."""
+"""Workspace of a thread: successive runs of a program in the same tables and arrays, and their checkpoints."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from bondgraph.run.table import FieldTable
 
 
 class RunCost(NamedTuple):
-    """Cost of a run beyond its counts: method, tolerance per step, steps at the rounding of the rates, total time, s."""
+    """Cost of a run apart from its counts: method, tolerance per step, rounding limit, total time (s)."""
 
     choice: Selection
     local_rtol: float
@@ -53,14 +53,14 @@ class RunCost(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MachineRun:
-    """A run in machine code.
+    """Run in machine code.
 
     Parameters
     ----------
     status : last status of the integrator, or `Status.NOT_STARTED`.
-    t, x, q, m : end of the run; rows (samples, n + quadratures), modes (samples, modes) : at the sample times.
+    t, x, q, m : values at the end of the run; rows (samples, n + quadratures), modes (samples, modes) : values at the samples.
     logged : rows of its events, in pieces (k, width); labels : labels that the rows refer to.
-    events_in_python : number of events that Python settled, or which ended the run.
+    events_in_python : number of events that Python handled or that ended the run.
     ticks : count of ticks.
     effort : cost of the run.
     """
@@ -80,7 +80,7 @@ class MachineRun:
 
     @property
     def done(self) -> bool:
-        """True if it reached its end; otherwise Python has to continue."""
+        """True if the run reached its end; otherwise Python has to continue it."""
         return self.status == Status.STOP
 
     @property
@@ -89,11 +89,11 @@ class MachineRun:
         return sum(map(len, self.logged))
 
     def at(self, samples: np.ndarray) -> MachineRun:
-        """Return the run with some of its samples, by index (k,)."""
+        """Return the run with only the samples of these indices (k,)."""
         return replace(self, rows=self.rows[samples], modes=self.modes[samples])
 
     def result(self, program: Program, settings: Settings, start_energies: np.ndarray, spent: RunCost) -> Result:
-        """Return the result of a finished run; `start_energies` (storages,), J, are the energies before anything happened."""
+        """Return the result of a finished run; `start_energies` (storages,), J, are the energies before any event."""
         effort, choice, n = self.effort, spent.choice, program.states
         statistics = Statistics(
             solver=MACHINE_CODE,
@@ -140,8 +140,8 @@ class Schedules:
         self.ticks: ClockSchedule
 
     def stretches(self, p: np.ndarray, runs: slice) -> list[tuple[bytes, slice]]:
-        """Return the stretches of these runs that share their clocks, each with the key that determines these; parameters p
-        (runs or 1, parameters)."""
+        """Return the stretches of these runs that share their clocks, each with the key of the clocks, for parameters p (runs or
+        1, parameters)."""
         if self.fixed or len(p) == 1:
             return [(self.keys(p[:1])[0], runs)]
         stretches, first = list[tuple[bytes, slice]](), runs.start
@@ -152,7 +152,7 @@ class Schedules:
         return stretches
 
     def values(self, p: np.ndarray) -> np.ndarray:
-        """Return, for each of the runs with parameters p (runs, parameters), the values that determine its clocks, (runs, k)."""
+        """Return the values that determine the clocks of each run, (runs, k), for parameters p (runs, parameters)."""
         if self.fixed:
             return np.empty((len(p), 0))
         values, breaks = p[:, self._places], self._bound.program.breaks
@@ -162,7 +162,7 @@ class Schedules:
         return values
 
     def keys(self, p: np.ndarray) -> list[bytes]:
-        """Return, for each of the runs with parameters p (runs, parameters), a key that determines its clocks."""
+        """Return a key of the clocks of each run, for parameters p (runs, parameters)."""
         return [row.tobytes() for row in self.values(p)]
 
     def follow_parameters(self, p: np.ndarray) -> None:
@@ -170,7 +170,7 @@ class Schedules:
         self.follow(b"" if self.fixed else self.keys(p[None])[0])
 
     def follow(self, key: bytes) -> None:
-        """Switch to the clocks of this key, that of the currently bound parameters. Raises `RunError` E330 for a clock that
+        """Switch to the clocks with this key, which must belong to the bound parameters. Raises `RunError` E330 for a clock that
         cannot run."""
         if key == self._key:
             return
@@ -181,12 +181,12 @@ class Schedules:
 
 
 STEPS, LARGE = 4_000, 100
-"""Number of attempted steps between checks for too many steps and updates of the progress bar; fewer if a model has more than
-`LARGE` states."""
+"""Number of attempted steps between checks for too many steps and updates of the progress bar, and number of states above which
+it is reduced."""
 
 
 class Workspace:
-    """Tables and arrays of runs by a method in machine code; for one thread at a time.
+    """Tables and arrays of runs by one method in machine code, for one thread at a time.
 
     `wanted` are the requested sample times, since the start and as dates; `settings` may have more, for checks of the
     constraints.
@@ -272,28 +272,28 @@ class Workspace:
             self.settler.check()
 
     def result(self, course: MachineRun, settings: Settings, begin: float) -> Result:
-        """Return the result of the last run, which is done, with the numbers of these settings; `begin` from `time.perf_counter`,
-        s.
+        """Return the result of the last run, which has reached its end, with the numbers of these settings; `begin` is the start
+        by `time.perf_counter`, s.
         """
         rounding = self.weights.rounding(course.effort.noisy, self._local, course.t, course.x, course.m)
         spent = RunCost(self._choice, self._local, rounding, time.perf_counter() - begin)
         return course.result(self.bound.program, settings, self.start_energies(settings.p, settings.m), spent)
 
     def checkpoint(self, course: MachineRun, p: np.ndarray, m: np.ndarray) -> RunCheckpoint:
-        """Return a checkpoint of the last run, with parameters p and start modes m, from which Python continues."""
+        """Return a checkpoint of the last run, with parameters p and start modes m, from which Python can continue."""
         samples = SampleRows.over(course.rows, np.array(course.modes), self.bound.program.states)
         tables = self.integrator, self.weights, self.settler
         return RunCheckpoint(*tables, course.status, samples, course.logged, self.start_energies(p, m))
 
     def take_back(self) -> None:
-        """Connect the events to this integrator again, after Python has continued a run, perhaps with another one."""
+        """Reconnect the events to this integrator after Python has continued a run, perhaps with another integrator."""
         if self.settler is not None:
             self.settler.use_arrays(self.table.arrays)
 
     def is_sound(self, course: MachineRun, m: np.ndarray) -> bool:
         """Return True if the last run, which has reached its end from the modes m, is certainly valid: its values are finite at
-        the samples, its loops solved, its energy account closes well within the limit, and its constraints keep their rank, if
-        machine code can tell. Otherwise Python has to check."""
+        the samples, its loops are solved, its energy account closes well within the limit, and its constraints keep their rank.
+        Otherwise Python has to check."""
         if len(course.logged) > 1:
             return False
         table = self._judging
@@ -305,7 +305,7 @@ class Workspace:
 
     @cached_property
     def _judging(self) -> FieldTable:
-        """Return a table of the loop over many runs, for a single one."""
+        """Return a table of the loop over many runs, for a single run."""
         samples = self.settings.times, self.settings.dates
         table = self._table_of_many(samples, (), None)
         table.point("event_counts", np.zeros(1, dtype=np.int64))
@@ -326,9 +326,7 @@ class Workspace:
         return table
 
     def start_energies(self, p: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the energy per storage at the start of the last run, with parameters p in the modes m, before anything happened,
-        J.
-        """
+        """Return the energy per storage at the start of the last run, with parameters p in the modes m, before any event, J."""
         if self._energies is None:
             return np.zeros(0)
         call, own_p, own_m, out = self._energies
@@ -338,7 +336,7 @@ class Workspace:
 
     @cached_property
     def _energies(self) -> tuple[Callable[[], object], np.ndarray, np.ndarray, np.ndarray] | None:
-        """Return the kernel call for the start energies of the last run, with its arrays of parameters, modes and outputs."""
+        """Return the kernel call for the start energies of the last run, and its arrays of parameters, modes and outputs."""
         program = self.bound.program
         if program.energies is None:
             return None
@@ -357,10 +355,10 @@ class Workspace:
         lanes: LaneKernels | None,
         called_off: Event,
     ) -> None:
-        """Run these rows of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes) into the batch, in calls that
-        release the interpreter's lock: one for each stretch of runs with the same clocks, or more, so that interrupts are
-        handled. Values are kept at the wanted samples; constraints are checked along a run if `watch`. With kernels in
-        `lanes`, several runs advance side by side. Once all is `called_off`, unfinished runs are abandoned."""
+        """Run these rows of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes), and store the results in `batch`.
+        Calls release the interpreter's lock; there are one or more for each stretch of runs with the same clocks, so that
+        interrupts are handled. Values are kept at the wanted samples; constraints are checked along a run if `watch`. With
+        kernels in `lanes`, several runs advance at once. Runs that are unfinished when the work is `called_off` are abandoned."""
         samples = (self.settings.times, self.settings.dates) if watch else self.wanted
         kind, p = (watch, tuple(kept), outputs, lanes), blocks[0]
         table = self._last_many.made(kind, lambda: self._table_for(samples, *kind))
@@ -381,14 +379,14 @@ class Workspace:
                     continue
 
     def batch_table(self, watch: bool, kept: Sequence[KeptOfRun], outputs: Kernel | None) -> FieldTable:
-        """Return the table of sequential runs for a loop elsewhere; constraints are checked if `watch`."""
+        """Return the table of sequential runs for a loop on another device; constraints are checked if `watch`."""
         table = self._table_for((self.settings.times, self.settings.dates) if watch else self.wanted, watch, kept, outputs, None)
         if self.settler is not None:
             self.settler.table.point("all_held", table.arrays["modes"])
         return table
 
     def _one_by_one(self, many: int) -> int:
-        """Continue the runs one by one, by the address of their table; return 1 while some remain."""
+        """Continue the runs of the table at the address `many` one by one; return 1 while some remain."""
         more = int(self._many(many))
         self._check()
         return more
@@ -412,7 +410,7 @@ class Workspace:
         return table
 
     def _in_lanes(self, lanes: LaneKernels, key: bytes, samples: int) -> Callable[[int], int]:
-        """Return a function that continues several runs at once, with the clocks of this key, by the address of their table."""
+        """Return a function that continues several runs at once, with the clocks of this key, from the address of their table."""
         others, address = UNDER_WAY * lanes.lanes - 1, ctypes.c_void_p
         while len(self._beside) < others:
             self._beside.append(Workspace(self.bound.program, self.settings, self._choice, self.wanted))
@@ -436,7 +434,7 @@ class Workspace:
         return go_on
 
     def _look(self, watch: bool, lanes: LaneKernels | None, times: np.ndarray, dates: np.ndarray) -> FieldTable:
-        """Return the table for the check of finished runs."""
+        """Return the table that checks finished runs."""
         if (watch, lanes) not in self._looks:
             program, matrix = self.bound.program, self.bound.program.closing_matrix if watch else None
             alone = 0 if matrix is None else matrix.address or 0

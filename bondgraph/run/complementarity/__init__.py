@@ -1,1 +1,1 @@
-"""Box complementarity problems: bounds, rates and modes of ideal elements of one part, found together."""
+"""Box complementarity problems: modes of the ideal elements of one part, found together."""

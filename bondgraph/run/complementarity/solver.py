@@ -1,8 +1,9 @@
-"""Box complementarity by parametric principal pivoting: modes and shares of ideal elements, from the modes that held.
+"""Box complementarity by parametric principal pivoting: find modes and efforts of ideal elements, starting from their previous
+modes.
 
 A small multiple of a diagonal matrix makes the problem strictly monotone (Tikhonov): it has one solution, whatever the order of
-its rows, and principal pivots lead to it along a line of offsets. Repetition with the solution as the centre (proximal points)
-removes the error of the regularisation; from the centre zero, open shares are those of least norm.
+its rows, and principal pivots lead to the solution along a line of offsets. Repetition with the solution as the centre (proximal
+points) removes the error of the regularisation; because the first centre is zero, undetermined unknowns have the least norm.
 
 Source: Cottle, Pang and Stone 1992, The Linear Complementarity Problem; Ruiz 2001 (scaling); Rockafellar 1976 (proximal points).
 """
@@ -13,35 +14,36 @@ from bondgraph.emit.kernel_language.language import finite, larger, smaller, sqr
 from bondgraph.run.complementarity.table import BoxOutcome, BoxTable
 
 REGULARISATIONS = (1e-6, 1e-8, 1e-10)
-"""Parts of the scaled diagonal that are added: the smaller ones where the couplings of a problem are weaker."""
+"""Fractions of the scaled diagonal that are added to it, one after the other until the problem is solved."""
 PROXIMAL_STEPS = 12
 """Maximum number of repetitions with one regularisation."""
 ROUNDING = 2.0**-52
 LEVEL = 1.0
-"""Rounding errors of a sum, in those of its largest terms."""
+"""Initial bound on the rounding error of a sum, in roundings of its terms."""
 SPREAD = 1e3
-"""Largest ratio of the weights of shares to their mean."""
+"""Largest ratio of a weight to the mean of the weights."""
 SCALING_ROUNDS = 8
 """Maximum number of rounds of scaling."""
 EVEN = 1.5
-"""Largest entries of rows, and inverses of these, up to which a matrix is even."""
+"""Largest ratio, either way, of a row's largest entry to 1 in a well-scaled matrix."""
 UPDATES = 24
-"""Maximum number of updates of an inverse before it is computed again."""
+"""Maximum number of updates of an inverse before it is recomputed."""
 WEAK_PIVOT = 1e-3
 """Fraction of the diagonal below which a pivot is too small for an update."""
 PIVOTS, PIVOTS_EACH = 20, 4
-"""Pivots after which rounding errors are taken to be larger: the first number, and the second for each row."""
+"""Number of pivots after which the bound on rounding errors is raised: the first number plus the second for each row."""
 COARSER = 4.0
-"""Factor by which rounding errors are then larger."""
+"""Factor by which the bound is raised."""
 MAX_LEVEL = 1e6
-"""Largest rounding errors of a sum, in those of its largest terms."""
+"""Largest bound on the rounding error of a sum, in roundings of its terms."""
 GOLDEN = 0.6180339887498949
 INSIDE, BEYOND = 1e-3, 1e-2
-"""Distances of the unknowns from their bounds, and of the residuals from zero, at the beginning of the path, in their sizes."""
+"""Distances of the unknowns from their bounds, and of the residuals from zero, at the start of the path, relative to their
+sizes."""
 
 
 def scale_rows(s: BoxTable) -> None:
-    """Scale the problem symmetrically so that the largest entry of each row is near one, and weigh the shares."""
+    """Scale the problem symmetrically so that the largest entry of each row is near one, and set the weights of the unknowns."""
     n, m, c = s.n, s.matrix, s.scale
     for i in range(n):
         diagonal = m[i * n + i]
@@ -74,7 +76,7 @@ def scale_rows(s: BoxTable) -> None:
 
 
 def regularise(s: BoxTable, epsilon: float) -> None:
-    """Add this part of the weights of shares to the diagonal."""
+    """Add `epsilon` times the weights to the diagonal."""
     n = s.n
     for i in range(n):
         for j in range(n):
@@ -125,7 +127,7 @@ def invert(s: BoxTable) -> bool:
 
 
 def enter(s: BoxTable, chosen: int) -> bool:
-    """Add a row to the basic ones, as a border of the inverse; return False if its pivot is too small for that."""
+    """Add a row to the basic ones by bordering the inverse; return False if its pivot is too small."""
     n, k = s.n, s.count
     pivot = s.regular[chosen * n + chosen]
     for i in range(k):
@@ -153,7 +155,7 @@ def enter(s: BoxTable, chosen: int) -> bool:
 
 
 def leave(s: BoxTable, chosen: int) -> None:
-    """Take a row from the basic ones; the last one takes its place in the inverse."""
+    """Remove a row from the basic ones; the last basic row takes its place in the inverse."""
     n, last, place = s.n, s.count - 1, 0
     while s.basic[place] != chosen:
         place += 1
@@ -176,12 +178,12 @@ def leave(s: BoxTable, chosen: int) -> None:
 
 
 def at_bound(s: BoxTable, i: int) -> float:
-    """Return the bound at which an unknown is."""
+    """Return the bound at which unknown i is."""
     return s.below[i] if s.status[i] < 0 else s.above[i]
 
 
 def evaluate(s: BoxTable) -> None:
-    """Evaluate the unknowns and residuals of the present modes on the path, and their rounding errors."""
+    """Evaluate the unknowns and residuals along the path in the present modes, and their rounding errors."""
     n, k = s.n, s.count
     for i in range(n):
         value, terms = s.shifted[i], s.terms[i]
@@ -215,8 +217,8 @@ def evaluate(s: BoxTable) -> None:
 
 
 def first_turn(s: BoxTable, t: float) -> float:
-    """Return the largest t at which a mode turns that does not fit the problem, which is `chosen` then with the mode `into`; -1
-    if there is none."""
+    """Return the largest t at which an unknown must change its mode, -1 if there is none; set `chosen` to this unknown and `into`
+    to its new mode."""
     best = -1.0
     s.chosen = -1
     for i in range(s.n):
@@ -241,7 +243,7 @@ def first_turn(s: BoxTable, t: float) -> float:
 
 
 def begin_path(s: BoxTable) -> None:
-    """Choose offsets at t = 1 for which the present modes fit, with different distances to all bounds."""
+    """Choose offsets at t = 1 that the present modes satisfy, with a different distance to each bound."""
     n, far, spread = s.n, 0.0, 0.0
     for i in range(n):
         far = larger(far, larger(abs(s.shifted[i]), abs(s.at[i])))
@@ -264,7 +266,7 @@ def begin_path(s: BoxTable) -> None:
 
 
 def follow(s: BoxTable) -> bool:
-    """Follow the path from the modes in `status` to the solution of the regularised problem; return False without one."""
+    """Follow the path from the modes in `status` to the solution of the regularised problem; return False if none is found."""
     n, t, fresh = s.n, 1.0, s.count < 0
     for i in range(n):
         value = s.offset[i] * s.scale[i]
@@ -311,8 +313,8 @@ def follow(s: BoxTable) -> bool:
 
 
 def fits(s: BoxTable) -> bool:
-    """Go to the solution of the regularised problem; return True if it solves the problem itself, up to rounding errors. Note the
-    row that is farthest from that in `fault`."""
+    """Move the centre to the solution of the regularised problem; return True if this solves the problem itself, up to rounding
+    errors. Set `fault` to the row that has moved furthest."""
     most, worst, far = 0.0, 0.0, -1.0
     for i in range(s.n):
         most = larger(most, s.terms[i])

@@ -14,7 +14,7 @@ class BoxOutcome(IntEnum):
 
     SOLVED = 0
     NO_SOLUTION = 1
-    """No unknowns fit; the row at fault is `fault`."""
+    """No unknowns satisfy the problem; `fault` is the row at fault."""
     TOO_MANY_PIVOTS = 2
     """Rounding errors make the pivots cycle."""
 
@@ -26,20 +26,20 @@ Tableau = Annotated[Reals, Length(lambda s: 2 * s.room * s.room)]
 
 
 class BoxTable(Table):
-    """Problem of n unknowns y in a room for `room`: w = M y + q, lower <= y <= upper, with w >= 0 at `lower`, w <= 0 at
-    `upper`, and w = 0 between; M + M^T is positive semidefinite."""
+    """Problem of n unknowns y, at most `room`: w = M y + q, lower <= y <= upper, with w >= 0 at `lower`, w <= 0 at `upper`, and w
+    = 0 between; M + M^T is positive semidefinite."""
 
-    # Problem: M (n, n) by rows, q, bounds, which may be infinite, and weights of the norm by which open shares are chosen.
+    # Problem: M (n, n) by rows, q, bounds, which may be infinite, and weights of the norm that selects undetermined unknowns.
     matrix: PerEntry
     offset: PerRow
     lower: PerRow
     upper: PerRow
     weights: PerRow
-    # Modes, at first those from which the search starts: -1 at the lower bound, 0 between, 1 at the upper one; then y and w.
+    # Modes, initially those from which the search starts: -1 at the lower bound, 0 between, 1 at the upper bound; then y and w.
     status: RowIndices
     y: PerRow
     w: PerRow
-    # Scaled problem: y = scale x; its matrix, regularised on the diagonal, offset, bounds, weights, regularisation and centre x.
+    # Scaled problem: y = scale x; its matrix, regularised matrix, offset, bounds, weights, regularisation and centre x.
     scale: PerRow
     scaled: PerEntry
     regular: PerEntry
@@ -49,8 +49,9 @@ class BoxTable(Table):
     share: PerRow
     raised: PerRow
     x: PerRow
-    # Path: offsets shifted + t path, at t = 0 those at the centre, with the sizes of their terms; distances of bounds and
-    # unknowns from the centre, at + t along; w = residual + t slope; rounding errors of at and w, in roundings of one.
+    # Path: sizes of the terms of `shifted`; bounds below, above, relative to the centre; offsets shifted + t path, with those at
+    # the centre for t = 0; unknowns at + t along, relative to the centre; w = residual + t slope; rounding errors of at and w, in
+    # roundings of 1.
     terms: PerRow
     below: PerRow
     above: PerRow
@@ -60,7 +61,7 @@ class BoxTable(Table):
     residual: PerRow
     slope: PerRow
     error: PerRow
-    # Inverse of the block of the basic unknowns, which are `basic` in its order; workspace.
+    # Inverse of the block of the basic unknowns, in the order `basic`; work space.
     inverse: PerEntry
     basic: RowIndices
     tableau: Tableau

@@ -1,1 +1,1 @@
-"""Singular positions passed with the velocities kept."""
+"""Passing of singular positions with unchanged velocities."""

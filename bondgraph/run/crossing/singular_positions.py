@@ -1,9 +1,9 @@
-"""Pass singular positions of a run on the branch on which it came: `simulate(singular="keep")`.
+"""Pass singular positions of a run on the branch on which it arrives: `simulate(singular="keep")`.
 
-Where constraints lose rank, the equations leave open on which branch the motion continues, and close to that position errors
-decide it. States along one branch are smooth in time. So they are extrapolated from shortly before the position to shortly after
-it, by a polynomial through a short run that ends before; on both sides they are moved to the constraints. The run then
-continues: every velocity keeps its value, and energy is kept to the error of the extrapolation. (Bayo, Avello 1994.)
+Where constraints lose rank, the equations do not determine on which branch the motion continues, and close to such a position
+errors decide. States along one branch are smooth in time. So a polynomial through a short run before the position extrapolates
+them to shortly after the position; on both sides they are moved onto the constraints. The run then continues: velocities are
+continuous, and energy is conserved to the error of the extrapolation. (Bayo, Avello 1994.)
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from bondgraph.run.validation.constraint_matrix import ConstraintMatrix
 from bondgraph.run.validation.constraint_rank import RankLoss, roots_along
 
 NEAR = 0.02
-"""Half the width of the passage: there the root of the smallest eigenvalue is this fraction of its largest value before."""
+"""Half width of the passage: at its ends, the root of the smallest eigenvalue is this fraction of its largest value before."""
 
 SEEN = 0.1
-"""Minimum root, as a fraction of the largest, from which its slope to zero is taken."""
+"""Minimum root, as a fraction of the largest, from which the slope to zero is computed."""
 
 BASE = 8.0
 """Length of the interval before the passage from which states are extrapolated, in half widths."""
 
 DEGREE, NODES = 6, 13
-"""Degree of the polynomial, and number of points in that interval: an error there grows at most 160-fold."""
+"""Degree of the polynomial, and number of points in that interval: an error in them grows at most 160-fold."""
 
 FINER = 1e-3
 """Tolerance of the run through these points, as a fraction of rtol."""
 
 FINEST = 1e-12
-"""Minimum tolerance of that run, except for a finer rtol."""
+"""Minimum tolerance of that run, unless rtol is smaller."""
 
 NEWTON, DIFFERENCE, RANK = 3, 1e-6, 1e-6
-"""Steps of Newton's method by which states meet the constraints on both sides of a passage, its differences as fractions of the
-sizes of states, and the singular values below which constraints repeat each other there."""
+"""Newton steps that move states onto the constraints on both sides of a passage; finite differences as fractions of the sizes of
+states; relative singular value below which constraints are redundant there."""
 
 
 Start = tuple[float, np.ndarray, np.ndarray, np.ndarray]
@@ -57,8 +57,8 @@ Start = tuple[float, np.ndarray, np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class RunPart:
-    """Part of a run: its `result`, and its end regardless of its samples: t (s), x (n,), m (modes,) and the integrated powers q
-    (powers,). Times and powers count from the start of the run."""
+    """Part of a run: its `result`, and its actual end: t (s), x (n,), m (modes,) and the integrated powers q (powers,). Times and
+    powers count from the start of the run."""
 
     result: Result
     t: float
@@ -70,10 +70,10 @@ class RunPart:
 def past_singular_positions(
     first: RunPart, settings: Settings, choice: Selection, bar: Progress
 ) -> tuple[RunPart, RankLoss | None]:
-    """Return the whole run that begins with this part, and the loss of rank that it could not pass; None if there is none.
+    """Return the whole run that begins with this part, and the loss of rank that it could not pass, or None.
 
-    Contradicting constraints are not passed, nor positions close to the start of a part or to an event, nor those of models with
-    clocks or breaks of time.
+    A run does not pass contradictory constraints, positions close to an event or to the start of a part, or any position of a
+    model with clocks or breaks of time.
     """
     program, parts, part = first.result.program, [first], first
     may_pass = not program.clocks and program.breaks is None
@@ -89,7 +89,7 @@ def past_singular_positions(
 def _crossed(
     part: RunPart, loss: RankLoss, settings: Settings, choice: Selection, bar: Progress
 ) -> tuple[RunPart, RunPart] | None:
-    """Return the part up to the end of a passage, and the part after it; None if it cannot be passed."""
+    """Return the part up to the end of a passage, and the part after it; None if the position cannot be passed."""
     half = None if loss.contradiction else _half_width(part.result, loss.time, settings)
     if half is None:
         return None
@@ -128,8 +128,8 @@ def _crossed(
 
 
 def _half_width(result: Result, time: float, settings: Settings) -> float | None:
-    """Return half the width of the passage of a singular position at this time, s, from the slope with which the root falls; None
-    where there are no samples to tell it."""
+    """Return half the width of the passage, s, of a singular position at this time, from the slope of the falling root; None if
+    there are too few samples."""
     count = int(np.searchsorted(result.since, time))
     if count < 2:
         return None
@@ -141,7 +141,8 @@ def _half_width(result: Result, time: float, settings: Settings) -> float | None
 
 
 class _Closure:
-    """Violations of the constraints of a run, and their flows, as functions of states that count in the sizes of a `result`."""
+    """Violations of the constraints of a run, and their flows, as functions of states; `sizes` of states come from the
+    `result`."""
 
     def __init__(self, result: Result, origin: float):
         self.program, self.p, self.origin = result.program, result.p, origin
@@ -160,7 +161,7 @@ class _Closure:
         return np.hstack([*(outputs[slot] for slot in self.slots), flows])
 
     def nearest(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the nearest states (n,) in which violations and flows vanish, by Newton's method with minimum changes."""
+        """Return the nearest states (n,) at which violations and flows vanish, by Newton's method with minimum changes."""
         steps = DIFFERENCE * np.diag(self.sizes)
         for _ in range(NEWTON):
             values = self(t, np.vstack([x, x + steps, x - steps]), m)
@@ -188,7 +189,7 @@ def _run(program: Program, settings: Settings, start: Start, times: np.ndarray, 
 
 
 def _joined(parts: list[RunPart]) -> RunPart:
-    """Return parts that follow each other as one; a sample at the start of a part after the first is not a sample of the run."""
+    """Return successive parts as one; the sample at the start of each part but the first is dropped."""
     first, last = parts[0].result, parts[-1]
     results = [first, *(part.result.rows(np.arange(1, len(part.result.t))) for part in parts[1:])]
     result = replace(

@@ -1,1 +1,1 @@
-"""Delays: signals of an earlier time, from the dense output of the steps so far."""
+"""Delays: signals at earlier times, from the dense output of the steps so far."""

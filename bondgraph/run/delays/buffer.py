@@ -1,4 +1,4 @@
-"""Buffer of a run's delays: room for the history of their signals, and the history before the start."""
+"""Buffer of a run's delays: memory for the history of their signals, and the history before the start."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from bondgraph.run.table import FieldTable
 
 _ROOM = 1024
 _EXACT, _FINEST = 1e-13, 2.0**-20
-"""Error of the polynomials through a history that is given as a function, and its shortest piece, relative to its values and
-length."""
+"""Largest error of the polynomials through a history given as a function, relative to its values, and shortest piece, relative to
+its length."""
 _ROUNDING = 16.0 * 2.220446049250313e-16
 _TESTS = (0.02, 0.27, 0.45, 0.7, 0.98)
 _SAME = 1e-9
-"""Change of a signal at the start by its own delay that is only rounding."""
+"""Largest relative change of a signal at the start, caused by its own delay, that is only rounding."""
 
 
 class DelayBuffer:
-    """Room for the history of a run's delays at its parameters; times count from its start.
+    """Memory for the history of a run's delays at its parameters; times count from the start of the run.
 
-    `following` (delays,) are the times of the next breaks, s, which machine code updates; rows of the clocks from `first`.
+    `following` (delays,) are the times of the next breaks, s, which machine code updates; they are rows of the clocks, starting
+    at `first`.
     """
 
     def __init__(self, program: Program, p: np.ndarray, origin: float, first: int, following: np.ndarray):
@@ -48,7 +49,8 @@ class DelayBuffer:
         self._enlarge(_ROOM)
 
     def begun(self, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the states at the start with the delayed signals in their places; write their history before the start."""
+        """Return the states at the start with the delayed signals in their places; write the signals' history before the
+        start."""
         x = x.copy()
         free = [delay for delay in self._delays if delay.history is None]
         for delay in free:
@@ -56,7 +58,7 @@ class DelayBuffer:
         for delay in free:
             value = self._signal(delay, x, m)
             if not abs(value - x[delay.place]) <= _SAME * max(abs(value), abs(x[delay.place])):
-                why = "its initial history is its first value, which depends on the delay itself"
+                why = "its initial history is its first value, but this value depends on the delay itself"
                 raise RunError(Problem("E333", f'no history of the delay "{delay.name}"', (why,), cures=("initial=0.0",)))
         signals: list[Callable[[float], float]] = []
         for delay, length in zip(self._delays, self.lengths, strict=True):
@@ -69,7 +71,7 @@ class DelayBuffer:
         return x
 
     def make_room(self, t: float) -> None:
-        """Forget rows that no delay needs from the time t on, and make sure that others are empty."""
+        """Drop rows that no delay needs from time t, and make sure that some rows are empty."""
         table, arrays = self.table, self.table.arrays
         filled, room = int(table["filled"]), int(table["room"])
         if 2 * filled < room:
@@ -106,7 +108,7 @@ class DelayBuffer:
         return lambda t: float(history(self._origin + t))
 
     def _write(self, signals: list[Callable[[float], float]], start: float, end: float, finest: float) -> None:
-        """Write rows from start to end, short enough that their polynomials have the values between the nodes too."""
+        """Write rows from start to end, short enough that their polynomials are accurate between the nodes."""
         nodes = start + np.array(NODES) * (end - start)
         nodes[1] = end
         rows = [_differences([signal(time) for time in nodes.tolist()]) for signal in signals]
@@ -134,7 +136,8 @@ def _differences(values: list[float]) -> np.ndarray:
 
 
 def _bends(signal: Callable[[float], float], c: np.ndarray, start: float, end: float, later: float) -> bool:
-    """Return True if a signal leaves its polynomial between the nodes, by more than in a rounding of the time, `later`."""
+    """Return True if a signal differs from its polynomial between the nodes by more than it changes in `later`, a rounding of
+    time."""
     size = abs(c[0]) + abs(c[1])
     for theta in _TESTS:
         value = c[-1]
@@ -152,7 +155,8 @@ def _constant(value: float) -> Callable[[float], float]:
 
 
 def _check(program: Program, lengths: np.ndarray) -> None:
-    """Raise `RunError` E332 for a delay that is not positive, E334 for delays beside algebraic loops that are iterated."""
+    """Raise `RunError` E332 for a delay that is not positive, E334 for delays in a model with algebraic loops that need
+    iteration."""
     for delay, length in zip(program.delays, lengths.tolist(), strict=True):
         if not 0.0 < length < np.inf:
             why = f"its time is {length:g} s"
@@ -160,6 +164,6 @@ def _check(program: Program, lengths: np.ndarray) -> None:
             raise RunError(Problem("E332", f'the delay "{delay.name}" cannot run', (why,), cures=cures))
     if program.loops:
         elements = ", ".join(program.loops[0].elements)
-        title = f'delays such as "{program.delays[0].name}" do not run beside an algebraic loop that is solved by iteration'
+        title = f'delays such as "{program.delays[0].name}" cannot run in a model with an algebraic loop that needs iteration'
         ways = ("a state in the loop: a small C or I", "linear laws in the loop")
         raise RunError(Problem("E334", title, (f"the loop goes through {elements}",), cures=ways))

@@ -1,7 +1,7 @@
-"""History of delayed signals: a polynomial of each step through values of its dense output, and the value at an earlier time.
+"""History of delayed signals: for each step, a polynomial through values of its dense output; look-up at earlier times.
 
-What breaks at a time t breaks again at t + T, one derivative higher: steps end at these times, as at breaks of formulas. A step
-is no longer than the shortest delay, so that it needs only steps that are accepted.
+A break at time t recurs at t + T, one derivative higher: steps end at these times, as at breaks of formulas. A step is no longer
+than the shortest delay, so it needs only the history of accepted steps.
 
 Source: Bellen and Zennaro 2003, Numerical Methods for Delay Differential Equations, 2.1 and 4.1.
 """
@@ -23,12 +23,12 @@ NODES = (
     0.9504844339512095,
     0.0495155660487904,
 )
-"""Fractions of a step at which a delayed signal is evaluated: of degree 7, as the best dense output is. Chebyshev-Lobatto points,
-each far from those before it (Leja), so that divided differences are accurate."""
+"""Fractions of a step at which a delayed signal is evaluated, for degree 7, that of the best dense output. Chebyshev-Lobatto
+points, each far from its predecessors (Leja), so that divided differences are accurate."""
 NEVER = 1 << 60
-"""Number of the step after a break that has not happened yet."""
+"""Row number of a break that has not happened yet."""
 SMOOTH = 10
-"""Number of delays after which a break no longer counts: each makes the signal once more differentiable."""
+"""Number of delays after which a break no longer counts: each delay raises the smoothness by one derivative."""
 
 PerDelay = Annotated[Reals, Length(lambda d: d.count)]
 PerDelayIndex = Annotated[Ints, Length(lambda d: d.count)]
@@ -37,12 +37,14 @@ PerDelayIndex = Annotated[Ints, Length(lambda d: d.count)]
 class DelayTable(Table):
     """Table of the delays of a run.
 
-    Steps are rows: `starts` (room + 1,) has the start of each and the end of the last, `levels` (room,) how many delays ago that
-    start was a break, 0 for none, `values` (room, count, nodes) the divided differences of each signal.
+    Each step is a row: `starts` (room + 1,) are the starts of the steps and the end of the last one; `levels` (room,) are the
+    numbers of delays since a break at the start, 0 for no break; `values` (room, count, nodes) are the divided differences of
+    each signal.
     """
 
-    # Of each delay: kernel of the states with its signal instead of its state, and this place; delay, s; row of the last
-    # look-up; rows after the last and the next break, between which it looks; time at which it reaches the next one.
+    # For each delay: kernel of the states with its signal instead of its state, and place of this state; delay, s; row of the
+    # last look-up; rows that start at the last and the next break, between which it looks; time at which it reaches the next
+    # break.
     sources: Kernels
     places: PerDelayIndex
     spans: PerDelay
@@ -58,8 +60,8 @@ class DelayTable(Table):
 
     n: int
     count: int
-    # Number of the first one among the rows of the clocks. Rows filled, and room for them; level of the next row; whether a
-    # delayed signal may depend on a delayed one directly, so that its breaks never become smooth.
+    # First row of the delays among the rows of the clocks; number of filled rows, and room for rows; level of the next row; True
+    # if a delayed signal may depend directly on a delayed one, so that its breaks never become smooth.
     first_clock: int
     filled: int
     room: int
@@ -68,7 +70,7 @@ class DelayTable(Table):
 
 
 def look_back(d: DelayTable, t: float, y: Reals) -> None:
-    """Put the signals at the times t - T into the states of their delays."""
+    """Write the signals at the times t - T into the states of their delays."""
     for k in range(d.count):
         time = t - d.spans[k]
         first, last = d.passed[k], (d.ahead[k] if d.ahead[k] < d.filled else d.filled) - 1
@@ -89,7 +91,7 @@ def look_back(d: DelayTable, t: float, y: Reals) -> None:
 
 
 def look_back_at(d: DelayTable, t: Reals, y: Reals) -> None:
-    """Look back from the first of some times, as code behind an address."""
+    """Call `look_back` at time t[0]; this function is called by address."""
     look_back(d, t[0], y)
 
 
@@ -101,14 +103,14 @@ def fit(c: Reals) -> None:
 
 
 def mark_break(d: DelayTable, level: int) -> None:
-    """Let the next row begin at a break after this many delays, unless it has become smooth."""
+    """Mark the next row as starting at a break that is this many delays old, unless the break has become smooth."""
     capped = (SMOOTH if d.direct else 0) if level > SMOOTH else level
     if capped > 0 and (d.level == 0 or capped < d.level):
         d.level = capped
 
 
 def pass_break(d: DelayTable, k: int) -> None:
-    """Let delay k look after the break that it has reached, up to the next one."""
+    """Let delay k look between the break that it has reached and the next one."""
     row = d.ahead[k]
     mark_break(d, d.levels[row] + 1)
     d.passed[k] = row
@@ -120,7 +122,7 @@ def pass_break(d: DelayTable, k: int) -> None:
 
 
 def add_row(d: DelayTable, start: float, end: float) -> None:
-    """Add a row whose values at the nodes are there."""
+    """Add a row from `start` to `end`, whose values at the nodes are already in place."""
     row = d.filled
     for k in range(d.count):
         fit(d.values[(row * d.count + k) * 8 :])

@@ -1,5 +1,5 @@
-"""Accumulation (Zeno behaviour) of events: the times of the events of each transition, chattering, series of shrinking intervals,
-and the rows of the log that lead to states of rest."""
+"""Accumulation (Zeno behaviour) of events: times of the events of each transition, chattering, series of shrinking intervals, and
+rows of the log that bring transitions to rest."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from bondgraph.run.events.transitions import NO_TRANSITION, begin_row, go_on, ro
 from bondgraph.run.kernel_functions import formula_time
 
 WINDOW, RATIOS = 50, 8
-"""Number of the last events that are tested for chattering; number of ratios of intervals."""
+"""Number of latest events that are tested for chattering; number of ratios of intervals."""
 CHATTER_ROUNDING, CHATTER_SPAN = 64.0 * WINDOW * 2.3e-16, 1e-10
-"""Fractions of their time, and of the run, within which `WINDOW` events chatter."""
+"""Fraction of the time of the events, and fraction of the run, within which `WINDOW` events chatter."""
 REST_SPAN, MAX_SHRINKAGE = 1e-5, 0.95
-"""Fraction of the run within which `HISTORY` events mean rest if there is a state of rest, and if their intervals do not shrink
-below the second fraction."""
+"""Fraction of the run within which `HISTORY` events mean rest, if there is a state of rest and the later intervals are at least
+the second number times the earlier ones."""
 RATIO_SPREAD = 0.05
-"""Relative difference that the ratios of a geometric series may have."""
+"""Largest relative difference between the ratios of a geometric series."""
 
 _INFINITE = float("inf")
 
 
 @inline
 def ring_index(number: int) -> int:
-    """Return the index of this number of a sequence in its ring buffer."""
+    """Return the index, in its ring buffer, of the item with this number."""
     return number if number < HISTORY else number - HISTORY
 
 
 def window_length(ring: Reals, first: int) -> float:
-    """Return the sum of the `WINDOW` intervals from this number of a sequence on."""
+    """Return the sum of `WINDOW` intervals, starting at the event with number `first`."""
     total, before = 0.0, ring[ring_index(first)]
     for k in range(WINDOW):
         time = ring[ring_index(first + k + 1)]
@@ -64,10 +64,10 @@ def geometric(s: EventTable, ring: Reals, count: int) -> bool:
 
 
 def add_event(s: EventTable, t: float, i: int) -> int:
-    """Add an event of transition i at t; return the pattern of its times, 0 if they show none.
+    """Add an event of transition i at t; return the pattern of its times, 0 for no pattern.
 
-    If a state of rest follows such events, `CHATTERING` also includes events without a limit that are too many for the run to
-    reach its end, as of a ball whose floor rises as slowly as its bounces decay.
+    If a state of rest can follow, `CHATTERING` includes events without a limit that are too many for the run to reach its end,
+    such as those of a ball whose floor rises as slowly as its bounces decay.
     """
     ring, before = s.times[i * HISTORY :], s.counts[i]
     ring[ring_index(before)] = t
@@ -84,7 +84,7 @@ def add_event(s: EventTable, t: float, i: int) -> int:
 
 
 def add_resting(s: EventTable, i: int) -> None:
-    """Add transition i to those that come to rest, once."""
+    """Add transition i to those that come to rest, unless it is among them."""
     if s.marked[i] != 1:
         s.marked[i] = 1
         s.resting[s.resting_count] = i
@@ -92,8 +92,8 @@ def add_resting(s: EventTable, i: int) -> None:
 
 
 def add_events(s: EventTable, t: float) -> None:
-    """Add the events at t, whose transitions are `watched`; write those that come to rest to `resting`, the `stuck` ones first,
-    and the first `pattern` of others, with its row."""
+    """Add the events at t, whose transitions are `watched`; write the transitions that come to rest to `resting`, the `stuck`
+    ones first. Set `pattern` and `suspect` to the first pattern of any other transition and its row."""
     s.resting_count, s.pattern = 0, 0
     for i in range(s.transitions):
         s.marked[i] = 0
@@ -111,8 +111,8 @@ def add_events(s: EventTable, t: float) -> None:
 
 
 def limit_of(s: EventTable, i: int) -> float:
-    """Return the limit of the times of the last events of transition i, as a geometric series, or the last of them if there is
-    none; forget them."""
+    """Return the limit of the times of the latest events of transition i, as a geometric series, or the last time if there is no
+    limit; clear the times."""
     ring, count = s.times[i * HISTORY :], s.counts[i]
     s.counts[i] = 0
     if count == 0:
@@ -134,8 +134,8 @@ def limit_of(s: EventTable, i: int) -> float:
 
 
 def rest_one(s: EventTable, t: float, i: int, limit: float, number: int) -> bool:
-    """Bring transition i to rest, whose events accumulate towards `limit`, in the row of the log with this number, with the reset
-    of the edge that leads to the state of rest; return False if the automaton is in another mode."""
+    """Bring transition i, whose events accumulate towards `limit`, to rest in row `number` of the log, with the reset of the edge
+    that leads to the state of rest; return False if the automaton is in another mode."""
     slot, edge = s.slots[i], s.rest_edges[i]
     if s.m_here[slot] != s.targets[i] or not has_room(s, number):
         return False
@@ -155,7 +155,7 @@ def rest_one(s: EventTable, t: float, i: int, limit: float, number: int) -> bool
 
 
 def rests_anew(s: EventTable) -> bool:
-    """Return True if one of the transitions in `resting` has not come to rest at this instant yet, and mark all."""
+    """Mark all transitions in `resting`; return True if one of them had not yet come to rest at this instant."""
     anew = False
     for k in range(s.resting_count):
         if s.rested[s.resting[k]] != 1:
@@ -165,7 +165,7 @@ def rests_anew(s: EventTable) -> bool:
 
 
 def rest(s: EventTable, t: float, row: int) -> int:
-    """Bring the transitions of `resting` to rest, in rows from `row` on; return the number of rows."""
+    """Bring the transitions in `resting` to rest, in log rows starting at `row`; return the number of rows."""
     written = 0
     for k in range(s.resting_count):
         i = s.resting[k]

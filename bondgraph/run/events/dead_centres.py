@@ -1,11 +1,11 @@
-"""Dead centres: dry friction changes its direction where its flow passes zero by itself, since nothing can hold it there.
+"""Dead centres: dry friction changes direction where its flow passes zero by itself, because nothing can hold the flow there.
 
-Sticking takes an impulse -f / m of the flow f, m = J M^-1 J^T its mobility. It is rounding where friction brings its parts to
-rest. At a dead centre the slider stands still because J vanishes, and so does m: the impulse would stop the crank. Where it would
-make a state jump, or where the effort that would hold the flow is nothing but rounding, the flow under the opposite friction
-decides: if that does not turn it back, zero is passed, without any impulse. If the flow does not visibly continue, it only
-touches zero (a cam whose rate has a double zero), and nothing happens. So a flow that another event has reversed is not
-stopped either: the limit of friction is finite.
+To stick, friction with flow f needs an impulse -f / m, with mobility m = J M^-1 J^T. Where friction brings its parts to rest,
+this impulse is only rounding. At a dead centre the slider stands still because J vanishes, and so does m: the impulse would stop
+the crank. Where the impulse would make a state jump, or where the effort that would hold the flow is only rounding, the flow
+under the opposite friction decides: if this friction does not turn the flow back, the flow passes zero without any impulse. If
+the flow does not visibly continue, it only touches zero (a cam whose rate has a double zero), and nothing happens. A flow that
+another event has reversed is not stopped either, because the limit of friction is finite.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bondgraph.run.events.transitions import NO_TRANSITION, begin_row
 from bondgraph.run.kernel_functions import all_finite, formula_time
 
 NO_MODE = -1.0
-"""Mode of a transition that passes nothing."""
+"""Mode beyond zero for a transition that never passes zero."""
 STOPS, PASSES, TOUCHES = 0, 1, 2
 """Outcomes of a flow at zero (`at_zero`)."""
 
@@ -37,8 +37,8 @@ def has_jumped(s: EventTable) -> bool:
 
 
 def is_unclear(s: EventTable, index: int) -> bool:
-    """Return True if the effort of friction that sticks after transition `index` is nothing but rounding: all guards that end the
-    sticking, one for each sense, are within their rounding errors `zero` of firing, which are `now`."""
+    """Return True if the effort of friction that sticks after transition `index` is only rounding: the values `now` of all guards
+    that end the sticking, one for each sense, are within their rounding errors `zero` of firing."""
     count = 0
     for i in range(s.transitions):
         if s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index] and s.self_loop[i] != 1:
@@ -49,16 +49,17 @@ def is_unclear(s: EventTable, index: int) -> bool:
 
 
 def leaves_zero(s: EventTable, stop: int) -> bool:
-    """Return True if the guard of transition `stop` is negative, or falls from zero, after a look at the guards."""
+    """Return True if the guard of transition `stop` is negative or falls from zero; call after `firing_guards`."""
     return s.now[stop] < -s.zero[stop] or (s.asked[stop] == 1 and s.open[stop] == 0 and s.change[stop] < 0.0)
 
 
 def at_zero(s: EventTable, t: float, probe: float, index: int) -> int:
     """Return `STOPS`, `PASSES` or `TOUCHES` for the flow at zero that transition `index`, fired into x_after, would stop.
 
-    Where its impulse makes a state jump, or no effort that holds the flow is clear, the flow under friction of either sense
-    decides: it stops if each drives it back, passes if that beyond zero does not, and touches zero if it does not visibly
-    continue (a double zero); where it does continue, but as flatly as with a triple zero, it is seen a little later.
+    Where the impulse makes a state jump, or the effort that holds the flow is only rounding, the flow under friction of either
+    sense decides: the flow stops if each drives it back, passes zero if friction beyond zero does not drive it back, and touches
+    zero if it does not visibly continue (a double zero). A flow that continues as flatly as at a triple zero is noticed a little
+    later.
     """
     if s.pass_modes[index] == NO_MODE:
         return STOPS
@@ -94,7 +95,8 @@ def at_zero(s: EventTable, t: float, probe: float, index: int) -> int:
 
 
 def reset_beyond(s: EventTable, t: float, index: int, out: Reals) -> None:
-    """Write the states that the edge from the source of transition `index` to the mode beyond zero resets, if there is one."""
+    """Write the states that are reset by the edge from the source of transition `index` to the mode beyond zero, if there is such
+    an edge."""
     edge = s.pass_edges[index]
     if edge >= 0:
         make_ready(s, edge)
@@ -104,7 +106,8 @@ def reset_beyond(s: EventTable, t: float, index: int, out: Reals) -> None:
 
 
 def pass_zero(s: EventTable, t: float, index: int, row: Reals) -> None:
-    """Pass zero at transition `index`, in its row of the log: nothing jumps but what the edge to the mode beyond zero resets."""
+    """Pass zero at transition `index`, in its row of the log: only states that the edge to the mode beyond zero resets can
+    jump."""
     begin_row(s, t, index, row)
     row[SCALARS.index("label")] = s.pass_labels[index]
     reset_beyond(s, t, index, s.x_after)
@@ -113,7 +116,7 @@ def pass_zero(s: EventTable, t: float, index: int, row: Reals) -> None:
 
 
 def runs_away(s: EventTable, probe: float) -> bool:
-    """Return True if a rate in `speed` is not finite, or changes its state by all of its size within `probe` s."""
+    """Return True if a rate in `speed` is not finite, or changes its state by more than its size within `probe` s."""
     for j in range(s.kept_count):
         k = s.kept[j]
         size, change = larger(s.sizes[k], abs(s.x_here[k])), abs(s.speed[k]) * probe
@@ -123,7 +126,8 @@ def runs_away(s: EventTable, probe: float) -> bool:
 
 
 def slip_edge(s: EventTable, index: int, count: int) -> int:
-    """Return the transition from the target of `index` to its source, `NO_TRANSITION` if it is among the `count` ones taken."""
+    """Return the transition from the target of `index` back to its source, `NO_TRANSITION` if it is among the `count` taken
+    ones."""
     for i in range(s.transitions):
         if s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index] and s.targets[i] == s.sources[index]:
             for k in range(count):
@@ -134,12 +138,11 @@ def slip_edge(s: EventTable, index: int, count: int) -> int:
 
 
 def slipping(s: EventTable, t: float, probe: float, count: int) -> int:
-    """Return the transition by which friction begins to slip at x_here, m_here where it sticks although nothing can hold its
-    flow, other than the `count` ones taken; `NO_TRANSITION` if there is none. Called after a look at the guards, of which none
-    fires.
+    """Return a transition, other than the `count` taken ones, by which friction begins to slip at x_here, m_here if it sticks
+    although nothing can hold its flow; `NO_TRANSITION` if there is none. Call after `firing_guards`, if no guard fires.
 
-    Its effort `is_unclear`, or the motion `runs_away`: a start at a dead centre. It slips in the sense in which its flow leaves
-    zero; in any sense if no rate is finite while it sticks, which `at_zero` then corrects.
+    At a start at a dead centre, the effort of friction `is_unclear`, or the motion `runs_away`. Friction slips in the sense in
+    which its flow leaves zero, or in any sense if rates are not finite while it sticks; `at_zero` then corrects the sense.
     """
     sticks, holds, edge = False, True, NO_TRANSITION
     for i in range(s.transitions):

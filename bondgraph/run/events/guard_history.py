@@ -1,5 +1,5 @@
-"""Points at which guards are evaluated: next to the present states, parameters and times, where their rounding error is measured
-(`rounding_error`), and around them, where bounces are tried."""
+"""Points at which guards are evaluated: next to the present states, parameters and times, to measure rounding errors
+(`rounding_error`), and further around them, to test for bounces."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ PERTURBATION = 2.0**-50
 """Distance of the points, relative to each number."""
 
 PAIRS = 4
-"""Pairs of points; the two points of a pair lie on opposite sides."""
+"""Number of pairs of points; the two points of a pair lie on opposite sides."""
 
 MARGIN = 4.0
 """Ratio of the bound to the measured rounding error."""
 
 RESTING, MOVED = 64.0, 2.0**26
-"""Sizes of a state in rounding errors that its rate brings in a run (`drift`): up to the first, nothing has moved it, and it is
-zero except for them; beyond the second, it certainly has been moved."""
+"""Sizes of a state relative to the rounding error that its rate causes in a run (`drift`): up to the first, the state is zero
+apart from rounding, because nothing has moved it; above the second, something certainly has moved it."""
 
 SAMPLES_AHEAD = (0.0, 0.381966, 0.618034, 0.854102)
-"""Fractions of the rest of a run at which rounding errors of rates are measured, since a source may be zero now."""
+"""Fractions of the rest of a run at which rounding errors of rates are measured, because a source may be zero now."""
 
 
 @functools.lru_cache(maxsize=64)
@@ -39,15 +39,15 @@ def perturbations(count: int) -> np.ndarray:
 
 
 def rounding_error(value: np.ndarray, near: np.ndarray) -> np.ndarray:
-    """Return a bound on the rounding error of `value` (...), which is `near` (2 PAIRS, ...) at the points of `perturbations`. The
-    nearer value of two opposite points counts, since a law may jump here."""
+    """Return a bound on the rounding error of `value` (...), given the values `near` (2 PAIRS, ...) at the points of
+    `perturbations`. Of two opposite points, the one with the nearer value counts, because a law may jump here."""
     off = np.abs(near - value)
     return np.asarray(MARGIN * np.fmax.reduce(np.fmin(off[:PAIRS], off[PAIRS:]), axis=0))
 
 
 # Look-ahead times, as fractions of the run: the first, the longest, and the ratio of two.
 MIN_LOOK_AHEAD, MAX_LOOK_AHEAD, LOOK_AHEAD_RATIO = 1e-15, 1e-6, 8.0
-# Trial states around a state: how many, and how far away relative to its size.
+# Number of trial states around a state, and their relative distance.
 TRIALS, _AROUND = 12, 1e-3
 # Fraction of the rate of a guard that a bounce may leave unchanged.
 REVERSAL_RATIO = 0.01
@@ -62,8 +62,8 @@ def trial_changes(count: int) -> np.ndarray:
 
 
 class GuardHistory:
-    """Guards of one run that spans `span` s; `sizes` (n,) holds the largest magnitude of each state in it, at samples, events and
-    the ends of all steps."""
+    """Guards of one run of `span` s; `sizes` (n,) are the largest magnitudes of the states so far, at samples, events and the
+    ends of all steps."""
 
     def __init__(self, bound: Bound, span: float):
         self._bound, self.span = bound, span
@@ -74,11 +74,12 @@ class GuardHistory:
         bounces = [_known_bounce(edge, bound.resets(i)) for i, edge in enumerate(bound.program.transitions)]
         self.known_bounces = np.array(bounces, dtype=np.int64)
         self.bounces = self.known_bounces.copy()
-        """Flags of transitions that are bounces: 1, 0, or -1 if not tested yet; initially those that are known before a run."""
+        """Flags of transitions that are bounces: 1, 0, or -1 if not tested yet; initially as known before a run."""
         self.drift = np.zeros(bound.program.states)
-        """Largest rounding error that the rate of each state could bring in the run so far (n,)."""
+        """Largest rounding error that the rate of each state could cause in the run so far (n,)."""
         self.moved = np.full(bound.program.states, int(self.known_bounces.any()))
-        """Flags of states (n,) that have been beyond it; with impacts, of all: gaps of rounding belong to bodies that touch."""
+        """Flags of states (n,) that have been well above `drift`; all states if there are impacts, because a gap as small as
+        rounding means that bodies touch."""
 
     def record_states(self, rows: np.ndarray) -> None:
         """Record states (k, n) that the run has reached."""
@@ -86,7 +87,7 @@ class GuardHistory:
             np.fmax(self.sizes, np.fmax.reduce(np.abs(rows), axis=0), out=self.sizes)
 
     def zero(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the rounding error of each guard (k,), for states as large as they have been in the run, at later times only."""
+        """Return the rounding error of each guard (k,), for states as large as the largest so far, at later times only."""
         kernel, drift = self._bound.program.guards, np.where(self.sizes <= RESTING * self.drift, self.drift, 0.0)
         sizes = np.fmax(np.fmax(self.sizes, np.abs(x)), drift / PERTURBATION)
         assert kernel is not None

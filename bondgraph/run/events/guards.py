@@ -1,4 +1,4 @@
-"""Event detection: which guards are positive, or about to be, beyond their rounding errors.
+"""Event detection: find the guards that are positive, or about to be, by more than their rounding errors.
 
 The rounding error of a guard is measured at states, parameters and times next to the present ones (`guard_history`).
 """
@@ -29,16 +29,18 @@ UNTRIED = -1
 NO_TIME = -1.0
 """Value of `time_seen` before the first look at the guards."""
 SAME_SIZE = 2.0**-20
-"""Relative change of the size of a state up to which rounding errors of guards stay."""
+"""Relative change of the size of a state up to which rounding errors of guards remain valid."""
 
 AHEAD_PAIRS = 2
-"""Pairs of points from which the motion is followed: unlike those of a guard, its rounding errors exceed a few units."""
+"""Number of pairs of points from which the motion is followed; two suffice, because its rounding errors, unlike those of a guard,
+exceed a few units."""
 CLEAR = 2.0**-20
-"""Largest rounding error of a guard, relative to its value, at which the value is a measure of its size."""
+"""Largest relative rounding error of a guard whose value counts as its size."""
 ACCUMULATED = 2.0
-"""Ratio of the rounding errors of a guard after many steps, such as those of a current that diodes block, to those at a point."""
+"""Ratio of the rounding error of a guard after many steps, as of a current that diodes block, to its rounding error at a
+point."""
 UNLIKE = 2.0**20
-"""Largest ratio of the rounding errors of pairs of points, if these exceed a few units."""
+"""Largest ratio between rounding errors from different pairs of points, if these errors exceed a few units."""
 
 
 @inline
@@ -48,7 +50,7 @@ def is_active(s: EventTable, i: int) -> bool:
 
 
 def rates_at(s: EventTable, t: float, x: Reals, p: Reals, out: Reals) -> None:
-    """Evaluate the rates at (t, x) with parameters p, in the modes m_here, if there are any."""
+    """Evaluate the rates, if any, at (t, x) with parameters p, in the modes m_here."""
     if s.n > 0:
         s.rates(formula_time(s, t), x, p, s.m_here, out)
 
@@ -64,8 +66,8 @@ def instant(s: EventTable, t: float) -> float:
 
 
 def spread(s: EventTable, value: Reals, near: Reals, pairs: Fixed, out: Reals) -> None:
-    """Compute a bound on the rounding errors of values (k,), which are `near` at this many pairs of points; 0 for inactive
-    guards. The nearer value of two opposite points counts, since a law may jump here."""
+    """Compute a bound on the rounding errors of values (k,), given their values `near` at this many pairs of points; 0 for
+    inactive guards. Of two opposite points, the one with the nearer value counts, because a law may jump here."""
     count = s.transitions
     for i in range(count):
         out[i] = 0.0
@@ -79,7 +81,7 @@ def spread(s: EventTable, value: Reals, near: Reals, pairs: Fixed, out: Reals) -
 
 
 def guards_beside(s: EventTable, t: float, x: Reals, sizes: Reals, k: int) -> None:
-    """Evaluate the guards at point k of those around x, for states of `sizes` (n,), a rounding of the time later, into `near`."""
+    """Evaluate the guards at neighbouring point k of x, for states of `sizes` (n,), a rounding of the time later, into `near`."""
     n, y, by_x = s.n, s.x_near, s.by_x
     for i in range(n):
         y[i] = x[i] + by_x[n * k + i] * sizes[i]
@@ -88,8 +90,8 @@ def guards_beside(s: EventTable, t: float, x: Reals, sizes: Reals, k: int) -> No
 
 
 def noise(s: EventTable, t: float, x: Reals, sizes: Reals, now: Reals, pairs: Fixed, out: Reals) -> None:
-    """Compute the rounding errors of the guards, which are `now` at (t, x), for states of `sizes` (n,), now or a rounding of
-    the time later, from this many pairs of points."""
+    """Compute the rounding errors of the guards, with values `now` at (t, x), for states of `sizes` (n,), from this many pairs of
+    points up to a rounding of the time later."""
     for side in unrolled((0, PAIRS)):
         for k in range(side, side + pairs):
             guards_beside(s, t, x, sizes, k)
@@ -98,24 +100,24 @@ def noise(s: EventTable, t: float, x: Reals, sizes: Reals, now: Reals, pairs: Fi
 
 @inline
 def resting_error(s: EventTable, i: int) -> float:
-    """Return the rounding error of a state that nothing has moved; 0 for others."""
+    """Return the rounding error of a state that nothing has moved; 0 for other states."""
     return s.drift[i] if s.sizes[i] <= s.drift[i] * RESTING else 0.0
 
 
 @inline
 def jump_error(s: EventTable, i: int) -> float:
-    """Return the jump of a state that nothing has moved up to which it is rounding; 0 for others."""
+    """Return the largest jump that is only rounding of a state that nothing has moved; 0 for other states."""
     return RESTING * resting_error(s, i)
 
 
 @inline
 def full_size(s: EventTable, i: int, size: float) -> float:
-    """Return the size of a state, or that of which the rounding error of one that nothing has moved is a rounding."""
+    """Return the size of a state; for a state that nothing has moved, at least its rounding error over `PERTURBATION`."""
     return larger(size, resting_error(s, i) * (1.0 / PERTURBATION))
 
 
 def rates_beside(s: EventTable, t: float, x: Reals, k: int, sizes: Reals, out: Reals) -> None:
-    """Evaluate the rates at point k of those around x, which lies a rounding of `sizes` (n,) away."""
+    """Evaluate the rates at neighbouring point k of x, a rounding of `sizes` (n,) away."""
     n, y, by_x = s.n, s.x_near, s.by_x
     for i in range(n):
         y[i] = x[i] + by_x[n * k + i] * sizes[i]
@@ -123,8 +125,8 @@ def rates_beside(s: EventTable, t: float, x: Reals, k: int, sizes: Reals, out: R
 
 
 def measure_drift(s: EventTable, t: float, x: Reals) -> None:
-    """Update the rounding errors `drift` of the states that nothing has moved yet: those of their rates at x, now and later, over
-    the time that the state needs to answer them, at most the span of the run."""
+    """Update the rounding errors `drift` of the states that nothing has moved yet: the rounding errors of their rates at x, now
+    and later, times the response time of the state, at most the span of the run."""
     sizes, above, below, most = s.x_ahead, s.speed, s.speed_later, s.drift_now
     is_any = False
     for k in range(s.kept_count):
@@ -150,7 +152,7 @@ def measure_drift(s: EventTable, t: float, x: Reals) -> None:
     for k in range(s.kept_count):
         i = s.kept[k]
         if s.moved[i] == 0 and most[i] > 0.0:
-            answer = abs(above[i] - below[i]) / most[i]  # spans of the run in one of the state's own times
+            answer = abs(above[i] - below[i]) / most[i]  # span of the run over the response time of the state
             s.drift[i] = larger(s.drift[i], most[i] * s.span / (answer + 1.0))
             s.moved[i] = int(s.sizes[i] > s.drift[i] * MOVED)
 
@@ -164,8 +166,8 @@ def may_end(s: EventTable) -> bool:
 
 
 def zero_of(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
-    """Compute the rounding errors of the guards for states as large as they have been in the run. Guards that end the run do not
-    count the errors of states that nothing has moved: near a singular position these are not rounding."""
+    """Compute the rounding errors of the guards for states as large as the largest so far. For guards that end the run, errors of
+    states that nothing has moved do not count: near a singular position these are not rounding."""
     sizes, plain, rests = s.zero_sizes, s.soon, False
     for i in range(s.n):
         size = larger(s.sizes[i], abs(x[i]))
@@ -187,16 +189,16 @@ def zero_of(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
 
 
 def accumulate(s: EventTable, errors: Reals) -> None:
-    """Raise rounding errors of guards at a point to those of the run: at least a rounding of the largest value that each has had
-    at an event, since guards that follow a source vanish with it, times what many steps add. Guards of bounces, whose impacts
-    restart, and of transitions that end the run keep theirs."""
+    """Raise rounding errors of guards at a point to those in a run: at least a rounding of the guard's largest value at events,
+    because a guard that follows a source vanishes with it, times `ACCUMULATED`. The errors of bounces, which restart at each
+    impact, and of transitions that end the run do not change."""
     for i in range(s.transitions):
         if is_active(s, i) and s.endless[i] == 1 and s.bounces[i] != 1:
             errors[i] = ACCUMULATED * larger(errors[i], s.guard_sizes[i] * (MARGIN * PERTURBATION))
 
 
 def largest_zero(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
-    """Bound the rounding errors that `zero_of` would compute, from one pair of points."""
+    """Compute a bound on the rounding errors of `zero_of`, from one pair of points."""
     sizes = s.x_ahead
     for i in range(s.n):
         sizes[i] = full_size(s, i, larger(s.sizes[i], abs(x[i])))
@@ -207,7 +209,7 @@ def largest_zero(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> N
 
 
 def ahead(s: EventTable, t: float, x: Reals, p: Reals, h: float, speed: Reals, y: Reals, out: Reals) -> None:
-    """Compute states y and guards after h s along the motion, to second order (Heun); the rates are `speed` at x."""
+    """Compute states y and guards h s later along the motion, to second order (Heun), from the rates `speed` at x."""
     n, later = s.n, s.speed_later
     for i in range(n):
         y[i] = x[i] + h * speed[i]
@@ -221,7 +223,7 @@ def ahead(s: EventTable, t: float, x: Reals, p: Reals, h: float, speed: Reals, y
 
 
 def rise(s: EventTable, t: float, y: Reals, i: int) -> float:
-    """Return the growth of guard i along the motion from (t, y), in the longest look ahead."""
+    """Return the growth of guard i along the motion from (t, y) during the longest look-ahead."""
     rates_at(s, t, y, s.p, s.tried_speed)
     ahead(s, t, y, s.p, MAX_LOOK_AHEAD * s.span, s.tried_speed, s.tried_ahead, s.tried_soon)
     guards_at(s, t, y, s.p, s.tried_now)
@@ -257,8 +259,8 @@ def turns_round(s: EventTable, t: float, x: Reals, i: int) -> bool:
 
 
 def is_bounce(s: EventTable, t: float, x: Reals, i: int) -> bool:
-    """Return True if transition i leads into its own state and reverses the rate of its guard, as an impact does, unlike a mark
-    or a kick. Resets are tried once."""
+    """Return True if transition i leads into its own state and reverses the rate of its guard, as an impact does, but a mark or a
+    kick does not. Each reset is tried once."""
     if s.bounces[i] == UNTRIED:
         make_ready(s, i)
         s.bounces[i] = int(turns_round(s, t, x, i))
@@ -270,7 +272,7 @@ def is_bounce(s: EventTable, t: float, x: Reals, i: int) -> bool:
 
 @inline
 def near_point(s: EventTable, x: Reals, k: int) -> Reals:
-    """Return state k of those around x."""
+    """Return neighbouring state k of x."""
     n, y, by_x = s.n, s.x_near, s.by_x
     for i in range(n):
         y[i] = x[i] * (by_x[n * k + i] + 1.0) + by_x[n * k + i] * full_size(s, i, 0.0)
@@ -278,7 +280,7 @@ def near_point(s: EventTable, x: Reals, k: int) -> Reals:
 
 
 def starts_near(s: EventTable, t: float, x: Reals) -> None:
-    """Evaluate guards `near_now` and rates `speed_near` at the points around x, from which `noise_ahead` starts."""
+    """Evaluate guards `near_now` and rates `speed_near` at the neighbouring points of x, from which `noise_ahead` starts."""
     for side in unrolled((0, PAIRS)):
         for k in range(side, side + AHEAD_PAIRS):
             y, p = near_point(s, x, k), s.p_near[s.parameters * k :]
@@ -287,7 +289,7 @@ def starts_near(s: EventTable, t: float, x: Reals) -> None:
 
 
 def noise_ahead(s: EventTable, t: float, x: Reals, h: float, change: Reals, out: Reals) -> None:
-    """Compute the rounding errors of the changes of guards within h s, caused by the rates; after `starts_near`."""
+    """Compute the rounding errors, caused by the rates, of the changes of guards within h s; call after `starts_near`."""
     count = s.transitions
     for side in unrolled((0, PAIRS)):
         for k in range(side, side + AHEAD_PAIRS):
@@ -299,8 +301,8 @@ def noise_ahead(s: EventTable, t: float, x: Reals, h: float, change: Reals, out:
 
 
 def measure_still(s: EventTable, t: float, x: Reals) -> None:
-    """Fill `still` with the rounding errors of the guards `now` at (t, x), after `firing_guards` has looked there: those in
-    `zero_seen`, unless they hold for states that have been larger."""
+    """Fill `still` with the rounding errors of the guards `now` at (t, x), after `firing_guards` there: take `zero_seen` unless
+    it is for states that have been larger."""
     sizes, is_known = s.x_ahead, not may_end(s)
     for i in range(s.n):
         sizes[i] = full_size(s, i, abs(x[i]))
@@ -323,7 +325,7 @@ def has_unmoved(s: EventTable) -> bool:
 
 
 def mark_rises(s: EventTable, t: float, h: float) -> None:
-    """Mark the open guards that have risen by more than their rounding errors now and after the growth."""
+    """Mark the open guards that have risen by more than their rounding errors before and after the change."""
     count, now, change, least, there, errors = s.transitions, s.now, s.change, s.least, s.soon, s.was
     y, sizes, is_open = s.x_shift, s.x_ahead, s.open
     rises = False
@@ -342,11 +344,11 @@ def mark_rises(s: EventTable, t: float, h: float) -> None:
 
 
 def growing(s: EventTable, t: float, x: Reals, speed: Reals) -> None:
-    """Among the guards in `asked`, which are `now` at (t, x) with the rates `speed`, mark those that grow in `rising`, by the
-    shortest look ahead in which they change more than rounding. A bounce is followed while its guard falls to zero.
+    """Among the guards in `asked`, with values `now` at (t, x) and rates `speed`, mark in `rising` those that grow, judged by the
+    shortest look-ahead in which they change by more than rounding. A bounce is followed while its guard falls to zero.
 
-    A guard that neither moves in the first look ahead nor has a rounding error is constant here: later it can only jump, which is
-    a later event.
+    A guard that neither moves in the first look-ahead nor has a rounding error is constant here: it can only jump later, at a
+    later event.
     """
     count, now, change, least, still, is_open = s.transitions, s.now, s.change, s.least, s.still, s.open
     remaining = 0
@@ -400,7 +402,7 @@ def growing(s: EventTable, t: float, x: Reals, speed: Reals) -> None:
 
 
 def keep_look(s: EventTable, t: float, x: Reals) -> None:
-    """Keep where `firing_guards` looks: t, x and the modes m_here, with the guards `was` there."""
+    """Record the point at which `firing_guards` evaluates: t, x and the modes m_here, with the guards `was` there."""
     s.time_seen = t
     for i in range(s.n):
         s.x_seen[i] = x[i]
@@ -411,8 +413,8 @@ def keep_look(s: EventTable, t: float, x: Reals) -> None:
 
 
 def has_looked(s: EventTable, t: float, x: Reals) -> bool:
-    """Return True if `firing_guards` last evaluated t, x and the modes m_here, for states as large as they are now: then
-    `guards_seen` and `zero_seen` hold here."""
+    """Return True if `firing_guards` last evaluated at t, x and the modes m_here, for states of the present sizes: then
+    `guards_seen` and `zero_seen` are valid here."""
     if t != s.time_seen:
         return False
     for i in range(s.modes):
@@ -427,7 +429,7 @@ def has_looked(s: EventTable, t: float, x: Reals) -> bool:
 
 def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
     """Mark in `rising` the guards that are positive and stay so for `probe` s, or are zero to rounding and grow along the motion;
-    in a mode that contradicts itself by then, also the guards that resolve this.
+    if the mode contradicts itself by then, also mark the guards that resolve this.
 
     The positive guard of a bounce fires unless it is falling below zero: a body that leaves is not thrown back, and one that
     only reverses does not leave.
@@ -435,7 +437,7 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
     count, was, now, zero, change, soon, speed = s.transitions, s.was, s.now, s.zero, s.change, s.soon, s.speed
     firm, asked, bounce, rising, shifted = s.firm, s.asked, s.bounce, s.rising, s.x_shifted
     shift = instant(s, t)
-    start = t + shift  # after jumps at this time
+    start = t + shift  # later than any jump at this time
     guards_at(s, t, x, s.p, was)
     rates_at(s, start, x, s.p, speed)
     for i in range(s.n):
@@ -449,7 +451,7 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
         change[i] = now[i] - was[i]
         if is_active(s, i) and abs(now[i]) > zero[i] and abs(was[i]) <= abs(change[i]):
             unclear = True
-    if unclear:  # nonzero only by the shift
+    if unclear:  # a guard is nonzero only because of the shift
         starts_near(s, t, x)
         noise_ahead(s, t, x, shift, change, s.least)
         for i in range(count):
@@ -459,7 +461,8 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
         in_mode = is_active(s, i)
         asked[i] = int(in_mode and abs(now[i]) <= zero[i])
         firm[i] = int(in_mode and now[i] > zero[i])
-        bounce[i] = int(in_mode and s.last[i] == 1 and now[i] <= zero[i])  # guards whose contradiction ends the run
+        # Guards that end the run if their mode contradicts itself.
+        bounce[i] = int(in_mode and s.last[i] == 1 and now[i] <= zero[i])
         near += asked[i]
         firms += firm[i]
         endings += bounce[i]

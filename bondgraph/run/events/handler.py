@@ -1,4 +1,4 @@
-"""Event handler of one run in machine code: builds its table from guards, times of events, log and samples, and exchanges
+"""Event handler of one run in machine code: it builds its table from guards, times of events, log and samples, and exchanges
 rows."""
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from bondgraph.run.settings import Settings
 from bondgraph.run.table import FieldTable
 
 BUFFER_BYTES, _MIN_ROWS = 1 << 18, 64
-"""Approximate size of the buffer of log rows that machine code fills before it hands them over, and minimum number of rows."""
+"""Approximate size, bytes, and minimum number of rows of the buffer that machine code fills before it hands over log rows."""
 FREE_BYTES = 1 << 26
-"""Approximate bytes of free rows when an instant begins, unless fewer suffice: unwritten memory costs only address space. The
-buffer doubles if an instant needs more."""
+"""Approximate size of free rows when an instant begins, bytes, unless less suffices: unwritten memory costs only address space.
+The buffer doubles if an instant needs more."""
 
 
 @dataclass(frozen=True)
 class RunPoint:
     """Point of a run at an instant: t since its start, s; states (n,), integrated powers (quadratures,) and modes (modes,); the
-    largest states at the ends of steps, (n,) or longer."""
+    largest sizes of states at the ends of steps, (n,) or longer."""
 
     t: float
     x: np.ndarray
@@ -49,15 +49,14 @@ class RunPoint:
 
 
 _GOLDEN = 0x9E3779B97F4A7C15
-"""Odd, and 2^64 divided by the golden ratio: its multiples lie far apart."""
+"""Odd number near 2^64 divided by the golden ratio: its multiples lie far apart."""
 
 
 class EventHandler:
     """Table of event handling, and the answers to its questions (`questions`). Its integrator adds its own arrays (`use_arrays`),
     and a run in Python its log and its samples (`bind_log`).
 
-    `labels` are those that rows of the log refer to. `has_failed` is True if an answer has raised an exception, which `check`
-    raises again.
+    Rows of the log refer to `labels`. `has_failed` is True if an answer has raised an exception; `check` raises it again.
     """
 
     def __init__(self, bound: Bound, settings: Settings):
@@ -138,13 +137,13 @@ class EventHandler:
         self.ready()
 
     def ready(self) -> None:
-        """Update the kernels that have been compiled, and forget labels, before a run."""
+        """Update the compiled kernels and clear the labels before a run."""
         self.labels = self._known_labels
         if self._waiting:
             self._refresh_kernels()
 
     def _lay_rows(self, rows: np.ndarray) -> None:
-        """Write the rows of the log here."""
+        """Let the log use `rows` as its buffer."""
         self._rows = rows
         self.table.point("log", rows)
         self.table["log_room"] = len(rows)
@@ -154,7 +153,7 @@ class EventHandler:
         self._lay_rows(np.zeros((_MIN_ROWS + 2 * int(self.table["reserve"]), self._layout.width)))
 
     def _refresh_kernels(self) -> None:
-        """Update the kernels that have been compiled; a kernel that was never needed is not compiled yet."""
+        """Update the addresses of compiled kernels; a kernel that was never needed is not compiled yet."""
         arrays, program, waiting = self.table.arrays, self.program, list[int]()
         for i in self._waiting:
             named = {name: _kernel_of(getattr(program, name), i) for name in ("resets", "supplies", "pushes")}
@@ -169,7 +168,7 @@ class EventHandler:
     # Answers to questions of event handling.
 
     def _compile_kernels(self) -> int:
-        """Compile the kernels of the transition `wanted`."""
+        """Compile the kernels of transition `wanted`."""
         wanted = int(self.table["wanted"])
         for kernels in (self.program.resets, self.program.supplies, self.program.pushes):
             kernel = _kernel_of(kernels, wanted)
@@ -185,7 +184,7 @@ class EventHandler:
         return 0
 
     def _collide(self) -> int:
-        """Solve for simultaneous collisions with the transition `wanted`; return 1 if there are any."""
+        """Solve for simultaneous collisions with transition `wanted`; return 1 if there are any."""
         table, arrays, layout = self.table, self.table.arrays, self._layout
         x, m, wanted = arrays["x_here"].copy(), arrays["m_here"].copy(), int(table["wanted"])
         collision = collide(self._bound, self.history, float(table["t"]), x, m, wanted, self._collisions)
@@ -204,7 +203,7 @@ class EventHandler:
 
     @property
     def callbacks(self) -> list[int]:
-        """Addresses of the functions that answer."""
+        """Addresses of the functions that answer questions."""
         return [callback.address for callback in self._answers.values()]
 
     def _stop(self) -> int:
@@ -220,12 +219,12 @@ class EventHandler:
     # Exchange with a run.
 
     def bind_log(self, log: Log, samples: SampleRows) -> None:
-        """Write to this log, and to the modes of these samples."""
+        """Connect this log, and the modes of these samples, to the table."""
         self._log, self._samples = log, samples
         log.labels = self.labels
 
     def use_arrays(self, arrays: dict[str, np.ndarray]) -> None:
-        """Work on the arrays of an integrator."""
+        """Connect the arrays of an integrator to the table."""
         for name in ("y", "m", "levels", "fired"):
             self.table.point(name, arrays[name])
         self.table.point("reached", arrays["size"])
@@ -233,7 +232,8 @@ class EventHandler:
     def handle_event(
         self, function: Callable[[FieldTable], object], at: RunPoint, fired: Sequence[int] = (), begun: float = 0.0
     ) -> RunPoint:
-        """Handle an event, `fired` at the end of a segment that had `begun`, or at the start, by a `function` of the table."""
+        """Handle an event by a `function` of the table: at the start, or with the guards `fired` at the end of a segment that
+        started at the time `begun`."""
         n, count = len(at.x), len(self.program.transitions)
         arrays = {"y": np.concatenate([at.x, at.q]), "m": at.m.copy(), "levels": np.zeros(2 * count), "size": at.reached}
         marked = np.zeros(count, dtype=np.int64)
@@ -252,7 +252,7 @@ class EventHandler:
         self.table.arrays["levels_begun"][:] = levels
 
     def before_call(self, rows: np.ndarray) -> None:
-        """Prepare a call of machine code that fills `rows`, the remaining rows of the samples."""
+        """Prepare a call of machine code that fills `rows`, the remaining sample rows."""
         table = self.table
         table.point("rows", rows)
         table.point("held", self._samples.modes_left)
@@ -260,7 +260,7 @@ class EventHandler:
         table["events_left"] = self.max_events - len(self._log)
 
     def after_call(self) -> int:
-        """Add the rows of machine code to the log; return the number of rows of samples whose modes it has written."""
+        """Add the rows of machine code to the log; return the number of sample rows whose modes it has written."""
         self._log.take(self._rows[: int(self.table["logged"])])
         self._log.labels = self.labels
         return int(self.table["held_rows"])
@@ -272,14 +272,14 @@ class EventHandler:
         return rows
 
     def end_run(self, m: np.ndarray, modes: np.ndarray) -> np.ndarray:
-        """End a run in the modes m since its last event: fill its `modes` (samples, modes) to the end, and return the remaining
-        rows of its log, (k, width)."""
+        """End a run whose modes since its last event are m: fill its `modes` (samples, modes) to the end, and return the
+        remaining rows of its log, (k, width)."""
         modes[int(self.table["held_rows"]) + 1 :] = m
         return self.take_rows()
 
     @property
     def consultations(self) -> int:
-        """Number of events at which Python was asked about collisions, or which ended the run."""
+        """Number of events at which Python solved collisions or that ended the run."""
         return int(self.table["consultations"])
 
     @property
@@ -288,7 +288,7 @@ class EventHandler:
         return not self.table["outcome"]
 
     def suspect(self) -> tuple[int, EventLabel]:
-        """Return the transition and the label of the row of the log that the last outcome is about."""
+        """Return the transition and the label of the log row that explains the last outcome."""
         row = int(self.table["suspect"])
         if row < 0:
             return NO_TRANSITION, EventLabel("start", "")
@@ -297,24 +297,24 @@ class EventHandler:
         return transition, EventLabel(edge.kind, edge.name) if label == NO_LABEL else self.labels[label]
 
     def last_times(self, transition: int) -> np.ndarray:
-        """Return the times of the last events of a transition, at most `WINDOW`, in order."""
+        """Return the times of at most the last `WINDOW` events of a transition, in order."""
         count = int(self.table.arrays["counts"][transition])
         times = self.table.arrays["times"].reshape(-1, HISTORY)[transition]
         return times[np.arange(max(count - WINDOW, 0), count) % HISTORY]
 
     @property
     def begun(self) -> tuple[float, np.ndarray]:
-        """Start time of the present segment, and its levels then."""
+        """Start time of the present segment, and its levels at the start."""
         return float(self.table["begun"]), self.table.arrays["levels_begun"].copy()
 
 
 def _rows_of(size: int, width: int) -> int:
-    """Return the number of rows of this width in `size` bytes, or the least number."""
+    """Return the number of rows of this width in `size` bytes, at least the minimum number."""
     return max(_MIN_ROWS, size // (8 * width))
 
 
 def _colliding(program: Program, options: CollisionOptions) -> frozenset[int]:
-    """Return the transitions that may collide at the same time as others."""
+    """Return the transitions that may be simultaneous collisions."""
     collisions = program.collisions
     if collisions is None or (options.alone and not collisions.frictions):
         return frozenset()
@@ -322,14 +322,14 @@ def _colliding(program: Program, options: CollisionOptions) -> frozenset[int]:
 
 
 def _mode_code_step(edge: RunTransition) -> int:
-    """Return the change of the code of modes by a transition; the code is the sum of each mode times a large number of its own,
-    modulo 2^64."""
+    """Return the change of the code of modes by a transition; the code is the sum, modulo 2^64, of each mode times its own large
+    number."""
     step = int(edge.target - edge.source) * (2 * edge.slot + 1) * _GOLDEN % (1 << 64)
     return step - (1 << 64) if step >> 63 else step
 
 
 def _rest_edges(edges: Sequence[RunTransition]) -> list[int]:
-    """Return for each edge the one that leads to the state of rest in which a run continues if the edge accumulates,
+    """Return, for each edge, the edge that leads to the state of rest in which a run continues if events of the first accumulate,
     `NO_TRANSITION` if there is none."""
     indices = {(e.slot, e.source, e.target): i for i, e in reversed(list(enumerate(edges)))}
     return [

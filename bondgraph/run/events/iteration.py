@@ -1,7 +1,7 @@
-"""Event iteration: states, modes, levels and rows of the log after the guards that fired, iterated to a fixed point.
+"""Event iteration: states, modes, levels and rows of the log after guards have fired, iterated to a fixed point.
 
-Machine code and CPython run the same functions. They ask Python for what only Python knows (`questions`). An event that ends the
-run leaves the states and modes where it ends, and says why in `outcome`.
+Machine code and CPython run the same functions. They ask Python what only Python can answer (`questions`). An event that ends the
+run leaves the states and modes at which it ends, and sets the reason in `outcome`.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from bondgraph.run.events.transitions import (
 from bondgraph.run.kernel_functions import all_finite
 
 PROBE, SEGMENT_PART, TIME_RESOLUTION = 1e-9, 1e-3, 16.0 * EPSILON
-"""Look-ahead of guards after an event: at most these fractions of the run and of the segment before; at least the shortest
+"""Look-ahead of guards after an event: at most these fractions of the run and of the previous segment; at least the shortest
 distinguishable time."""
 TOUCHED = 2
 """Flag in `once` of a transition whose guard touches zero: it does not fire again at this instant."""
 SINGULAR = 2.0**20
-"""Ratio of rounding errors in two modes beyond which the larger is that of a singular position."""
+"""Ratio of rounding errors in two modes above which the larger one comes from a singular position."""
 MIN_LEVEL = 1e-300
 """Minimum distance of a level from zero."""
 MAX_TRANSITIONS, MAX_TRANSITIONS_EACH = 20, 4
-"""Largest number of transitions of an iteration: the first number, and the second for each transition of the program."""
+"""Maximum number of transitions of an iteration: the first number plus the second for each transition of the program."""
 
 
 # Transitions, one by one.
 
 
 def first_fired(s: EventTable, t: float, probe: float) -> int:
-    """Return the first due one of the transitions that fired, `NO_TRANSITION` if none. Set `looked` if the guards have been
+    """Return the first transition in order that has fired and is due, or `NO_TRANSITION`. Set `looked` if the guards have been
     evaluated.
 
-    A guard at zero does not suffice for a bounce or for the end of a run: a body that leaves is not thrown back, and no run ends
-    by rounding.
+    For a bounce, or a transition that ends the run, a guard at zero is not enough: a body that leaves is not thrown back, and
+    rounding does not end a run.
     """
     for i in range(s.transitions):
         if s.fired[i] == 1:
@@ -71,7 +71,7 @@ def first_fired(s: EventTable, t: float, probe: float) -> int:
 
 
 def first_firing(s: EventTable) -> int:
-    """Return the first due one of the transitions whose guards fire, `NO_TRANSITION` if none."""
+    """Return the first transition in order whose guard fires and that has not fired `once`, or `NO_TRANSITION`."""
     for k in range(s.transitions):
         i = s.order[k]
         if s.rising[i] == 1 and s.once[i] == 0:
@@ -80,10 +80,10 @@ def first_firing(s: EventTable) -> int:
 
 
 def fire_next(s: EventTable, t: float, probe: float, index: int, number: int) -> bool:
-    """Fire transition `index` into the row of the log with this number, with all simultaneous collisions if it is one; write the
-    transitions to `struck`, and the one that has to follow to `answer`. Return False if there is no room.
+    """Fire transition `index` into row `number` of the log, with all simultaneous collisions if it is a collision; write the
+    transitions to `struck`, and the transition that must follow to `answer`. Return False if there is no room.
 
-    A flow that passes zero by itself is not stopped (`dead_centres`). Where it touches zero, `struck` is empty."""
+    A flow that passes zero by itself is not stopped (`dead_centres`); if a flow only touches zero, `struck` is empty."""
     s.struck[0], s.struck_count, s.answer = index, 1, NO_TRANSITION
     if not has_room(s, number):
         return False
@@ -104,8 +104,8 @@ def fire_next(s: EventTable, t: float, probe: float, index: int, number: int) ->
 
 
 def leave_rest(s: EventTable, index: int) -> None:
-    """Let bounces whose rest ends by transition `index`, whose guard crosses zero, not fire again at this instant: the force that
-    held them is zero, so their guards and the rates of these guards are zero up to integration errors of either sign."""
+    """Prevent bounces whose rest ends by transition `index` from firing again at this instant: the force that held them crosses
+    zero, so their guards and the rates of these guards are zero up to integration errors of either sign."""
     for i in range(s.transitions):
         same = s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index]
         if same and s.may_rest[i] == 1 and s.rest_modes[i] == s.sources[index]:
@@ -113,8 +113,8 @@ def leave_rest(s: EventTable, index: int) -> None:
 
 
 def fires_again(s: EventTable, t: float, probe: float, number: int) -> bool:
-    """Return True if a transition in `struck`, of the row with this number, leads into its own state and fires again at once, and
-    has not been taken `once`; then it is from now on. Write bounces among those that fire again to `stuck`."""
+    """Return True if a transition in `struck`, in row `number`, leads into its own state, fires again at once, and has not fired
+    `once` before. Write bounces that fire again to `stuck`."""
     is_loop, anew = False, False
     for k in range(s.struck_count):
         if s.self_loop[s.struck[k]] == 1:
@@ -135,13 +135,13 @@ def fires_again(s: EventTable, t: float, probe: float, number: int) -> bool:
 
 
 def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: int) -> int:
-    """Fire the transitions that fired, if `asked`, then those whose guards fire, one by one, into rows of the log from `row` on
-    and x_here, m_here; return their number, and set `outcome`.
+    """Fire the transitions in `fired`, if `asked`, then those whose guards fire, one by one, into log rows starting at `row` and
+    into x_here, m_here; return their number, and set `outcome`.
 
-    Dry friction of a connected part fires together, where its modes are sure (`friction_modes`); of all others, the first by name
-    fires first, in any listing order. If modes cycle and no state jumps, search for modes in which no guard fires. A transition
-    into its own state that does not work against its guard fires once; then the guard must fall below zero before it fires again.
-    Bounces that do not take their guards back are `stuck`.
+    All dry friction of a connected part fires together, if its modes are certain (`friction_modes`); all other transitions fire
+    in order of name, whatever their listing order. If modes cycle and no state jumps, search for modes in which no guard fires. A
+    transition into its own state that does not reduce its guard fires once; then the guard must fall below zero before it fires
+    again. Bounces that do not bring their guards back below zero are `stuck`.
     """
     count, begin, next_one, searched, together = 0, 0, NO_TRANSITION, False, False
     s.outcome, s.looked, s.stuck_count, s.watched_count = EventOutcome.CONSISTENT, False, 0, 0
@@ -218,7 +218,7 @@ def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: in
 
 
 def see_here(s: EventTable) -> None:
-    """Record the states x_here, as `GuardHistory.record_states`."""
+    """Record the states x_here, as `GuardHistory.record_states` does."""
     sizes, x = s.sizes, s.x_here
     for i in range(s.n):
         sizes[i] = larger(sizes[i], abs(x[i]))
@@ -239,9 +239,9 @@ def see(s: EventTable) -> None:
 def set_levels(s: EventTable, t: float) -> None:
     """Set the levels above which guards fire, at x_here, m_here after the transitions `watched`, in `levels_begun`.
 
-    A guard that starts at a tiny positive value must exceed twice the larger of its value and its rounding error, until it has
-    been that far below zero; at most its value after a bounce. One that starts clear of its rounding error needs to fall below
-    zero by twice that error only. One that has fired `once` must first fall below zero.
+    A guard that starts at a tiny positive value fires above twice the larger of its value and its rounding error, until it has
+    fallen below zero by as much; after a bounce, it fires above its value. A guard that starts well above its rounding error only
+    needs to fall below zero by twice this error. A guard that has fired `once` must first fall below zero.
     """
     x, guards, zero, left = s.x_here, s.now, s.zero, s.left
     if s.transitions == 0:
@@ -252,7 +252,8 @@ def set_levels(s: EventTable, t: float) -> None:
         s.drift[i] = s.drift_kept[i]
     measure_drift(s, t, x)
     for i in range(s.n):
-        if measured[i] <= s.drift[i] * SINGULAR or s.drift[i] == 0.0:  # else of modes in a singular position, which are left
+        # A much larger error comes from a singular position that has been left.
+        if measured[i] <= s.drift[i] * SINGULAR or s.drift[i] == 0.0:
             s.drift[i] = larger(s.drift[i], measured[i])
         s.drift_kept[i] = s.drift[i]
     if has_looked(s, t, x):
@@ -282,7 +283,7 @@ def set_levels(s: EventTable, t: float) -> None:
 
 def may_rest_after(s: EventTable, how: int, count: int) -> bool:
     """Return True if all transitions that end an iteration of `count` rows without consistent modes may come to rest: the `stuck`
-    ones, or the last one of a cycle, which is added to `resting`."""
+    ones, or the last one of a cycle, which is then added to `resting`."""
     if how == EventOutcome.CYCLING:
         i = s.taken[count - 1]
         if s.may_rest[i] == 1:
@@ -295,8 +296,8 @@ def may_rest_after(s: EventTable, how: int, count: int) -> bool:
 
 
 def outcome_of(s: EventTable, how: int, count: int, last: int, solved: bool) -> int:
-    """Return the outcome of an iteration of `count` rows that ended so (`how`), with `last` rows in the log; `CONSISTENT` if the
-    run continues, perhaps at rest. Set the row that an end of the run is about."""
+    """Return the outcome of an iteration of `count` rows that ended with the outcome `how` and `last` rows in the log;
+    `CONSISTENT` if the run continues, perhaps at rest. Set `suspect` to the row that explains an end of the run."""
     outcome, suspect = int(EventOutcome.CONSISTENT), last - 1 if last > s.logged else NO_TRANSITION
     if not may_rest_after(s, how, count) or how == EventOutcome.TERMINAL:
         outcome = how
@@ -313,7 +314,7 @@ def outcome_of(s: EventTable, how: int, count: int, last: int, solved: bool) -> 
 
 
 def iterate(s: EventTable, t: float, probe: float) -> int:
-    """Iterate the events at t to a fixed point, and bring transitions to rest where events accumulate; return the number of rows
+    """Iterate the events at t to a fixed point, and bring transitions whose events accumulate to rest; return the number of rows
     in the log, and set `outcome`."""
     last, asked = s.logged, True
     for i in range(s.transitions):
@@ -344,7 +345,7 @@ def iterate(s: EventTable, t: float, probe: float) -> int:
 
 
 def commit(s: EventTable, last: int) -> None:
-    """Commit the iterated events to the run, whose log has `last` rows."""
+    """Commit the iterated events to the run; its log has `last` rows."""
     n, modes, y = s.n, s.modes, s.y
     for k in range(s.held_rows, s.written):
         for i in range(modes):
@@ -357,7 +358,7 @@ def commit(s: EventTable, last: int) -> None:
     for k in range(s.logged, last):
         row = row_of(s, k)
         limit = row[SCALARS.index("limit")]
-        if limit != limit:  # not a transition to a state of rest
+        if limit != limit:  # no transition to a state of rest
             energies = supplied(s, row)
             for i in range(s.quadratures):
                 y[n + i] = y[n + i] + energies[i]
@@ -368,7 +369,7 @@ def commit(s: EventTable, last: int) -> None:
 
 
 def handle_event(s: EventTable) -> bool:
-    """Handle the event at t, or the start; return False if the run ends here, for the reason in `outcome`."""
+    """Handle the event at t, or the start; return False if the run ends here for the reason in `outcome`."""
     s.consulted, s.stopped = False, False
     for i in range(s.n):
         s.x_here[i] = s.y[i]
@@ -392,7 +393,7 @@ def handle_event(s: EventTable) -> bool:
 
 
 def take_parameters(s: EventTable) -> None:
-    """Compute the parameters next to the present ones, where the rounding errors of guards are measured."""
+    """Compute the parameters of the neighbouring points, where rounding errors of guards are measured."""
     count = s.parameters
     s.time_seen = NO_TIME
     for k in range(2 * PAIRS):
@@ -401,7 +402,8 @@ def take_parameters(s: EventTable) -> None:
 
 
 def open_events(s: EventTable) -> bool:
-    """Reset all events, take the parameters, and solve the algebraic loops at the start values; return True if that succeeds."""
+    """Reset all events, take over the parameters, and solve the algebraic loops at the start values; return True if all loops are
+    solved."""
     s.seen, s.written, s.held_rows, s.logged = 0, 0, 0, 0
     s.t, s.begun = 0.0, 0.0
     s.events_left = s.most_events

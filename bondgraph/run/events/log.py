@@ -13,16 +13,16 @@ from bondgraph.run.events.impacts.fired_transitions import EventLabel, FiredTran
 from bondgraph.run.program import Program, RunTransition
 
 NO_LABEL = -1
-"""Value of a row whose event has the label of its transition."""
+"""Label index of a row whose event has the label of its transition."""
 SCALARS = ("since", "time", "clock", "transition", "limit", "label")
-"""Scalars at the front of a row: the time since the start, on the user's clock and on that of the formulas, s; the transition;
-the limit of the times since the start if the row replaces all following transitions, else nan; the index of its label, or
+"""Scalars at the front of a row: time since the start, on the user's clock, and on the clock of the formulas, s; transition;
+limit of the times since the start, s, if the row replaces all following transitions, else NaN; index of the label, or
 `NO_LABEL`."""
 
 
 @dataclass(frozen=True)
 class RowLayout:
-    """Layout of the row of one fired transition: scalars, then states and modes before and after, then the energies supplied."""
+    """Layout of the row of a fired transition: scalars, then states and modes before and after, then the supplied energies."""
 
     states: int
     modes: int
@@ -30,7 +30,7 @@ class RowLayout:
 
     @staticmethod
     def of(program: Program) -> RowLayout:
-        """Return the layout of a program."""
+        """Return the row layout for a program."""
         return _layout(program.states, program.modes, 0 if program.powers is None else int(program.powers.n_out))
 
     @cached_property
@@ -65,13 +65,13 @@ def _layout(states: int, modes: int, powers: int) -> RowLayout:
 
 
 def known_labels(edges: Sequence[RunTransition]) -> list[EventLabel]:
-    """Return the labels of transitions that accumulate or pass zero."""
+    """Return the labels of transitions that may accumulate or pass zero."""
     resting = [rest_label(edge) for edge in edges if edge.accumulates is not None]
     return list(dict.fromkeys([*resting, *(pass_label(edge) for edge in edges if edge.passes is not None)]))
 
 
 def rest_label_indices(edges: Sequence[RunTransition]) -> dict[int, int]:
-    """Return, for transitions that accumulate, the index of their label in `Log.labels`."""
+    """Return, for transitions that may accumulate, the index of their label in `Log.labels`."""
     labels = known_labels(edges)
     return {i: labels.index(rest_label(edge)) for i, edge in enumerate(edges) if edge.accumulates is not None}
 
@@ -83,7 +83,7 @@ def pass_label_indices(edges: Sequence[RunTransition]) -> dict[int, int]:
 
 
 class Log:
-    """Event log that grows with a run that began at `start` on the user's clock, s."""
+    """Event log that grows during a run; `start` is the start time on the user's clock, s."""
 
     def __init__(self, program: Program, start: float):
         self.layout, self._start = RowLayout.of(program), start
@@ -125,6 +125,6 @@ class Log:
             self.add(firing)
 
     def until(self, since: float) -> None:
-        """Remove all later events."""
+        """Remove all events later than `since`."""
         kept = self.rows[self.rows[:, 0] <= since]
         self._rows[: len(kept)], self._count = kept, len(kept)

@@ -1,7 +1,7 @@
 """Mode search at an instant where transitions cycle: the fewest transitions after which no guard fires, as rows of the log.
 
-Each combination of modes that is tried is a row of the log, in the order of discovery: `parents` holds the index of its
-predecessor, `edges` the transition between them, `codes` a hash of its modes for look-ups.
+Each combination of modes that is tried is a row of the log, in order of discovery: `parents` holds the index of its predecessor,
+`edges` the transition from the predecessor, `codes` a hash of the modes for look-up.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from bondgraph.run.events.transitions import (
 )
 
 NEVER, ALWAYS, ANSWERS = 0, 1, 2
-"""Transitions that a search may try: none, all, or those whose guard answers to the modes tried."""
+"""Permission to try a transition in a search: never, always, or if its guard responds to the modes tried."""
 
 
 def stands_still(s: EventTable, x: Reals) -> bool:
-    """Return True if states x are those of the start, up to rounding."""
+    """Return True if x equals the states at the start of the instant, up to rounding."""
     start = s.x_start
     for k in range(s.kept_count):
         i = s.kept[k]
@@ -45,9 +45,9 @@ def are_equal(first: Reals, second: Reals, count: int) -> bool:
 
 
 def modes_cycle(s: EventTable, row: int, since: int, count: int) -> bool:
-    """Return True if the last of the transitions `taken`, in `count` rows from `row` on, changes modes as one from the position
-    `since` on has done: by the same transition from the same modes, with the states where the instant began, up to rounding. This
-    does not end unless rounding ends it."""
+    """Return True if the last of the transitions `taken`, in `count` rows starting at `row`, repeats an earlier one, from
+    position `since`: the same transition from the same modes, with unchanged states since the start of the instant, up to
+    rounding. Only rounding could end such a cycle."""
     last = row_of(s, row + count - 1)
     index = s.taken[count - 1]
     if s.self_loop[index] == 1 or not stands_still(s, x_before(s, last)):
@@ -70,7 +70,7 @@ def any_rises(s: EventTable, t: float, probe: float) -> bool:
 
 
 def seen_before(s: EventTable, index: int, row: int, count: int, code: int) -> bool:
-    """Return True if the modes m_here, after transition `index`, are those of the start or of one of `count` rows from `row` on;
+    """Return True if transition `index` leads from m_here to the modes of the start or of one of `count` rows starting at `row`;
     compare only rows with the same `code`."""
     modes, after = s.modes, s.m_after
     for i in range(modes):
@@ -85,7 +85,7 @@ def seen_before(s: EventTable, index: int, row: int, count: int, code: int) -> b
 
 
 def go_to(s: EventTable, row: int, node: int) -> None:
-    """Go to the combination `node` counted from `row`, or to the start."""
+    """Set x_here and m_here to combination `node` of the rows starting at `row`, or to the start."""
     x, m = s.x_start, s.m_start
     if node != NO_TRANSITION:
         reached = row_of(s, row + node)
@@ -98,15 +98,15 @@ def go_to(s: EventTable, row: int, node: int) -> None:
 
 
 def may_try(s: EventTable, index: int) -> bool:
-    """Return True if a transition may be tried, after a look at the guards: of an automaton that cycles, one that fires, or one
-    whose guard the modes tried have changed. A guard of time and states alone does not answer to modes."""
+    """Return True if a transition may be tried, after `firing_guards`: it belongs to an automaton that cycles, its guard fires,
+    or the modes tried have changed its guard. A guard of time and states alone does not respond to modes."""
     if s.allowed[index] == ANSWERS:
         return s.rising[index] == 1 or abs(s.now[index] - s.guards_begun[index]) > s.zero[index]
     return s.allowed[index] == ALWAYS
 
 
 def try_from(s: EventTable, t: float, row: int, node: int, count: int) -> int:
-    """Add the combinations that can be reached from `node`, to the `count` from `row` on; return their new number."""
+    """Add the combinations that can be reached from `node` to the `count` rows starting at `row`; return the new count."""
     here, total = 0, count
     if node >= 0:
         here = s.codes[node]
@@ -124,8 +124,8 @@ def try_from(s: EventTable, t: float, row: int, node: int, count: int) -> int:
 
 
 def path_to(s: EventTable, row: int, node: int, target: int) -> int:
-    """Move the path to the combination `node` to the rows from `target` on, before `row`, and note its transitions, which are
-    `taken`; return their number, `NO_TRANSITION` if there are too many."""
+    """Move the path to combination `node` to the rows starting at `target`, before `row`, and record its transitions in `taken`;
+    return their number, `NO_TRANSITION` if there are too many."""
     taken, parents, width = s.taken, s.parents, s.row_width
     length, at = 0, node
     while at != NO_TRANSITION:
@@ -138,7 +138,7 @@ def path_to(s: EventTable, row: int, node: int, target: int) -> int:
         taken[length - 1 - k] = at
         at = parents[at]
     s.watched_count = 0
-    for k in range(length):  # no row is overwritten before it is read: each lies further on
+    for k in range(length):  # each source lies further on, so no row is overwritten before it is read
         source, into = row_of(s, row + taken[k]), row_of(s, target + k)
         for i in range(width):
             into[i] = source[i]
@@ -148,8 +148,8 @@ def path_to(s: EventTable, row: int, node: int, target: int) -> int:
 
 
 def nearest(s: EventTable, t: float, probe: float, row: int, target: int) -> int:
-    """Return the number of the fewest transitions among the `allowed` after which no guard fires, in rows from `target` on, and
-    go to the end of them; `NO_TRANSITION` if there are none. Try combinations in rows from `row` on."""
+    """Return the smallest number of `allowed` transitions after which no guard fires, write them to rows starting at `target`,
+    and go to their end; return `NO_TRANSITION` if there are none. Try combinations in rows starting at `row`."""
     node, count = NO_TRANSITION, 0
     while True:
         go_to(s, row, node)
@@ -165,9 +165,9 @@ def nearest(s: EventTable, t: float, probe: float, row: int, target: int) -> int
 
 
 def consistent_modes(s: EventTable, t: float, probe: float, row: int, count: int) -> int:
-    """Return the number of transitions that replace `count` transitions which cycle, in rows from `row` on, and which lead to
-    x_here and m_here; if there are none, `NO_TRANSITION`, and x_here and m_here stay as they are. First try the automata of the
-    former, then all that answer: the automaton that has to respond may not have had its turn."""
+    """Replace `count` transitions that cycle, in rows starting at `row`, by transitions to consistent x_here and m_here, and
+    return their number; if there are none, return `NO_TRANSITION` and leave x_here and m_here unchanged. First try only the
+    automata that cycle, then all that respond, because the automaton that must respond may not have had its turn."""
     for others in unrolled((NEVER, ANSWERS)):
         for i in range(s.transitions):
             s.allowed[i] = others

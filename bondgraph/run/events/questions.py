@@ -1,7 +1,7 @@
 """Questions of event handling that only Python can answer: code that is not compiled yet, a full log, simultaneous collisions.
 
-Python answers in memory, and event handling continues after the answer. If an answer raises an exception, `stopped` is set, and
-the event ends the run, so that Python can raise the exception. A run that has left this process, as C, ends at a question.
+Python writes the answer to memory, and event handling continues. If an answer raises an exception, `stopped` is set and the event
+ends the run, so that Python can raise the exception. Exported C code, which cannot ask Python, ends the run at a question.
 """
 
 from __future__ import annotations
@@ -10,27 +10,28 @@ from bondgraph.run.events.state import EventTable
 
 
 def make_ready(s: EventTable, i: int) -> None:
-    """Have the kernels of transition i compiled, unless they are."""
+    """Have the kernels of transition i compiled if they are not yet."""
     if s.ready[i] != 1:
         s.wanted = i
         s.compile_kernels(s)
 
 
 def has_room(s: EventTable, number: int) -> bool:
-    """Return True if the log has room for this row, after it has been enlarged if necessary."""
+    """Enlarge the log if row `number` needs it; return True if the log has room for this row."""
     if number >= s.log_room:
         s.enlarge_log(s)
     return number < s.log_room
 
 
 def collide(s: EventTable, i: int, number: int) -> bool:
-    """Fire transition i with all simultaneous collisions from x_here, m_here into x_after, m_after and this row of the log, which
-    has begun; write the transitions to `struck`, and the contact that lets go to `answer`. Return False if it collides alone."""
+    """Fire transition i with all simultaneous collisions from x_here, m_here into x_after, m_after and row `number` of the log,
+    which `begin_row` has begun; write the transitions to `struck`, and the contact that releases to `answer`. Return False if the
+    transition collides alone."""
     s.consulted, s.wanted, s.wanted_row = True, i, number
     return s.collide(s) == 1
 
 
 def stop_unanswered(s: EventTable) -> int:
-    """Stop a run that has no Python to ask."""
+    """Stop a run that cannot ask Python."""
     s.stopped = True
     return 0

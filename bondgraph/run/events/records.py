@@ -21,15 +21,15 @@ from screws.renamed import answer_old_names
 @answer_old_names
 @dataclass(frozen=True)
 class Event:
-    """One transition of a switch.
+    """Transition of a switch.
 
     Parameters
     ----------
-    time : s.
-    kind : "contact on", ...
-    name : the switch.
-    internal : a change of description, not of the physics.
-    transition : its index in the program.
+    time : time on the user's clock, s.
+    kind : description, such as "contact on".
+    name : name of the switch.
+    internal : True for a change of description, not of physics.
+    transition : index in the program.
     x_before, x_after, m_before, m_after : states and modes before and after.
     energies_before, energies_after : energy per storage, J.
     supplied : energy that sources supply at this instant, J, one number per power.
@@ -37,7 +37,7 @@ class Event:
         in a sequence with others.
     since : the time since the start of the run, s: more precise than `time` if that is a date.
     counted : the storages and powers that count in J, None for all.
-    accumulation : for an event that replaces an infinite sequence of ever faster ones: the limit of their times, s.
+    accumulation : for an event that replaces an infinite sequence of ever faster ones, the limit of their times, s.
     """
 
     time: float
@@ -59,7 +59,7 @@ class Event:
 
     @property
     def transitions(self) -> tuple[int, ...]:
-        """All transitions that happen in it, as indices in the program."""
+        """All transitions in this event, as indices in the program."""
         return self.simultaneous or (self.transition,)
 
     @property
@@ -72,14 +72,14 @@ class Event:
 
 @answer_old_names
 class Events(Sequence[Event]):
-    """Events in order of time, k of them. Values of all events at once are arrays.
+    """Sequence of k events in order of time, with arrays of the values of all events.
 
     Parameters
     ----------
-    program, p : of the run.
-    start : of the run on the user's clock, s.
-    rows : (k, width), as `log.RowLayout` says.
-    said : labels for the events whose row refers to one.
+    program, p : program and parameters of the run.
+    start : start of the run on the user's clock, s.
+    rows : rows of the log (k, width), see `log.RowLayout`.
+    labels : labels to which the rows refer.
     """
 
     def __init__(self, program: Program, p: np.ndarray, start: float, rows: np.ndarray, labels: Sequence[EventLabel] = ()):
@@ -101,7 +101,8 @@ class Events(Sequence[Event]):
     def from_machine_code(
         cls, program: Program, p: np.ndarray, start: float, pieces: Sequence[np.ndarray], labels: Sequence[EventLabel]
     ) -> Events:
-        """Return the events of rows that machine code has filled, in pieces (k, width), with the labels that rows refer to."""
+        """Return the events of rows that machine code has filled, in pieces (k, width), with the labels to which the rows
+        refer."""
         if len(pieces) == 1:
             rows = pieces[0]
         else:
@@ -110,7 +111,7 @@ class Events(Sequence[Event]):
 
     @classmethod
     def alone(cls, program: Program, p: np.ndarray, event: Event) -> Events:
-        """Return a sequence of a single event, of any run."""
+        """Return a sequence with a single event of any run."""
         scalars = event.since, event.time, event.time, event.transition, np.nan, NO_LABEL
         sides = event.x_before, event.x_after, event.m_before, event.m_after
         return cls(program, p, event.time - event.since, np.concatenate([scalars, *sides, event.supplied])[None])
@@ -201,7 +202,7 @@ class Events(Sequence[Event]):
         return (self[k] for k in range(len(self)))
 
     def begun(self, since: float) -> Events:
-        """Return the events as those of a run that began `since` s before."""
+        """Return the events as events of a run that began `since` s earlier."""
         rows = self._rows.copy()
         rows[:, [SCALARS.index("since"), SCALARS.index("limit")]] += since
         return Events(self._program, self._p, self._start - since, rows, self._labels)
@@ -227,7 +228,7 @@ class Events(Sequence[Event]):
         return selection
 
     def index_of(self, event: Event) -> int | None:
-        """Return the position of an event in this sequence; None if it is not in it."""
+        """Return the position of an event in this sequence, or None."""
         near = np.flatnonzero(self.since == event.since).tolist()
         return next((k for k in near if self._built.get(k) is event), None)
 
@@ -271,7 +272,7 @@ class Events(Sequence[Event]):
         return repr(tuple(self)) if len(self) <= 6 else f"({self[0]!r}, ... {len(self)} events)"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state with the energies evaluated, and names instead of code."""
+        """Return the state for pickling, with evaluated energies, and names instead of code."""
         state = {**self.__dict__, "energies": self.energies, "_program": self._program.described()}
         state.pop("_built", None)
         return state

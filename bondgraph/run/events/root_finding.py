@@ -1,10 +1,10 @@
-"""Zero crossings (zero-crossing) of guards within a step: which guard rises to zero first, and where (event location).
+"""Zero crossings of guards within a step (event location): the guard that rises to zero first, and the place of its zero.
 
-Between the fractions at which guards are evaluated, a guard that changes from rising to falling has a crest. Where the guard is a
-polynomial along the step, as it is if it depends on the states linearly, its coefficients in Bernstein's basis tell where it has
-no zero, and none is missed, however narrow. Another guard is interpolated in parts of the step that become shorter until they
-tell the same, and its crests are searched until an upper bound on them (by chords, where the guard is concave) lies below zero.
-So bodies that graze for a moment in a long step are seen.
+Between the fractions at which guards are evaluated, a guard that changes from rising to falling has a crest. A guard that is a
+polynomial along the step, because it is linear in the states, has Bernstein coefficients that show where it has no zero; so no
+zero is missed. Any other guard is interpolated in parts of the step that become shorter until their
+coefficients are conclusive, and its crests are searched until an upper bound (by chords, where the guard is concave) lies below
+zero.
 
 A guard that jumps over zero (a sign, a comparison) has no slope: `steppers.driver` then locates the jump without one.
 """
@@ -29,28 +29,28 @@ from bondgraph.run.events.polynomials.bernstein import (
 EPSILON = 2.220446049250313e-16
 EDGE = 2.0**-30
 FRACTIONS = (0.0, EDGE, 0.25, 0.5, 0.75, 1.0 - EDGE, 1.0)
-"""Fractions of a step at which guards are evaluated: those next to its ends tell whether the guards rise or fall there."""
+"""Fractions of a step at which guards are evaluated; the ones next to its ends show if guards rise or fall there."""
 POINTS = len(FRACTIONS)
 _PROBES = (0.125, 0.375, 0.625, 0.875)
-"""Fractions between the quarters of a step. At the first and the last, a guard is compared with the quartic through its values
-at the quarters; a polynomial of degree 8 goes through all."""
+"""Fractions between the quarters of a step. At the first and the last, a guard is compared with the quartic through its values at
+the quarters; a polynomial of degree 8 passes through the values at all eighths."""
 _FIT = 2.0**-6
-"""Misfit of a polynomial through a guard's values, relative to the bend of the guard, up to which it stands for the guard."""
+"""Largest misfit, relative to the bend of a guard, of a polynomial that represents the guard."""
 _ROUNDED, _FITS, _PART = 2.0**-42, 2.0**-36, 2.0**-12
-"""Rounding of the coefficients of a polynomial and its largest misfit, relative to the guard, and the shortest part of a step
-that is halved."""
+"""Rounding of the coefficients of a polynomial, and its largest misfit, relative to the guard; shortest part of a step that is
+halved."""
 _MOST_PARTS = 96
 """Maximum number of parts of a step in which a guard that is not a polynomial is interpolated."""
 _GOLDEN = 0.3819660112501051
 _SEARCHES, _NARROWEST = 60, 1e-13
 _STRAIGHT, _SURE = 8, 2
 _STEEP = 1024.0
-"""A guard this much steeper at its zero than on average may jump there."""
+"""Ratio of the slope of a guard at its zero to its mean slope above which it may jump there."""
 _JUMP_RATIO, _JUMP_REACH, _JUMP_SCALE, _JUMP_SCALES = 0.25, 8.0, 64.0, 3
-"""A jump keeps its height to this ratio from one distance to the next; the nearest one (in time resolutions), the ratio of two,
-and how many there are beyond the nearest."""
+"""Largest relative change of a jump from one distance to the next; nearest distance (in time resolutions); ratio of successive
+distances; number of further distances."""
 _FLAT = 2.0**-20
-"""Fraction of a bracket before an exact zero in which a guard that jumped to zero is zero too."""
+"""Fraction of a bracket before an exact zero within which a guard that has jumped to zero is also zero."""
 
 
 AtFractions = Annotated[Reals, Length(lambda c: POINTS * c.guard_count)]
@@ -64,8 +64,8 @@ PerNumber = Annotated[Reals, Length(lambda c: c.width)]
 
 
 class StepTable(Table):
-    """Fields of an integrator's table that hold a step with its guards: at the fractions of the step, and at one of them, with
-    the state there; the fraction of each zero, and flags of guards that fire there, or may jump."""
+    """Fields of an integrator's table for a step and its guards: guards at all fractions of the step; guards and state at one
+    fraction; fraction of each zero; flags of guards that fire there, or may jump."""
 
     g: AtFractions
     probes: AtProbes
@@ -76,10 +76,10 @@ class StepTable(Table):
     fired: GuardFlags
     steep: GuardFlags
     guard_count: int
-    # Coefficients of a guard in Bernstein's basis, over the step and over a part of it.
+    # Bernstein coefficients of a guard over the step and over a part of the step.
     bernstein: Coefficients
     part: Coefficients
-    # The guard that fires first, whether it jumps, and its slope; the time at the start of the step.
+    # The guard that fires first; True if it jumps; its slope; the time at the start of the step.
     first: int
     jumps: bool
     slope: float
@@ -92,10 +92,10 @@ class DenseOutput:
 
     Parameters
     ----------
-    exact : (c, theta, out, method): the state at a fraction of the step.
-    cubic : (c, theta, h, out, method): a cheaper approximation of it.
-    guard_values : (c, t, y, g): the guards at (t, y).
-    method : whose step it is.
+    exact : (c, theta, out, method) computes the state at a fraction of the step.
+    cubic : (c, theta, h, out, method) computes a cheaper approximation of that state.
+    guard_values : (c, t, y, g) computes the guards at (t, y).
+    method : method of the step.
     """
 
     exact: Callable[..., None]
@@ -105,11 +105,11 @@ class DenseOutput:
 
 
 def crossing_check(c: StepTable, h: float, t_new: float, step: Fixed) -> bool:
-    """Return True if a guard may cross zero within the step, by the cubic: at one of the fractions, or at a crest, with a margin
-    for the error of the cubic. Fill g at all fractions; those of the first are there already.
+    """Return True if a guard may cross zero within the step, judged by the cubic: at one of the fractions, or at a crest, with a
+    margin for the error of the cubic. Fill g at all fractions but the first, where it is filled already.
 
-    A guard that the quartic through its values at the quarters of the step fits is judged by that; the crest of another is
-    searched, with a margin of a quarter of its height above its neighbours.
+    If the quartic through a guard's values at the quarters of the step fits, it decides; otherwise the crest is searched, with a
+    margin of a quarter of its height above its neighbours.
     """
     count, g = c.guard_count, c.g
     for j in unrolled(range(1, POINTS - 1)):
@@ -136,7 +136,7 @@ def crossing_check(c: StepTable, h: float, t_new: float, step: Fixed) -> bool:
 
 @inline
 def look(c: StepTable, theta: float, h: float, g: Reals, step: Fixed) -> None:
-    """Evaluate the guards at a fraction of the step, by the cubic."""
+    """Evaluate the guards at a fraction of the step, using the cubic."""
     step.cubic(c, theta, h, c.y_dense, step.method)
     step.guard_values(c, c.t + theta * h, c.y_dense, g)
 
@@ -154,7 +154,7 @@ def mark(marks: Disjoint, g: Reals, count: int) -> None:
 
 @inline
 def bend(c: StepTable, i: int) -> float:
-    """Return how far guard i is from the straight line through its values at both ends, at the quarters of the step."""
+    """Return the largest distance of guard i, at the quarters of the step, from the line through its values at both ends."""
     g, count, a, e = c.g, c.guard_count, c.g[i], c.g[c.guard_count * (POINTS - 1) + i]
     first, second, third = a * 0.75 + e * 0.25, (a + e) * 0.5, a * 0.25 + e * 0.75
     sides = larger(abs(g[count * 2 + i] - first), abs(g[count * 4 + i] - third))
@@ -162,7 +162,7 @@ def bend(c: StepTable, i: int) -> float:
 
 
 def is_quartic(c: StepTable, i: int) -> bool:
-    """Return True if the quartic through the values of guard i at the quarters of the step predicts the probes."""
+    """Return True if the quartic through the values of guard i at the quarters of the step predicts its values at the probes."""
     g, count, end = c.g, c.guard_count, c.g[c.guard_count * (POINTS - 1) + i]
     off = quartic_misfit(g[i], g[count * 2 + i], g[count * 3 + i], g[count * 4 + i], end, c.probes[i], c.probes[count * 3 + i])
     return off <= bend(c, i) * _FIT + larger(larger(abs(g[i]), abs(end)), abs(g[count * 3 + i])) * (8.0 * EPSILON)
@@ -176,7 +176,7 @@ def is_below(c: StepTable, i: int) -> bool:
 
 
 def may_crest(c: StepTable, h: float, i: int, step: Fixed) -> bool:
-    """Return True if a crest of guard i may reach zero, by the cubic."""
+    """Return True if a crest of guard i may reach zero, judged by the cubic."""
     g, count = c.g, c.guard_count
     for j in unrolled(range(1, POINTS - 1)):
         left, middle, right = g[count * (j - 1) + i], g[count * j + i], g[count * (j + 1) + i]
@@ -189,7 +189,7 @@ def may_crest(c: StepTable, h: float, i: int, step: Fixed) -> bool:
 
 @inline
 def is_crest(left: float, middle: float, right: float) -> bool:
-    """Return True if a guard is highest at the middle of three fractions and below zero there, beyond its rounding."""
+    """Return True if a guard is highest at the middle of three fractions, beyond rounding, and below zero there."""
     rise = middle - smaller(left, right)
     return (middle < 0.0) & (middle >= left) & (middle >= right) & (rise > middle * (-8.0 * EPSILON))
 
@@ -203,7 +203,7 @@ def guard_there(c: StepTable, h: float, theta: float, i: int, step: Fixed) -> fl
 
 @inline
 def guard_at(c: StepTable, h: float, theta: float, i: int, step: Fixed) -> float:
-    """Evaluate guard i at a fraction of the step, by the exact output."""
+    """Evaluate guard i at a fraction of the step, using the exact output."""
     step.exact(c, theta, c.y_dense, step.method)
     return guard_there(c, h, theta, i, step)
 
@@ -219,11 +219,12 @@ def fraction_of(j: int) -> float:
 
 
 def crest(c: StepTable, h: float, i: int, j: int, goal: float, exact: bool, step: Fixed) -> float:
-    """Find a fraction of the step, between those next to fraction j, at which guard i is at least `goal`; 2 if there is none.
+    """Return a fraction of the step, between the neighbours of fraction j, at which guard i is at least `goal`; 2 if there is
+    none.
 
-    The guard is highest at fraction j of the three. The search alternates parabolas and golden sections (Brent), by the dense
-    output if `exact`, else by the cubic. Chords bound the crest where the guard is concave, as shown by probes on both sides of
-    the middle, or by parabolas that predict it.
+    The guard is highest at fraction j of the three. The search alternates parabolas and golden sections (Brent), using the dense
+    output if `exact`, else the cubic. Chords bound the crest where the guard is concave, as shown by probes on both sides of the
+    middle, or by parabolas that predict the guard.
     """
     g, count = c.g, c.guard_count
     a, m, b = fraction_of(j - 1), fraction_of(j), fraction_of(j + 1)
@@ -282,8 +283,8 @@ def crest(c: StepTable, h: float, i: int, j: int, goal: float, exact: bool, step
 def root(c: StepTable, h: float, i: int, low: float, high: float, at_low: float, at_high: float, step: Fixed) -> float:
     """Find the zero crossing of guard i between fractions low (guard negative) and high (not negative).
 
-    Illinois method, which converges in about ten steps; after twenty (for a guard that leaves zero without a slope), bisection.
-    Note in `steep` whether the guard may jump there.
+    The Illinois method converges in about ten steps; after twenty (for a guard that leaves zero without a slope), use bisection.
+    Set `steep` if it may jump there.
     """
     a, b, below, above, true_below, true_above = low, high, at_low, at_high, at_low, at_high
     side, flat, tolerance = 0, False, resolution(c, h)
@@ -301,7 +302,7 @@ def root(c: StepTable, h: float, i: int, low: float, high: float, at_low: float,
         inside = secant > a and secant < b and k < 20
         theta = secant if inside else 0.5 * (a + b)
         value = guard_at(c, h, theta, i, step)
-        # The end that stays twice gets half the weight, so that both ends move.
+        # An end that stays twice gets half the weight, so that both ends move.
         if value >= 0.0:
             b, above, true_above = theta, value, value
             if side == 1:
@@ -322,7 +323,7 @@ def resolution(c: StepTable, h: float) -> float:
 
 
 def search(c: StepTable, h: float, i: int, low: float, high: float, at_low: float, at_high: float, step: Fixed) -> None:
-    """Find the zero crossing of guard i between two fractions, and keep the earlier one in `theta`."""
+    """Find the zero crossing of guard i between two fractions, and keep it in `theta` if it is earlier."""
     was_steep = c.steep[i]
     crossing = root(c, h, i, low, high, at_low, at_high, step)
     if crossing >= c.theta[i]:
@@ -331,7 +332,7 @@ def search(c: StepTable, h: float, i: int, low: float, high: float, at_low: floa
 
 
 def highest_crests(c: StepTable, h: float, i: int, step: Fixed) -> None:
-    """Find zeros of guard i at crests that lie before the one in `theta`."""
+    """Find zeros of guard i at crests before the zero in `theta`."""
     g, count = c.g, c.guard_count
     for j in unrolled(range(1, POINTS - 1)):
         left, middle, right = g[count * (j - 1) + i], g[count * j + i], g[count * (j + 1) + i]
@@ -346,15 +347,15 @@ def highest_crests(c: StepTable, h: float, i: int, step: Fixed) -> None:
 
 
 def rises_once(c: StepTable, i: int) -> bool:
-    """Return True if guard i rises through zero once or not at all, by its quartic with a margin of a quarter of its bend."""
+    """Return True if guard i rises through zero at most once, by its quartic with a margin of a quarter of its bend."""
     g, count = c.g, c.guard_count
     end, margin = g[count * (POINTS - 1) + i], bend(c, i) * 0.25
     return quartic_rises_once(g[i], g[count * 2 + i], g[count * 3 + i], g[count * 4 + i], end, margin)
 
 
 def polynomial_error(c: StepTable, i: int) -> float:
-    """Fill `bernstein` with the coefficients of guard i along the step, and return their error; 0 if the guard is not a
-    polynomial of degree 7."""
+    """Fill `bernstein` with the Bernstein coefficients of guard i over the step, and return their error; 0 if the guard is not a
+    polynomial of degree at most 7."""
     g, values, count, size = c.g, c.part, c.guard_count, 0.0
     values[0] = g[i]
     values[DEGREE] = g[count * (POINTS - 1) + i]
@@ -370,8 +371,8 @@ def polynomial_error(c: StepTable, i: int) -> float:
 
 
 def interpolate_part(c: StepTable, h: float, i: int, low: float, high: float, step: Fixed) -> float:
-    """Fill `part` with the coefficients of the polynomial through values of guard i in a part of the step, and return their
-    error."""
+    """Fill `part` with the Bernstein coefficients of the polynomial through values of guard i in a part of the step, and return
+    their error."""
     values, size = c.bernstein, 0.0
     for k in range(DEGREE + 1):
         values[k] = guard_at(c, h, low + (high - low) * (float(k) / DEGREE), i, step)
@@ -381,9 +382,9 @@ def interpolate_part(c: StepTable, h: float, i: int, low: float, high: float, st
 
 
 def first_rise(c: StepTable, h: float, i: int, exact: float, step: Fixed) -> None:
-    """Find the first zero of guard i before the one in `theta`: halve what the signs of the coefficients do not decide. The guard
-    is a polynomial with the coefficients in `bernstein` and the error `exact`, or (0) is interpolated in each part. What begins
-    at zero, as after an event, is divided by the fraction."""
+    """Find the first zero of guard i before the zero in `theta`; halve parts of the step in which the signs of the coefficients
+    are inconclusive. The guard is a polynomial with coefficients `bernstein` of error `exact`, or, if `exact` is 0, interpolated
+    in each part. A guard that starts at zero, as after an event, is divided by the fraction."""
     end = smaller(c.theta[i], 1.0)
     low, width, parts, error = 0.0, 1.0, 0, exact
     while low < end and (exact > 0.0 or parts < _MOST_PARTS):
@@ -407,8 +408,8 @@ def first_rise(c: StepTable, h: float, i: int, exact: float, step: Fixed) -> Non
 
 
 def has_zero(c: StepTable, h: float, i: int, low: float, high: float, step: Fixed) -> bool:
-    """Return True if guard i rises through zero in a part of the step, so short that the guard is a parabola there, or with no
-    crest in it; search it."""
+    """Search for a zero of guard i in a part of the step that has no crest or is so short that the guard is a parabola there;
+    return True if the guard rises through zero."""
     middle = 0.5 * (low + high)
     a, m, b = guard_at(c, h, low, i, step), guard_at(c, h, middle, i, step), guard_at(c, h, high, i, step)
     top, value = middle, m
@@ -431,8 +432,8 @@ def has_zero(c: StepTable, h: float, i: int, low: float, high: float, step: Fixe
 def locate(c: StepTable, h: float, step: Fixed) -> float:
     """Find the fraction of the step where the first guard fires, 2 if none does; mark the guards that fire there in `fired`.
 
-    A crossing nearer to the start than the resolution of time counts at the first later time: guards at the start are judged
-    already, and one that begins at zero may cross it anywhere there by the error of the dense output.
+    A crossing within the resolution of time after the start counts at the first distinguishable time: guards at the start have
+    been judged, and errors of the dense output can make a guard that starts at zero cross anywhere in this interval.
     """
     count, g, theta = c.guard_count, c.g, c.theta
     for j in unrolled(range(1, POINTS - 1)):
@@ -469,7 +470,7 @@ def locate(c: StepTable, h: float, step: Fixed) -> float:
 
 
 def measure_slope(c: StepTable, h: float, crossing: float, step: Fixed) -> None:
-    """Measure the slope of the guard that fires first, so near its zero that it is straight; or note in `jumps` that it jumps."""
+    """Measure the slope of the guard that fires first, so near its zero that the guard is straight; set `jumps` if it jumps."""
     first, reach = c.first, 1e-4
     c.jumps = c.steep[first] == 1 and is_jump(c, h, crossing, step)
     if c.jumps:
@@ -484,8 +485,8 @@ def measure_slope(c: StepTable, h: float, crossing: float, step: Fixed) -> None:
 
 
 def is_jump(c: StepTable, h: float, crossing: float, step: Fixed) -> bool:
-    """Return True if the guard that fires first keeps its values on both sides of its zero from one distance to the next: a jump.
-    At the nearest distances its sign may follow the rounding of its terms."""
+    """Return True if the guard that fires first jumps: its values on both sides of its zero stay the same from one distance to
+    the next. At the nearest distances, rounding may determine its sign."""
     reach, first = resolution(c, h) * _JUMP_REACH, c.first
     ahead, behind = guard_at(c, h, crossing + reach, first, step), guard_at(c, h, crossing - reach, first, step)
     jumps = False

@@ -1,4 +1,4 @@
-"""Table of event handling: the run and its state machines, its present state, workspace, and the outcome at an instant.
+"""Table of event handling: the run and its state machines, its present state, work space, and the outcome at an instant.
 
 Every procedure accesses it through one pointer, s. There are n states, k transitions, P parameters.
 """
@@ -15,7 +15,7 @@ from bondgraph.run.complementarity.table import BoxTable
 from bondgraph.run.events.guard_history import PAIRS
 
 MAX_COMBINATIONS = 2000
-"""Largest number of combinations of modes that are tried."""
+"""Maximum number of combinations of modes to try."""
 HISTORY = 1000
 """Number of events of each transition whose times are remembered."""
 
@@ -31,7 +31,7 @@ class EventOutcome(IntEnum):
     CYCLING = 1
     """Transitions repeat endlessly, and no modes are consistent."""
     STUCK = 2
-    """Bounces do not take their guards back below zero."""
+    """Bounces do not bring their guards back below zero."""
     TERMINAL = 3
     """A transition ends the run."""
     TOO_MANY = 4
@@ -43,11 +43,11 @@ class EventOutcome(IntEnum):
     NOT_FINITE = 7
     """A state is not finite."""
     STOPPED = 8
-    """Python has raised an exception, or is not there to answer (`questions`)."""
+    """Python has raised an exception, or is not available to answer (`questions`)."""
 
 
 Question = Annotated[Callable[[Any], int], Code(int)]
-"""Code that gets the table."""
+"""Address of code that takes the table."""
 PerState = Annotated[Reals, Length(lambda s: s.n)]
 PerMode = Annotated[Reals, Length(lambda s: s.modes)]
 PerTransition = Annotated[Reals, Length(lambda s: s.transitions)]
@@ -66,14 +66,14 @@ Times = Annotated[Reals, Length(lambda s: HISTORY * s.transitions)]
 
 
 class EventTable(LoopTable):
-    """Run, state machines, present state and workspace of event handling."""
+    """Run, state machines, present state and work space of event handling."""
 
     # The run: kernels.
     rates: Kernel
     guards: Kernel
-    # Guards, as in `guard_history`; p_factors: ratios of p_near to p; known_bounces: bounces at the start of a run;
-    # drift: rounding errors of states that nothing has moved, drift_kept: those in consistent modes; moved: 1 once a state is
-    # beyond them.
+    # Guards, as in `guard_history`; p_factors: ratios of p_near to p; known_bounces: bounces known before a run; drift: rounding
+    # errors of states that nothing has moved; drift_kept: the same in consistent modes; moved: 1 once a state is well above its
+    # drift.
     sizes: Reals
     by_x: Reals
     p_near: Reals
@@ -83,18 +83,18 @@ class EventTable(LoopTable):
     known_bounces: Ints
     drift: Reals
     moved: Ints
-    # Accumulation: `times` holds each time of an event of a transition at its number, modulo `HISTORY`; `counts`: the numbers of
-    # events, reduced to stay below twice that.
+    # Accumulation; times: ring buffers of the times of the last `HISTORY` events of each transition; counts: numbers of events,
+    # reduced to stay below 2 `HISTORY`.
     times: Times
     counts: Flags
     # Questions to Python, as in `questions`.
     compile_kernels: Question
     enlarge_log: Question
     collide: Question
-    # Transitions; order: by name; self_loop: 1 if it leads into its own state; ready: 1 if its kernels are compiled; collides: 1
-    # if others may collide at the same time; may_rest: 1 if its events may accumulate, with the edge to the state of rest, its
-    # mode, and its label; pass_modes: the mode in which zero is passed, with its label, the edge with the resets, and the edge
-    # that stops there (`dead_centres`); resets, supplies, pushes: kernels, or 0.
+    # Transitions; order: indices in order of name; self_loop: 1 if a transition leads into its own state; ready: 1 if its kernels
+    # are compiled; collides: 1 if others may collide at the same time; may_rest: 1 if its events may accumulate; rest_...: edge
+    # to the state of rest, its mode, its label; pass_...: edge with the resets when the flow passes zero, edge that stops it
+    # beyond zero, mode beyond zero, label (`dead_centres`); resets, supplies, pushes: kernels, or 0.
     slots: Ints
     sources: Reals
     targets: Reals
@@ -114,9 +114,9 @@ class EventTable(LoopTable):
     resets: TransitionKernels
     supplies: TransitionKernels
     pushes: TransitionKernels
-    # Complementarity problems of dry friction, as in `friction_modes`: kernel of their numbers, which are `box_numbers`; rows and
-    # entries of each, one after the other; of each entry its row and column; of each row whether a mode switches it, the slot of
-    # its friction, and its modes. boxed: 1 for the edges of such friction; box: the problem at an instant.
+    # Complementarity problems of dry friction, as in `friction_modes`: kernel of the numbers `box_numbers`; counts of the rows
+    # and entries of each problem; row and column of each entry; for each row, 1 in box_gated if a mode switches it, slot of its
+    # friction, and modes. boxed: 1 for the edges of such friction; box: the problem at an instant.
     box_kernel: Kernel
     box: BoxTable
     box_numbers: BoxNumbers
@@ -138,7 +138,7 @@ class EventTable(LoopTable):
     # Indices of states that are not unknowns of loops.
     kept: Ints
     # Present state: y, m, levels, fired of the integrator; levels_begun: levels and depths at the start of the segment; reached:
-    # sizes of states at the ends of its steps; rows: samples; held: modes at them (all_held: from the first sample on); log: rows
+    # sizes of states at the ends of its steps; rows: samples; held: modes at these samples (all_held: at all samples); log: rows
     # as in `log.RowLayout`.
     y: Reals
     m: Reals
@@ -150,7 +150,7 @@ class EventTable(LoopTable):
     held: Reals
     all_held: Reals
     log: Reals
-    # Workspace of event detection.
+    # Work space of event detection.
     x_here: PerState
     m_here: PerMode
     x_after: PerState
@@ -158,8 +158,8 @@ class EventTable(LoopTable):
     x_shift: PerState
     x_shifted: PerState
     x_near: PerState
-    # The last look at the guards (`guards.firing_guards`): where it was, the guards there, their rounding errors, and the sizes
-    # of states that these hold for. guard_sizes: the largest value of each guard at an event of the run.
+    # Last evaluation by `guards.firing_guards`: states, modes, guards, rounding errors of the guards, and sizes of states for
+    # which these are valid. guard_sizes: largest value of each guard at events of the run.
     x_seen: PerState
     m_seen: PerMode
     guards_seen: PerTransition
@@ -198,7 +198,7 @@ class EventTable(LoopTable):
     tried_ahead: PerState
     tried_now: PerTransition
     tried_soon: PerTransition
-    # Mode search; endless: 1 if a transition ends no run; code_steps: change of the code of modes.
+    # Mode search; endless: 1 if a transition does not end the run; code_steps: change of the code of modes.
     endless: Ints
     code_steps: Ints
     allowed: Flags
@@ -208,9 +208,9 @@ class EventTable(LoopTable):
     codes: PerCombination
     x_start: PerState
     m_start: PerMode
-    # Workspace of impulses and accumulation. taken: the transition of each row of an
-    # iteration; struck: all transitions in the last row; stuck: bounces that do not take their guards back; watched: all
-    # transitions of an iteration, with their rows.
+    # Work space of impulses and accumulation; taken: the transition of each row of an iteration; struck: all transitions in the
+    # last row; stuck: bounces that do not bring their guards back below zero; watched: all transitions of an iteration, with
+    # their rows.
     pushed: Pushed
     struck: Flags
     stuck: Flags
@@ -220,8 +220,8 @@ class EventTable(LoopTable):
     resting: Flags
     marked: Flags
     rested: Flags
-    # Sizes; turns: most rows of an iteration; watch_room: room for transitions of an iteration; boxes: number of
-    # complementarity problems, most rows of one, and numbers of all.
+    # Sizes; turns: maximum number of rows of an iteration; watch_room: room for transitions of an iteration; boxes: number of
+    # complementarity problems; box_room: maximum number of rows of a problem; box_width: count of all box_numbers.
     n: int
     modes: int
     parameters: int
@@ -234,20 +234,20 @@ class EventTable(LoopTable):
     boxes: int
     box_room: int
     box_width: int
-    # Samples: `written` of them, `seen` for their sizes, `held_rows` with known modes.
+    # Numbers of samples that are written, whose sizes have been recorded, and whose modes are known.
     written: int
     seen: int
     held_rows: int
-    # Log: `logged` rows in a room for log_room, of which `reserve` are free when a segment begins; events_left of most_events to
-    # come.
+    # Log: `logged` rows of at most log_room, of which at least `reserve` are free when a segment begins; events_left of
+    # most_events may still occur.
     logged: int
     log_room: int
     reserve: int
     row_width: int
     events_left: int
     most_events: int
-    # Event iteration: `EventOutcome`, with the row of the log and the pattern that it is about; lengths of the arrays
-    # above; looked: guards have been evaluated.
+    # Event iteration: `EventOutcome`, with the log row and the pattern that explain it; lengths of the arrays above; looked:
+    # guards have been evaluated.
     outcome: int
     suspect: int
     pattern: int
@@ -256,16 +256,16 @@ class EventTable(LoopTable):
     watched_count: int
     resting_count: int
     looked: bool
-    # Questions to Python: the transition and the row; the transition that it wants next; consulted: it was asked to solve
-    # collisions at this instant; stopped: it raised an exception, or is not there; consultations: number of instants at which it
-    # was consulted, or that ended the run.
+    # Questions to Python: transition and row that are asked about; transition that must follow; consulted: Python was asked to
+    # solve collisions at this instant; stopped: Python raised an exception or is not available; consultations: number of instants
+    # at which Python was consulted or that ended the run.
     wanted: int
     wanted_row: int
     answer: int
     consulted: bool
     stopped: bool
     consultations: int
-    # Time since the start, at the start of the segment, and of the last look at the guards, s.
+    # Times since the start, s: now, start of the segment, last evaluation by `firing_guards`.
     t: float
     begun: float
     time_seen: float

@@ -55,13 +55,14 @@ def supplied(s: EventTable, row: Reals) -> Reals:
 
 
 def watch(s: EventTable, i: int, number: int) -> None:
-    """Note that transition i has happened, in the row of the log with this number."""
+    """Record that transition i has happened, in row `number` of the log."""
     s.watched[s.watched_count], s.watched_rows[s.watched_count] = i, number
     s.watched_count += 1
 
 
 def begin_row(s: EventTable, t: float, index: int, row: Reals) -> None:
-    """Begin a row at t of transition `index` from x_here, m_here, with nothing supplied; copy these to x_after, m_after."""
+    """Begin a row of transition `index` at t from x_here, m_here, with zero supplied energies; copy x_here, m_here to x_after,
+    m_after."""
     n, modes, x, m = s.n, s.modes, s.x_here, s.m_here
     row[SCALARS.index("since")] = t
     row[SCALARS.index("time")] = s.start + t
@@ -94,7 +95,7 @@ def fire(s: EventTable, t: float, index: int, row: Reals) -> None:
 
 
 def fire_into_row(s: EventTable, t: float, index: int, number: int) -> bool:
-    """Fire transition `index` into the row of the log with this number; return False if there is no room."""
+    """Fire transition `index` into row `number` of the log; return False if there is no room."""
     make_ready(s, index)
     if not has_room(s, number):
         return False
@@ -112,7 +113,7 @@ def end_row(s: EventTable, row: Reals) -> None:
 
 
 def go_on(s: EventTable, row: Reals) -> None:
-    """Continue from the states and modes after a transition, which its row holds."""
+    """End the row of a transition, and continue from the states and modes after it."""
     end_row(s, row)
     for i in range(s.n):
         s.x_here[i] = s.x_after[i]
@@ -122,14 +123,14 @@ def go_on(s: EventTable, row: Reals) -> None:
 
 @inline
 def least_jump(s: EventTable, i: int, plain: Reals, after: Reals) -> float:
-    """Return the least jump of a state, from `plain` to `after`, that counts."""
+    """Return the smallest jump of a state, from `plain` to `after`, that counts."""
     size = larger(s.sizes[i], larger(abs(plain[i]), abs(after[i])))
     return larger(MIN_JUMP * size, jump_error(s, i))
 
 
 def jumps(s: EventTable, t: float, index: int, plain: Reals, after: Reals) -> bool:
-    """Return True if the impulse of transition `index` moves a state from `plain` to `after` by more than rounding: its own, and
-    that of the sums from which the impulse follows."""
+    """Return True if the impulse of transition `index` moves a state from `plain` to `after` by more than rounding of the state
+    and of the sums that give the impulse."""
     n, moves = s.n, False
     for k in range(s.kept_count):
         i = s.kept[k]
@@ -154,7 +155,7 @@ def jumps(s: EventTable, t: float, index: int, plain: Reals, after: Reals) -> bo
 
 
 def reset_beside(s: EventTable, time: float, index: int, k: int, out: Reals) -> None:
-    """Evaluate the states after transition `index` from point k of those around x_here, a rounding away."""
+    """Evaluate the states after transition `index` from neighbouring point k of x_here, a rounding away."""
     reset, x, y, by_x = s.resets[index], s.x_here, s.x_near, s.by_x
     for i in range(s.n):
         y[i] = x[i] + by_x[s.n * k + i] * larger(s.sizes[i], abs(x[i]))
@@ -164,10 +165,10 @@ def reset_beside(s: EventTable, time: float, index: int, k: int, out: Reals) -> 
 
 
 def fire_by_impulse(s: EventTable, t: float, index: int, row: Reals) -> int:
-    """Return the transition that the impulse of `index` fires, `NO_TRANSITION` if none: a diode closes rather than let a switch
-    interrupt a current.
+    """Return the transition that the impulse of `index` fires, or `NO_TRANSITION`: for example, a diode closes instead of letting
+    a switch interrupt a current.
 
-    The joint effect is then computed at the second transition; the first changes only the mode.
+    The second transition then computes the joint effect; the first changes only the mode.
     """
     push, pushes, plain, after = s.pushes[index], s.pushed, s.pushed[s.transitions :], s.x_after
     if push is None:

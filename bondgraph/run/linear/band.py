@@ -13,8 +13,7 @@ from bondgraph.run.linear.elimination import pivot_of, subtract, swap, swap_in, 
 _COLUMN = 4
 """Numbers per column of a tridiagonal matrix, with room for pivoting: two above the diagonal, the diagonal, one below."""
 _ROWS = 16
-"""Interval in rows at which the number carried from row to row is checked for being tiny; a check in each row would take
-longer."""
+"""Interval in rows at which the number carried from row to row is checked for being tiny; checking each row would be slower."""
 
 
 def band_factor(a: Reals, pivots: Ints, worth: Reals, n: int, lower: int, upper: int) -> bool:
@@ -62,7 +61,7 @@ def band_solve(a: Reals, pivots: Ints, b: Reals, n: int, lower: int, upper: int)
 
 
 def tridiagonal_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
-    """Factorise a tridiagonal matrix with the bits of `band_factor`: the row below, the only one that pivoting needs, stays in
+    """Factorise a tridiagonal matrix, with the same bits as `band_factor`; the only row that pivoting needs stays in
     registers."""
     for k in range(n):
         column, other, beyond = a[k * _COLUMN :], a[(k + 1) * _COLUMN :], a[(k + 2) * _COLUMN :]
@@ -72,7 +71,7 @@ def tridiagonal_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
         if is_inside:
             lower, other_size = column[3], worth[k + 1]
             here_weight, lower_weight = abs(here) * size, abs(lower) * other_size
-            # NaN is never larger than a number, but larger than nothing
+            # a NaN is never the larger one, except beside another NaN
             swaps = lower_weight > here_weight or (not here_weight > -1.0 and lower_weight > -1.0)
             below = lower
             if swaps:
@@ -103,8 +102,8 @@ def tridiagonal_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
 
 
 def tridiagonal_solve(a: Reals, pivots: Ints, b: Disjoint, n: int) -> None:
-    """Solve with tridiagonal factors, with the bits of `band_solve` except for tiny numbers: what the next row needs stays in
-    registers; at intervals it becomes zero if it is tiny. There are two rows at least."""
+    """Solve with tridiagonal factors of at least two rows, with the same bits as `band_solve` except for tiny numbers: the number
+    that the next row needs stays in a register; at intervals it becomes zero if it is tiny."""
     left, begun = b[0], 0
     while begun < n - 1:
         end = min(n - 1, begun + _ROWS)

@@ -1,4 +1,4 @@
-"""Full matrices, stored by columns: LU factors in place, and solutions.
+"""Dense matrices, stored by columns: LU factors in place, and solutions.
 
 Gaussian elimination with partial pivoting; G. H. Golub, C. F. Van Loan, Matrix Computations, 2013, 3.4.
 """
@@ -9,7 +9,7 @@ from bondgraph.emit.kernel_language.language import Disjoint, Ints, Reals, inlin
 from bondgraph.run.linear.elimination import pivot_of, subtract, swap, swap_in
 
 BLOCK = 4
-"""Number of columns whose multiples are subtracted together, from two columns at once, to reuse loaded numbers."""
+"""Number of columns whose multiples are subtracted together, from two other columns at once, to reuse loaded numbers."""
 
 _ASCENDING = tuple(range(BLOCK))
 _DESCENDING = _ASCENDING[::-1]
@@ -17,11 +17,11 @@ _DESCENDING = _ASCENDING[::-1]
 
 def dense_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
     """Overwrite a (n, n) with L and U, which hold the reciprocal of each pivot, and pivots (n,) with the rows that were swapped.
-    Return True if the matrix is singular. Rows of L are swapped in the block of their column only.
+    Return True if the matrix is singular. Rows of L are swapped only in the block of their column.
 
     worth (n,): weight of each row in the choice of pivots, the inverse of the size of its unknown, so that the choice does not
-    depend on units. Blocks of columns do not change the order of subtractions in any entry, so that the bits are those of single
-    columns.
+    depend on units. Blocks do not change the order of subtractions in any entry, so the bits are those of column-by-column
+    elimination.
     """
     first = 0
     while first + BLOCK <= n:
@@ -69,15 +69,14 @@ def dense_eliminate(a: Reals, pivots: Ints, worth: Reals, n: int, k: int, begun:
 
 @inline
 def swap_rows(column: Reals, pivots: Ints, first: int) -> None:
-    """Swap rows of a column as in the block that begins at `first`."""
+    """Swap rows of a column as in the block that starts at `first`."""
     for row in unrolled(_ASCENDING):
         swap(column, row, pivots[first + row] - first)
 
 
 @inline
 def solve_rows(block: Reals, column: Reals, pivots: Ints, first: int, n: int) -> None:
-    """Swap rows of a column as in the block that begins at `first`, and compute its entries at the rows of the block, with which
-    its lower part is eliminated."""
+    """Swap rows of a column as in the block that starts at `first`, and compute its entries at the rows of the block."""
     swap_rows(column, pivots, first)
     for row in unrolled(_ASCENDING):
         value = column[row]
@@ -87,11 +86,11 @@ def solve_rows(block: Reals, column: Reals, pivots: Ints, first: int, n: int) ->
 
 
 def apply_to_two(block: Reals, one: Disjoint, other: Disjoint, pivots: Ints, first: int, n: int) -> None:
-    """Swap rows of two columns as in the block that begins at `first`, and subtract multiples of the block's columns."""
+    """Swap rows of two columns as in the block that starts at `first`, and subtract multiples of the block's columns."""
     swap_rows(one, pivots, first)
     swap_rows(other, pivots, first)
     a, b, c, d = block, block[n:], block[n * 2 :], block[n * 3 :]
-    # As in `solve_rows`, without loading numbers that were stored just now.
+    # As in `solve_rows`, without reloading numbers just stored.
     f0 = one[0]
     f1 = one[1] - f0 * a[1]
     f2 = one[2] - f0 * a[2] - f1 * b[2]
@@ -110,7 +109,7 @@ def apply_to_two(block: Reals, one: Disjoint, other: Disjoint, pivots: Ints, fir
 
 
 def apply_to_one(block: Reals, column: Disjoint, pivots: Ints, first: int, n: int) -> None:
-    """Do the same with one column."""
+    """Swap rows of one column as in the block that starts at `first`, and subtract multiples of the block's columns."""
     solve_rows(block, column, pivots, first, n)
     f0, f1, f2, f3 = column[0], column[1], column[2], column[3]
     if not are_zero(f0, f1, f2, f3):
@@ -118,7 +117,7 @@ def apply_to_one(block: Reals, column: Disjoint, pivots: Ints, first: int, n: in
 
 
 def solve_forward(block: Reals, right: Disjoint, pivots: Ints, first: int, n: int) -> None:
-    """Do the same with a right-hand side."""
+    """Swap rows of a right-hand side as in the block that starts at `first`, and subtract multiples of the block's columns."""
     solve_rows(block, right, pivots, first, n)
     f0, f1, f2, f3 = right[0], right[1], right[2], right[3]
     subtract_block(right[BLOCK:], block[BLOCK:], n, f0, f1, f2, f3, n - first - BLOCK)
@@ -161,8 +160,8 @@ def dense_solve(a: Reals, pivots: Ints, b: Reals, n: int) -> None:
 
 
 def solve_backward(a: Reals, b: Disjoint, left: int, n: int) -> None:
-    """Solve for the unknowns of the block of the `left` first ones that is last, from the last one on; subtract multiples of its
-    columns from the rows above."""
+    """Solve for the last block of the first `left` unknowns, in descending order; subtract multiples of its columns from the rows
+    above."""
     above = left - BLOCK
     block, right = a[above * n + above :], b[above:]
     for row in unrolled(_DESCENDING):

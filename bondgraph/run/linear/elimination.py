@@ -5,8 +5,8 @@ from __future__ import annotations
 from bondgraph.emit.kernel_language.language import Reals, inline
 
 TINY = 1e-290
-"""Numbers below this become zero. Far from a source, solutions fall by a factor in every row and would end as subnormal numbers,
-which slow a processor down a hundredfold."""
+"""Numbers below this become zero. Far from a source, solutions fall by a factor in every row and would become subnormal numbers,
+which slow down a processor a hundredfold."""
 
 
 @inline
@@ -17,7 +17,7 @@ def without_tiny(value: float) -> float:
 
 @inline
 def pivot_of(column: Reals, worth: Reals, count: int) -> int:
-    """Find the largest of the first entries of a column, weighted by the worth of the rows; the first of equal ones."""
+    """Find the largest of the first `count` entries of a column, weighted by `worth`; the first one if several are equal."""
     pivot_offset, largest = 0, -1.0
     for i in range(count):
         size = abs(column[i]) * worth[i]
@@ -29,7 +29,7 @@ def pivot_of(column: Reals, worth: Reals, count: int) -> int:
 
 @inline
 def subtract(out: Reals, column: Reals, factor: float, count: int) -> None:
-    """Subtract a multiple of a column from another one."""
+    """Subtract a multiple of a column from another column."""
     for i in range(count):
         out[i] = out[i] - factor * column[i]
 

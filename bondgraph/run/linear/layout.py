@@ -1,4 +1,4 @@
-"""Choose the memory layout of a linear system by cost: full, band or sparse."""
+"""Choose the memory layout of a linear system by cost: dense, band or sparse."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ KINDS = ("dense", "band", "sparse")
 
 
 SOLUTIONS = 8
-"""Typical number of solutions with the factors of one matrix."""
+"""Typical number of solutions per factorisation."""
 
 
 _COLUMN_OVERHEAD, _INDEXED_COST = 4.0, 3.0
-"""Cost of a column in addition to its entries, and of an entry whose row is looked up, in units of a plain entry."""
+"""Cost of a column apart from its entries, and cost of an entry whose row is looked up, in units of a plain entry."""
 
 
 _MIN_BAND, _MIN_SPARSE = 8, 30
-"""Minimum numbers of unknowns for which a band, and sparse factors, are considered: the ordering algorithms take a while to
-load."""
+"""Minimum numbers of unknowns for which band and sparse layouts are considered: the ordering algorithms are slow to load."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +35,9 @@ class MatrixLayout:
     ----------
     kind : DENSE, BAND or SPARSE; lower, upper : diagonals of a band.
     order : the unknown at each position (n,).
-    entry_indices : index of each named entry (k,), and `diagonal` of the diagonal ones, by unknown (n,), in an array of `room`
-        numbers.
-    fill : the pattern of sparse factors.
+    entry_indices, diagonal : indices of the given entries (k,), and of the diagonal entries by unknown (n,), in an array of
+        `room` numbers.
+    fill : pattern of sparse factors.
     """
 
     kind: int
@@ -52,8 +51,8 @@ class MatrixLayout:
 
 
 def layout_of(n: int, rows: np.ndarray, columns: np.ndarray, kind: str = "auto") -> MatrixLayout:
-    """Return the layout of a matrix with entries (k,) in these rows and columns, and its diagonal: of the requested kind, or the
-    cheapest."""
+    """Return the layout, of the requested kind or the cheapest, of a matrix with its diagonal and entries (k,) in these rows and
+    columns."""
     constructors = {"dense": _dense, "band": _band, "sparse": _sparse}
     if kind != "auto":
         return constructors[kind](n, rows, columns)[0]
@@ -68,9 +67,9 @@ def layout_of(n: int, rows: np.ndarray, columns: np.ndarray, kind: str = "auto")
 
 
 def pair_layout_of(single: MatrixLayout, rows: np.ndarray, columns: np.ndarray) -> MatrixLayout:
-    """Return the layout of two copies of a matrix with entries (k,), side by side on the diagonal, and then of the entries that
-    join unknown i to n + i, and n + i to i: of the kind of the single matrix. In sparse factors both follow each other, so
-    that their pivots are those of a complex number."""
+    """Return the layout, of the kind of the single matrix, of two diagonal blocks with entries (k,), and of entries that couple
+    unknowns i and n + i in both directions. In sparse factors these unknowns are adjacent, so that their pivots are those of a
+    complex number."""
     n = len(single.order)
     first, second = np.arange(n), np.arange(n) + n
     rows, columns = np.concatenate([rows, rows + n, first, second]), np.concatenate([columns, columns + n, second, first])
@@ -82,7 +81,7 @@ def pair_layout_of(single: MatrixLayout, rows: np.ndarray, columns: np.ndarray) 
 
 
 def band_is_cheaper(n: int, lower: int, upper: int) -> bool:
-    """Return True if a band with these diagonals is cheaper than a full matrix."""
+    """Return True if a band with these diagonals is cheaper than a dense matrix."""
     return _band_cost(n, lower, upper) < _dense_cost(n)
 
 
@@ -129,17 +128,17 @@ def _bandwidths(order: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tup
 
 
 def _dense_cost(n: int) -> float:
-    """Return the operations for a full matrix: its factors, and solutions."""
+    """Return the number of operations for a dense matrix: factors and solutions."""
     return n * (n + _COLUMN_OVERHEAD) * (n / 3.0 + SOLUTIONS)
 
 
 def _band_cost(n: int, lower: int, upper: int) -> float:
-    """Return the operations for a band with pivoting: its factors, and solutions."""
+    """Return the number of operations for a band with pivoting: factors and solutions."""
     above = lower + upper
     return n * ((lower + _COLUMN_OVERHEAD) * above + SOLUTIONS * (lower + above + _COLUMN_OVERHEAD))
 
 
 def _sparse_cost(n: int, entries: float, products: float) -> float:
-    """Return the operations for sparse factors with this number of entries on each side of the diagonal, and of products to
-    compute them."""
+    """Return the number of operations for sparse factors with this number of entries on each side of the diagonal, and this
+    number of products to compute them."""
     return _INDEXED_COST * (products + SOLUTIONS * 2.0 * entries) + n * _COLUMN_OVERHEAD * (1.0 + 2.0 * SOLUTIONS)

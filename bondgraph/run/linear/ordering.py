@@ -10,15 +10,15 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class FillPattern:
-    """A sparse matrix and its factors, in an order of its unknowns and with its pivots on the diagonal, by columns.
+    """Pattern of a sparse matrix and its factors, by columns, for an order of the unknowns and pivots on the diagonal.
 
     Parameters
     ----------
     order : the unknown at each position (n,).
     starts, rows : entries of the matrix with its diagonal: column j has rows[starts[j] : starts[j + 1]], ascending.
     below_at, below : entries of the lower factor, without its diagonal; above_at, above : of the upper factor.
-    nested : number of consecutive columns of the lower factor, from each one on, that share the rows of the first (n,); at its
-        first column a supernode has as many as it has columns.
+    nested : number of consecutive columns of the lower factor, starting at each column, that share its rows (n,); at its first
+        column, the number of columns of a supernode.
     """
 
     order: np.ndarray
@@ -39,8 +39,7 @@ def narrow_order(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 def fill_pattern_of(n: int, rows: np.ndarray, columns: np.ndarray, order: np.ndarray | None = None) -> FillPattern:
-    """Return an order (n,), by default one of minimum degree, and the fill-in of its elimination; entry (i, j) stands for (j, i)
-    too."""
+    """Return the fill-in of elimination in an order (n,), by default of minimum degree; entry (i, j) implies (j, i)."""
     order = _minimum_degree(n, rows, columns) if order is None else order
     position = np.argsort(order)
     keys = np.unique(np.concatenate([position[columns].astype(np.int64) * n + position[rows], np.arange(n) * (n + 1)]))
@@ -70,7 +69,7 @@ def _minimum_degree(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray
 
 
 def _nested(below_at: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Count the columns of a supernode from each column on: they share the rows of the first, except for those between."""
+    """Count the columns of a supernode, starting at each column: they share its rows, except for the rows between."""
     n, lengths = len(below_at) - 1, np.diff(below_at)
     nested = np.ones(n, dtype=np.int64)
     for column in range(n - 2, -1, -1):
@@ -92,7 +91,7 @@ def _symmetric_pattern(n: int, rows: np.ndarray, columns: np.ndarray) -> Any:
 
 def _eliminated(n: int, keys: np.ndarray) -> list[np.ndarray]:
     """Return the rows below the diagonal of each column of the factor of a symmetric matrix with entries column n + row: its own
-    rows, and those of the columns that are eliminated into it (the elimination tree)."""
+    rows, and the rows of its children in the elimination tree."""
     columns, rows = np.divmod(keys, n)
     lower_rows: list[list[int]] = [[] for _ in range(n)]
     for column, row in zip(columns.tolist(), rows.tolist(), strict=True):

@@ -1,7 +1,7 @@
 """Sparse matrices with a known pattern of the factors, stored by columns: LU factors and solutions.
 
 Left-looking elimination (J. R. Gilbert, T. Peierls, SIAM J. Sci. Stat. Comput. 9, 1988) with the pivots on the diagonal: the
-matrix, 1 - h gamma J, is near 1 for short steps, so that a step with too small pivots must become shorter.
+matrix, 1 - h gamma J, is near 1 for short steps, so a step whose pivots are too small must become shorter.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _BLOCK = 4
 
 
 def sparse_factor(s: SystemTable) -> bool:
-    """Write L, without its unit diagonal, to lower_factor, U, without its diagonal, to upper_factor, and the inverse of its
-    diagonal to inverse (n,). Return True if a pivot is too small.
+    """Write L without its unit diagonal to lower_factor, U without its diagonal to upper_factor, and the inverse of the diagonal
+    of U to inverse (n,). Return True if a pivot is too small.
 
-    The matrix is stored by columns, with entries in rows[starts[j]] ...; the entries of L are in below[below_at[j]] ..., those
-    of U in above[above_at[j]] ..., ascending. nested (n,) as in `layout.FillPattern`: blocks of such columns do not change the
+    The matrix is stored by columns, with entries in rows[starts[j]] ...; the entries of L are in below[below_at[j]] ..., those of
+    U in above[above_at[j]] ..., ascending. nested (n,) as in `ordering.FillPattern`: blocks of such columns do not change the
     order of subtractions in any entry. worth (n,) as in `dense_factor`; work (n,) is zero before and after.
     """
     a, starts, rows, nested, worth, work, n = s.matrix, s.starts, s.rows, s.nested, s.worth, s.work, s.n
@@ -61,8 +61,8 @@ def sparse_factor(s: SystemTable) -> bool:
 
 
 def sparse_subtract(work: Disjoint, upper: Reals, lower: Reals, below_at: Ints, below: Ints, first: int) -> None:
-    """Subtract the multiples of `_BLOCK` columns of a supernode, from `first` on, from a column: they become entries of U, and
-    are subtracted from the rows below the block."""
+    """Subtract multiples of the `_BLOCK` columns of a supernode that start at `first` from a column: compute the factors, which
+    are entries of U, and update the rows below the block."""
     a, b, c = lower[below_at[first] :], lower[below_at[first + 1] :], lower[below_at[first + 2] :]
     start = below_at[first + 3]
     column, rows = work[first:], below[start:]

@@ -38,12 +38,12 @@ def table_of(layout: MatrixLayout) -> FieldTable:
 
 
 def procedures() -> list[Procedure]:
-    """Return all procedures, callees first."""
+    """Return all procedures, each after the procedures that it calls."""
     return translate([fill_system, factor_system, solve_system, has_negative_determinant])
 
 
 def fill_system(s: SystemTable, j: Reals, h: float) -> None:
-    """Fill the matrix from the entries of J that have an index."""
+    """Fill the matrix from the entries of J that have a place in it."""
     matrix, room, n, diagonal = s.matrix, s.room, s.n, s.diagonal
     if s.full:
         for i in range(room):
@@ -86,8 +86,8 @@ def solve_system(s: SystemTable) -> None:
 
 
 def has_negative_determinant(s: SystemTable) -> bool:
-    """Return True if the determinant of the factorised matrix is negative, from the signs of its pivots and the swaps of its
-    rows."""
+    """Return True if the determinant of the factorised matrix is negative, judged by the signs of its pivots and its row
+    swaps."""
     n, negative = s.n, False
     if s.kind == SPARSE:
         inverse = s.inverse

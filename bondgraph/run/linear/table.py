@@ -6,10 +6,10 @@ from bondgraph.emit.kernel_language.language import Ints, Reals, Table
 
 
 class SystemTable(Table):
-    """Linear system. Arrays and numbers are those of `layout.MatrixLayout` and `layout.FillPattern`, and of the factors.
+    """Linear system: fields of `layout.MatrixLayout` and `ordering.FillPattern`, and factors.
 
-    matrix: its numbers; right: right-hand side, then the solution; worth: as in `dense_factor`; count: number of entries with an
-    index; full: these are all entries, in sequence.
+    matrix: numbers of the matrix; right: right-hand side, then the solution; worth: as in `dense_factor`; count: number of
+    entries with an index; full: True if these are all entries, in sequence.
     """
 
     matrix: Reals

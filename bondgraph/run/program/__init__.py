@@ -1,4 +1,4 @@
-"""Program: frozen records of a compiled model's kernels and names, which a run reads and its results use."""
+"""Program: frozen records of a compiled model's kernels and names, used by runs and results."""
 
 from bondgraph.run.program.kernels import CollisionFriction, Collisions, NewtonLoop, RunClock, RunDelay, UnavailableKernel
 from bondgraph.run.program.names import Layout, Slot

@@ -1,7 +1,7 @@
-"""Energy balances of a program: the storages and powers of every part of its graph that bonds connect, an island.
+"""Energy balances of a program: the storages and powers of each island, a part of the graph that bonds connect.
 
-Islands exchange signals, and heat by heat ports, which one island books as converted and another as received; so the balance of
-each one closes by itself, whatever else is in the graph.
+Islands exchange signals, and heat through heat ports, which one island books as converted and another as received; so each
+balance closes by itself, whatever else is in the graph.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class Island:
     Parameters
     ----------
     domains : names of its domains.
-    unit : of effort times displacement: J, or another one for pseudo-bonds, whose effort times flow is not a power in W.
-    storages, powers : indices of its storages and of its dissipators and sources.
+    unit : unit of effort times displacement: J, or another unit for pseudo-bonds, whose effort times flow is not a power in W.
+    storages, powers : indices of its storages, and of its dissipators and sources.
     """
 
     domains: tuple[str, ...]
@@ -35,10 +35,10 @@ class Island:
 
 
 def connected_islands(model: Model, storages: Sequence[str], powers: Sequence[str]) -> tuple[Island, ...]:
-    """Return the islands that have storages or powers, in the order of their first bond; `storages` and `powers` are the paths of
-    the elements that have these.
+    """Return the islands that have storages or powers, in the order of their first bonds; `storages` and `powers` are the paths
+    of their elements.
 
-    Without any, or if an element has no bond, the answer is empty: one balance of everything.
+    The result is empty, for one balance of everything, if there are none or an element has no bond.
     """
     components = _connected(model.bonds)
     if not all(path in components for path in (*storages, *powers)):
@@ -58,7 +58,7 @@ def connected_islands(model: Model, storages: Sequence[str], powers: Sequence[st
 
 
 def _connected(bonds: Sequence[Bond]) -> dict[str, int]:
-    """Return the number of its connected component for every element."""
+    """Return the number of the connected component of every element."""
     import networkx as nx
 
     graph = nx.from_edgelist((bond.tail.element, bond.head.element) for bond in bonds)
@@ -66,7 +66,7 @@ def _connected(bonds: Sequence[Bond]) -> dict[str, int]:
 
 
 def _unit(domains: Sequence[Domain]) -> str:
-    """Return the unit of effort times displacement; J if any domain has it, as transformers pass on equal numbers."""
+    """Return the unit of effort times displacement; J if any domain has it, because transformers transmit equal numbers."""
     units = dict.fromkeys(domain.energy_unit for domain in domains)
     return JOULE if JOULE in units else next(iter(units))
 
@@ -76,7 +76,7 @@ Columns = np.ndarray | slice
 
 @dataclass(frozen=True, eq=False)
 class BalanceColumns:
-    """Columns of one balance among all energies and all integrated powers, and those of the powers by role."""
+    """Columns of one balance among all energies and all integrated powers, and columns of its powers by role."""
 
     storages: Columns
     powers: Columns
@@ -100,8 +100,8 @@ class Balances:
 
 
 def balances(islands: Sequence[Island], roles: Sequence[str], known_roles: Sequence[str]) -> Balances:
-    """Return the balances of these islands; `roles` are those of all powers, one of `known_roles` each. Without islands there is
-    one balance of everything, in J."""
+    """Return the balances of these islands; `roles` has one of the `known_roles` for each power. Without islands there is one
+    balance of everything, in J."""
     units = list(dict.fromkeys(island.unit for island in islands))
     unit = JOULE if JOULE in units or not units else units[0]
     if len(units) > 1:
@@ -120,7 +120,7 @@ def _merged(indices: Sequence[tuple[int, ...]]) -> np.ndarray:
 
 
 def _columns(storages: Columns, powers: Columns, roles: Sequence[str], known_roles: Sequence[str]) -> BalanceColumns:
-    """Return the columns of a balance; a slice wherever it has all columns."""
+    """Return the columns of a balance, as slices where it has all columns."""
     indices, columns = np.arange(len(roles))[powers].tolist(), dict[str, Columns]()
     for role in known_roles:
         members = [index for index in indices if roles[index] == role]

@@ -1,4 +1,4 @@
-"""Bonds of a model: the names of their efforts and flows in a run, and these and the power over time."""
+"""Bonds of a model: names of their efforts and flows in a run, and values of effort, flow and power over time."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = ["BondValues", "BondVariables", "bond_variables"]
 
 @dataclass(frozen=True)
 class BondVariables:
-    """A bond and the names of its variables in results.
+    """Bond and the names of its variables in results.
 
     Parameters
     ----------
     name : unique name of the bond.
     tail, head : paths of the elements at its ends; the half arrow points to the head.
-    domain, dimension : "rotation"; 1 for a scalar bond, whose effort and flow have shape (), else their length.
-    frame : frame whose axes effort and flow refer to, if one was named.
+    domain, dimension : name, such as "rotation"; 1 for a scalar bond, whose effort and flow have shape (), else their length.
+    frame : frame to whose axes effort and flow refer, if one was named.
     effort, flow : names in a `Result`; bonds that share a variable share its name.
-    effort_unit, flow_unit : such as "N m, N"; the power is in W.
+    effort_unit, flow_unit : units, such as "N m, N"; the power is in W.
     pseudo : True for a pseudo-bond, whose flow is its power.
     """
 
@@ -50,7 +50,7 @@ class BondValues:
 
     @property
     def power(self) -> np.ndarray:
-        """Effort times flow, of a pseudo-bond the flow, summed over the components of a vector bond."""
+        """Effort times flow (for a pseudo-bond, the flow), summed over the components of a vector bond."""
         product: np.ndarray = self.flow if self.pseudo else self.effort * self.flow
         return product if product.ndim == 1 else product.sum(axis=1)
 

@@ -1,4 +1,4 @@
-"""Kernels with a purpose of their own: clock ticks, nonlinear loops, collisions, and kernels whose code is absent."""
+"""Special kernels: clock ticks, nonlinear loops, collisions, and kernels whose code is absent."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunClock:
-    """Ticks at offset + n period, n = 0, 1, ..., at which states that are held between ticks take new values.
+    """Clock with ticks at offset + n period, n = 0, 1, ..., at which states that are held between ticks take new values.
 
     Parameters
     ----------
     name : name of the element, for messages.
-    period, offset : in s: a float, or the index (int) of a number in p; an infinite period means a single tick.
+    period, offset : times in s: a float, or the index (int) of a number in p; an infinite period means a single tick.
     kernel : x after the tick, (n,).
-    library : the ticks of a library, which take the place of the kernel; each run has an instance of its own.
+    library : ticks of a library, which replace the kernel; each run has its own instance.
     """
 
     name: str
@@ -42,7 +42,7 @@ class RunDelay:
     place, length : indices of the state in x, and of T, s, in p.
     history : value before the start, or a function of the time; None for the value at the start.
     kernel : x with the signal instead of the state, (n,).
-    direct : whether the signal may depend on a delayed one at the same time, so that its breaks never become smooth.
+    direct : True if the signal may depend on a delayed signal at the same time, so that its breaks never become smooth.
     """
 
     name: str
@@ -55,15 +55,15 @@ class RunDelay:
 
 @dataclass(frozen=True)
 class NewtonLoop:
-    """A nonlinear algebraic loop: states that hold its unknowns, and the kernel of a Newton iteration.
+    """Nonlinear algebraic loop: states that hold its unknowns, and the kernel of a Newton iteration.
 
     Parameters
     ----------
-    elements : the elements whose relations close the loop, for messages.
+    elements : elements whose relations close the loop, for messages.
     states : indices of the unknowns in x.
     kernel : residuals (k,), then the Newton step (k,), at the unknowns in x.
     steps : number of Newton steps in every evaluation.
-    sizes : natural size of each unknown; far below that is zero.
+    sizes : natural size of each unknown; much smaller values count as zero.
     weights : factors that bring the residuals to comparable sizes.
     """
 
@@ -77,8 +77,8 @@ class NewtonLoop:
 
 @dataclass(frozen=True)
 class CollisionFriction:
-    """Dry friction in a collision: its number of directions, the index of its mode (0: it sticks), and, for several directions,
-    the indices in x that store heading and speed."""
+    """Dry friction in a collision: number of directions, index of its mode (0: sticks), and, for several directions, indices in x
+    of heading and speed."""
 
     name: str
     dimension: int
@@ -93,8 +93,8 @@ class Collisions:
 
     Parameters
     ----------
-    kernel : for c scalars of the constraints and of f frictions, n states, k transitions and s powers: states per unit of impulse
-        (n, c), flows per impulse (c, c), changes of guards per impulse (k, c), energy that sources supply per impulse (s, c),
+    kernel : for c scalars of constraints and of f frictions, n states, k transitions and s powers: states per unit of impulse (n,
+        c), flows per impulse (c, c), changes of guards per impulse (k, c), energy that sources supply per impulse (s, c),
         friction limits per impulse (f, c), flows (c,), restitutions (c,).
     constraints : names of the elements, for messages.
     bounces : for each constraint, the transitions that reverse its flow, or make it hold.
@@ -109,8 +109,8 @@ class Collisions:
 
 @dataclass(frozen=True)
 class UnavailableKernel:
-    """Placeholder for a kernel whose code stayed in the process that computed the results: its number of outputs; a call raises
-    an error."""
+    """Placeholder, with the number of outputs, for a kernel whose code stayed in the process that computed the results; a call
+    raises an error."""
 
     n_out: int
     sizes: tuple[int, ...]

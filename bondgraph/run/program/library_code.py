@@ -1,4 +1,4 @@
-"""Machine code of the ticks of a library of FMI 2.0 or 3.0, in LLVM's words: it calls the functions by their addresses."""
+"""LLVM text of the ticks of a library of FMI 2.0 or 3.0: it calls the functions of the library by address."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ FIELDS = (
     *("instance", "phase", "number", "start", "period", "fault", "status", "value", "time", "parameters", "begin", "kernel"),
     *("step", "initialised", "flags", "last"),
 )
-"""Words of the table of an instance; three for each group of variables follow: its function, references and values."""
+"""Words of the table of an instance; three more follow for each group of variables: function, references and values."""
 _LARGEST_SINGLE = 3.4028234663852886e38
 _WIDE = 2.0**51
-"""Below it, adding and subtracting 3 x 2^51 rounds to an integer, ties to even."""
+"""Magnitude below which adding and subtracting 3 x 2^51 rounds to an integer, ties to even."""
 
 
 @dataclass(frozen=True)
 class ValueType:
-    """Type of variables in a library: its name in LLVM, conversions to and from a float, and its smallest and largest value, None
-    if every float is valid."""
+    """Type of variables in a library: its name in LLVM, conversions to and from a float, and its smallest and largest values,
+    None if every float is valid."""
 
     word: str
     to_number: str = ""
@@ -51,14 +51,14 @@ TYPES: Mapping[int, Mapping[str, ValueType]] = {
 
 @dataclass(frozen=True)
 class VariableGroup:
-    """LibraryVariables of one type that are set or read by one call: the type, and their places among all of the block."""
+    """Library variables of one type that one call sets or reads: the type, and their places among the variables of the block."""
 
     type_name: str
     places: tuple[int, ...]
 
 
 class LibraryVariables(Protocol):
-    """LibraryVariables of a library that a block uses, by groups; `names` are those of the outputs, then of the inputs."""
+    """Variables of a library that a block uses, in groups."""
 
     @property
     def version(self) -> int:
@@ -79,14 +79,14 @@ class LibraryVariables(Protocol):
 
 @dataclass
 class _Writer:
-    """Writer of one function in LLVM's words: lines, and faults by number, each with its message."""
+    """Writer of the LLVM text of one function: lines, and the message of each fault by number."""
 
     faults: list[str]
     lines: list[str] = field(default_factory=list)
     count: int = 0
 
     def word(self, what: str) -> str:
-        """Write a line with a result and return its name."""
+        """Write a line with a result, and return the name of the result."""
         self.count += 1
         self.lines.append(f"  %v{self.count} = {what}")
         return f"%v{self.count}"
@@ -95,11 +95,11 @@ class _Writer:
         self.lines.append(f"  {line}")
 
     def field(self, name: str | int, kind: str) -> str:
-        """Load a field of the table."""
+        """Write the load of a field of the table; return its name."""
         return self.word(f"load {kind}, ptr {_at(name)}")
 
     def fail_if(self, condition: str, what: str, **fields: str) -> None:
-        """Return the number of a fault where a condition holds, with these fields of the table set."""
+        """Write code that returns the number of fault `what` if a condition holds, after setting these fields of the table."""
         self.faults.append(what)
         self.count += 1
         self.put(f"br i1 {condition}, label %fault{self.count}, label %next{self.count}")
@@ -110,7 +110,7 @@ class _Writer:
         self.lines.append(f"next{self.count}:")
 
     def call(self, function: str, arguments: str, name: str) -> None:
-        """Call a function of the library; a status beyond a warning is a fault."""
+        """Write the call of a function of the library; a status worse than a warning is a fault."""
         status = self.word(f"call i32 {function}({arguments})")
         failed, wide = self.word(f"icmp sgt i32 {status}, 1"), self.word(f"zext i32 {status} to i64")
         self.fail_if(failed, f"fails in {name} with status {{status}}", status=f"i64 {wide}")
@@ -129,8 +129,8 @@ def _entry(pointer: str, kind: str, index: int) -> str:
 
 
 def tick_text(unit: LibraryVariables, places: Sequence[int], steps: int) -> tuple[str, list[str]]:
-    """Return the machine code of a tick in LLVM's words, and the message of each of its faults; `places` are those in x of the
-    outputs and of the inputs as they are sampled, `steps` that of the number of steps."""
+    """Return the LLVM text of a tick, and the message of each fault; `places` are the places in x of the outputs and of the
+    sampled inputs, `steps` is the place of the number of steps."""
     faults = list[str]()
     outputs = len(places) - sum(len(group.places) for group in unit.inputs)
     setters, getters = _Writer(faults), _Writer(faults)
@@ -205,12 +205,12 @@ lost:
   ret void
 }}
 """
-"""The tick: after the kernel of the block, the library continues to this time, takes its inputs and gives its outputs; after a
-failure these are NaN, and the library is not called again."""
+"""LLVM text of the tick: after the kernel of the block, the library continues to this time, takes its inputs and gives its
+outputs; after a failure the outputs are NaN, and the library is not called again."""
 
 
 def _set(write: _Writer, unit: LibraryVariables, group: VariableGroup, word: int, places: Sequence[int]) -> None:
-    """Set the inputs of a group, each rounded to a value of its type; a fault where it has none."""
+    """Write code that sets the inputs of a group, each rounded to a value of its type; a number out of range is a fault."""
     kind, values = TYPES[unit.version][group.type_name], write.field(word + 2, "ptr")
     for index, place in enumerate(group.places):
         value = number = write.word(f"load double, ptr {write.word(_entry('%out', 'double', places[place]))}")
@@ -231,7 +231,7 @@ def _set(write: _Writer, unit: LibraryVariables, group: VariableGroup, word: int
 
 
 def _rounded(write: _Writer, number: str) -> str:
-    """Return the nearest integer, of two the even one."""
+    """Write rounding to the nearest integer, ties to even; return the name of the result."""
     half = f"0x{np.float64(3.0 * _WIDE).view(np.uint64):016X}"
     near = write.word(f"fsub double {write.word(f'fadd double {number}, {half}')}, {half}")
     low = write.word(f"fcmp ogt double {number}, 0x{np.float64(-_WIDE).view(np.uint64):016X}")
@@ -240,7 +240,7 @@ def _rounded(write: _Writer, number: str) -> str:
 
 
 def _get(write: _Writer, unit: LibraryVariables, group: VariableGroup, word: int, places: Sequence[int]) -> None:
-    """Read the outputs of a group."""
+    """Write code that reads the outputs of a group."""
     kind, values = TYPES[unit.version][group.type_name], write.field(word + 2, "ptr")
     _call(write, unit, "Get", group, word, values)
     for index, place in enumerate(group.places):
@@ -250,7 +250,7 @@ def _get(write: _Writer, unit: LibraryVariables, group: VariableGroup, word: int
 
 
 def _call(write: _Writer, unit: LibraryVariables, verb: str, group: VariableGroup, word: int, values: str) -> None:
-    """Call the function that sets or reads a group."""
+    """Write the call of the function that sets or reads a group."""
     function, references, instance = write.field(word, "ptr"), write.field(word + 1, "ptr"), write.field("instance", "ptr")
     count = len(group.places)
     counted = f", i64 {count}" if unit.version == 3 else ""
@@ -267,12 +267,12 @@ def _initialisation(version: int, faults: list[str]) -> _Writer:
 
 
 def _step(version: int, steps: int, faults: list[str]) -> _Writer:
-    """Write a step from the tick before to this one, on the grid of the library: start + count x period."""
+    """Write a step from the previous tick to this one, on the grid of the library: start + count x period."""
     write = _Writer(faults)
     number, period, instance = write.field("number", "double"), write.field("period", "double"), write.field("instance", "ptr")
     there = write.word(f"load double, ptr {write.word(_entry('%out', 'double', steps))}")
     following = write.word(f"fadd double {number}, 1.0")
-    write.fail_if(write.word(f"fcmp une double {there}, {following}"), "cannot continue from another time than its own")
+    write.fail_if(write.word(f"fcmp une double {there}, {following}"), "cannot continue from a time other than its own")
     since = write.word(f"fmul double {write.word(f'fsub double {number}, 1.0')}, {period}")
     time = write.word(f"fadd double {write.field('start', 'double')}, {since}")
     arguments, flags = f"ptr {instance}, double {time}, double {period}", write.field("flags", "ptr")

@@ -1,4 +1,4 @@
-"""Ticks whose new values come from a library of foreign code (FMI 2.0 and 3.0), with an instance for each run."""
+"""Ticks whose new values come from an external library (FMI 2.0 and 3.0), with an instance for each run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bondgraph.run.program.library_code import FIELDS, LibraryVariables, tick_te
 from bondgraph.run.python_callbacks import PythonCallback
 
 _MADE = 1
-"""Result of the first tick once the instance is made."""
+"""Result of making the instance at the first tick."""
 _PLACES = {name: index for index, name in enumerate(FIELDS)}
 
 
@@ -27,36 +27,36 @@ class LibraryInstance(Protocol):
     start: float
     period: float
     words: Sequence[int]
-    """Addresses of the functions that make a step and end the initialisation, and of function, references and values of each
+    """Addresses of the functions that make a step and end the initialisation, then of the function, references and values of each
     group: inputs, then outputs."""
 
     @property
     def address(self) -> int:
-        """Address that its functions take first."""
+        """Address that its functions take as their first argument."""
 
     def failed(self, what: str, time: float) -> RunError:
-        """Return the error of a call that failed at a time (s), with the words of the library."""
+        """Return the error of a call that failed at `time` (s), with the messages of the library."""
 
     def free(self) -> None:
         """Free the instance."""
 
 
 class LibraryUnit(LibraryVariables, Protocol):
-    """Library that is open."""
+    """Open library."""
 
     def begin(self, element: str, t: float, parameters: Sequence[float]) -> LibraryInstance:
-        """Return a new instance in its initialisation, which may still take inputs; t is the time of the first tick, s."""
+        """Return a new instance that is being initialised and may still take inputs; t is the time of the first tick, s."""
 
 
 @dataclass(frozen=True)
 class LibraryTick:
-    """Ticks of the block of an open library.
+    """Ticks of a block that uses an open library.
 
     Parameters
     ----------
     element, unit : name of the block, and its library.
-    kernel : x after the tick, in which the new outputs are still missing, (n,).
-    places : places in x of the outputs, of the inputs as they are sampled, and of the number of steps.
+    kernel : x after the tick, (n,), without the new outputs.
+    places : places in x of the outputs, of the sampled inputs, and of the number of steps.
     parameters : places in p of the parameters of the block.
     """
 
@@ -81,7 +81,7 @@ class LibraryKernel(Kernel):
         kernel, (*places, steps) = tick.kernel, tick.places
         text, faults = tick_text(tick.unit, places, steps)
         words = np.zeros(len(FIELDS) + 3 * (len(tick.unit.inputs) + len(tick.unit.outputs)), dtype=np.uint64)
-        flags, begin = np.zeros(1), weakref.WeakMethod(self._begin)  # no circle: the instance goes with the run
+        flags, begin = np.zeros(1), weakref.WeakMethod(self._begin)  # weak: a cycle would keep the instance alive after the run
         callback = PythonCallback(lambda: _living(begin)())
         library = compile_ir(text, {"table": words.ctypes.data}, quick=True)
         address = library.address("tick")
@@ -106,7 +106,7 @@ class LibraryKernel(Kernel):
         return _MADE
 
     def check(self) -> None:
-        """Raise the error of a tick, if one failed; the instance is freed."""
+        """Free the instance and raise the error if a tick has failed."""
         self._callback.check()
         fault, instance = int(self._words[_PLACES["fault"]]), self._instance
         if fault and instance is not None:

@@ -1,4 +1,4 @@
-"""Names of all numbers of a program: name or component -> index, shape and unit."""
+"""Names of all numbers of a program, with the index, shape and unit of each name or component."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
 
 @dataclass(frozen=True)
 class Slot:
-    """Slot of a named quantity: a block ("x", "out", "p" or "m"), its first index, its shape and its unit."""
+    """Slot of a named quantity: block ("x", "out", "p" or "m"), first index, shape and unit."""
 
     block: str
     start: int
@@ -45,7 +45,8 @@ class Layout:
     slots: Mapping[str, Slot] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Slot:
-        """Return the slot of a name or of a component, "body.pose[3]"; an unknown name is a KeyError that lists similar ones."""
+        """Return the slot of a name or of a component, "body.pose[3]"; an unknown name raises a KeyError that lists similar
+        names."""
         if not isinstance(name, str):
             raise unknown_name("quantity", name, self.names())
         if name in self.slots:
@@ -74,12 +75,12 @@ class Layout:
         return len(self.slots)
 
     def names(self, block: str | None = None) -> tuple[str, ...]:
-        """Return all names, or those of one block, without variables inside elements, which can be requested nevertheless."""
+        """Return all names, or the names of one block; variables inside elements are omitted, but can be requested."""
         named = ((name, slot) for name, slot in self.slots.items() if block in (None, slot.block))
         return tuple(name for name, _ in named if not is_internal(name))
 
     def label(self, block: str, index: int) -> str:
-        """Return the name of one number: "body.pose[3]"; a plain index if no name covers it."""
+        """Return the name of one number, "body.pose[3]"; a plain index if no name covers it."""
         for name, slot in self.slots.items():
             if slot.block == block and slot.start <= index < slot.stop:
                 if not slot.shape:

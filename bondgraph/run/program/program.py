@@ -1,7 +1,7 @@
 """Program: the record of all that a compiled model offers to a solver.
 
-A kernel takes the blocks t (1,), x (n,), p (parameters,), m (modes,) and fills one array. It holds no state of a run, so that
-threads can share one program.
+A kernel takes the blocks t (1,), x (n,), p (parameters,), m (modes,) and fills one array. It holds no state of a run, so threads
+can share one program.
 """
 
 from __future__ import annotations
@@ -35,55 +35,57 @@ ROLES = ("dissipated", "supplied", "injected", "converted", "received")
 @short_repr
 @dataclass(frozen=True)
 class Program:
-    """A compiled model: everything that a solver needs to run it and to name its results.
+    """Compiled model: everything that a solver needs to run it and to name its results.
 
     Parameters
     ----------
     name : the model's name.
     rates : kernel for dx/dt, (n,).
-    guards : one value per transition, already -1 if its source mode is not active; None without transitions.
+    guards : one value per transition, -1 if its source mode is not active; None without transitions.
     powers : one power per dissipator or source, W; None if there are none.
     energies : energy per storage, J; None if there are none.
     outputs : all named outputs; None if there are none.
-    choose : makes a kernel of the outputs in some slots alone, and gives the index of each in its output; None if unavailable.
-    in_lanes : makes the kernels for a number of SIMD lanes, if these have the bits of single runs; None if unavailable.
-    texts : writes the LLVM texts of the kernels that many runs call, with a kernel "chosen" of the outputs in some slots alone,
+    choose : makes a kernel for the outputs in some slots only, and gives the index of each slot in its output; None if
+        unavailable.
+    in_lanes : makes the kernels for a number of SIMD lanes, if they give the bits of single runs; None if unavailable.
+    texts : writes the LLVM texts of the kernels that many runs call, with a kernel "chosen" of the outputs in some slots only,
         and the Jacobian if needed; None if they are not straight-line machine code.
-    expand : makes the kernel of the Taylor coefficients of x, and of the integrals of the powers, (orders, n + powers), of the
-        orders from 1 to a given one at most; None if unavailable.
-    resets : one per transition: x after it, (n,); None if x does not change.
-    pushes : one per transition: the change of all guards by its impulse (k,), then x after it without the impulse (n,); None if
-        no other transition could react.
-    supplies : one per transition: energy that sources supply in its impulse, J (one number per power); None if they supply none.
+    expand : makes the kernel of the Taylor coefficients of x and of the integrals of the powers, (orders, n + powers), for orders
+        from 1 to at most a given one; None if unavailable.
+    resets : one per transition: x after the transition, (n,); None if x does not change.
+    pushes : one per transition: the change of all guards by its impulse (k,), then x after the transition without the impulse
+        (n,); None if no other transition could react.
+    supplies : one per transition: energy that sources supply during its impulse, J (one number per power); None if they supply
+        none.
     transitions : the edges of all state machines.
     layout : names.
-    nominal : (n,) typical size of each state, a hint of the user's; 0 without a hint.
+    nominal : (n,) typical size of each state, given by the user as a hint; 0 without a hint.
     differentiate : makes the Jacobian when it is first needed: the kernel of the nonzeros of d rates / d x in compressed column
         order (None if there are none), and (indptr (n + 1,), indices (nonzeros,)) of that order.
-    couple : makes the same for error control, which evaluates it a few dozen times in a run: fast to make, possibly slow to run.
-        None means `differentiate`.
+    couple : makes a Jacobian as `differentiate` does, for error control, which evaluates it a few dozen times in a run: fast to
+        make, perhaps slow to run. None means `differentiate`.
     power_names, power_roles : a name and one of `ROLES` per power.
     energy_names : a name per storage.
-    islands : the parts of the graph that bonds connect, with their storages and powers; empty for one balance of everything.
-    loops : nonlinear algebraic loops, whose unknowns must be solved for before a run and after events.
-    collisions : data of constraints that can collide at once; None if there are none.
-    clocks : in the order in which simultaneous ticks are carried out.
-    delays : signals of an earlier time.
+    islands : parts of the graph that bonds connect, with their storages and powers; empty for one balance of everything.
+    loops : nonlinear algebraic loops, to be solved before a run and after events.
+    collisions : data of constraints that can collide at the same time; None if there are none.
+    clocks : clocks, in the order in which simultaneous ticks are carried out.
+    delays : delayed signals.
     closing, closures : position constraints as the rows of a matrix, and the kernel of its entries (with right-hand sides and
         residuals of redundant rows); None without constraints.
-    closing_flows, closing_matrix : only their flows, and the entries, as machine code if available.
+    closing_flows, closing_matrix : kernels of the constraint flows only, and of the entries only, as machine code if available.
     boxes, box_layouts : complementarity problems of dry friction: kernel of their entries, offsets, lower and upper bounds and
-        flags of rows that hold, one problem after the other, None without any; and where these belong.
-    indeterminate : modes whose equations leave efforts and flows open, which are shared by least norm.
-    breaks : for each break of the rates or guards (jump or kink) its time, then for each break its period (inf for a single one),
-        s, from the parameters at the front of p; None if there are none.
+        flags of rows that hold, problem by problem, None without any; and the layout of each problem.
+    indeterminate : modes whose equations do not determine some efforts and flows, which then take their values of least norm.
+    breaks : times of all breaks of the rates or guards (jumps or kinks), then their periods (inf for a single break), s, from the
+        parameters at the front of p; None if there are none.
     break_names : an element for each break.
     contacts : places where bodies may touch.
-    autonomous : whether the rates are known not to depend on the time.
-    mode_states : for each automaton, in the order of the modes, the names of its states.
-    bonds : the names of every bond's effort and flow.
-    model : the source of the compilation; None if only its results exist.
-    rates_and_powers : optional fused kernel, (n + powers,): shares work between both and saves the explicit solver a call.
+    autonomous : True if the rates are known to be independent of time.
+    mode_states : names of the states of each automaton, in the order of the modes.
+    bonds : names of the effort and flow of every bond.
+    model : model from which the program was compiled; None in a program without code.
+    rates_and_powers : optional fused kernel, (n + powers,), which shares work and saves the explicit solver a call.
     """
 
     name: str
@@ -141,7 +143,8 @@ class Program:
             raise ValueError(f'program "{self.name}" has unknown power roles {sorted(unknown)}')
 
     def described(self) -> Program:
-        """Return the names, roles and sizes without any code: all that a result needs of its program in another process."""
+        """Return the names, roles and sizes without any code: everything that a result needs of its program in another
+        process."""
 
         def absent(kernel: Kernel | None) -> Any:
             return None if kernel is None else UnavailableKernel(int(kernel.n_out), tuple(kernel.sizes))
@@ -172,13 +175,13 @@ class Program:
         return indices, np.repeat(np.arange(self.states), np.diff(indptr))
 
     def matrix_layout(self, kind: str) -> MatrixLayout:
-        """Return the memory layout of 1 - h J for a kind of linear algebra; it is computed once for each."""
+        """Return the memory layout of 1 - h J for a kind of linear algebra, computed once per kind."""
         if kind not in self._layouts:
             self._layouts[kind] = layout_of(self.states, *self.jacobian_entries, kind)
         return self._layouts[kind]
 
     def pair_layout(self, kind: str) -> MatrixLayout:
-        """Return the same for two unknowns of each state (`layout.pair_layout_of`)."""
+        """Return the memory layout for two unknowns per state (`layout.pair_layout_of`), computed once per kind."""
         if (name := f"pair {kind}") not in self._layouts:
             self._layouts[name] = pair_layout_of(self.matrix_layout(kind), *self.jacobian_entries)
         return self._layouts[name]
@@ -215,12 +218,12 @@ class Program:
 
     @OnceProperty
     def balances(self) -> Balances:
-        """Energy balances by which a run is judged: in total, and of each island."""
+        """Energy balances by which a run is judged: the total, and one of each island."""
         return balances(self.islands, self.power_roles, ROLES)
 
     @property
     def typical(self) -> np.ndarray:
-        """Typical size of each state (n,), 1 without a hint: for steps and random states of the analyses."""
+        """Typical size of each state (n,), 1 without a hint; used for steps and random states in analyses."""
         hints = np.abs(self.nominal)
         return np.where(hints > 0.0, hints, 1.0)
 

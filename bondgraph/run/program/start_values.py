@@ -1,4 +1,4 @@
-"""Name the states and modes of a program at one time, for another run to start from."""
+"""Name the states and modes of a program at one time, as a start for another run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def start_values(program: Program, x: np.ndarray, m: np.ndarray, parameters: Map
         values[name] = program.mode_states[name][int(m[slot.start])]
     starts: set[int] = set()
     for name, slot in program.layout.slots.items():
-        # States have aliases too: the first name is the proper one.
+        # States may have aliases: the first name is the proper one.
         if slot.block == "x" and slot.start not in starts:
             starts.add(slot.start)
             values[name] = np.array(x[slot.start : slot.stop]).reshape(slot.shape)[()]

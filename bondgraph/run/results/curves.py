@@ -35,12 +35,12 @@ class Plottable(Protocol):
 
 
 def curves(result: Plottable, names: Sequence[str | Sequence[str]], axes: Any = None) -> np.ndarray:
-    """Plot each name, or each list of names, in a panel of its own, one below the other; return the axes (panels,).
+    """Plot each name, or each list of names, in its own panel, one below the other; return the axes (panels,).
 
     Without names, plot all states. The axes show units; a tick at the upper edge marks an event; shading marks times at which an
-    automaton is in another mode than at the start. No window is opened.
+    automaton is not in its initial mode. No window is opened.
 
-    Raises E416, an ImportError too, if Matplotlib is not installed; `ModelError` E560 for too few axes, or for more than 12
+    Raises E416 (also an ImportError) if Matplotlib is not installed; `ModelError` E560 for too few axes, or for more than 12
     states without names; KeyError for an unknown name.
     """
     chosen = [(name,) if isinstance(name, str) else tuple(name) for name in names or _states(result)]
@@ -52,19 +52,19 @@ def curves(result: Plottable, names: Sequence[str | Sequence[str]], axes: Any = 
 
 
 def _states(result: Plottable) -> Sequence[str]:
-    """Return the states, if they are few, by their first names."""
+    """Return the first name of each state; E560 if there are too many."""
     layout = result.program.layout
     names = {(slot.start, slot.stop): name for name, slot in reversed(list(layout.slots.items())) if slot.block == "x"}
     states = [names[key] for key in sorted(names) if names[key] in layout.names("x")]
     if not 0 < len(states) <= MAX_PANELS:
         title = f"name the quantities to plot: there are {len(states)} states"
-        cure = 'names of some quantities: result.plot("mass.flow", "spring.effort"); result.names() lists them all'
+        cure = 'some quantities by name: result.plot("mass.flow", "spring.effort"); result.names() lists them all'
         raise refusal("E560", title, cure, about=result.program.name)
     return states
 
 
 def _panel(result: Plottable, names: Sequence[str], axes: Any, with_modes: bool) -> None:
-    """Plot quantities, their events and their label with its unit; list modes in the legend if `with_modes`."""
+    """Plot quantities with their events, label and unit; list modes in the legend if `with_modes`."""
     units, count = [], 0
     for name in names:
         slot = result.program.layout[name]
@@ -98,7 +98,7 @@ def _panel(result: Plottable, names: Sequence[str], axes: Any, with_modes: bool)
 
 
 def _modes(result: Plottable, axes: Any) -> bool:
-    """Shade the times at which automata are in other modes than at the start; return True if there are any."""
+    """Shade the times at which automata are not in their initial modes; return True if there are any."""
     internal = {transition.name for transition in result.program.transitions if transition.internal}
     shaded = False
     for name, states in result.program.mode_states.items():

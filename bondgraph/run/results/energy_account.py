@@ -1,4 +1,4 @@
-"""Energy account of a run: stored, supplied, dissipated, injected, and lost at switching -> residual."""
+"""Energy account of a run: the residual of stored, supplied, dissipated and injected energy and energy lost at switching."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from bondgraph.run.program import Program
 from bondgraph.run.program.balances import JOULE, BalanceColumns
 
 _AT_ONCE = 2**17
-"""Numbers that are summed at once."""
+"""Maximum count of numbers to sum at once."""
 
 
 @short_repr
 @dataclass(frozen=True)
 class IslandBalance:
-    """Energy balance of an island: the elements that bonds connect with each other, and with nothing else.
+    """Energy balance of an island: elements that bonds connect only with each other.
 
     Parameters
     ----------
     domains : names of its domains.
-    unit : of its energies: "J", or another one for pseudo-bonds.
+    unit : unit of its energies: "J", or another unit for pseudo-bonds.
     elements : names of its storages, dissipators and sources.
-    residual, in_play : as of `Ledger`, of these elements alone.
+    residual, in_play : as in `Ledger`, for these elements only.
     largest : largest |residual| over the run.
     """
 
@@ -48,13 +48,13 @@ class IslandBalance:
 @short_repr
 @dataclass(frozen=True)
 class DomainBalance:
-    """Energies of the elements of one domain over time, (k,) each, J; an element is of the domain of its first bond.
+    """Energies of the elements of one domain over time, (k,) each, J; an element belongs to the domain of its first bond.
 
     Parameters
     ----------
-    stored, supplied, dissipated, injected : as of `Ledger`.
-    received : energy from other domains since the start, through transformers, gyrators, fields and heat ports, less what events
-        took: stored - stored at start - supplied - injected + dissipated.
+    stored, supplied, dissipated, injected : as in `Ledger`.
+    received : energy from other domains since the start, through transformers, gyrators, fields and heat ports, less losses at
+        events: stored - stored at start - supplied - injected + dissipated.
     """
 
     stored: np.ndarray
@@ -67,24 +67,24 @@ class DomainBalance:
 @short_repr
 @dataclass(frozen=True)
 class Ledger:
-    """Energies at the times t (k,) of a run, counted from its start, in J unless `unit` is another one.
+    """Energies at the times t (k,) of a run since its start, in J unless `unit` is another unit.
 
-    Parts of a graph that no bond connects, its islands, exchange no power but heat by heat ports. Each has a balance of its own,
-    by which a run is judged, so that an error in a small one shows beside any other. The totals leave out islands of another
-    unit, as of a domain whose effort times flow is not a watt.
+    Islands, parts of a graph that no bond connects, exchange no power except heat through heat ports. A run is judged by the
+    balance of each island, so that an error in a small island is not hidden by a large one. The totals omit islands with another
+    unit, such as those of a domain whose effort times flow is not a power in W.
 
     Parameters
     ----------
     stored : total energy of all storages (the value, not the change since the start), (k,).
     supplied, dissipated, injected : integrated powers, summed by role, (k,).
-    lost : energy that resets at events removed, (k,).
+    lost : energy that resets at events have removed, (k,).
     residual : stored - stored at start - supplied - injected + dissipated + lost, (k,).
-    in_play : maximum over the run of the sum of |energy| of all storages and |integrated power| of all others, J.
+    in_play : maximum over the run of the sum of |energy| of all storages, |integrated powers| and |lost|, J.
     elements : energy of every storage, dissipator and source over time by name, (k,) each; empty if the run kept only some
-        quantities. A dissipator with a heat port, which converts all that it takes, is none of them.
+        quantities. Dissipators with a heat port, which only convert energy, are omitted.
     islands : balance of each island, empty if there is only one.
-    domains : balance of each domain by its name; as `elements` empty if the run kept only some quantities.
-    unit : of the totals; another one than J only if no island is in J.
+    domains : balance of each domain by name; empty if the run kept only some quantities.
+    unit : unit of the totals; J unless no island is in J.
     """
 
     t: np.ndarray
@@ -102,8 +102,8 @@ class Ledger:
 
     @property
     def relative_residual(self) -> float:
-        """Largest |residual| over the run relative to the energy in play, of the island where it is largest; 0 if there is no
-        energy at all."""
+        """Largest |residual| over the run relative to the energy in play, for the island where this ratio is largest; 0 without
+        any energy."""
         if self.islands:
             return max(island.relative_residual for island in self.islands)
         return relative(float(np.max(np.abs(self.residual), initial=0.0)), self.in_play)
@@ -127,7 +127,7 @@ class Ledger:
         return cell(line("energy account", "from the start to the end of the run"), self.tables())
 
     def tables(self) -> str:
-        """Return HTML: the account at the end, and a collapsible table of its elements."""
+        """Return HTML: the account at the end, and collapsible tables of its domains and elements."""
         units = {"relative residual": "1"}
         rows = [(name, value, units.get(name, self.unit)) for name, value in self.summary().items()]
         others = {name: island.unit for island in self.islands for name in island.elements}
@@ -150,11 +150,11 @@ def account(
     events: Events,
     start: np.ndarray,
 ) -> Ledger:
-    """Draw up the account.
+    """Return the energy account.
 
     Parameters
     ----------
-    t, since : sample times (k,), and the same since the start of the run, s.
+    t, since : sample times (k,), and sample times since the start of the run, s.
     energies : energy per storage (k, storages), J.
     integrals : integrated powers (k, powers), J.
     events : all events of the run.
@@ -208,12 +208,12 @@ def _by_domain(program: Program, energies: np.ndarray, integrals: np.ndarray, st
 
 
 def relative(residual: float, in_play: float) -> float:
-    """Return a residual relative to the energy in play; as it is if there is no energy at all."""
+    """Return a residual relative to the energy in play; the residual itself if there is no energy."""
     return residual / in_play if in_play > 0.0 else residual
 
 
 def element_names(program: Program, storages: int, powers: int) -> list[str]:
-    """Return a name for each storage, then for each power, all different."""
+    """Return a unique name for each storage, then for each power."""
     names = list(program.energy_names) or [f"storage {i}" for i in range(storages)]
     taken = set(names)
     for i, name in enumerate(list(program.power_names) or [f"power {i}" for i in range(powers)]):
@@ -223,7 +223,7 @@ def element_names(program: Program, storages: int, powers: int) -> list[str]:
 
 
 def members(names: list[str], program: Program, columns: BalanceColumns) -> tuple[str, ...]:
-    """Return the names of the storages and powers of a balance, among those of all."""
+    """Return the names of the storages and powers of a balance, from the `names` of all."""
     powers = len(program.power_roles)
     split = len(names) - powers
     held, driven = np.arange(split)[columns.storages], split + np.arange(powers)[columns.powers]
@@ -234,7 +234,7 @@ def totals_of(
     columns: BalanceColumns, energies: np.ndarray, integrals: np.ndarray, lost: np.ndarray, start: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return the totals of a balance by name, and the energy "in play" at each sample, (k,) each. `start` are the energies of all
-    storages at the start, J, `lost` is the energy that this balance lost at events; other arguments as in `account`."""
+    storages at the start, J; `lost` is the energy that this balance has lost at events; other arguments as in `account`."""
     by_role = {role: _in_order(integrals[:, role_column]) for role, role_column in columns.roles.items()}
     energies, integrals = energies[:, columns.storages], integrals[:, columns.powers]
     stored, at_start = energies.sum(axis=1), float(start[columns.storages].sum())
@@ -245,8 +245,8 @@ def totals_of(
 
 
 def events_before(since: np.ndarray, events: np.ndarray, starts: bool) -> np.ndarray:
-    """Count the events, at ascending times, before each sample: a sample at the time of an event shows the state before it,
-    except where the first sample `starts` the run."""
+    """Count the events, given by ascending times, before each sample: a sample at the time of an event shows the state before the
+    event, except if it is the first one and `starts` the run."""
     counts = np.searchsorted(events, since, side="left")
     if starts:
         counts[since == since[0]] = np.searchsorted(events, since[0], side="right")
@@ -254,8 +254,8 @@ def events_before(since: np.ndarray, events: np.ndarray, starts: bool) -> np.nda
 
 
 def _in_order(terms: np.ndarray) -> np.ndarray:
-    """Return the sum of every row of terms (rows, k), (rows,), term by term: NumPy's order depends on its version and on the
-    processor."""
+    """Return the sum of every row of terms (rows, k), (rows,), added from left to right, because NumPy's order depends on its
+    version and the processor."""
     total, step = np.zeros(len(terms)), max(1, _AT_ONCE // max(terms.shape[1], 1))
     for first in range(0, len(terms) if terms.shape[1] else 0, step):
         part = slice(first, first + step)

@@ -21,7 +21,7 @@ CURES: dict[str, tuple[str, ...]] = {
     "chattering": ("hysteresis between the guards of this switch", "a mode that holds on the switching surface"),
     "Zeno": (
         "a resting state for this switch, named by `accumulates` of its transition",
-        "a compliant instead of an impulsive law",
+        "a compliant law instead of an impulsive one",
     ),
     "too many events": ("a larger max_events", "hysteresis between the guards of this switch"),
     "too many steps": (
@@ -33,37 +33,37 @@ CURES: dict[str, tuple[str, ...]] = {
         "a small storage (C or I) in the loop",
     ),
     "singular position": (
-        'singular="keep" of the run, which then continues along its branch with the velocities that it has',
-        "a start, a motor or lengths with which the mechanism stays away from this position",
+        'singular="keep", with which the run continues along its branch with unchanged velocities',
+        "a start, a drive or lengths that keep the mechanism away from this position",
         "fewer coordinates for parts that move as one, such as one angle for all cranks of a parallelogram",
     ),
     "contradiction": (
-        "a check of the loop's axes, lengths and frames: it closes at the start, but not where it moves to",
-        "joints with more freedoms: a spherical or universal one for a revolute",
+        "a check of the loop's axes, lengths and frames: the loop closes at the start, but not after it moves",
+        "joints with more degrees of freedom: a spherical or universal joint instead of a revolute one",
     ),
-    "ended": ("a change of the model or of its start so that this does not happen, or a shorter t_end",),
+    "ended": ("a model or a start that avoids this, or a shorter t_end",),
 }
 
 LOOP_CURES = (
-    "a relation that is finite for all values: for a diode only flow=, because effort= is the logarithm of a negative number",
+    "a relation that is finite for all values: for a diode, only flow=, as effort= can be the logarithm of a negative number",
     "a small storage (C or I) in the loop",
 )
-"""Remedies where an unknown of an algebraic loop is no longer finite."""
+"""Remedies if an unknown of an algebraic loop is no longer finite."""
 
 SERIES_CURES = ('method="auto": a rate may be finite where its derivatives are not, such as a root at zero', *CURES["not finite"])
-"""Remedies where a Taylor coefficient is not finite."""
+"""Remedies if a Taylor coefficient is not finite."""
 
 SLIDING_CURES = (
-    "`Friction` for a force against a motion, which also holds at rest",
+    "`Friction` for a force that opposes motion and also holds at rest",
     "two thresholds instead of one (hysteresis): an `Automaton`, and `by_mode` for the values on both sides",
-    "a steep but continuous law instead of the jump",
+    "a steep but continuous law instead of a jump",
 )
-"""Remedies where a law that jumps chatters."""
+"""Remedies if a law that jumps chatters."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a run ended early; results up to `time` are valid."""
+    """Reason why a run ended early; results up to `time` are valid."""
 
     reason: str
     kind: str
@@ -87,13 +87,13 @@ ENERGY_CURES = (
 
 @dataclass(frozen=True)
 class ValidityConcern:
-    """Why a run that reached its end cannot be trusted.
+    """Reason why a run that reached its end cannot be trusted.
 
     Parameters
     ----------
-    reason : in words. time : where it arises, s. suspect : suspected element.
-    residual, expected : residual of the energy account relative to the energy in play, and the one that rtol promises; zeros
-        where something else raises the doubt.
+    reason : text. time : time at which it arises, s. suspect : suspected element.
+    residual, expected : residual of the energy account relative to the energy in play, and the residual that rtol promises; zeros
+        for any other concern.
     cures : what to try.
     """
 
@@ -112,7 +112,7 @@ class ValidityConcern:
 def describe(
     program: Program, kind: str, reason: str, t: float, x: np.ndarray, suspect: str = "", cures: tuple[str, ...] = ()
 ) -> Failure:
-    """Return a failure with its state by name and its `cures`, or else the usual remedies of its kind."""
+    """Return a failure with the state by name and the `cures`, by default the usual remedies of its kind."""
     unknowns = {program.layout.label("x", place): loop for loop in program.loops for place in loop.states}
     if kind == "not finite" and suspect in unknowns:
         suspect, cures = ", ".join(unknowns[suspect].elements), cures or LOOP_CURES
@@ -125,7 +125,7 @@ def describe(
 def cause(
     bound: Bound, reason: str, t: float, x: np.ndarray, m: np.ndarray, span: float, size: np.ndarray
 ) -> tuple[str, str, str]:
-    """Return the kind of an integrator's failure, its message, and the suspected state."""
+    """Return the kind and the message of an integrator's failure, and the suspected state."""
     kind, _, text = reason.partition(": ")
     if kind == "not finite":
         return kind, text, suspect_rate(bound, t, x, m, span) or _suspect_power(bound, t, x, m)
@@ -136,11 +136,11 @@ def cause(
 
 
 def event_failure(handler: EventHandler, x: np.ndarray) -> tuple[str, str, str]:
-    """Return the kind, the message and the suspect of the failure at the last event, which has led to states x."""
+    """Return the kind, the message and the suspect of the failure at the last event, which led to states x."""
     program, table, outcome = handler.program, handler.table, EventOutcome(int(handler.table["outcome"]))
     if outcome == EventOutcome.UNSOLVED:
         named = ", ".join(program.loops[int(table["unsolved"])].elements)
-        return "algebraic loop", f"Newton's method finds no solution of the algebraic loop through {named}", named
+        return "algebraic loop", f"Newton's method finds no solution for the algebraic loop through {named}", named
     transition, label = handler.suspect()
     if outcome == EventOutcome.NOT_FINITE:
         return not_finite(program, label.kind, x)
@@ -153,16 +153,14 @@ def event_failure(handler: EventHandler, x: np.ndarray) -> tuple[str, str, str]:
         return pattern, f'the events "{label.kind}" of "{label.name}" accumulate ({pattern})', label.name
     pattern = PATTERNS[ZENO if _are_shrinking(handler.last_times(transition)) else CHATTERING]
     if outcome == EventOutcome.STUCK:
-        reason = (
-            f'after "{label.kind}" of "{label.name}" its guard keeps growing, so that it would fire again at once ({pattern})'
-        )
+        reason = f'after "{label.kind}" of "{label.name}", its guard keeps growing, so it would fire again at once ({pattern})'
     else:
         reason = f'the transitions of "{label.name}" repeat endlessly ({pattern})'
     return pattern, reason, label.name
 
 
 def not_finite(program: Program, kind: str, x: np.ndarray) -> tuple[str, str, str]:
-    """Return the failure at an event of this `kind` that leads to states x, which are not all finite."""
+    """Return the failure at an event of this `kind` that leads to non-finite states x."""
     place = int(np.flatnonzero(~np.isfinite(x))[0])
     return "not finite", f'the reset at "{kind}" gives a state that is not finite', program.layout.label("x", place)
 
@@ -190,7 +188,7 @@ def suspect_rate(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, span: flo
 
 
 def _suspect_power(bound: Bound, t: float, x: np.ndarray, m: np.ndarray) -> str:
-    """Return the element whose power, or energy, is nearest to the largest floating-point number: it overflows first."""
+    """Return the element whose power or energy is nearest to the largest floating-point number and so overflows first."""
     program = bound.program
     names = (*program.power_names, *program.energy_names)
     with np.errstate(all="ignore"):

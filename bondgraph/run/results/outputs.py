@@ -1,4 +1,4 @@
-"""Evaluate the outputs of a run on demand, each once."""
+"""Outputs of a run, each evaluated on demand and once."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
 
 MAX_EAGER_NUMBERS = 2**21
-"""Number of output values up to which all are computed at once: 16 MB."""
+"""Number of output values up to which all outputs are computed at once: 16 MB."""
 
 MAX_REQUESTS = 32
-"""Requests after which all outputs are computed: each request compiles a kernel of its own."""
+"""Number of requests after which all outputs are computed, because each request compiles its own kernel."""
 
 
 def kernel_of(program: Program, slots: Sequence[Slot], samples: int) -> tuple[Kernel | None, Mapping[Slot, int]]:
-    """Return the kernel for outputs in these slots at this number of samples, of all outputs or of these alone, and the index of
-    each slot in its output; None if there is no kernel."""
+    """Return the kernel, of all outputs or only of these slots, for this number of samples, and the index of each slot in its
+    output; None if there is no kernel."""
     kernel, choose = program.outputs, program.choose
     if not slots or kernel is None:
         return None, {}
@@ -36,7 +36,7 @@ def kernel_of(program: Program, slots: Sequence[Slot], samples: int) -> tuple[Ke
 class Outputs:
     """Outputs of a program at samples t (k,), x (k, n), m (k, modes) and parameters p (parameters,).
 
-    If all of them are many numbers, the requested ones get a kernel of their own, and the others are neither computed nor kept.
+    If there are many values, requested outputs get their own kernel, and the others are neither computed nor kept.
     """
 
     def __init__(self, program: Program, p: np.ndarray, t: np.ndarray, x: np.ndarray, m: np.ndarray):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 from bondgraph.run.results.result_cell import result_cell
 
 MACHINE_CODE = "machine code"
-"""`Statistics.solver` of a run in continuous time: its integrator, compiled."""
+"""`Statistics.solver` of a run with a compiled integrator."""
 
 
 @answer_old_names
@@ -46,11 +46,12 @@ class Statistics:
     ----------
     solver, method : "machine code", "dop853"; after a change of method "dop853, rodas5p".
     steps, rejected, rates, jacobians, guards : number of steps, of rejected steps, and of evaluations.
-    events : number of transitions; events_in_python : number of event instants that Python handled instead of machine code.
+    events : number of transitions; events_in_python : number of event instants that Python handled.
     ticks : number of clock ticks; quadratic_programs : number solved, in steps with rigid contacts.
-    wall_time : of the whole call, s; integration_time : spent inside the integrator, s.
+    wall_time : duration of the whole call, s; integration_time : time inside the integrator, s.
     local_rtol : relative tolerance per step that the integrator used.
-    rounding : steps whose tolerance lay below the rounding of the rates, the rtol that they reached, and the states concerned.
+    rounding : number of steps whose tolerance lay below the rounding of the rates, the rtol that they reached, and the states
+        with noisy rates.
     """
 
     solver: str
@@ -78,22 +79,22 @@ class Statistics:
 
     @property
     def time_per_rate(self) -> float:
-        """Seconds inside the integrator per evaluation of the rates, with all overhead."""
+        """Time inside the integrator per evaluation of the rates, with all overhead, s."""
         return self.integration_time / max(self.rates, 1)
 
 
 @answer_old_names
 @dataclass(frozen=True, repr=False)
 class Result:
-    """A finished run.
+    """Finished run.
 
     Parameters
     ----------
-    t, since : sample times (k,), and the same since the start of the run, s.
+    t, since : sample times (k,), and sample times since the start of the run, s.
     x : states (k, n); m : modes (k, modes); integrals : integrated powers (k, powers), J.
     events : transitions in order, as a frozen sequence (`Events`).
-    failure : None, or why the run ended early.
-    warnings : why the result cannot be trusted although the run reached its end.
+    failure : reason why the run ended early, or None.
+    warnings : reasons why the result cannot be trusted although the run reached its end.
     statistics : cost of the run.
     """
 
@@ -135,8 +136,8 @@ class Result:
 
     @cached_property
     def indeterminate(self) -> dict[str, np.ndarray]:
-        """Efforts and flows that the equations leave open in some mode of the run, by name, with a mask (k,) of the samples at
-        which they are: only a sum is determined, as of two closed clutches side by side, and is shared by least norm."""
+        """Efforts and flows that the equations do not determine in some mode of the run, by name, with a mask (k,) of the samples
+        concerned: only a sum is determined, as for two closed clutches in parallel, and is divided by least norm."""
         indeterminate: dict[str, np.ndarray] = {}
         for modes in self.program.indeterminate:
             for name, here in modes.marks(self.m).items():
@@ -145,7 +146,7 @@ class Result:
         return indeterminate
 
     def rows(self, chosen: np.ndarray) -> Result:
-        """Return the result at some of its samples, by their positions."""
+        """Return the result at the samples with these positions."""
         return replace(
             self,
             t=self.t[chosen],
@@ -168,8 +169,8 @@ class Result:
         return tuple(self.program.bonds)
 
     def bond_values(self, bond: str) -> BondValues:
-        """Return effort, flow and power of a bond over time, by its name: "motor -> shaft". An unknown name is a KeyError that
-        lists similar ones."""
+        """Return effort, flow and power of a bond over time, by its name: "motor -> shaft". An unknown name raises a KeyError
+        that lists similar names."""
         bonds = {each.name: each for each in self.bonds}
         if bond not in bonds:
             raise unknown_name("bond", bond, bonds)
@@ -202,7 +203,7 @@ class Result:
         return tuple((x, m, Outputs(self.program, self.p, t, x, m)) for x, m in sides)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for pickling: all samples, evaluated, and the names, without the code."""
+        """Return the state for pickling: all evaluated samples and the names, without the code."""
         evaluated = {"_outputs": self._outputs, "_sides": self._sides, "ledger": self.ledger}
         return {**self.__dict__, **evaluated, "program": self.program.described()}
 
@@ -216,14 +217,14 @@ class Result:
         return before[number], after[number]
 
     def peak(self, name: str) -> tuple[float, float]:
-        """Return time and value of the largest value of a scalar quantity, among its samples and its values just before and just
-        after events. A parabola through its neighbours refines a sample if the next samples lie on it too, so that the peak of a
-        signal that is clipped, or that jumps, is a value that it has."""
+        """Return time and value of the maximum of a scalar quantity, among its samples and its values just before and just after
+        events. A parabola through the largest sample and its neighbours refines the maximum if the next samples also lie on it;
+        so the peak of a signal that is clipped or jumps is a value that the signal takes."""
         return extreme(self, name)
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The energy account."""
+        """Energy account."""
         return self.account()
 
     def account(self) -> Ledger:
@@ -236,7 +237,7 @@ class Result:
     def final(self) -> StartValues:
         """Return states and modes at the end, by name: a start for another run, `simulate(5.0, initial=result.final)`.
 
-        Time starts at 0 s there as in any run; to continue formulas that depend on time, pass `t_start=result.t[-1]`.
+        Like any run, the other run starts at time 0 s; to continue formulas that depend on time, pass `t_start=result.t[-1]`.
         """
         return start_values(self.program, self.x[-1], self.m[-1])
 
@@ -245,14 +246,14 @@ class Result:
         (panels,).
 
         Without names, plot all states. The axes show units; a tick at the upper edge marks an event; shading marks times at which
-        an automaton is in another mode than at the start. No window is opened; `axes[0].figure.savefig("run.png")` writes a file.
+        an automaton is not in its initial mode. No window is opened; `axes[0].figure.savefig("run.png")` writes a file.
 
         Parameters
         ----------
         names : quantities, "mass.p", or components, "body.pose[3]".
-        axes : of a figure of your own, as many as there are names.
+        axes : axes of your own figure, one per name.
 
-        Raises E416, an ImportError too, if Matplotlib is not installed; `ModelError` E560 for too few axes, or for more than 12
+        Raises E416 (also an ImportError) if Matplotlib is not installed; `ModelError` E560 for too few axes, or for more than 12
         states without names; KeyError for an unknown name.
         """
         return curves(self, names, axes)
@@ -260,7 +261,8 @@ class Result:
     def diagram(self, at: float, **options: Any) -> Diagram:
         """Draw the bond graph with the values of efforts and flows on its bonds at a time (s); options as for `diagram`.
 
-        Of vectors it shows the magnitude for each unit. Raises `ModelError` E582 for a time beyond the run, E100 without a model.
+        For vectors, the magnitude for each unit is shown. Raises `ModelError` E582 for a time outside the run, E100 without a
+        model.
         """
         from bondgraph.render.diagram import diagram
 
@@ -269,14 +271,14 @@ class Result:
     def _drawn_model(self) -> Model:
         """Return the model of the run; E100 for a result without one."""
         if self.program.model is None:
-            title = f'this result of "{self.program.name}" has no graph to draw: pickling keeps numbers and names alone'
-            cures = ("diagram(at) of the result before it is pickled", "graph.diagram() of its graph, without values")
+            title = f'this result of "{self.program.name}" has no graph to draw: pickling keeps only numbers and names'
+            cures = ("diagram(at) of the result before pickling", "graph.diagram() of its graph, without values")
             raise refusal("E100", title, *cures, about=self.program.name)
         return self.program.model
 
     def to_xarray(self, names: Sequence[str] | None = None) -> xarray.Dataset:
-        """Return quantities over "t" as arrays with their units (`attrs["units"]`), and parameters. E416, an ImportError too, if
-        xarray is not installed."""
+        """Return quantities over "t" as arrays with their units (`attrs["units"]`), and parameters. Raises E416 (also an
+        ImportError) if xarray is not installed."""
         require_package("a data set", "xarray")
         import xarray
 
@@ -292,8 +294,8 @@ class Result:
         return xarray.Dataset(variables, {"t": ("t", self.t, {"units": "s"})}, {"model": self.program.name})
 
     def to_dataframe(self, names: Sequence[str] | None = None) -> pandas.DataFrame:
-        """Return quantities as columns over time; components of an array are "name[0]" or "name[0, 1]". E416, an ImportError too,
-        if pandas is not installed."""
+        """Return quantities as columns over time; components of an array are "name[0]" or "name[0, 1]". Raises E416 (also an
+        ImportError) if pandas is not installed."""
         require_package("a data frame", "pandas")
         import pandas
 
@@ -309,12 +311,12 @@ class Result:
 
 
 MAX_PARABOLA_ERROR = 0.25
-"""Distance from the parabola, in its second differences, above which it is not trusted: a sine with ten samples per period has
-0.2."""
+"""Distance from the parabola, relative to its second difference, above which the parabola is not used: a sine with ten samples
+per period has 0.2."""
 
 
 def extreme(result: Sampled, name: str, sign: float = 1.0) -> tuple[float, float]:
-    """Return time and value of the largest value of a scalar, or of the smallest if the sign is -1; see `Result.peak`."""
+    """Return time and value of the maximum of a scalar, or of its minimum if the sign is -1; see `Result.peak`."""
     values = sign * np.asarray(result[name], dtype=float)
     if values.ndim != 1:
         raise ValueError(f"{name!r} is not a scalar; its shape is {values.shape[1:]}")
@@ -328,8 +330,8 @@ def extreme(result: Sampled, name: str, sign: float = 1.0) -> tuple[float, float
 
 
 def _refined_peak(t: np.ndarray, values: np.ndarray, events: np.ndarray) -> tuple[float, float]:
-    """Return time and value of the largest sample, or of the top of the parabola through it and its neighbours. Machine code has
-    the same operations in the same order (`batch.native_measures`)."""
+    """Return time and value of the largest sample, or of the vertex of the parabola through this sample and its neighbours.
+    Machine code does the same operations in the same order (`batch.native_measures`)."""
     top = int(np.argmax(values))
     sample = float(t[top]), float(values[top])
     first, last = max(top - 2, 0), min(top + 2, len(t) - 1)

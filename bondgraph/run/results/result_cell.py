@@ -1,4 +1,4 @@
-"""Show a result in a notebook: how it ended, its states, names to plot, events, energy account."""
+"""Show a result in a notebook: end of the run, states, names to plot, events, energy account."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ if TYPE_CHECKING:
     pass
 
 _NAMES = 12
-"""Number of quantities of one part that are named."""
+"""Maximum number of quantities listed per part."""
 
 
 class Finished(Plottable, Protocol):
-    """A finished run."""
+    """Finished run."""
 
     @property
     def failure(self) -> Any:
-        """Why it ended early, or None."""
+        """Reason why the run ended early, or None."""
 
     @property
     def warnings(self) -> Sequence[Any]:
-        """Why it cannot be trusted, if so."""
+        """Reasons why the run cannot be trusted; empty if it can."""
 
     @property
     def ledger(self) -> Ledger:
-        """The energy account."""
+        """Energy account."""
 
 
 def result_cell(result: Finished) -> str:
-    """Return HTML."""
+    """Return a result as HTML."""
     if not len(result.t):
         return cell(line(result.program.name, "no samples"))
     end = "ok" if result.failure is None and not result.warnings else "in doubt" if result.failure is None else "ended early"
@@ -58,7 +58,7 @@ def _states(result: Finished) -> str:
 
 
 def _quantities(result: Finished) -> str:
-    """List names and units by the part that they belong to."""
+    """Return a list of names and units by part, as HTML."""
     layout, parts = result.program.layout, dict[str, list[str]]()
     for name in layout.names():
         if layout[name].block != "p" and name in result:

@@ -1,4 +1,4 @@
-"""Values at an instant of a run, as texts with units."""
+"""Values at an instant of a run, as text with units."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bondgraph.run.settings import number
 
 
 class Sampled(Protocol):
-    """Samples of a run, and values on both sides of its events: a `Result`."""
+    """Samples of a run, and values on both sides of its events, such as a `Result`."""
 
     @property
     def t(self) -> np.ndarray:
@@ -35,13 +35,14 @@ class RunSamples(Sampled, Protocol):
 
     @property
     def bonds(self) -> tuple[BondVariables, ...]:
-        """Return all bonds."""
+        """Bonds of the model."""
 
     def __contains__(self, name: object) -> bool: ...
 
 
 def texts_on_bonds(samples: RunSamples, at: float) -> Mapping[str, tuple[str, str]]:
-    """Return bond -> texts of its effort and flow at a time (s), as `value_text`; E582 beyond the run."""
+    """Return the texts of the effort and flow of each bond, by its name, at a time (s), as `value_text` does; E582 outside the
+    run."""
     check_instant(samples, at)
     return {
         bond.name: (value_text(samples, bond.effort, bond.effort_unit, at), value_text(samples, bond.flow, bond.flow_unit, at))
@@ -51,15 +52,15 @@ def texts_on_bonds(samples: RunSamples, at: float) -> Mapping[str, tuple[str, st
 
 
 def check_instant(samples: RunSamples, at: float) -> None:
-    """Refuse a time (s) beyond the run (E582)."""
+    """Raise `ModelError` E582 for a time (s) outside the run."""
     start, end = float(samples.t[0]), float(samples.t[-1])
     if not start <= number(at, "E582", "at") <= end:
         raise refusal("E582", f"there are no values at {at:g} s", f"a time from {start:g} to {end:g} s", about="this run")
 
 
 def value_text(samples: RunSamples, name: str, unit: str, at: float) -> str:
-    """Return a value with its unit, between samples and events by a straight line, at an event after it; of a vector the
-    magnitude for each unit."""
+    """Return a value with its unit; for a vector, the magnitude for each unit. Values are interpolated linearly between samples
+    and events; at an event, the value after it is shown."""
     value = _value(samples, name, at)
     if len(value) == 1:
         return _with_unit(f"{value[0]:.3g}", unit)
@@ -69,7 +70,7 @@ def value_text(samples: RunSamples, name: str, unit: str, at: float) -> str:
 
 
 def _value(samples: Sampled, name: str, at: float) -> np.ndarray:
-    """Return the components (n,) of a value at a time (s), between samples and both sides of events."""
+    """Return the components (n,) of a value at a time (s), interpolated between samples and both sides of events."""
     times, values = samples.t, samples[name]
     if len(happened := samples.events.times):
         times = np.concatenate([times, np.repeat(happened, 2)])

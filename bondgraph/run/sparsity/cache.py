@@ -11,12 +11,12 @@ _CACHE_SIZE = 64
 
 
 class StructureCache:
-    """Cache of the coupling structures of a program: one for each set of entries of its Jacobian that are nonzero together.
+    """Cache of the coupling structures of a program: one for each set of nonzero entries of its Jacobian.
 
     Parameters
     ----------
-    indptr, indices : (n + 1,), (nonzeros,): the Jacobian in compressed column order. `rows` and `columns` are those of its
-        entries (nonzeros,).
+    indptr, indices : (n + 1,), (nonzeros,): pattern of the Jacobian in compressed column order; `rows` and `columns` are the rows
+        and columns of its entries (nonzeros,).
     """
 
     def __init__(self, indptr: np.ndarray, indices: np.ndarray):
@@ -27,7 +27,7 @@ class StructureCache:
         self._cached: dict[bytes, tuple[CouplingStructure, np.ndarray, np.ndarray]] = {}
 
     def couplings(self, nonzeros: np.ndarray) -> JacobianCouplings:
-        """Return the couplings of a Jacobian (nonzeros,); values that are extreme or not finite count as zero."""
+        """Return the couplings of a Jacobian with these entries (nonzeros,); extreme or non-finite values count as zero."""
         values = np.abs(nonzeros)
         is_coupling = (values > MIN_COUPLING) & (values < MAX_COUPLING)
         structure, on_diagonal, off_diagonal = self.structure(is_coupling)
@@ -36,7 +36,7 @@ class StructureCache:
         return JacobianCouplings(structure, diagonal, values[off_diagonal])
 
     def structure(self, is_coupling: np.ndarray) -> tuple[CouplingStructure, np.ndarray, np.ndarray]:
-        """Return the structure of these nonzero entries, and which of them lie on and off the diagonal."""
+        """Return the structure of these nonzero entries, and their indices on and off the diagonal."""
         key = is_coupling.tobytes()
         cached = self._cached.get(key)
         if cached is None:

@@ -1,7 +1,8 @@
 """Find strong components and ears of the coupling graph in machine code.
 
-A `CouplingStructure` depends on which entries of a Jacobian are nonzero, not on their values; a program caches its structures.
-Independent contacts that open and close have as many combinations as there are subsets of them, so runs in machine code search.
+A `CouplingStructure` depends on the places of the nonzero entries of a Jacobian, not on their values; a program caches its
+structures. The combinations of independent contacts that open and close are too many to prepare, so machine code searches during
+a run.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ _IN_EAR = 3
 PerState = Annotated[Ints, Length(lambda g: g.states)]
 Ends = Annotated[Ints, Length(lambda g: g.states + 1)]
 PerStep = Annotated[Ints, Length(lambda g: 2 * g.states)]
-"""By step of the ears. Each ear but its last step leads to states that no earlier ear reaches."""
+"""Array with a number per step of the ears; all steps of an ear but the last lead to states that no earlier ear reaches."""
 
 
 class CouplingGraph(Table):
-    """Coupling graph under search. `part` to `ear_states` are those of `structure.CouplingStructure`.
+    """Coupling graph under search; `part` to `ear_states` as in `structure.CouplingStructure`.
 
-    seen: mark of a state; following: next coupling of each visited state; path: path to the present one; finished: states in
+    seen: mark of a state; following: next coupling of each visited state; path: path to the present state; finished: states in
     post-order; predecessor, step: previous state and coupling on the shortest path; met: number of the ear whose search has
-    visited the state; queue: states whose couplings are followed in turn; queued: their number. driven: start of the couplings of
-    each column. ears, ear_steps: number of ears so far, and of their steps.
+    visited the state; queue: states whose couplings are followed in turn; queued: count of these states; driven: start of the
+    couplings of each column; ears, ear_steps: number of ears so far, and number of their steps.
     """
 
     part: PerState
@@ -65,7 +66,7 @@ class CouplingGraph(Table):
 
 
 def structure_of(n: int, rows: np.ndarray, columns: np.ndarray) -> CouplingStructure:
-    """Analyse n states with these couplings (k,), sorted by columns."""
+    """Return the structure of n states with these couplings (k,), sorted by columns."""
     table = graph_table(n, rows, columns)
     _search()(table.address)
     return structure_from(table)
@@ -123,7 +124,8 @@ def search(g: CouplingGraph) -> None:
 
 
 def sort_couplings(g: CouplingGraph) -> None:
-    """Find where the couplings of each column and of each row begin, and the columns of the latter, `drivers`."""
+    """Find where the couplings of each column and of each row begin, and the columns `drivers` of the couplings sorted by
+    rows."""
     find_starts(g.driven, g.columns, g.couplings, g.states)
     find_starts(g.drivers_at, g.rows, g.couplings, g.states)
     for i in range(g.states):
@@ -137,7 +139,7 @@ def sort_couplings(g: CouplingGraph) -> None:
 
 @inline
 def find_starts(starts: Ints, by: Ints, count: int, n: int) -> None:
-    """Find where each of n groups begins if couplings are grouped by these numbers."""
+    """Find where each of n groups begins when couplings are grouped by the numbers `by`."""
     for k in range(count):
         after = by[k] + 1
         starts[after] = starts[after] + 1
@@ -165,7 +167,7 @@ def depth_first(g: CouplingGraph, at: Ints, edges: Ints, out: Ints, root: int, m
 
 @inline
 def visit(seen: Ints, following: Ints, path: Ints, at: Ints, state: int, mark: int, depth: int) -> int:
-    """Append a state to the path of this length unless it has been seen; return the new length."""
+    """Append a state to the path of length `depth` unless it has been seen; return the new length."""
     length = depth
     if seen[state] != mark:
         seen[state] = mark
@@ -176,7 +178,7 @@ def visit(seen: Ints, following: Ints, path: Ints, at: Ints, state: int, mark: i
 
 
 def find_components(g: CouplingGraph) -> None:
-    """Find strong components (Kosaraju's algorithm): `part` and `order`; members of a part ascend."""
+    """Find strong components (Kosaraju's algorithm), as `part` and `order`, with ascending states in each part."""
     finished, part, order, members, begins = g.finished, g.part, g.order, g.queue, g.step
     n, count, parts = g.states, 0, 0
     for start in range(n):
@@ -202,7 +204,7 @@ def find_ears(g: CouplingGraph) -> None:
     head = 0
     for index in range(g.states):
         first = g.order[index]
-        # Ears from its first state reach all of a component.
+        # Ears that start at its first state reach all states of a component.
         if seen[first] != _IN_EAR:
             seen[first] = _IN_EAR
             queue[g.queued] = first
@@ -216,7 +218,7 @@ def find_ears(g: CouplingGraph) -> None:
 
 
 def find_ear(g: CouplingGraph, start: int, first: int) -> None:
-    """Find the ear that begins at a state with its coupling `first`: the shortest path back to a state of the ears."""
+    """Find the ear that begins at a state with the coupling `first`: the shortest path back to a state of the ears."""
     rows, part, seen, driven = g.rows, g.part, g.seen, g.driven
     predecessor, step, met, queue = g.predecessor, g.step, g.met, g.path
     number, component, begun = g.ears + 1, part[start], rows[first]
@@ -243,8 +245,8 @@ def find_ear(g: CouplingGraph, start: int, first: int) -> None:
 
 
 def write_ear(g: CouplingGraph, start: int, end: int, last: int) -> None:
-    """Write the steps of an ear from a state, back from its coupling `last` and the state `end` before it; mark these states as
-    reached."""
+    """Write the steps of an ear that begins at `start`, backwards from its `last` coupling and the state `end` before this
+    coupling; mark these states as reached."""
     predecessor, queue = g.predecessor, g.queue
     states, couplings = g.ear_states[g.ear_steps :], g.ear_couplings[g.ear_steps :]
     length, at = 0, end

@@ -12,22 +12,22 @@ from bondgraph.emit.kernel_language.language import Ints, Table
 from bondgraph.run.table import FieldTable
 
 MIN_COUPLING, MAX_COUPLING = 1e-100, 1e100
-"""Couplings (1/s) below and above count as zero, in any units of the states: the rounding error of a zero is squared and cubed on
-its way into a Jacobian, and products of such numbers around a cycle underflow."""
+"""Limits of couplings (1/s): those below and above count as zero, in any units of the states. The rounding error of a zero is
+squared and cubed on its way into a Jacobian, and products of such numbers around a cycle underflow."""
 
 
 @dataclass(frozen=True, eq=False)
 class CouplingStructure:
-    """Graph of the couplings among n states; all are indices, (k,) couplings are sorted by columns.
+    """Graph of k couplings among n states, as indices; the couplings are sorted by columns.
 
     Parameters
     ----------
     rows, columns : driven and driving state of each coupling (k,).
-    part : strong component of each state (n,); order : the states, drivers first (n,).
+    part : strong component of each state (n,); order : states, drivers first (n,).
     inner : couplings within a component (l,).
     drivers_at, drivers : drivers of state i are drivers[drivers_at[i] : drivers_at[i + 1]].
-    ear_from, ear_at : start state of each ear (e,), and the range of its couplings in the next two (e + 1,).
-    ear_couplings, ear_states : the couplings along all ears, and the state that each leads to (w,).
+    ear_from, ear_at : start state of each ear (e,), and the range of each ear in the next two arrays (e + 1,).
+    ear_couplings, ear_states : couplings along all ears, and the state to which each leads (w,).
     """
 
     rows: np.ndarray
@@ -54,7 +54,7 @@ class CouplingStructure:
 
 
 class Structure(Table):
-    """`CouplingStructure` in machine code, with the numbers of its states, couplings, couplings within components, and ears."""
+    """`CouplingStructure` for machine code, with the counts of its states, couplings, couplings within components, and ears."""
 
     rows: Ints
     columns: Ints

@@ -1,4 +1,4 @@
-"""Selection of the integration method of a run, the user's or that of "auto", and of its integrator."""
+"""Selection of the integration method of a run, named by the user or chosen by "auto", and of its integrator."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from bondgraph.tape.taylor import NoSeries, order_for
 
 
 def choose(program: Program, settings: Settings) -> Selection:
-    """Return the method for a run; E304 if it, or sparse algebra, needs a Jacobian that the program does not have."""
+    """Return the method for a run; E304 if it, or sparse algebra, needs a Jacobian that the program lacks."""
     if settings.linear in ("band", "sparse") and program.jacobian is None:
-        title = f"{settings.linear} algebra needs a Jacobian, and the program has none"
+        title = f"{settings.linear} algebra needs a Jacobian, but the program has none"
         raise RunError(Problem("E304", title, cures=('linear="dense"',)))
     if settings.method is None:
         return Selection(START, watch_stiffness=True)
     if settings.method.needs_jacobian and program.jacobian_pattern is None:
-        title = f"{settings.method.name} needs a Jacobian, and the program has no derivatives"
+        title = f"{settings.method.name} needs a Jacobian, but the program has no derivatives"
         raise RunError(Problem("E304", title, cures=(f'method="{START.name}"', "`compiled.ode()` with your own implicit solver")))
     if settings.method.needs_series and (why := _lacks_series(program, tolerances(settings, settings.method))):
         title = f'{settings.method.name} does not take "{program.name}"'
@@ -37,11 +37,11 @@ def choose(program: Program, settings: Settings) -> Selection:
 
 
 def _lacks_series(program: Program, steps: Tolerances) -> str:
-    """Return why the solution has no Taylor series by recurrences; "" if it has."""
+    """Return the reason why recurrences cannot give a Taylor series of the solution; "" if they can."""
     if program.loops:
         return f"Newton iteration solves the algebraic loop of {', '.join(program.loops[0].elements)}"
     if program.delays:
-        return f'the delay "{program.delays[0].name}" has a state that is the course of a signal'
+        return f'the state of the delay "{program.delays[0].name}" is a past value of a signal'
     if program.expand is None or not program.is_machine_code:
         return "it has no tape in machine code"
     try:
@@ -80,8 +80,8 @@ def build(
     weights: ErrorWeights,
     settler: EventHandler | None = None,
 ) -> Integrator:
-    """Return the integrator of a selection, which handles events if it gets their handler. Machine code carries out clock ticks,
-    or Python if a tick must solve algebraic loops; then no event is handled inside."""
+    """Return the integrator of a selection, which handles events if it gets an event handler. Machine code carries out clock
+    ticks; if ticks must solve algebraic loops, Python does, and the integrator handles no events."""
     if not len(ticks) or not bound.program.loops:
         return in_machine_code(bound, settings, choice, weights, ticks, settler)
     return SampleTimeWrapper(bound, in_machine_code(bound, settings, choice, weights), ticks)

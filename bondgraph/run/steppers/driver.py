@@ -37,15 +37,15 @@ from bondgraph.run.steppers.shared_fields import (
 from bondgraph.run.steppers.step_control import GROW, STALE, after_acceptance, is_tick_due, judged, proposed
 
 _EARLY_FRACTION = 1e-2
-"""A landing within this fraction of a step counts only if the guard has come at least halfway to zero."""
+"""Fraction of a step within which a landing counts only if the guard has come at least halfway to zero."""
 _TRUSTED = 0.05
 """Largest correction of a landing, as a fraction of its step."""
 _MOST_LANDINGS, _MOST_PUSHES = 3, 12
-"""Maximum number of corrections of a landing, and most that take it past a jump."""
+"""Maximum number of corrections of a landing, and of corrections that move it past a jump."""
 _DECAY_WINDOW = 2.0
-"""Ratio of the times of two inspections of decayed states."""
+"""Ratio of the times of successive inspections of decayed states."""
 _RATIO = 4.0
-"""Ratio of two reaches in the search for a jump."""
+"""Ratio of successive distances in the search for a jump."""
 
 
 def ready(c: IntegratorTable, method: Fixed) -> None:
@@ -67,7 +67,8 @@ def ready(c: IntegratorTable, method: Fixed) -> None:
 
 
 def samples(c: IntegratorTable, h: float, t_new: float, prepared: bool, method: Fixed) -> None:
-    """Write rows for all sample times up to t_new, by the dense output, which is `prepared` already or once it is needed."""
+    """Write rows for all sample times up to t_new, using the dense output, which is prepared when first needed unless
+    `prepared`."""
     y_new, width = c.y_new, c.width
     while True:
         number = next_row(c, t_new)
@@ -87,12 +88,13 @@ def samples(c: IntegratorTable, h: float, t_new: float, prepared: bool, method: 
 
 
 def dense_samples(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> None:
-    """Write rows as `samples` does, with a dense output that is prepared already."""
+    """Write rows as `samples` does, using a dense output that has been prepared."""
     samples(c, h, t_new, True, method)
 
 
 def noisy_step(c: IntegratorTable, h: float, method: Fixed) -> None:
-    """Record whether rounding noise dominates the error weight of an accepted step, and the largest such noise of each state."""
+    """Count an accepted step whose allowed error is dominated by rounding noise, and record the largest such noise of each
+    state."""
     used = False
     for i in range(c.n):
         rounding, allowed = method.rounding(c, i, h), error_weight(c, i, abs(c.y_new[i]))
@@ -148,7 +150,7 @@ def move_to_end(c: Any, method: Fixed) -> None:
 
 
 def run(c: IntegratorTable, method: Fixed) -> int:
-    """Integrate through events until one ends the run, the log is full, or `advance_run` stops for another reason."""
+    """Integrate through events until one ends the run, the log is full, or `advance_run` stops for any other reason."""
     while True:
         status = advance_run(c, method)
         if status == Status.EVENT:
@@ -171,8 +173,8 @@ def pass_event(c: IntegratorTable) -> int:
 
 
 def resume(c: IntegratorTable, p: Reals, count: int) -> int:
-    """Continue at t with other parameters p (count,): fire the guards that jump, solve loops; return as `pass_event`. A run in
-    co-simulation calls it where inputs have changed."""
+    """Continue at t with other parameters p (count,): fire the guards that jump, and solve loops; return a status as `pass_event`
+    does. A run in co-simulation calls this when inputs have changed."""
     c.fresh, c.is_landing = True, False
     if c.guard_count > 0:
         guard_values(c, c.t, c.y, c.g)
@@ -197,8 +199,8 @@ def has_tick(c: IntegratorTable) -> bool:
 
 
 def settle_at(c: IntegratorTable, t: float) -> int:
-    """Carry out the ticks and the events that are due at t, where a foreign solver has set the state, and perhaps parameters;
-    return as `pass_event`."""
+    """Carry out the ticks and events that are due at t, after an external solver has set the state and perhaps parameters; return
+    a status as `pass_event` does."""
     c.t = t
     following = due(c)
     if c.clock_count > 0 and following - t <= larger(abs(t), abs(following)) * SAME_TIME:
@@ -214,7 +216,7 @@ def settle_at(c: IntegratorTable, t: float) -> int:
 
 
 def see_step(c: IntegratorTable, t: float, x: Reals) -> None:
-    """Update the sizes of states and the levels of guards at the end of a step of a foreign solver, with states x (n,) at t."""
+    """Update the sizes of states and the levels of guards at the end of a step of an external solver, with states x (n,) at t."""
     for i in range(c.n):
         c.size[i] = larger(c.size[i], abs(x[i]))
     if c.guard_count > 0:
@@ -224,7 +226,7 @@ def see_step(c: IntegratorTable, t: float, x: Reals) -> None:
 
 
 def look_within(c: IntegratorTable, y: Reals, theta: float, row: Reals, method: Fixed) -> None:
-    """Write the row at a fraction of the step just accepted, which began at y (width,) and has samples."""
+    """Write the row at a fraction of the step just accepted, which began at y (width,); its dense output must exist."""
     for i in range(c.width):
         c.y[i] = y[i]
     method.dense(c, theta, row, method)
@@ -314,11 +316,11 @@ def finish(c: IntegratorTable, error: float, method: Fixed) -> int:
 
 
 def land(c: IntegratorTable, method: Fixed) -> int:
-    """After the step to the event, correct its length by Newton iteration until the guard is zero, then end the segment.
+    """Correct the length of the step to an event by Newton iteration until the guard is zero, then end the segment.
 
-    The dense output has the rounding error of the whole step, which can exceed the value of a guard at its beginning, for
-    instance after a start from zero or where the tolerance is large. If the guard is not near zero after all, or has not jumped,
-    and no other has risen, the integration continues from there.
+    The dense output has the rounding error of the whole step, which can exceed the value of a guard at the start of the step, for
+    instance after a start from zero or if the tolerance is large. If the guard is not near zero after all, or has not jumped, and
+    no other guard has risen, the integration continues.
     """
     h, t_new, first, before = c.trial, c.target, c.first, c.g
     g = c.g[c.guard_count * (POINTS - 1) :]
@@ -353,8 +355,8 @@ def land(c: IntegratorTable, method: Fixed) -> int:
 
 
 def approach_jump(c: IntegratorTable, method: Fixed) -> bool:
-    """Prepare to land again, at the first time past a jump, and return True, unless it is near enough; a step that ended before
-    it by rounding goes further each time."""
+    """Prepare to land again at the first time past a jump and return True, unless the step ended near enough to it; a step that
+    ends before the jump because of rounding becomes longer each time."""
     h, t_new, landings = c.trial, c.target, c.landings
     value = c.g[c.guard_count * (POINTS - 1) + c.first]
     shift = jump_shift(c, h, t_new, method)
@@ -368,8 +370,8 @@ def approach_jump(c: IntegratorTable, method: Fixed) -> bool:
 
 
 def is_past(c: IntegratorTable, t_new: float, shift: float, method: Fixed) -> bool:
-    """Return True if the first guard is not negative a time after the end of the step. The states follow their rates there:
-    second order terms lie below rounding."""
+    """Return True if the first guard is not negative a time `shift` after the end of the step. The states follow their rates
+    there, because second-order terms lie below rounding."""
     y, y_new, rates = c.y_dense, c.y_new, c.k[c.width * method.last :]
     for i in range(c.n):
         y[i] = y_new[i] + shift * rates[i]
@@ -378,8 +380,8 @@ def is_past(c: IntegratorTable, t_new: float, shift: float, method: Fixed) -> bo
 
 
 def jump_shift(c: IntegratorTable, h: float, t_new: float, method: Fixed) -> float:
-    """Return the time from the end of a step to the nearest jump of the first guard, s, to the end of it where the guard is not
-    negative; 0 if there is none nearby."""
+    """Return the time, s, from the end of a step to the nearest jump of the first guard, on the side where the guard is not
+    negative; 0 if there is no jump nearby."""
     least = 2.0 * EPSILON * h
     past = c.g[c.guard_count * (POINTS - 1) + c.first] >= 0.0
     near, far = 0.0, -1.0 * least if past else least
@@ -430,12 +432,12 @@ _COLD = frozenset(
         ),
     )
 )
-"""Functions that run too rarely for vectorised loops."""
+"""Functions that run too rarely for their loops to be vectorised."""
 
 
 def translated(method: Method) -> list[Procedure]:
-    """Return the procedures of a method and of the loop around its steps; no exported one has a name that the C library has, as
-    it has `advance`."""
+    """Return the procedures of a method and of the loop around its steps; exported ones get names that differ from those of the C
+    library, such as `advance`."""
     with_method: list[Callable[..., Any]] = [method.dense, method.cubic, *method.exported, noisy_step, judged, after_acceptance]
     with_method += [ready, update_weights, dense_samples, look_within, advance_run, run]
     functions: list[Callable[..., Any]] = [

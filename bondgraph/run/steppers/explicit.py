@@ -1,9 +1,8 @@
 """Step of an explicit Runge-Kutta method: stages, error estimate, dense output, and stiffness detection.
 
-E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 1993, II.4 to II.6. The error is measured in the
-Euclidean norm of the weighted components, not in their root mean square, so that quiet components do not hide an active one.
-
-With several lanes the same functions advance several runs side by side (`batch.simd.lane_steps`).
+E. Hairer, S. P. Norsett, G. Wanner, Solving Ordinary Differential Equations I, 1993, II.4 to II.6. The error is the Euclidean
+norm of the weighted components, not their root mean square, so that quiet components do not hide an active one. With several
+lanes, the same functions advance several runs at once (`batch.simd.lane_steps`).
 """
 
 from __future__ import annotations
@@ -26,29 +25,29 @@ from bondgraph.run.steppers.method import Method
 from bondgraph.run.steppers.segment import Tolerances
 from bondgraph.run.steppers.shared_fields import IntegratorTable, derivative, error_weight
 
-# Hairer's test: h |lambda| beyond the stability boundary in this many steps in a row (`_RESET_STEPS` good ones reset the count).
-# A change of method is worth it only if this many steps are still ahead.
+# Hairer's test: number of consecutive steps with h |lambda| beyond the stability boundary; number of good steps that reset it;
+# minimum number of steps ahead for which a change of method pays.
 _STIFF_STEPS, _RESET_STEPS, _MIN_STEPS_AHEAD = 15, 6, 20_000.0
-# Another method would restart at every tick, at the cost of this many steps of this one.
+# Cost of a restart, which another method would need at every tick, in steps of this method.
 _MIN_STEPS_TO_TICK = 200.0
 _EMPTY = -0.0
-"""Sum of no terms: it changes no bit of the first term."""
+"""Empty sum, which changes no bit of the first term."""
 
 Weights = Mapping[int, float]
 
 
 @dataclass(frozen=True, eq=False)
 class Tableau:
-    """An explicit method whose last stage is the end of the step.
+    """Explicit method whose last stage is the end of the step.
 
     Parameters
     ----------
-    name : of the method.
-    a : weights of the rates for the argument of each stage, followed by those of stages for the dense output alone.
+    name : name of the method.
+    a : weights of the rates for the argument of each stage; stages used only by the dense output come last.
     c : times of all stages, as fractions of the step.
     last : index of the stage at the end of the step.
-    errors : weights of the error estimate; a second estimate keeps the first from being zero by chance.
-    dense : rows of the dense output from the fourth on, which do not follow from both ends.
+    errors : weights of the error estimate; a second estimate, if any, guards against a first one that is zero by chance.
+    dense : rows of the dense output after the first three, which follow from both ends of the step.
     boundary : stability boundary, h |lambda|.
     root : as in `method.Method`.
     """
@@ -71,7 +70,7 @@ class Tableau:
 class ExplicitTable(IntegratorTable):
     """Table of an explicit method."""
 
-    # Coefficients of the dense output; squares of the errors; the sums of `stiffness`.
+    # Coefficients of the dense output; squares of the errors; sums for `stiffness`.
     f: Annotated[Reals, Length(lambda c: c.rows * c.width)]
     squares: Annotated[Reals, Length(lambda c: c.estimates * c.width)]
     sums: Annotated[Reals, Length(lambda c: 2)]
@@ -106,7 +105,7 @@ def rounding(c: Any, i: int, h: float) -> float:
 
 @inline
 def weighted(k: Reals, width: int, i: int, row: Fixed) -> float:
-    """Return the sum of the rates of component i in the stages of a row of the tableau, times its weights."""
+    """Return the sum of the rates of component i in the stages, weighted by a row of the tableau."""
     total = _EMPTY
     for j, weight in row.items():
         total = total + k[width * j + i] * weight
@@ -114,7 +113,7 @@ def weighted(k: Reals, width: int, i: int, row: Fixed) -> float:
 
 
 def combine(out: Disjoint, y: Reals, k: Reals, count: int, width: int, h: float, row: Fixed) -> None:
-    """Compute out = y + h sum_j row[j] k[j], the argument of a stage or the solution, for the first `count` of its numbers."""
+    """Compute out = y + h sum_j row[j] k[j], the argument of a stage or the solution, for the first `count` components."""
     for i in range(count):
         out[i] = y[i] + weighted(k, width, i, row) * h
 
@@ -131,7 +130,7 @@ def attempt(c: ExplicitTable, h: float, t_new: float, method: Fixed) -> float:
     for s in unrolled(range(1, tableau.last)):
         # Rates do not depend on integrated powers.
         combine(y_stage, y, k, c.n, width, h, tableau.a[s])
-        # Integrals of powers do not need stages whose weight is zero.
+        # Integrals of powers do not need stages of weight zero.
         derivative(c, c.t + h * tableau.c[s], y_stage, k[width * s :], s in tableau.a[tableau.last])
     combine(y_new, y, k, width, width, h, tableau.a[tableau.last])
     derivative(c, t_new, y_new, k[width * tableau.last :], True)
@@ -157,13 +156,13 @@ def attempt(c: ExplicitTable, h: float, t_new: float, method: Fixed) -> float:
 @inline
 def scale_of(c: Any, i: int, h: float, moved: float) -> float:
     """Return the error weight of component i over a step, with noise. Errors of integrated powers are relative to the largest of
-    them, `moved`: one that is only rounding has no size of its own."""
+    them, `moved`, because a power that is only rounding has no size of its own."""
     size = larger(abs(c.y[i]), abs(c.y_new[i]))
     return error_weight(c, i, size if i < c.n else moved) + abs(h) * c.noise[i]
 
 
 def square(out: Disjoint, c: ExplicitTable, h: float, moved: float, row: Fixed) -> None:
-    """Compute, for each component, the square of its error over the error weight; their sum, which depends on the order, is not
+    """Compute, for each component, the square of its error over the error weight; the sum, which depends on the order, is not
     vectorised."""
     width, k = c.width, c.k
     for i in range(width):
@@ -220,7 +219,7 @@ def hermite(c: ExplicitTable, theta: float, h: float, out: Disjoint, method: Fix
 
 
 def is_far(c: ExplicitTable, h: float) -> bool:
-    """Return True if enough of the run is still ahead, in steps of length h, to make another method worth it."""
+    """Return True if enough steps of length h are still ahead for a change of method to pay."""
     return (c.stop - c.t > h * _MIN_STEPS_AHEAD) & (c.horizon - c.t > h * _MIN_STEPS_TO_TICK)
 
 
@@ -294,9 +293,9 @@ class ExplicitStepper:
 def explicit_method(
     tableau: Tableau, order: int, dense: int, meaning: str, use: str, safety: float = 1e-2, least: float = 1e-15
 ) -> MethodEntry:
-    """Return the entry of an explicit Runge-Kutta method of your own, for `simulate(method=...)`; arguments as for `MethodEntry`.
+    """Return the entry of your own explicit Runge-Kutta method, for `simulate(method=...)`; arguments as for `MethodEntry`.
 
-    Its code is compiled when a run first needs it, and cached by its text.
+    The code is compiled when a run first needs it, and cached by its text.
     """
 
     load = functools.partial(_stepper, tableau)
@@ -305,7 +304,7 @@ def explicit_method(
 
 @functools.lru_cache(maxsize=16)
 def _stepper(tableau: Tableau) -> ExplicitStepper:
-    """Return the code of a tableau, which is compiled once."""
+    """Return the code of a tableau, compiled once."""
 
     @build_once
     def machine_code() -> Library:

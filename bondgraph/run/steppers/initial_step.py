@@ -14,7 +14,7 @@ from bondgraph.run.steppers.shared_fields import IntegratorTable, derivative, er
 
 
 def begin_run(c: IntegratorTable, x: Reals, m: Reals, times: Reals, rows: Reals, samples: int) -> bool:
-    """Start a run from (x, m) at the time 0, with this number of samples, and write the first row; return False if Python has to
+    """Start a run from (x, m) at time 0, with this number of samples, and write the first row; return False if Python has to
     start it."""
     if not open_run(c, x, m, times, rows, samples):
         return False
@@ -56,7 +56,7 @@ def reset(c: IntegratorTable) -> None:
 
 
 def open_run(c: IntegratorTable, x: Reals, m: Reals, times: Reals, rows: Reals, samples: int) -> bool:
-    """Start a run as `begin_run`, but without the first error weights."""
+    """Start a run as `begin_run` does, but without the first error weights."""
     n, width, y = c.n, c.width, c.y
     reset(c)
     for i in range(c.mode_count):
@@ -72,7 +72,7 @@ def open_run(c: IntegratorTable, x: Reals, m: Reals, times: Reals, rows: Reals, 
     for i in range(n):
         c.y_begun[i] = y[i]
     start_clocks(c)
-    c.weights_reset(c.weights)  # before event handling, which needs the sizes of states so far
+    c.weights_reset(c.weights)  # event handling needs the sizes of states so far
     if c.instants is not None:
         if not handle_start(c.instants):
             return False
@@ -89,7 +89,7 @@ def open_run(c: IntegratorTable, x: Reals, m: Reals, times: Reals, rows: Reals, 
 
 @inline
 def norm(c: IntegratorTable, values: Reals, n: int) -> float:
-    """Return the Euclidean norm of numbers for each state, relative to the error weights at y."""
+    """Return the Euclidean norm of n values, one per state, relative to the error weights at y."""
     total = 0.0
     for i in range(n):
         part = values[i] / error_weight(c, i, abs(c.y[i]))
@@ -99,7 +99,7 @@ def norm(c: IntegratorTable, values: Reals, n: int) -> float:
 
 @inline
 def norm_of_difference(c: IntegratorTable, values: Reals, others: Reals, n: int) -> float:
-    """Return the norm of the difference of numbers for each state."""
+    """Return the norm of the difference of two arrays of n values, as `norm` does."""
     total = 0.0
     for i in range(n):
         part = (values[i] - others[i]) / error_weight(c, i, abs(c.y[i]))
@@ -108,10 +108,11 @@ def norm_of_difference(c: IntegratorTable, values: Reals, others: Reals, n: int)
 
 
 def first_step(c: IntegratorTable, method: Fixed) -> float:
-    """Choose the initial step size from two evaluations, of which k[0] exists already (after Hairer, Norsett, Wanner, II.4).
+    """Choose the initial step size from two evaluations of the rates, the first of which is in k (after Hairer, Norsett, Wanner,
+    II.4).
 
-    Rates of size d1 (in weights per second) that change in the time tau give an error of about d1 tau (h / tau)^p; `method.root`
-    is the p-th root.
+    Rates of size d1 (in weights per second) that change within the time tau give an error of about d1 tau (h / tau)^p;
+    `method.root` is the p-th root.
     """
     n, k, y, trial, later = c.n, c.k, c.y, c.y_stage, c.k[c.width :]
     longest = smaller(c.h_max, c.stop - c.t)

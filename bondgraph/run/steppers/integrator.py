@@ -28,8 +28,8 @@ from bondgraph.run.table import FieldTable
 
 
 class Page:
-    """Rows that Python fills: `left` are empty, `written` filled on this page, `total` on all pages; `following` returns the next
-    page."""
+    """Page of rows that Python fills: `left` are empty, `written` are filled on this page and `total` on all pages; `following`
+    returns the next page."""
 
     def __init__(self, rows: np.ndarray, m: np.ndarray, following: NextPage | None):
         self._rows, self._m, self._following = rows, m, following
@@ -56,12 +56,12 @@ class Page:
         self.wrote(len(values))
 
     def wrote(self, count: int) -> None:
-        """Mark rows as filled."""
+        """Mark `count` rows as filled."""
         self.written += count
         self.total += count
 
     def next(self, count: int, m: np.ndarray, held: int) -> np.ndarray:
-        """Return the next page (a `NextPage`), after rows that were filled here before."""
+        """Return the next page (a `NextPage`); `count` does not include rows filled here."""
         assert self._following is not None, "rows for all samples"
         self.total += count
         self._rows = self._following(self.written + count, m, self.written + held if held else 0)
@@ -70,14 +70,14 @@ class Page:
 
 
 class LentPage:
-    """Rows that machine code fills; it calls `drain` of its table when they are full."""
+    """Page of rows that machine code fills; it calls `drain` of its table when they are full."""
 
     def __init__(self, table: FieldTable, settler: EventHandler | None = None):
         self._table, self._settler = table, settler
 
     @cached_property
     def _drain(self) -> PythonCallback:
-        """Callback of machine code when rows are full; after an exception there are no more samples."""
+        """Callback for full rows; after an exception there are no more samples."""
         return PythonCallback(self._full, self._no_more)
 
     def provide(self, times: np.ndarray, rows: np.ndarray, following: NextPage | None) -> None:
@@ -109,15 +109,15 @@ class LentPage:
             self._drain.check()
 
 
-# Steps of the first call; later ones take about `_CALL_SECONDS` seconds, so that a long run shows its progress. Results do not
-# depend on where calls end.
+# Number of steps of the first call; later calls take about `_CALL_SECONDS` seconds, so that a long run shows its progress.
+# Results do not depend on where calls end.
 _FIRST_CALL_STEPS, _CALL_SECONDS = 2_000, 0.1
 _COUNTS = ("steps", "rejected", "rate_count", "jacobian_count", "guard_calls", "noisy_steps")
 
 
 class OneStep(Integrator):
-    """One-step method in machine code (`library`); `sizes` are integers that the lengths of its arrays depend on, except those
-    of the method and of its table."""
+    """One-step method in machine code (`library`); `sizes` are integers that determine the lengths of its arrays, in addition to
+    those of the method and its table."""
 
     def __init__(
         self,
@@ -224,7 +224,7 @@ class OneStep(Integrator):
 
 @dataclass(frozen=True, eq=False)
 class StepperOptions:
-    """Options of an integrator: kind of linear algebra, whether to report stiffness, clocks, and event handler or None."""
+    """Options of an integrator: kind of linear algebra, True to report stiffness, clocks, and event handler or None."""
 
     linear: str = "auto"
     watch_stiffness: bool = False
@@ -233,13 +233,13 @@ class StepperOptions:
 
 
 class MethodCode(Protocol):
-    """Code of a method, as `MethodEntry.load` returns it; `runs_in_lanes` if it advances runs in SIMD lanes too."""
+    """Code of a method, as `MethodEntry.load` returns it; `runs_in_lanes` is True if it can also advance runs in SIMD lanes."""
 
     runs_in_lanes: ClassVar[bool]
 
     @property
     def machine_code(self) -> Callable[[], Library]:
-        """Compile the loop around its steps, once in a process."""
+        """Compile the loop around its steps, once per process."""
 
     def integrator(self, bound: Bound, tolerances: Tolerances, weights: ErrorWeights, options: StepperOptions) -> OneStep:
         """Bind the method to a run."""

@@ -9,32 +9,32 @@ from typing import Any
 from bondgraph.run.steppers.shared_fields import IntegratorTable
 
 AT_HAND, DAMPED, NOT_AT_HAND = range(3)
-"""Outcomes of `foresee`: the Jacobian at the end of the step is at hand; the step damps a mode that grows; the Jacobian is not at
-hand."""
+"""Outcomes of `foresee`: the Jacobian at the end of the step is available; the step damps a growing mode; the Jacobian is not
+available."""
 
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """One-step method: functions of the kernel language with the arguments that are listed here.
+    """One-step method: functions of the kernel language with the arguments listed here.
 
     Parameters
     ----------
-    name : of the method.
+    name : name of the method.
     table : class of its table.
-    sizes : integers outside the table that the lengths of its arrays depend on; `stages` : number of rates in `k`.
+    sizes : integers outside the table that determine the lengths of its arrays; `stages` : number of rates in `k`.
     last : index in `k` of the rates at the end of a step.
-    explicit : whether it is for nonstiff models, and detects stiffness.
+    explicit : True for a method for nonstiff models, which detects stiffness.
     root : (x), inline: root of an error over the tolerance by which to divide the step size.
     rounding : (c, i, h), inline: effect of rounding on state i in a step of length h.
-    attempt : (c, h, t_new, method): take a step from y to y_new, compute the `k` at its end, and return its error over the
+    attempt : (c, h, t_new, method): take a step from y to y_new, compute the rates `k` at its end, and return its error over the
         tolerance.
     prepare_dense : (c, h, method), and `dense` : (c, theta, out, method): state at a fraction of the step just attempted;
         `cubic` : (c, theta, h, out, method): a cheap approximation of it.
-    stiffness : (c, h, method), if `explicit`: return True if the method should change.
-    foresee : (c, h, error, method), if not `explicit`: return one of the outcomes above.
-    tempered : (c, length), inline: length of the step after an accepted one, where the error would allow `length`.
-    exported : other functions with the argument `method`, which are called by address.
-    coefficients : whatever its functions read.
+    stiffness : (c, h, method), for explicit methods: return True if the method should change.
+    foresee : (c, h, error, method), for other methods: return one of the outcomes above.
+    tempered : (c, length), inline: length of the step after an accepted one, if the error allows `length`.
+    exported : other functions with the argument `method` that are called by address.
+    coefficients : data that its functions read.
     """
 
     name: str

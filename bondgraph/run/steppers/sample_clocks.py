@@ -1,4 +1,4 @@
-"""Sample clocks inside the integration loop: stop time for the next tick, and the tick itself."""
+"""Sample clocks inside the integration loop: stop at the next tick, and carry it out."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def side_of_break(c: IntegratorTable, time: float, side: float) -> float:
 
 
 def flush(c: IntegratorTable, until: float) -> None:
-    """Write rows for sample times up to a time at which the state is y."""
+    """Write rows for sample times up to `until`, with the present state y."""
     while True:
         row = next_row(c, until)
         if row < 0:
@@ -44,12 +44,12 @@ def flush(c: IntegratorTable, until: float) -> None:
 
 
 def last_due(c: IntegratorTable, first: float) -> float:
-    """Return the latest time of ticks that are simultaneous with the next one, at `first`."""
+    """Return the latest time of ticks that count as simultaneous with the next one, at `first`."""
     return first + larger(abs(c.t), abs(first)) * SAME_TIME
 
 
 def time_of_ticks(c: IntegratorTable, last: float) -> float:
-    """Return the time of the ticks up to `last`, not before t."""
+    """Return the time at which ticks up to `last` are carried out, not before t."""
     time = c.t
     for i in range(c.clock_count):
         if c.following[i] <= last:
@@ -89,7 +89,7 @@ def carry_out_ticks(c: IntegratorTable, time: float, last: float) -> None:
 
 
 def tick(c: IntegratorTable, first: float) -> bool:
-    """Carry out all ticks at the time of the next one, `first`; return True if a guard jumps through zero there (marked in
+    """Carry out all ticks at the time `first` of the next tick; return True if a guard jumps through zero there (marked in
     `fired`)."""
     last = last_due(c, first)
     time = time_of_ticks(c, last)
@@ -111,7 +111,7 @@ def tick(c: IntegratorTable, first: float) -> bool:
 
 
 def start_clocks(c: IntegratorTable) -> None:
-    """Reset all clocks, and carry out the ticks at the start, time 0."""
+    """Reset all clocks, and carry out the ticks at time 0."""
     earliest = math.inf
     for i in range(c.clock_count):
         c.tick_index[i] = 0

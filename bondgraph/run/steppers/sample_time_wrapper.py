@@ -1,4 +1,4 @@
-"""Sample clocks around an integrator without clocks: stop it at every tick, and restart it afterwards."""
+"""Sample clocks around an integrator without clocks: stop the integrator at every tick, and restart it afterwards."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from bondgraph.run.steppers.integrator import Page
 from bondgraph.run.steppers.segment import Effort, Integrator, Segment
 
 _TICKS = 50
-"""Number of ticks after which a segment pauses, to update a progress bar; a count, since the end of a run may depend on the
-pauses."""
+"""Number of ticks after which a segment pauses to update a progress bar; a count, not a time, because the end of a run may depend
+on the pauses."""
 
 
 class SampleTimeWrapper(Integrator):
@@ -57,8 +57,8 @@ class SampleTimeWrapper(Integrator):
                 return replace(segment, written=page.written)
 
     def _see_break(self, page: Page, times: np.ndarray, before: np.ndarray) -> None:
-        """At a break of time, which changes no state, give a sample there the unknowns of loops after it: it evaluates the
-        formulas there, too far from the values `before`."""
+        """Give a sample at a break of time the loop unknowns after the break (states do not change there): formulas of the sample
+        are evaluated after the break, where the unknowns can be far from the values `before`."""
         true_states = self._bound.true_states
         sampled = page.written > 0 and times[page.total - 1] >= self._t
         if sampled and np.array_equal(before[true_states], self._x[true_states]):
@@ -80,7 +80,8 @@ class SampleTimeWrapper(Integrator):
         return None
 
     def _guards(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Return guards minus their levels, which end once a guard has been below zero by its depth (`Integrator.restart`)."""
+        """Return guards minus their levels; a level is dropped once its guard has been below zero by its depth
+        (`Integrator.restart`)."""
         raw = self._bound.guards(t, x, self._m)
         levels, depths = self._levels.reshape(2, -1)
         levels[raw < -depths] = 0.0

@@ -15,8 +15,8 @@ from bondgraph.run.status import Status
 
 @dataclass(frozen=True)
 class Tolerances:
-    """Tolerances of an integrator: error per step relative to the error weights of a run, and largest step size, s; after more
-    `steps` it pauses, so that the run ends there."""
+    """Tolerances of an integrator: error per step relative to the error weights of a run, largest step size, s, and number of
+    `steps` after which it pauses, so that the run can end."""
 
     relative: float
     max_step: float
@@ -25,7 +25,7 @@ class Tolerances:
 
 @dataclass(frozen=True)
 class SegmentStart:
-    """Start of a segment after events handled by the integrator: time, modes (modes,), levels of the guards (2 guards,)."""
+    """Start of a segment after events that the integrator has handled: time, modes (modes,), levels of the guards (2 guards,)."""
 
     time: float
     m: np.ndarray
@@ -38,12 +38,12 @@ class Segment:
 
     Parameters
     ----------
-    status : why it ended.
-    t, x, q : at its end: time, states (n,), integrated powers (quadratures,).
-    written : number of filled rows of samples, on the last page if there were several.
+    status : reason why it ended.
+    t, x, q : time, states (n,) and integrated powers (quadratures,) at its end.
+    written : number of filled sample rows, on the last page if there were several.
     fired : transitions whose guards crossed zero upward at t.
-    reason : of a failure, "kind: text".
-    start : of this segment, if an integrator handles events by itself; `held` : number of rows of samples whose modes it has
+    reason : text of a failure, "kind: text".
+    start : start of this segment, if the integrator handles events by itself; `held` : number of sample rows whose modes it has
         written.
     """
 
@@ -60,7 +60,8 @@ class Segment:
 
 @dataclass(frozen=True)
 class Effort:
-    """Cost of a run: counts since the start; `noisy` steps were controlled to the rounding of the rates (error weights)."""
+    """Cost of a run: counts since the start; `noisy` is the number of steps controlled to the rounding of the rates (error
+    weights)."""
 
     steps: int = 0
     rejected: int = 0
@@ -77,36 +78,37 @@ class Effort:
 _NUMBERS = operator.attrgetter(*(field.name for field in fields(Effort)))
 
 MIN_STEPS_BEFORE_GIVING_UP, HOPELESS_RATIO = 100_000, 1e6
-"""A run gives up after this many steps if, at its rate of progress, it would need this multiple of its maximum number of
-steps."""
+"""Number of steps after which a run gives up if, at its rate of progress, it would need more than this multiple of its maximum
+number of steps."""
 
 FIRST_INSPECTION = 8192
-"""Number of steps after which a run that would take too many is inspected for chattering for the first time."""
+"""Number of steps after which a run that would take too many steps is first inspected for chattering."""
 
 
 def too_many_steps(steps: int, max_steps: int, progress: float) -> bool:
-    """Return True if this number of steps for this fraction of the run is too large, or certainly will be. The test depends on
-    counts of steps, never on wall time, so that a run ends at the same point on a slow machine."""
+    """Return True if a run with this number of steps for this fraction of its span has taken too many, or certainly will. The
+    test depends on counts of steps, never on wall time, so that a run ends at the same point on a slow machine."""
     return steps > max_steps or (steps >= MIN_STEPS_BEFORE_GIVING_UP and progress * max_steps * HOPELESS_RATIO <= steps)
 
 
 class Integrator(Protocol):
-    """A method of integration bound to one program and one run."""
+    """Integration method bound to one program and one run."""
 
     def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
-        """Begin a segment; each guard must exceed its level until it has been below zero by its depth. `levels` (2 guards,) has
-        the levels, then the depths."""
+        """Begin a segment; until a guard has been below zero by its depth, it fires only above its level. `levels` (2 guards,)
+        has the levels, then the depths."""
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Segment:
-        """Integrate through sample times (k,) (ascending, not beyond stop) to the stop time or the next event. States and
-        integrated powers at the times reached go into rows (k, n + quadratures), contiguous, or into fewer rows, which
-        `following` exchanges for empty ones when they are full."""
+        """Integrate through sample times (k,) (ascending, not beyond stop) to the stop time or the next event. Write states and
+        integrated powers at the times reached to contiguous rows (k, n + quadratures), or to fewer rows, which `following`
+        exchanges for empty ones when they are full."""
 
     def slow_pace(self) -> float:
-        """Return the mean length of the last steps if the run would take too many of them, s, else 0; once at each inspection."""
+        """Return the mean length, s, of the last steps if the run would take too many of them, else 0; only once after each
+        inspection."""
 
     def effort(self) -> Effort:
-        """Counts since the start."""
+        """Cost of the run so far."""
 
     def close(self) -> None:
         """Free resources, if any."""
@@ -115,7 +117,7 @@ class Integrator(Protocol):
 
 @dataclass(frozen=True)
 class Selection:
-    """Selected method, and whether it reports stiffness."""
+    """Selected method; True if it reports stiffness."""
 
     entry: MethodEntry
     watch_stiffness: bool = False

@@ -1,7 +1,7 @@
 """Table of an integrator in machine code: the arrays of a run, guards, samples, noise, step size control and clocks.
 
-Every procedure accesses all its data through one pointer, c, so that the code is the same for all models and threads and is
-compiled once per machine. Vectors hold states, then integrated powers.
+Every procedure accesses its data through one pointer, c, so the code is the same for all models and threads and is compiled once
+per machine. Vectors hold states, then integrated powers.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from bondgraph.run.kernel_functions import formula_time
 from bondgraph.run.steppers.segment import Tolerances
 from bondgraph.run.table import FieldTable
 
-# A state that has never exceeded the rounding error of a step by this factor is only rounding.
+# Ratio of a state to the rounding error of a step that it must have reached to be more than rounding.
 _ROUNDING_ONLY_RATIO = 1e3
 
 PerState = Annotated[Reals, Length(lambda c: c.n)]
 
 
 class IntegratorTable(StepTable):
-    """Table of an integrator; those of methods have more fields after these."""
+    """Table of an integrator; tables of methods append more fields."""
 
     # Kernels, and arrays of the run: parameters, modes, levels of guards and their depths as in `segment.Integrator`.
     rates: Kernel
@@ -44,15 +44,15 @@ class IntegratorTable(StepTable):
     floor: Reals
     noise: Reals
     exceeded: Reals
-    # Largest sizes of the states since the sizes of decayed ones were last inspected.
+    # Largest sizes of the states since the last inspection of decayed states.
     recent: PerState
     window: Reals
     # Sample times, and room for `samples` rows; callback that makes room for more, or 0.
     times: Reals
     rows: Reals
     drain: Callback
-    # State at the start of a step, argument of the last stage, states (n,) at the start of the run, before anything
-    # happened, and rates, those at the start of a step first.
+    # State at the start of a step; argument of the last stage; states (n,) at the start of the run, before any event; rates,
+    # starting with those at the start of a step.
     rates_and_powers: Kernel
     y: PerNumber
     y_stage: PerNumber
@@ -78,8 +78,8 @@ class IntegratorTable(StepTable):
     weights_decay: Routine
     weights_follow_decay: Routine
 
-    # Counts of states and integrated powers; rows to fill and filled; evaluations of guards; steps; rejections before the noise
-    # test; steps that used noise; whether a segment begins.
+    # Counts of states and integrated powers; counts of rows to fill and filled; evaluations of guards; steps; rejections before
+    # the noise test; steps that used noise; True at the start of a segment.
     n: int
     quadratures: int
     samples: int
@@ -89,9 +89,9 @@ class IntegratorTable(StepTable):
     rejections_before_test: int
     noisy_steps: int
     fresh: bool
-    # Numbers of a vector; attempts in a call; whether to report stiffness, and its counts; counts of the effort; clocks;
-    # rejections since the last noise test; number of steps at which the error weights are due; whether there is noise, and in how
-    # many steps it was used; state of the loop between calls; row of the breaks; noise was tested already at the smallest step.
+    # Length of vectors; attempts in a call; True to report stiffness, and its counts; counts of the effort; number of clocks;
+    # rejections since the last noise test; number of steps at which the error weights are due; 0 without noise, else 1 plus the
+    # steps with noise; state of the loop between calls; row of the breaks; True if noise was tested at the smallest step.
     width: int
     budget: int
     watch: bool
@@ -109,10 +109,10 @@ class IntegratorTable(StepTable):
     tried: int
     once: int
     cornered: bool
-    # Modes; whether the state has changed since the last attempt; maximum number of steps of a run; whether the attempted step
-    # ends at the horizon; number of steps of the next inspection of the pace; number of steps for which an implicit method still
-    # looks for growing modes with a margin; rejections of the present step, and of them before a noise test where no noise is
-    # known.
+    # Number of modes; True if the state has changed since the last attempt; maximum number of steps of a run; True if the
+    # attempted step ends at the horizon; number of steps at the next inspection of the pace; number of steps in which an implicit
+    # method still tests for growing modes with a margin; rejections of the present step; rejections before a noise test if no
+    # noise is known.
     mode_count: int
     moved: bool
     most: int
@@ -122,14 +122,14 @@ class IntegratorTable(StepTable):
     retries: int
     retry_limit: int
 
-    # Time on the clock of the formulas at the start of the run; end of the segment; relative tolerance; step size.
+    # Start of the run on the clock of the formulas; end of the segment; relative tolerance; step size.
     origin: float
     stop: float
     rtol: float
     h: float
-    # The next tick, or the end; largest growth of a step; length of a step to an event; length and end of the attempted step;
-    # mean step since the last inspection, at `t_inspected`, if it is too slow, or 0; next inspection of decayed states; step size
-    # of the factors at hand, or 0.
+    # Length of the run; the next tick, or the end; longest step; largest growth of a step; length of a step to an event; length
+    # and end of the attempted step; mean step since the last inspection if it is too small, or 0; next inspection of decayed
+    # states; time of the last inspection of the pace; step size of the available factors, or 0.
     span: float
     horizon: float
     h_max: float
@@ -146,7 +146,7 @@ class IntegratorTable(StepTable):
 def table_of(
     kind: type[IntegratorTable], bound: Bound, tolerances: Tolerances, weights: ErrorWeights, sizes: Mapping[str, int]
 ) -> FieldTable:
-    """Return the table of a run, with its arrays; `sizes` are integers outside the table that array lengths depend on."""
+    """Return the table of a run, with its arrays; `sizes` are integers outside the table that determine lengths of arrays."""
     fields, program = kind.layout(), bound.program
     table, guards = FieldTable(kind), 0 if program.guards is None else program.guards.n_out
     counts = {"n": program.states, "quadratures": bound.quadratures, "guard_count": guards, "mode_count": program.modes}
@@ -191,7 +191,7 @@ def derivative(c: IntegratorTable, t: float, y: Reals, k: Reals, full: bool) -> 
 @inline
 def error_weight(c: Any, i: int, magnitude: float) -> float:
     """Return the error weight of component i of size `magnitude`, without noise: rtol max(size_i, floor_i, magnitude), at least
-    `MIN_ERROR`, the weight of a state that (almost) nothing drives."""
+    `MIN_ERROR`, which is for states that (almost) nothing drives."""
     return larger(c.rtol * larger(larger(c.size[i], c.floor[i]), magnitude), MIN_ERROR)
 
 
@@ -206,8 +206,8 @@ def guard_values(c: IntegratorTable, t: float, y: Reals, g: Reals) -> None:
 
 
 def update_levels(c: IntegratorTable, now: Reals) -> None:
-    """Make the guards `now` (minus their levels) those of the next step; drop the level of a guard that has been below zero by
-    its depth."""
+    """Take the guards `now` (minus their levels) as the start of the next step; drop the level of a guard that has been below
+    zero by its depth."""
     g, levels, depths = c.g, c.levels, c.levels[c.guard_count :]
     for i in range(c.guard_count):
         value, level = now[i], levels[i]
@@ -217,9 +217,9 @@ def update_levels(c: IntegratorTable, now: Reals) -> None:
 
 
 def next_row(c: IntegratorTable, until: float) -> int:
-    """Return the index of the row to fill for the next sample time up to `until`, which counts as filled, or -1.
+    """Return the index of the row to fill for the next sample time up to `until`, or -1; count the row as filled.
 
-    When the rows are full, `drain` is called to empty them.
+    Full rows are emptied by a call of `drain`.
     """
     while c.written >= c.samples:
         if c.drain is None:

@@ -1,6 +1,6 @@
 """Step size control by the local error: propose a step size, accept or reject a step, and adapt the next step size.
 
-No function touches a state, so that runs in SIMD lanes share them with single runs.
+No function accesses states, so runs in SIMD lanes and single runs share the functions.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from bondgraph.run.steppers.shared_fields import IntegratorTable
 GROW = 6.0
 """Largest growth factor of the step size."""
 STALE = 100
-"""Steps after which noise is measured again."""
+"""Number of steps after which noise is measured again."""
 _SAFE, _SHRINK = 0.9, 0.2
-# At the smallest step size the error weights are updated once, and a step larger by this factor is tried.
+# Factor on the smallest step size for another attempt, after the error weights are updated once.
 _ANOTHER = 1e3
 
 
@@ -30,21 +30,21 @@ def is_tick_due(c: IntegratorTable, following: float) -> bool:
 
 
 def has_too_many_steps(c: IntegratorTable) -> bool:
-    """Return True if the run has taken too many steps, or so many that the rest of it would (see `segment.too_many_steps`)."""
+    """Return True if the run has taken too many steps, or certainly will (see `segment.too_many_steps`)."""
     if c.steps < MIN_STEPS_BEFORE_GIVING_UP:
         return c.steps > c.most
     return c.steps > c.most or c.t / c.span * float(c.most) * HOPELESS_RATIO <= float(c.steps)
 
 
 def takes_too_many_steps(c: IntegratorTable) -> bool:
-    """Return True if there are, or will be, too many steps; test at every step, so that the result does not depend on where else
-    the loop pauses."""
+    """Return True if the run has taken, or will take, too many steps. This is tested at every step, so that the result does not
+    depend on other pauses of the loop."""
     return has_too_many_steps(c) or (c.steps >= FIRST_INSPECTION and c.steps >= c.inspection and is_too_slow(c))
 
 
 def is_too_slow(c: IntegratorTable) -> bool:
-    """Return True if the run would take too many steps at the pace since the last inspection; set `pace` to it, s. The number of
-    steps doubles from one inspection to the next."""
+    """Return True if the run would take too many steps at the pace since the last inspection; set `pace`, s. The number of steps
+    doubles from one inspection to the next."""
     pace = (c.t - c.t_inspected) / (float(c.steps) - 0.5 * float(c.inspection))
     c.inspection = c.steps * 2
     c.t_inspected = c.t
@@ -82,7 +82,7 @@ def proposed(c: IntegratorTable) -> int:
 
 def judged(c: IntegratorTable, error: float, method: Fixed) -> int:
     """Accept a step with this error over tolerance, or reject it: retry a shorter one, test for noise, or fail. A step that is
-    rejected again and again is tested early: scatter does not fall with the order of the method."""
+    rejected repeatedly is tested for noise early, because scatter does not fall with the order of the method."""
     h, is_finite, tiny = c.trial, finite(error), tiny_of(c.t)
     if error <= 1.0 or (c.is_landing and is_finite):
         c.retries = 0
@@ -110,7 +110,7 @@ def judged(c: IntegratorTable, error: float, method: Fixed) -> int:
 
 
 def after_acceptance(c: IntegratorTable, error: float, stiff: bool, method: Fixed) -> int:
-    """Choose the step size after an accepted step, and report stiffness or error weights that need an update."""
+    """Choose the step size after an accepted step; report stiffness, or error weights that need an update."""
     following = next_length(c, error, method)
     c.grow = GROW
     c.h = following
@@ -135,5 +135,5 @@ def next_length(c: IntegratorTable, error: float, method: Fixed) -> float:
 
 @inline
 def tiny_of(t: float) -> float:
-    """Return the shortest step at a time: 16 of its rounding errors."""
+    """Return the shortest step at time t: 16 rounding errors of t."""
     return 16.0 * EPSILON * abs(t)

@@ -1,4 +1,4 @@
-"""Consume the samples of a run page by page: keep or send the wanted quantities, check the rest and drop it."""
+"""Consume the samples of a run page by page: keep or send the wanted quantities, and check and drop the rest."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from bondgraph.run.validation.lost_solution import SolutionCheck, energies_at
 from bondgraph.run.validation.surface_contacts import watched_contacts
 
 PROBES = 16
-"""Number of samples whose states are kept for checks of a run that cannot be trusted."""
+"""Number of samples whose states are kept to examine a run that cannot be trusted."""
 
 
 class SampleConsumer:
-    """Consumes the samples of one run, which `begin` sets.
+    """Consumer of the samples of the run that `begin` sets.
 
     Parameters
     ----------
     chosen : requested quantities.
-    wanted : times since the start and dates of the requested samples, (k,) s; there may be more samples, to check constraints.
-    send : receives dates (k,) and values by name of valid samples.
+    wanted : times since the start and dates of the requested samples, (k,) s; further samples may serve to check constraints.
+    send : function that takes dates (k,) and values, by name, of valid samples.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class SampleConsumer:
         self._send(dates.copy(), self._chosen.values(dates, x, p, m))
 
     def finish(self) -> int:
-        """After the last sample, end the run before a lost solution, if any; return the number of valid samples."""
+        """End the run, after its last sample, before a lost solution, if any; return the number of valid samples."""
         lost = self._search.result()
         if lost is None:
             return self.seen
@@ -90,8 +90,8 @@ class SampleConsumer:
         return max(lost.sample, 1)
 
     def staying(self, holding: int) -> tuple[np.ndarray, ...]:
-        """Return the indices (k,), states (k, n), modes (k, modes) and integrated powers (k, powers) of the samples that stay
-        among the first `holding`."""
+        """Return the indices (k,), states (k, n), modes (k, modes) and integrated powers (k, powers) of the samples that were
+        kept among the first `holding`."""
         numbers, x, m, q = (np.concatenate(parts) for parts in zip(*self._stays, strict=True))
         wanted = numbers < holding
         return numbers[wanted], np.ascontiguousarray(x[wanted]), m[wanted], np.ascontiguousarray(q[wanted])
@@ -109,8 +109,8 @@ class SampleConsumer:
 
 
 def _staying(program: Program, wanted: np.ndarray) -> np.ndarray:
-    """Return a mask (k,) of the samples that stay: a few of the `wanted` ones (k,), and those that constraints and contacts are
-    checked at."""
+    """Return a mask (k,) of the samples to keep: a few of the `wanted` ones (k,), and those at which constraints and contacts are
+    checked."""
     stay, asked = np.zeros(len(wanted), dtype=bool), np.flatnonzero(wanted)
     stay[asked[np.linspace(0, len(asked) - 1, PROBES).astype(int)]] = True
     if has_constraints(program) or watched_contacts(program):

@@ -10,7 +10,7 @@ from bondgraph.run.program import Program
 from bondgraph.run.results.energy_account import IslandBalance, Ledger, element_names, events_before, members, totals_of
 
 MAX_SAMPLES = 5000
-"""Maximum number of samples of an account. Beyond it, each stretch of samples is represented by the one with the largest
+"""Maximum number of samples of an account. Above it, each stretch of samples is represented by the sample with the largest
 residual."""
 
 
@@ -19,8 +19,8 @@ _COLUMNS = ("t", "stored", "supplied", "dissipated", "injected", "lost", "residu
 
 
 class RunningAccount:
-    """Energy account of a run with parameters p that writes a `log` of its events, with this number of `samples`; `start` are the
-    energies of the storages at its start (storages,), J."""
+    """Running energy account, with this number of `samples`, of a run with parameters p that writes a `log` of its events;
+    `start` are the energies of the storages at the start (storages,), J."""
 
     def __init__(self, program: Program, p: np.ndarray, log: Log, start: np.ndarray, samples: int):
         self._program, self._p, self._log, self._start = program, p, log, start
@@ -73,7 +73,7 @@ class RunningAccount:
         self._rows[slot], self._numbers[slot] = row, number
 
     def _lost_before(self, since: np.ndarray) -> np.ndarray:
-        """Return the energy that each balance lost in events before each sample (k, balances), J."""
+        """Return the energy that each balance has lost at events before each sample (k, balances), J."""
         new = Events(self._program, self._p, 0.0, self._log.rows[self._logged :])
         self._logged = len(self._log)
         times = np.concatenate([self._ahead[0], new.since])
@@ -104,5 +104,5 @@ class RunningAccount:
 
 
 def _furthest(residuals: list[np.ndarray], in_play: list[np.ndarray]) -> np.ndarray:
-    """Return the largest residual of an island at each sample relative to its energy in play so far (k,)."""
+    """Return, for each sample (k,), the largest residual of an island relative to its energy in play so far."""
     return np.max([np.abs(r) / np.where(most > 0.0, most, 1.0) for r, most in zip(residuals, in_play, strict=True)], axis=0)

@@ -1,4 +1,4 @@
-"""Partial results, of runs that keep only some quantities: a `Result` that has these, and refuses others."""
+"""Partial results of runs that keep only some quantities: a `Result` with these quantities, which refuses others."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from bondgraph.run_arguments import StartValues
 
 
 def not_kept(what: str, names: Sequence[str], sunk: bool) -> RunError:
-    """Return the error E347."""
+    """Return the error E347 for quantities that were not kept."""
     details = ", ".join(f'"{name}"' for name in names[:8]) + (", ..." if len(names) > 8 else "")
     where = "in its sink" if sunk else "kept"
     cures = ("its name in keep=[...], without sink=", "no keep=: a result then holds everything")
-    return RunError(Problem("E347", f"{what} was not kept of this run", (f"{where}: {details}",), cures=cures))
+    return RunError(Problem("E347", f"{what} was not kept in this run", (f"{where}: {details}",), cures=cures))
 
 
 class NotKept:
@@ -46,14 +46,14 @@ class NotKept:
 
 @dataclass(frozen=True, repr=False)
 class KeptResult(Result):
-    """A finished run that kept only some quantities: a `Result` for these, its parameters and its events.
+    """Finished run that kept only some quantities: a `Result` with these quantities, parameters and events.
 
     Parameters
     ----------
     slots, values : slot of each name, and its values (k, *shape); no values if they went to a sink.
-    measured : measures by their names; a series is among the values, too.
-    totals : the energy account, of 5000 samples at most, without the energies of single elements.
-    last : states (n,) and modes (modes,) at the last sample; None if the run was cut off at one whose states were not kept.
+    measured : measures by name; a series is also among the values.
+    totals : energy account of at most 5000 samples, without the energies of single elements.
+    last : states (n,) and modes (modes,) at the last sample; None if the run was cut off at a sample whose states were not kept.
     """
 
     slots: Mapping[str, Slot] = field(kw_only=True)
@@ -63,8 +63,8 @@ class KeptResult(Result):
     measured: Mapping[str, np.ndarray] = field(kw_only=True, default_factory=dict)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Return a kept quantity over time, (k, *shape); a parameter is constant, (*shape); or a measure by its name. E347 for
-        any other quantity."""
+        """Return a kept quantity over time, (k, *shape), a parameter, which is constant, (*shape), or a measure, by name; E347
+        for any other quantity."""
         if name in self.measured:
             return self.measured[name]
         if self.values is not None and name in self.values:
@@ -81,11 +81,11 @@ class KeptResult(Result):
         return name in self.measured or name in self.names()
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of kept quantities, unless they went to a sink, and of the parameters."""
+        """Return the names of parameters and of kept quantities that did not go to a sink."""
         return (*(self.values or ()), *self.program.layout.names("p"))
 
     def _find(self, names: Sequence[str]) -> None:
-        """Do nothing: all values are there."""
+        """Do nothing: all values have been computed."""
 
     def account(self) -> Ledger:
         """Return the totals of the energy account, computed during the run."""
@@ -93,14 +93,14 @@ class KeptResult(Result):
 
     @property
     def final(self) -> StartValues:
-        """Return states and modes at the end, by name: a start for another run. E347 if the run was cut off where they were not
-        kept."""
+        """Return states and modes at the end, by name: a start for another run. Raises E347 if the run was cut off where states
+        were not kept."""
         if self.last is None:
             raise not_kept("the state at the last sample", tuple(self.slots), self.values is None)
         return start_values(self.program, *self.last)
 
     def plot(self, *names: str | Sequence[str], axes: Any = None) -> np.ndarray:
-        """Plot as any result; without names, plot the kept quantities."""
+        """Plot quantities as `Result.plot` does; without names, plot the kept ones."""
         return super().plot(*(names or tuple(self.values or ())), axes=axes)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Chosen quantities, and their values at samples from the smallest kernel that computes them."""
+"""Chosen quantities, and their values at samples, computed by the smallest suitable kernel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _CURE = 'keep={"work": integral("motor.power")}'
 
 @dataclass(frozen=True)
 class ChosenQuantities:
-    """Quantities by name, each with its slot, and the index of its first number in states, modes, or the `kernel` output."""
+    """Quantities by name, each with its slot and the index of its first number in the states, modes, or output of the
+    `kernel`."""
 
     slots: Mapping[str, Slot]
     starts: Mapping[str, int]
@@ -43,7 +44,7 @@ class ChosenQuantities:
 def chosen_of(program: Program, asked: str | Sequence[str], samples: int) -> ChosenQuantities:
     """Return the requested quantities, by name or component, for runs with this number of samples.
 
-    Raises `RunError` E346 that lists all errors in the request.
+    Raises `RunError` E346, which lists all errors in the request.
     """
     names: tuple[object, ...] = tuple(asked) if isinstance(asked, Iterable) and not isinstance(asked, str) else (asked,)
     slots, wrong = dict[str, Slot](), list[str]()
@@ -52,19 +53,19 @@ def chosen_of(program: Program, asked: str | Sequence[str], samples: int) -> Cho
         if isinstance(slot, str):
             wrong.append(slot)
         elif slot.block == "p":
-            wrong.append(f'"{name}" is a parameter: a result has it anyway')
+            wrong.append(f'"{name}" is a parameter, which every result has')
         else:
             slots[str(name)] = slot
     if wrong or not names:
         title = "keep= must name quantities"
         cures = ('keep=["rotor.flow", "body.pose[3]"]', "one of compiled.names()")
-        raise RunError(Problem("E346", title, tuple(wrong) or ("there is none",), cures=cures))
+        raise RunError(Problem("E346", title, tuple(wrong) or ("it is empty",), cures=cures))
     kernel, starts = kernel_of(program, tuple(slot for slot in slots.values() if slot.block == "out"), samples)
     return ChosenQuantities(slots, {name: starts.get(slot, slot.start) for name, slot in slots.items()}, kernel)
 
 
 def measures_of(program: Program, asked: Mapping[str, str | NamedMeasure]) -> dict[str, Measure]:
-    """Return the requested measures by name; a quantity alone is a series. Raises `RunError` E346 that lists all errors."""
+    """Return the requested measures by name; a quantity alone is a series. Raises `RunError` E346, which lists all errors."""
     measures, wrong, cures = dict[str, Measure](), list[str](), list[str]()
     for name, value in asked.items():
         measure = measure_of(value)
@@ -79,12 +80,12 @@ def measures_of(program: Program, asked: Mapping[str, str | NamedMeasure]) -> di
             wrong.append(f'"{name}" is a quantity that is kept at all samples: its measure needs another name')
     if wrong or not asked:
         title = "keep= must give measures or quantities by name"
-        raise RunError(Problem("E346", title, tuple(wrong) or ("there is none",), cures=tuple(dict.fromkeys(cures)) or (_CURE,)))
+        raise RunError(Problem("E346", title, tuple(wrong) or ("it is empty",), cures=tuple(dict.fromkeys(cures)) or (_CURE,)))
     return measures
 
 
 def _slot(program: Program, name: object) -> Slot | str:
-    """Return the slot of a quantity, or why there is none."""
+    """Return the slot of a quantity, or the reason why there is none."""
     if not isinstance(name, str):
         return f"{name!r} is not a name"
     try:

@@ -1,4 +1,4 @@
-"""Streaming run that keeps only some quantities: its checked `KeptResult`."""
+"""Run that keeps only some quantities, with a checked `KeptResult`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from bondgraph.sinks.file_sinks import sink_for
 
 
 class Memory(Sink):
-    """Stores values in room for this number of samples: `values` by name, (samples, *shape)."""
+    """Sink that stores values of this number of samples in arrays: `values` by name, (samples, *shape)."""
 
     def __init__(self, samples: int):
         self._samples, self._written = samples, 0
@@ -58,7 +58,7 @@ class Memory(Sink):
 
 
 PAGE = 2**18
-"""Count of numbers in a page of samples, or one sample if that has more: 2 MB, which fit a processor's cache."""
+"""Count of numbers in a page of samples (at least one sample): 2 MB, which fit into a processor's cache."""
 
 Wanted = tuple[np.ndarray, np.ndarray]
 """Requested sample times, since the start and as dates, (k,) s."""
@@ -66,8 +66,8 @@ Wanted = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class KeptRuns:
-    """Kept quantities of runs of a program with these settings, and their sink (None for the result itself); or measures of these
-    quantities by name."""
+    """Quantities that runs of a program with these settings keep, and their sink (None for the result itself), or measures of
+    these quantities by name."""
 
     program: Program
     choice: Selection
@@ -93,8 +93,8 @@ class KeptRuns:
         return self._measured(complete) if self.measures else complete
 
     def _measured(self, result: KeptResult) -> KeptResult:
-        """Return the result with its measures; drop the quantities behind them, except series. Measures of a run that ended early
-        are nan."""
+        """Return the result with its measures, and drop the measured quantities except series. Measures of a run that ended early
+        are NaN."""
         measured, failed = dict[str, np.ndarray](), result.failure is not None
         for name, measure in self.measures.items():
             of = measure.of_program(name, self.program)
@@ -177,7 +177,8 @@ def _begun(program: Program, settings: Settings, consumer: SampleConsumer, bar: 
 def kept_runs(program: Program, choice: Selection, wanted: Wanted, asked: KeepOptions) -> KeptRuns | None:
     """Return the quantities or measures that runs keep; None for everything.
 
-    Raises `RunError` E346 for names, E348 for an invalid sink or one without quantities; `FileError` E415 for an unknown file
+    Raises `RunError` E346 for invalid names, E348 for an invalid sink or one without quantities; `FileError` E415 for an unknown
+    file
     type.
     """
     if asked.sink is not None:
@@ -189,7 +190,7 @@ def kept_runs(program: Program, choice: Selection, wanted: Wanted, asked: KeepOp
         raise RunError(Problem("E348", title, (why,), cures=('keep=["rotor.flow"], sink="run.parquet"',)))
     measures = measures_of(program, asked.keep) if isinstance(asked.keep, Mapping) else {}
     if measures and asked.sink is not None:
-        why = "a sink takes samples during the run, and a measure is known only at its end"
+        why = "a sink takes samples during the run, but a measure is known only at its end"
         cures = ('keep=["rotor.flow"], sink="run.parquet"', "keep={...} without sink=, in a second run")
         raise RunError(Problem("E348", "measures cannot be written to a sink", (why,), cures=cures))
     names = asked.keep if not isinstance(asked.keep, Mapping) else list(dict.fromkeys(_quantities(measures)))

@@ -1,9 +1,10 @@
-"""Find out whether a run chatters: a law jumps across a surface, and the rates on both sides lead back to it (sliding mode).
+"""Find out if a run chatters: a law jumps across a surface, and the rates on both sides lead back to it (sliding mode).
 
-However short the steps, they cross the surface back and forth; a smooth law looks constant to short enough steps. No step size
-control gets past such a surface, so the run would take steps without end (Filippov 1988, chapter 2).
+However short the steps, they cross the surface back and forth, while a smooth law is nearly constant over short enough steps. No
+step size control gets past such a surface, so the run would take steps forever (Filippov 1988, chapter 2).
 
-Two other runs go back and forth: one whose rates are only rounding, and one at which a solution of an algebraic loop ends.
+Two other kinds of run oscillate in this way: runs whose rates are only rounding, and runs in which the solution of an algebraic
+loop ends.
 """
 
 from __future__ import annotations
@@ -19,22 +20,24 @@ from bondgraph.run.program import NewtonLoop
 from bondgraph.run.results.failure import SLIDING_CURES
 
 _FIRST, _RATIO, _LEVELS = 1.0 / 64.0, 1.0 / 8.0, 4
-"""Step of the first walk relative to the mean step of the run, ratio of the next, and number of walks."""
+"""Step of the first walk relative to the mean step of the run, ratio of the steps of successive walks, and number of walks."""
 _MOST_STEPS, _CROSSINGS = 16_384, 4
 """Maximum number of steps of a walk, and the number of crossings that ends it."""
 _JUMP, _ALIKE = 0.1, 0.5
-"""Minimum relative change of a rate in a step that counts as a jump, and ratio of the smallest to the largest of alike jumps."""
+"""Minimum relative change of a rate in a step that counts as a jump; minimum ratio of the smallest to the largest of similar
+jumps."""
 _LEAST_SHARE = 1e-6
-"""Minimum rate that counts, relative to the largest one, in sizes of the states."""
+"""Minimum rate that counts, relative to the largest rate, with rates relative to the sizes of the states."""
 _ROUNDING = 64.0
-"""Minimum change of some state in a step, in rounding errors."""
+"""Number of rounding errors by which at least one state must change in a step."""
 _LEAP = 1e-3
-"""Minimum Newton step of an unknown, relative to it, that leaves for another solution."""
+"""Minimum relative Newton step of an unknown that leads to another solution."""
 
 
 @dataclass(frozen=True)
 class Endless:
-    """Why a run would take steps without end: kind of failure, reason in words, suspect, and remedies, or those of the kind."""
+    """Reason why a run would take steps forever: kind of failure, text, suspect, and remedies (by default the usual ones of the
+    kind)."""
 
     kind: str
     reason: str
@@ -51,15 +54,15 @@ class SlidingMode:
     after: np.ndarray
 
     def explained(self, bound: Bound, t: float, m: np.ndarray) -> Endless:
-        """Explain the jump; the suspect is the element whose law jumps, or else the state whose rate does."""
+        """Explain the jump; the suspect is the element whose law jumps, or else the state whose rate jumps."""
         label = bound.program.layout.label("x", self.state)
         if _is_rounding(bound, t, m, self):
-            reason = f'the rate of "{label}" is only rounding: it is at rest, and the steps follow its last digits'
-            return Endless("too many steps", reason, label, (f'a start that is not at rest, initial={{"{label}": ...}}',))
+            reason = f'the rate of "{label}" is only rounding: the state is at rest, and the steps follow its last digits'
+            return Endless("too many steps", reason, label, (f'a start that is not at rest: initial={{"{label}": ...}}',))
         loop = _lost_loop(bound, t, m, self)
         if loop is not None:
             named = ", ".join(loop.elements)
-            reason = f"the solution of the algebraic loop through {named} ends here: beyond, the loop has only others, far away"
+            reason = f"the solution of the algebraic loop through {named} ends here: all other solutions are far away"
             return Endless("algebraic loop", reason, named)
         name = _jumping_quantity(bound, t, m, self)
         what = f'the rate of "{label}"' if name is None else f'"{name}"'
@@ -68,7 +71,7 @@ class SlidingMode:
 
 
 def _is_rounding(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> bool:
-    """Return True if rounding of states and parameters changes the rate as much as the jump."""
+    """Return True if rounding of states and parameters changes the rate as much as the jump does."""
     now, jumped = (bound.rates(t, x, m)[sides.state] for x in (sides.before, sides.after))
     states, numbers = (values * (1.0 + perturbations(len(values))) for values in (sides.before, bound.p))
     near = bound.program.rates.many(np.full(len(states), bound.clock(t)), states, numbers, m)
@@ -76,7 +79,7 @@ def _is_rounding(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> b
 
 
 def _lost_loop(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> NewtonLoop | None:
-    """Return the algebraic loop whose solution leaps from one side to the other: the next Newton step is not small."""
+    """Return the algebraic loop whose solution leaps across the surface: its next Newton step is not small."""
     for loop in bound.program.loops:
         for x in (sides.before, sides.after):
             unknowns = list(loop.states)
@@ -87,7 +90,7 @@ def _lost_loop(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> New
 
 
 def _jumping_quantity(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> str | None:
-    """Return the effort or flow of a source or dissipator that changes most from one side to the other, relative to itself."""
+    """Return the effort or flow of a source or dissipator with the largest relative change from one side to the other."""
     program = bound.program
     with np.errstate(all="ignore"):
         before, after = (bound.outputs(t, x, m) for x in (sides.before, sides.after))
@@ -105,8 +108,8 @@ def _jumping_quantity(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode)
 
 
 def sliding_mode(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, pace: float) -> SlidingMode | None:
-    """Walk from (t, x) in ever shorter Euler steps, the first a part of `pace`, s: return the last crossing of a surface that
-    each walk crosses back and forth with a jump of the same height, or None; `size` (n,) are sizes of the states."""
+    """Walk from (t, x) in ever shorter Euler steps, starting with a fraction of `pace`, s; return the last crossing of a surface
+    that each walk crosses back and forth with jumps of similar height, or None; `size` (n,) are sizes of the states."""
     scale = np.where(size > 0.0, size, np.inf)
     last, height = None, None
     for level in range(_LEVELS):
@@ -125,8 +128,8 @@ def sliding_mode(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.
 def _crossings(
     bound: Bound, t: float, x: np.ndarray, m: np.ndarray, scale: np.ndarray, step: float
 ) -> tuple[SlidingMode, float, float] | None:
-    """Walk until one rate has jumped back and forth, with heights alike: return the last crossing, the time of the walk, s, and
-    the height; None if it does not."""
+    """Walk until one rate has jumped back and forth with similar heights; return the last crossing, the time of the walk, s, and
+    the height; None if no rate does."""
     rates, jumps = bound.rates(t, x, m), list[tuple[int, float]]()
     if not np.any(step * np.abs(rates) > _ROUNDING * EPSILON * np.abs(x)):
         return None
@@ -150,7 +153,7 @@ def _crossings(
 
 
 def _jump(before: np.ndarray, after: np.ndarray, scale: np.ndarray) -> tuple[int | None, float]:
-    """Return the state whose rate jumps most, relative to itself, and by how much; None if none does."""
+    """Return the state whose rate has the largest relative jump, and the jump; None if no rate jumps."""
     largest = np.maximum(np.abs(before), np.abs(after))
     counts = largest / scale > _LEAST_SHARE * np.max(largest / scale)
     change = np.where(counts, np.abs(after - before) / largest, 0.0)

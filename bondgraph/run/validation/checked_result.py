@@ -1,4 +1,4 @@
-"""Truncate a result where its constraints no longer decided the motion."""
+"""Truncate a result where its constraints no longer determine the motion."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_CHECKED = 5000
 """Maximum number of times; longer results are checked with a stride."""
 
 SAME_TIME = 1e-3
-"""Fraction of the distance of these times below which a time equals a requested one, up to rounding."""
+"""Fraction of the distance between these times below which a time counts as equal to a requested one."""
 
 
 def has_constraints(program: Program) -> bool:
@@ -28,8 +28,8 @@ def has_constraints(program: Program) -> bool:
 
 
 def checked_times(checked: bool, since: np.ndarray, span: float) -> np.ndarray:
-    """Return the sample times of a run, since its start: the requested ones, and more if constraints or contacts are `checked`
-    between them."""
+    """Return the sample times of a run since its start: the requested ones, and more if constraints or contacts are `checked` in
+    between."""
     if not checked or len(since) >= MIN_CHECKED:
         return since
     grid = np.linspace(0.0, span, MIN_CHECKED)
@@ -44,7 +44,7 @@ def check_stride(times: int) -> int:
 
 
 def checked_result(result: Result, origin: float, wanted: tuple[np.ndarray, np.ndarray], lost: RankLoss | None) -> Result:
-    """Return the result of a run that began at `origin`, up to where its constraints have `lost` their rank.
+    """Return the result of a run that began at `origin`, up to the loss of rank `lost`, if any.
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ def checked_result(result: Result, origin: float, wanted: tuple[np.ndarray, np.n
 
 
 def rank_loss(result: Result, origin: float, t: float, x: np.ndarray, arrival: bool = False) -> RankLoss | None:
-    """Return the first loss of rank of a run that began at `origin` and ended t s after, in states x (n,); None if there is none.
-    On `arrival`, what follows a singular position does not count."""
+    """Return the first loss of rank, or None, of a run that began at `origin` and ended t s later, in states x (n,). On
+    `arrival`, the motion after a singular position does not count."""
     program = result.program
     if not has_constraints(program) or len(result.since) < 3:
         return None
@@ -80,7 +80,7 @@ def _truncated(result: Result, origin: float, lost: RankLoss) -> Result:
     step = 2.0 * (result.since[-1] - result.since[0]) / max(result.statistics.steps, 1)
     count = max(int(np.searchsorted(result.since, lost.time - (0.0 if lost.contradiction else step))), 1)
     if lost.contradiction:
-        kind, reason = "contradiction", f"constraints that repeat each other contradict each other here: {named}"
+        kind, reason = "contradiction", f"redundant constraints contradict each other here: {named}"
     else:
         kind = "singular position"
         reason = f"the constraints lose rank in a singular position: {named}; more than one motion is possible from there"

@@ -1,4 +1,4 @@
-"""Find why a finished run cannot be trusted: an energy balance that does not close, in total or of an island.
+"""Find the reason why a finished run cannot be trusted: an energy balance, in total or of an island, does not close.
 
 The account of a valid run closes to `FAR` times its rtol. Measured on the project's models, it closes to 200 times rtol for every
 method, and to rtol for dop853.
@@ -17,25 +17,25 @@ from bondgraph.run.results.failure import ValidityConcern
 from bondgraph.run.results.result import Result
 
 FAR, MOST = 1e3, 0.1
-"""A residual above this multiple of rtol raises doubt, and in any case one above this fraction of the energy in play."""
+"""Multiple of rtol, and fraction of the energy in play, above either of which a residual raises doubt."""
 
 _PROBES, _OFF, _APART = 16, 1e-5, 1e-6
 
 _ROUNDINGS = 64.0
-"""Rounding errors of powers, over the whole run, up to which the energy in play is only rounding."""
+"""Number of rounding errors of powers, over the whole run, up to which the energy in play is only rounding."""
 
 _LISTED = 3
 """Maximum number of elements of an island that a message lists."""
 
 _AT_ONCE = 2**20
-"""Numbers of states that are perturbed at once: 8 MB."""
+"""Maximum count of state values that are perturbed at once: 8 MB."""
 
 
 def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[ValidityConcern, ...]:
-    """Return a concern about the energy account of a run if the residual of an island is far above what rtol promises: about the
-    one that is furthest off."""
+    """Return a concern about the energy account if residuals of islands far exceed what rtol promises, for the island with the
+    largest relative residual."""
     most, program = min(FAR * rtol, MOST), result.program
-    by_hand = program.energies is None and not program.islands  # of a program that has neither storages nor bonds
+    by_hand = program.energies is None and not program.islands  # the program has neither storages nor bonds
     if by_hand or not ledger.relative_residual > most:
         return ()
     turned = _turned_over(result)
@@ -67,7 +67,7 @@ def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[Vali
 
 
 def _is_rounding(result: Result, columns: BalanceColumns, in_play: float) -> bool:
-    """Return True if the energy in play is no more than the rounding errors of the powers bring: nothing happens."""
+    """Return True if the energy in play is only rounding errors of the powers, because nothing happens."""
     program, chosen = result.program, _probed(result)
     t, x, m = result.t[chosen], result.x[chosen], result.m[chosen]
     if program.powers is None:
@@ -81,7 +81,7 @@ def _is_rounding(result: Result, columns: BalanceColumns, in_play: float) -> boo
 
 
 def _owner(balance: IslandBalance) -> str:
-    """Return whose account it is: "its" for that of the whole model."""
+    """Return the owner of the account for messages; "its" for the whole model."""
     if not balance.elements:
         return "its"
     shown = [f'"{name}"' for name in balance.elements[:_LISTED]]
@@ -91,8 +91,8 @@ def _owner(balance: IslandBalance) -> str:
 
 
 def _turned_over(result: Result) -> np.ndarray:
-    """Return the energy that the states have one by one in each storage, at some samples (samples, storages), J: energy that
-    changes its form within one storage, such as a falling `IC`, is in play although its sum stays zero."""
+    """Return the sum of the magnitudes of the energies of single states in each storage, at some samples (samples, storages), J:
+    energy that changes form within one storage, such as a falling `IC`, is in play although its sum stays zero."""
     program, n = result.program, result.program.states
     step = max(1, _AT_ONCE // max(n, 1))
     probed = _probed(result)
@@ -113,20 +113,20 @@ def _turned_over(result: Result) -> np.ndarray:
 
 
 def _probed(result: Result) -> np.ndarray:
-    """Return some samples all along a run."""
+    """Return the indices of some samples spread over a run."""
     return np.unique(np.linspace(0, len(result.t) - 1, _PROBES).astype(int))
 
 
 def _coarse(result: Result, elements: Sequence[str]) -> tuple[Ledger, Sequence[str], int]:
-    """Return the account at a few samples of a result, the elements, and the index at which the residual of their island, or of
-    everything if there are none, grows most."""
+    """Return the energy account of a result, the elements, and the index at which the residual of their island, or of everything
+    without elements, grows most."""
     ledger = result.account()
     residual = next((island.residual for island in ledger.islands if island.elements == elements), ledger.residual)
     return ledger, elements, int(np.argmax(np.abs(np.diff(residual, prepend=0.0))))
 
 
 def _busiest(ledger: Ledger, elements: Sequence[str], at: int) -> str:
-    """Return the one of these elements, or of all if there are none, whose energy or work changes most where the residual grows
+    """Return the element, among these or all if none are given, whose energy or work changes most where the residual grows
     most."""
     before = max(at - 1, 0)
     courses = {name: course for name, course in ledger.elements.items() if not elements or name in elements}
@@ -137,8 +137,8 @@ def _busiest(ledger: Ledger, elements: Sequence[str], at: int) -> str:
 
 
 def _unbalanced(result: Result, elements: Sequence[str]) -> str:
-    """Return the storage, among these elements or all if there are none, whose energy does not change by the power into it, at
-    states of the run; "" if all agree."""
+    """Return the storage, among these elements or all if none are given, whose energy changes by something other than the power
+    into it, at states of the run; "" if all agree."""
     program = result.program
     if program.energies is None:
         return ""

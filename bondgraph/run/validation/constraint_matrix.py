@@ -1,7 +1,7 @@
 """Evaluate the constraint (Delassus) matrix A = J M^-1 J^T of a program along a run, and its eigenvalues.
 
-Bodies that no constraint couples have diagonal blocks of their own, so that the cost is linear in the number of independent
-mechanisms. A long run is evaluated in pieces, so that memory does not grow with its samples.
+Bodies that no constraint couples have separate diagonal blocks, so the cost is linear in the number of independent mechanisms. A
+long run is evaluated in pieces, so memory does not grow with the number of samples.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from bondgraph.run.program import Program
 
 @dataclass(frozen=True, eq=False)
 class MatrixBlock:
-    """Diagonal block of rows and columns (n,) that are coupled to each other only: their indices in the matrix; the indices (e,)
-    of its entries among those of the matrix, and their rows and columns in the block; all ascending."""
+    """Diagonal block of rows and columns that are coupled only to each other: their indices in the matrix (n,); the indices of
+    its entries among the entries of the matrix (e,), and the rows and columns of these in the block (e,); all ascending."""
 
     indices: np.ndarray
     entries: np.ndarray
@@ -26,7 +26,7 @@ class MatrixBlock:
     column_indices: np.ndarray
 
     def dense_of(self, entries: np.ndarray) -> np.ndarray:
-        """Return matrices (k, n, n) of the block from all entries (k, all)."""
+        """Return the matrices of the block (k, n, n) from the entries of the whole matrices (k, all)."""
         n = len(self.indices)
         matrices = np.zeros((len(entries), n, n))
         matrices[:, self.row_indices, self.column_indices] = entries[:, self.entries]
@@ -51,13 +51,13 @@ def diagonal_blocks(n: int, rows: np.ndarray, columns: np.ndarray) -> tuple[Matr
 
 
 def _grouped(numbers: np.ndarray, count: int) -> list[np.ndarray]:
-    """Return the indices at which each of the numbers 0 ... count - 1 occurs."""
+    """Return the indices at which each of the numbers 0, ..., count - 1 occurs."""
     order = np.argsort(numbers, kind="stable")
     return np.split(order, np.searchsorted(numbers[order], np.arange(1, count))) if count else []
 
 
 SHARE = 0.3
-"""Fraction of the largest component of a null vector from which a constraint counts as involved."""
+"""Fraction of the largest component of a null vector above which a constraint counts as involved."""
 
 MAX_NUMBERS = 4_000_000
 """Maximum count of matrix entries in memory at a time."""
@@ -65,20 +65,20 @@ MAX_NUMBERS = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class RowScaling:
-    """Scale of every row, the inverse of its size (n,), and the sign that makes the diagonal positive (n,)."""
+    """Scale of every row (n,), the inverse of its size, and sign that makes its diagonal entry positive (n,)."""
 
     scale: np.ndarray
     signs: np.ndarray
 
     def scaled(self, matrices: np.ndarray, indices: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """Return the matrices (k, n, n) of these indices, symmetric and dimensionless."""
+        """Make matrices (k, n, n), whose rows have these indices, symmetric and dimensionless."""
         scale, signs = self.scale[indices], self.signs[indices]
         scaled = (signs * scale)[:, None] * matrices * scale
         return (scaled + scaled.transpose(0, 2, 1)) / 2.0
 
 
 class ConstraintMatrix:
-    """Matrix of the constraints of a program at fixed parameters, along a run; times count from its `origin`, s."""
+    """Constraint matrix of a program at fixed parameters, along a run; times count from the `origin`, s."""
 
     def __init__(self, program: Program, p: np.ndarray, origin: float = 0.0):
         assert program.closing is not None and program.closures is not None
@@ -88,13 +88,14 @@ class ConstraintMatrix:
         self.full = MatrixBlock(np.arange(len(self.closing.owners)), np.arange(len(self.rows)), self.rows, self.columns)
 
     def at_samples(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return entries of A (k, entries), and of redundant rows the right sides and the residuals, at samples (k, ...)."""
+        """Return, at samples, the entries of A (k, entries), and the right-hand sides and residuals of redundant rows (k,
+        ...)."""
         values = self.kernel.many(self.bound.origin + t[:, None], x, self.bound.p, m)[:, len(self.closing.flows) :]
         entries, count = len(self.rows), len(self.closing.repeating)
         return values[:, :entries], values[:, entries : entries + count], values[:, entries + count :]
 
     def entries(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the entries of A at samples (k, entries), by machine code if available."""
+        """Return the entries of A at samples (k, entries), using machine code if available."""
         kernel = self.bound.program.closing_matrix
         if kernel is None or not kernel.is_machine_code:
             return self.at_samples(t, x, m)[0]
@@ -120,18 +121,18 @@ class ConstraintMatrix:
         return eigenvalues
 
     def contradictions(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the residual accelerations of redundant constraints, as a fraction of these accelerations, (k,), and by row, (k,
-        rows)."""
+        """Return the residual accelerations of redundant constraints relative to these accelerations, in total (k,) and by row
+        (k, rows)."""
         entries, right_side, residual = self.at_samples(t, x, m)
         sizes = np.sqrt(np.abs(self.diagonals(entries)[:, list(self.closing.repeating)]))
         residual, right_side = np.abs(residual / sizes), np.abs(right_side / sizes)
-        # At rest there is no acceleration to compare with: the largest stored energy gives the size, with one second as the unit
-        # of time. A mechanism that a brake has brought to rest may store none any more.
+        # At rest there is no acceleration to compare with: the largest stored energy, with one second as the unit of time, gives
+        # the size. A mechanism that a brake has brought to rest may no longer store energy.
         stored = [np.abs(self.bound.energies(float(a), b, c)).sum() for a, b, c in zip(t, x, m, strict=True)]
         floor = 1e-6 * np.sqrt(max(stored)) + 1e-300
         return np.linalg.norm(residual, axis=1) / np.maximum(np.linalg.norm(right_side, axis=1), floor), residual
 
     def owners(self, rows: Sequence[int], shares: np.ndarray) -> tuple[str, ...]:
-        """Return the elements of the rows that are involved."""
+        """Return the elements of those rows that are involved."""
         large = shares > SHARE * shares.max(initial=0.0)
         return tuple(dict.fromkeys(self.closing.owners[k] for k, is_large in zip(rows, large, strict=True) if is_large))

@@ -1,11 +1,11 @@
 """Find singular positions of a run, where its constraints lose rank or contradict each other.
 
 Where a linkage is stretched or folded flat, its constraints become dependent for an instant. Two motions are possible from there,
-and the equations on both sides do not tell which: a step across may continue on either. The smallest eigenvalue of the matrix of
-the constraints, A = J M^-1 J^T with each row scaled by its largest diagonal entry in the run, then vanishes like the square of
-the time to that instant; its root has two straight sides that meet there. The search goes between samples, in states interpolated
-by their rates, and, since a run may leave on another branch than it came on, in extrapolations from both sides. It does not
-affect the integration.
+and the equations on both sides do not determine which: a step across it may continue on either branch. The smallest eigenvalue of
+the matrix of the constraints, A = J M^-1 J^T with each row scaled by its largest diagonal entry in the run, then vanishes like
+the square of the time to that instant; its root has two straight sides that meet there. The search covers the intervals between
+samples, with states interpolated by their rates, and, because a run may leave on a branch other than the one on which it arrived,
+extrapolations from both sides. The search does not affect the integration.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ import numpy as np
 from bondgraph.run.validation.constraint_matrix import ConstraintMatrix, RowScaling
 
 RANK_TOLERANCE = 1e-9
-"""Eigenvalues below this fraction of the largest are zero: such constraints are redundant wherever they hold."""
+"""Fraction of the largest eigenvalue below which eigenvalues are zero; constraints with zero eigenvalues everywhere are
+redundant."""
 
 TOUCH_RATIO = 1e-3
-"""The root of an eigenvalue touches zero if it falls to this fraction of its value at the samples around."""
+"""Fraction of its value at the neighbouring samples to which the root of an eigenvalue must fall to touch zero."""
 
 MAX_CONTRADICTION = 1e-4
-"""Largest residual acceleration of redundant constraints, as a fraction of these accelerations, before they contradict each
-other."""
+"""Largest residual acceleration of redundant constraints, relative to these accelerations, that is not a contradiction."""
 
 EXTRAPOLATION = 0.5
-"""Fraction of an interval beyond its ends in which straight lines that meet zero are suspected."""
+"""Fraction of an interval, beyond its ends, within which straight lines that meet zero make it suspect."""
 
 
 @dataclass(frozen=True)
 class RankLoss:
-    """Loss of rank, where constraints no longer determine the motion: the time (s), the elements, and whether they contradict
-    each other there."""
+    """Loss of rank, at which constraints no longer determine the motion: time (s), elements, and True if they contradict each
+    other there."""
 
     time: float
     elements: tuple[str, ...]
@@ -45,8 +45,9 @@ class RankLoss:
 def find_rank_loss(
     constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: np.ndarray, arrival: bool = False
 ) -> RankLoss | None:
-    """Find the first place of a run, with times t (k,), states x (k, n) and modes m (k, modes), where constraints contradict each
-    other, or else lose rank; `jumps` (s) are the times of events. On `arrival`, what follows such a place does not count."""
+    """Find the first place of a run, with times t (k,), states x (k, n) and modes m (k, modes), at which constraints contradict
+    each other, or else lose rank; `jumps` (s) are the times of events. On `arrival`, the motion after such a place does not
+    count."""
     return _contradiction(constraints, t, x, m) or _singular_position(constraints, t, x, m, jumps, arrival)
 
 
@@ -64,8 +65,8 @@ def _contradiction(constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, 
 def _singular_position(
     constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray, jumps: np.ndarray, arrival: bool
 ) -> RankLoss | None:
-    """Find where the root touches zero: between two samples, or where the extrapolations from both sides meet; on `arrival`, in
-    that from before alone."""
+    """Find where the root touches zero: between two samples, or where extrapolations from both sides meet; on `arrival`, only
+    extrapolate from the side of arrival."""
     measure = _ScaledRoots(constraints, constraints.entries(t, x, m))
     roots = measure.at_samples
     for k in _suspects(t.tolist(), roots.tolist(), arrival):
@@ -82,7 +83,7 @@ def _singular_position(
         touching = [i for i, point in closest_points.items() if point.root < zero]
         others = [i for i in closest_points if i != k and not (arrival and i > k)]
         if k in touching or (others and [i for i in touching if i in others] == others):
-            point = closest_points[touching[0]]  # on the side of arrival, not of departure
+            point = closest_points[touching[0]]  # on the side of arrival, not departure
             entries = constraints.at_samples(np.array([point.time]), point.state[None], m[k : k + 1])[0]
             A = measure.scaling.scaled(constraints.full.dense_of(entries))[0]
             shares = np.abs(np.linalg.eigh(A)[1][:, len(A) - measure.rank])
@@ -91,13 +92,13 @@ def _singular_position(
 
 
 def roots_along(constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-    """Return the root of the smallest eigenvalue that is not zero throughout, along a run (k,)."""
+    """Return the root, along a run (k,), of the smallest eigenvalue that is not zero throughout."""
     return _ScaledRoots(constraints, constraints.entries(t, x, m)).at_samples
 
 
 class _ScaledRoots:
-    """Scaling of the rows by their largest diagonal entries in a run, the maximal rank of the constraints with it, and the roots
-    along the run (k,)."""
+    """Scaling of the rows by their largest diagonal entries in a run, maximum rank of the scaled constraints, and roots along the
+    run (k,)."""
 
     def __init__(self, constraints: ConstraintMatrix, entries: np.ndarray):
         diagonals = constraints.diagonals(entries)
@@ -118,8 +119,8 @@ class _ScaledRoots:
 
 
 def _suspects(t: Sequence[float], s: Sequence[float], arrival: bool = False) -> list[int]:
-    """Return the intervals between samples in which a root that falls and rises in straight lines meets zero from both sides, or
-    on `arrival` while it falls."""
+    """Return the intervals between samples in which straight lines through the root meet zero: from both sides, or on `arrival`
+    from before."""
     intervals = []
     for k in range(len(t) - 1):
         falling_end = rising_end = None
@@ -135,7 +136,7 @@ def _suspects(t: Sequence[float], s: Sequence[float], arrival: bool = False) -> 
 
 
 class _StateCurve:
-    """States between two samples (2, n), and beyond them, by the cubic through both with their rates."""
+    """States between and beyond two samples (2, n), on the cubic through both samples with their rates."""
 
     def __init__(self, constraints: ConstraintMatrix, t: np.ndarray, x: np.ndarray, m: np.ndarray):
         self.t, self.x, self.m, self.length = t, x, m, t[1] - t[0]
@@ -149,7 +150,7 @@ class _StateCurve:
 
 
 class _ClosestPoint(NamedTuple):
-    """Time (s) and state (n,) on a curve where the root is smallest, and the root there."""
+    """Time (s) and states (n,) on a curve at which the root is smallest, and this root."""
 
     time: float
     state: np.ndarray

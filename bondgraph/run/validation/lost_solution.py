@@ -1,4 +1,4 @@
-"""Find the first sample of a run at which a value is not finite, or no longer solves its equations."""
+"""Find the first sample of a run at which a value is not finite or no longer solves its equations."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
 
 NEWTON_ROUNDING = 1e-6
-"""Relative error of an unknown that rounding leaves in Newton's method where a curve is flat."""
+"""Relative error that rounding leaves in an unknown of Newton's method where a curve is flat."""
 
 ZERO_RATIO = 1e-9
 """Fraction of the natural size of an unknown below which it counts as zero, up to rounding of the formulas."""
 
 ROUNDING = 1e-12
-"""Step of an unknown that rounding leaves, relative to its natural size at the level that the loop has reached: a current that a
-symmetry holds at zero is a sum of others."""
+"""Step that rounding leaves in an unknown, relative to its natural size at the level that the loop has reached: a current that
+symmetry holds at zero is a sum of other currents."""
 
 
 @dataclass(frozen=True)
 class LostSolution:
-    """First sample at which a value is not finite, or no longer solves its equations: kind of failure, reason in words, suspect,
-    and the states there (n,)."""
+    """First sample at which a value is not finite or no longer solves its equations: kind of failure, reason, suspect, and states
+    there (n,)."""
 
     sample: int
     kind: str
@@ -71,9 +71,8 @@ class SolutionCheck:
         self._loops = [_LoopCheck(loop, max(FAR * rtol, NEWTON_ROUNDING)) for loop in program.loops]
 
     def see(self, t: np.ndarray, x: np.ndarray, m: np.ndarray, q: np.ndarray, energies: np.ndarray) -> LostSolution | None:
-        """Check the next samples: as for `find_lost_solution`, with their energies (k, storages), J.
-
-        Return the first of all at which a value is not finite, if there is one so far.
+        """Check the next samples, given as for `find_lost_solution`, with their energies (k, storages), J; return the first
+        sample so far at which a value is not finite, or None.
         """
         if len(t):
             self._broken = self._broken or self._not_finite(t, x, m, q, energies)
@@ -109,8 +108,8 @@ class SolutionCheck:
 
 
 class _LoopCheck:
-    """Samples at which the Newton steps of an evaluation leave a further step of a loop that exceeds the `tolerance` relative to
-    the largest unknown; unknowns that are zero do not count."""
+    """Check for samples at which, after the Newton steps of an evaluation, the next step of a loop exceeds the `tolerance`
+    relative to the largest unknown; unknowns that are zero do not count."""
 
     def __init__(self, loop: NewtonLoop, tolerance: float):
         self._loop, self._tolerance = loop, tolerance
@@ -124,8 +123,8 @@ class _LoopCheck:
         return np.fmax(self._tolerance * self._sizes, zero * natural)
 
     def see(self, first: int, t: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
-        """Check the samples from the number `first` on. Unknowns may grow, which clears samples that are suspect now; but a
-        sample that is further off in no unknown than those before it is cleared with them."""
+        """Check samples, starting at number `first`. Unknowns may grow, which clears samples that are suspect now; a sample that
+        is not further off in any unknown than earlier ones needs no record, because it is cleared with them."""
         loop, indices, before = self._loop, list(self._loop.states), x
         x = x.copy()
         for _ in range(loop.steps):
@@ -139,7 +138,7 @@ class _LoopCheck:
         self._suspects += [(first + int(k), further[k], before[k].copy()) for k in np.flatnonzero(suspect)]
 
     def result(self) -> LostSolution | None:
-        """Return the first suspect sample, by the final sizes of the unknowns; None if there is none."""
+        """Return the first sample that is suspect for the final sizes of the unknowns, or None."""
         allowed, named = self._allowed(), ", ".join(self._loop.elements)
         reason = f"Newton's method has lost the solution of the algebraic loop through {named}"
         lost = ((sample, x) for sample, further, x in self._suspects if np.any(further > allowed))

@@ -1,5 +1,5 @@
-"""Check the contacts of surfaces in a finished run: does each follow the closest points, with the force of its own gap, and do
-the bodies overlap at a place that no contact follows?"""
+"""Check the contacts of surfaces in a finished run: each must follow the closest points, with the force of its own gap, and
+bodies must not overlap at a place that no contact follows."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from screws.poses import inverse, pose_from_state
 from screws.surfaces import Surface
 
 MAX_SAMPLES, MAX_SEARCHES = 100, 3
-"""Largest number of samples of a run at which overlaps are searched, and of searches among them."""
+"""Maximum number of samples of a run that are checked for overlap, and of full searches among these."""
 MAX_TILT, GAP_SHARE, SIZE_SHARE = 0.1, 0.1, 1e-5
-"""Angle between the normals of closest points, rad; part of the largest gap in contact; part of the size of the smaller body:
-coordinates of a contact that are off by more are not those of the closest points."""
-APART = "a start or a shape with which the bodies touch in one place"
+"""Tolerances of the closest points: angle between their normals, rad; fraction of the largest gap in contact; fraction of the
+size of the smaller body."""
+APART = "a start or a shape for which the bodies touch in only one place"
 FOCAL = (
-    "a body smaller than the radius of curvature of every hollow that it comes to",
-    "where it touches both sides of a hollow, a contact for each, with near=(x, y, z)",
+    "a body smaller than the radius of curvature of every hollow that it reaches",
+    "a contact for each side of a hollow that it touches on both sides, with near=(x, y, z)",
 )
 LOST = (
-    "a smooth surface: no edge, tip or step, such as of absolute, maximum or where, on the way of the contact",
+    "a smooth surface: no edge, tip or step, such as from absolute, maximum or where, on the path of the contact",
     "a smaller rtol; start values of the contact from its bodies' poses",
 )
 
 
 @dataclass(frozen=True)
 class SurfaceContacts:
-    """Contacts between the same two surfaces: the signals of the poses of their bodies, the surfaces as they were designed, the
-    paths of their parameters, and the contacts, each with the side, 0 or 1, that the first body has in it."""
+    """Contacts between the same two surfaces: signals of the poses of their bodies, surfaces as designed, paths of their
+    parameters, and contacts, each with the side, 0 or 1, of the first body."""
 
     poses: tuple[str, str]
     surfaces: tuple[Surface, Surface]
@@ -44,7 +44,7 @@ class SurfaceContacts:
 
     @property
     def may_touch_twice(self) -> bool:
-        """Return True if the bodies are not both convex, and samples can tell where they overlap."""
+        """Return True if the bodies are not both convex, and samples can show where they overlap."""
         return any(map(has_samples, self.surfaces)) and not all(map(is_convex, self.surfaces))
 
     @property
@@ -62,7 +62,8 @@ class SurfaceContacts:
 
 
 def watched_contacts(program: Program) -> tuple[SurfaceContacts, ...]:
-    """Return the contacts of a program whose runs are checked: all but those of convex surfaces without a user's formula."""
+    """Return the contacts of a program that are checked after a run: all except those of convex surfaces without a user's
+    formula."""
     if program.model is None or not program.contacts:
         return ()
     by_path = {contact.point.path: contact for contact in program.contacts if contact.point.frames}
@@ -73,7 +74,7 @@ def watched_contacts(program: Program) -> tuple[SurfaceContacts, ...]:
         surface1, surface2 = part.shape
         names = tuple(tuple(f"surface {i} {key}" for key in part.shape[i - 1].parameters) for i in (1, 2))
         if not all(name in part.signals for of_surface in names for name in of_surface):
-            continue  # a file of an earlier version
+            continue  # a file from an earlier version
         pose1, pose2 = part.signals["1"], part.signals["2"]
         paths1, paths2 = (tuple(part.signals[name] for name in of_surface) for of_surface in names)
         key, contact = frozenset([(pose1, surface1), (pose2, surface2)]), by_path[part.path]
@@ -87,7 +88,7 @@ def _has_surfaces(shape: object) -> bool:
 
 
 def contact_concerns(result: Result, rtol: float) -> tuple[ValidityConcern, ...]:
-    """Return a concern about each contact that lost the closest points, and about each place of overlap without a contact."""
+    """Return a concern about each contact that has lost the closest points, and about each place of overlap without a contact."""
     concerns = _focal_distances(result)
     for group in watched_contacts(result.program):
         surfaces = group.actual_surfaces(result)
@@ -102,7 +103,7 @@ def contact_concerns(result: Result, rtol: float) -> tuple[ValidityConcern, ...]
 
 
 def _focal_distances(result: Result) -> list[ValidityConcern]:
-    """Return a concern about the contact whose coordinates let a run end with ever smaller steps."""
+    """Return a concern about a contact whose coordinates made a run end with ever smaller steps."""
     failure = result.failure
     if failure is None:
         return []
@@ -117,7 +118,7 @@ def _focal_distances(result: Result) -> list[ValidityConcern]:
 
 
 def _bodies(group: SurfaceContacts, side: int) -> tuple[str, str]:
-    """Return the signals of the poses of body 1 and 2 of a contact in which the first body of the group is on this side."""
+    """Return the signals of the poses of bodies 1 and 2 of a contact in which the first body of the group is on this side."""
     return group.poses if side == 0 else (group.poses[1], group.poses[0])
 
 
@@ -134,8 +135,8 @@ def _poses(result: Result, name: str, rows: np.ndarray) -> np.ndarray:
 def _lost_contact(
     result: Result, contact: RunContact, poses: tuple[str, str], size: float, rtol: float
 ) -> ValidityConcern | None:
-    """Return a concern about a contact whose coordinates are not those of the closest points, or whose law has another depth than
-    its gap: its force is then not that of the law."""
+    """Return a concern about a contact whose coordinates are not at the closest points, or whose law uses a depth other than its
+    gap: its force then does not follow its law."""
     rows, point = np.arange(0, len(result.t), check_stride(len(result.t))), contact.point
     touching = np.asarray(contact.touching(result.m[rows]), dtype=bool)
     rows = rows[touching]
@@ -155,12 +156,12 @@ def _lost_contact(
     if not len(wrong):
         return None
     k = int(wrong[np.argmax(off[wrong])])
-    reason = f'"{point.path}" lost the closest points of its bodies: its force is not that of its law at its gap, {gap[k]:.3g} m'
+    reason = f'"{point.path}" lost the closest points of its bodies: its force does not follow its law at its gap, {gap[k]:.3g} m'
     return ValidityConcern(reason, float(result.t[rows[int(wrong[0])]]), point.path, cures=LOST)
 
 
 def _overlap(result: Result, group: SurfaceContacts, surfaces: tuple[Surface, Surface]) -> ValidityConcern | None:
-    """Return a concern about the deepest place of two bodies in a run where they overlap and no contact is."""
+    """Return a concern about the deepest overlap of two bodies in a run at a place without a contact."""
     rows = np.unique(np.linspace(0, len(result.t) - 1, MAX_SAMPLES).astype(int))
     H1, H2 = (_poses(result, pose, rows) for pose in group.poses)
     H_1_2 = np.array([np.asarray(inverse(first), dtype=float) @ second for first, second in zip(H1, H2, strict=True)])
@@ -177,7 +178,7 @@ def _overlap(result: Result, group: SurfaceContacts, surfaces: tuple[Surface, Su
             where = ", ".join(f"{x if abs(x) > least else 0.0:.4g}" for x in overlap.point)
             reason = f"the bodies of {names} overlap by {overlap.depth:.3g} m elsewhere, at ({where}) m of body 1, and no contact"
             reason += " is there: each contact follows one place"
-            further = f"a further contact between the same bodies, with near=({where}), beside near= of this one"
+            further = f"a further contact between the same bodies, with near=({where}), in addition to near= of this one"
             cures = (further, f"one contact for all places: contact(..., places={len(group.contacts) + 1})", APART)
             return ValidityConcern(reason, float(result.t[rows[k]]), group.contacts[0][0].point.path, cures=cures)
     return None

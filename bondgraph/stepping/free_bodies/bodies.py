@@ -1,7 +1,6 @@
 """Free bodies of a compiled graph: state indices of their poses and momenta, and their inertias.
 
-A body is free where its twist follows from its own momentum and pose alone, T_0_0_b = Ad(H) M^-1 P_b, which is tested
-numerically.
+A body is free if its twist depends only on its own momentum and pose, T_0_0_b = Ad(H) M^-1 P_b, which is tested numerically.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class Bodies:
     pose: np.ndarray
     """Indices in x of the poses of the free bodies, (free, 7)."""
     momentum: np.ndarray
-    """Indices in x of their momenta, (free, 6)."""
+    """Indices in x of the momenta of the free bodies, (free, 6)."""
     inverse: np.ndarray
     """Inverses of the inertias in body coordinates, (free, 6, 6)."""
     mass: np.ndarray
@@ -39,7 +38,7 @@ class Bodies:
 
 
 def adjoint(R: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """Return Ad(H) (n, 6, 6) of poses (n, 3, 3) and (n, 3)."""
+    """Return Ad(H) (n, 6, 6) of poses with rotations R (n, 3, 3) and positions p (n, 3)."""
     out = np.zeros((len(R), 6, 6))
     out[:, :3, :3] = out[:, 3:, 3:] = R
     out[:, 3:, :3] = np.matmul(cross_matrices(p), R)
@@ -63,8 +62,8 @@ def matrices_of(q: np.ndarray) -> np.ndarray:
 def free_bodies(compiled: Compiled, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> Bodies:
     """Return the bodies of all collisions of a model, the free ones first.
 
-    Raises `ModelError` E549 for graphs without collisions, with constraints or switches, or where other states move a body than
-    its own momentum."""
+    Raises `ModelError` E549 for graphs without collisions, with constraints or switches, or with bodies moved by states other
+    than their own momentum."""
     model, layout = compiled.model, compiled.program.layout
     _refuse(model)
     by_path = {body.path: body for collisions in model.collisions for body in collisions.bodies}
@@ -74,7 +73,7 @@ def free_bodies(compiled: Compiled, p: np.ndarray, x: np.ndarray, m: np.ndarray)
         assert body.momentum is not None
         for name, size, block in ((body.pose, 7, "x"), (body.momentum, 6, "x"), (body.twist, 6, "out")):
             if name not in layout or layout[name].block != block or layout[name].size != size:
-                raise refusal("E549", f'"{body.path}" is not free: "{name}" follows from other states', _CURE, about=model.name)
+                raise refusal("E549", f'"{body.path}" is not free: "{name}" depends on other states', _CURE, about=model.name)
     pose = np.array([np.arange(7) + layout[body.pose].start for body in free], dtype=np.intp).reshape(-1, 7)
     momentum = np.array([np.arange(6) + layout[str(body.momentum)].start for body in free], dtype=np.intp).reshape(-1, 6)
     inverse = _inverse_inertias(compiled, free, pose, momentum, p, x, m)
@@ -85,9 +84,7 @@ def free_bodies(compiled: Compiled, p: np.ndarray, x: np.ndarray, m: np.ndarray)
     return Bodies(tuple(ordered), len(free), pose, momentum, inverse, mass, centre)
 
 
-_CURE = (
-    "bondgraph.stepping for jointed, constrained or driven bodies; here bodies of rigid_body(), ground() and prescribed_body()"
-)
+_CURE = "bondgraph.stepping for jointed, constrained or driven bodies; here only rigid_body(), ground() and prescribed_body()"
 
 
 def _refuse(model: Model) -> None:
@@ -103,7 +100,7 @@ def _refuse(model: Model) -> None:
 
 
 def _refuse_others(M: np.ndarray, mass: np.ndarray, centre: np.ndarray, free: list[Collider], name: str) -> None:
-    """Raise E485 where an inertia is not that of a mass with a centre."""
+    """Raise E485 if an inertia does not belong to a mass with a centre."""
     corner = mass[:, None, None] * cross_matrices(centre)
     rest = M - M * np.pad(np.ones((3, 3)), ((0, 3), (0, 3)))
     rest[:, :3, 3:] -= corner
@@ -114,13 +111,13 @@ def _refuse_others(M: np.ndarray, mass: np.ndarray, centre: np.ndarray, free: li
         title = (
             f'the inertia of "{free[int(np.argmax(off))].path}" is not that of a rigid body: its mass depends on the direction'
         )
-        raise refusal("E485", title, "spatial_inertia(mass, moment, centre) of screws.inertia", about=name)
+        raise refusal("E485", title, "spatial_inertia(mass, moment, centre) from screws.inertia", about=name)
 
 
 def _inverse_inertias(
     compiled: Compiled, free: list[Collider], pose: np.ndarray, momentum: np.ndarray, p: np.ndarray, x: np.ndarray, m: np.ndarray
 ) -> np.ndarray:
-    """Return M^-1 (n, 6, 6) in body coordinates, from the twists by unit momenta."""
+    """Return M^-1 (n, 6, 6) in body coordinates, from the twists due to unit momenta."""
     if not free:
         return np.zeros((0, 6, 6))
     layout, bound = compiled.program.layout, Bound(compiled.program, p)
@@ -134,7 +131,7 @@ def _inverse_inertias(
         return np.matmul(to_body, bound.outputs(0.0, moved, m)[at][..., None])[..., 0]
 
     unit = np.stack([twists(np.broadcast_to(row, (len(free), 6))) for row in np.eye(6)], axis=2)
-    # Momenta of one body must not move another, and nothing else must move a body: tested with different momenta.
+    # Test with different momenta that the momentum of one body moves no other body, and that nothing else moves a body.
     some = np.linspace(0.3, 1.7, 6 * len(free)).reshape(-1, 6) * np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0])
     expected, actual = np.matmul(unit, some[..., None])[..., 0], twists(some)
     size = np.matmul(np.abs(unit), np.abs(some)[..., None])[..., 0]

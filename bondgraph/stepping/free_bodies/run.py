@@ -1,4 +1,4 @@
-"""Runs of free bodies with shapes in time steps, with their result and energy account."""
+"""Runs of free bodies with shapes in time steps, with result and energy account."""
 
 from __future__ import annotations
 
@@ -43,44 +43,44 @@ if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled
 
 MAX_OVERLAP = 0.1
-"""Largest overlap at the start, as a share of the smaller shape."""
+"""Largest overlap at the start, as a fraction of the smaller shape."""
 CONTACTS, STEP = "contacts", "step"
-"""Entries of the energy account: loss at contacts, and loss or gain of the steps themselves (it shrinks with their length)."""
+"""Entries of the energy account: loss at contacts, and loss or gain of the steps themselves, which shrinks with their length."""
 LOOSE, DOUBT_CODE = 10.0, "E550"
-"""Error of impulses, in tolerances, from which a run is in doubt, and the code of the doubt."""
+"""Error of impulses, in tolerances, above which a run is in doubt, and code of this doubt."""
 
 
 @answer_old_names
 @dataclass(frozen=True, repr=False)
 class FreeBodyResult(Result):
-    """Result of a run of free bodies, with contacts by sample; the first sample has none."""
+    """Result of a run of free bodies, with data of contacts at each sample; the first sample has no contacts."""
 
     contact_count: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
-    """Number of contacts that press, (k,)."""
+    """Number of pressing contacts, (k,)."""
     penetration: np.ndarray = field(default_factory=lambda: np.zeros(0))
     """Deepest penetration, (k,), m."""
     slip_speed: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Largest sliding velocity of a pressed contact, (k,), m/s."""
+    """Largest sliding velocity of a pressing contact, (k,), m/s."""
     sweeps: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
-    """Sweeps over contacts in the step, (k,)."""
+    """Number of sweeps over contacts in the step, (k,)."""
     residual: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    """Largest change of a relative velocity in the last sweep of the step, in tolerances, (k,): above 1 the step is not solved to
-    its tolerance."""
+    """Largest change of a relative velocity in the last sweep of the step, in tolerances, (k,): above 1, the step is not solved
+    to its tolerance."""
     asleep: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
-    """Bodies that sleep, (k,); their contacts are not counted, and are not candidates."""
+    """Number of sleeping bodies, (k,); their contacts are not counted, and are not candidates."""
     work: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     """Energy since the start, (k, 3), J: supplied by moved bodies through contacts, lost at contacts, lost by the steps
     themselves."""
     pairs: PointPairs | None = None
-    """Candidates of the last step, None of a run that ended early; shapes are numbered across all sets of collisions."""
+    """Candidates of the last step, None for a run that ended early; shapes are numbered across all sets of collisions."""
     impulses: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     """Impulses of the last step, in the world, on the second body, (n, 3), N s."""
 
     def account(self) -> Ledger:
         """Return the energy account, with contacts, moved bodies, and the loss or gain of the steps themselves.
 
-        All three are computed from impulses, forces and velocities. The residual is rounding where forces are constant, as
-        weights are, and shrinks with the step where springs or sources act."""
+        All three are computed from impulses, forces and velocities. The residual is only rounding if forces are constant, as
+        weights are, and shrinks with the step if springs or sources act."""
         ledger = super().account()
         supplied, lost, step = self.work.T
         more = {"moved bodies": supplied, CONTACTS: lost, STEP: step}
@@ -91,13 +91,13 @@ class FreeBodyResult(Result):
             residual=ledger.residual - supplied + lost + step,
             in_play=max(ledger.in_play, float(np.max(np.abs(ledger.stored) + np.abs(lost) + np.abs(supplied)))),
             elements={**ledger.elements, **more},
-            islands=(),  # contacts pass power on without bonds
+            islands=(),  # contacts transmit power without bonds
         )
 
 
 @dataclass(frozen=True, eq=False)
 class FreeBodyStepper:
-    """Free bodies that may collide, compiled for steps of time."""
+    """Free bodies that may collide, compiled for time stepping."""
 
     compiled: Compiled
     accuracy: Accuracy
@@ -107,7 +107,7 @@ class FreeBodyStepper:
     ) -> FreeBodyResult:
         """Run from 0 to t_end in steps of `step`, s; each step is a sample.
 
-        Raises `ModelError` E548 for bodies that overlap at the start, E549 for bodies that are not free, E551 for other times.
+        Raises `ModelError` E548 for bodies that overlap at the start, E549 for bodies that are not free, E551 for invalid times.
         Too many candidates end a run (E514).
         """
         compiled, name = self.compiled, self.compiled.model.name
@@ -138,23 +138,23 @@ def free_body_stepper(
 ) -> FreeBodyStepper:
     """Compile a graph of free bodies for time steps in which they touch, stick, slip and bounce wherever their shapes meet.
 
-    Every body moves by its own momentum; any part of a graph may act on it except constraints and switches, and thus contacts
-    with their own laws. The cost of a step grows with the number of contacts, not with its square.
+    Every body moves by its own momentum; any part of a graph except constraints and switches, and so contacts with their own
+    laws, may act on it. The cost of a step grows with the number of contacts, not its square.
 
     Parameters
     ----------
     graph : bodies with shapes, and `collisions(graph, bodies)`.
-    tolerance : of relative velocities at contacts, relative to the largest in the step.
-    max_sweeps : largest number of Gauss-Seidel sweeps over all contacts in a step; where they are far too few, the result is
-        in doubt.
+    tolerance : tolerance of relative velocities at contacts, relative to the largest in the step.
+    max_sweeps : maximum number of Gauss-Seidel sweeps over all contacts in a step; if they are far too few, the result is in
+        doubt.
     sleep : speed, m/s; bodies that press on each other fall asleep if all have been slower for 20 steps, and stay where they are
-        until another body may touch them, or their forces change. With 0 none does.
-    backend : as of `compile_model`.
+        until another body may touch them or their forces change. With 0, no body falls asleep.
+    backend : as for `compile_model`.
 
-    Raises `ModelError` E100 for anything but a graph, E549 for one without collisions, E551 for invalid settings; `simulate`
+    Raises `ModelError` E100 for anything but a graph, E549 for a graph without collisions, E551 for invalid settings; `simulate`
     raises E486 for bodies that cannot sleep.
 
-    Source: Moreau 1988, Jean 1999 (nonsmooth contact dynamics), with friction in Coulomb's law itself.
+    Source: Moreau 1988, Jean 1999 (nonsmooth contact dynamics), with exact Coulomb friction.
     """
     from bondgraph.compile.pipeline import compile_model
 
@@ -186,8 +186,8 @@ def new_run(compiled: Compiled, accuracy: Accuracy, p: np.ndarray, x: np.ndarray
 def _moved_bodies(
     compiled: Compiled, bodies: Bodies, bound: Bound, m: np.ndarray
 ) -> tuple[Callable[[float, np.ndarray], np.ndarray], np.ndarray]:
-    """Return poses and twists (n, 13) of the bodies that are not free, as a function of time and state; and where these numbers
-    come from, (2, 13 n), unless all are fixed."""
+    """Return a function of time and state that gives poses and twists (n, 13) of the bodies that are not free, and the sources of
+    these numbers, (2, 13 n), empty if all are fixed."""
     others = bodies.colliders[bodies.free :]
     slots = [compiled.program.layout[name] for body in others for name in (body.pose, body.twist)]
     sources = np.array([(BLOCKS[slot.block], k) for slot in slots for k in range(slot.start, slot.stop)]).reshape(-1, 2).T
@@ -200,7 +200,7 @@ def _moved_bodies(
 
 
 def _refuse_overlaps(run: FreeBodyRun, name: str) -> None:
-    """Raise E548 where bodies overlap at the start by more than a share of the smaller one."""
+    """Raise E548 if bodies overlap at the start by more than a fraction of the smaller one."""
     pairs = run.candidates(0.0)
     if len(pairs):
         sizes = np.array([float(np.min(solid.half)) + solid.radius for each in run.sets for solid in each.arranged.solids])
@@ -269,7 +269,7 @@ def _result(
 
 
 def _concern(record: np.ndarray, t: float, count: int) -> ValidityConcern:
-    change = f"the last one changed a velocity by {record[CHANGE]:.2g} m/s"
+    change = f"the last sweep changed a velocity by {record[CHANGE]:.2g} m/s"
     reason = f"{DOUBT_CODE} impulses were not found in {int(record[SWEEPS])} sweeps, in {count} steps: {change}"
     return ValidityConcern(reason, t, "contacts", float(record[CHANGE]), float(record[ALLOWED]))
 
@@ -278,6 +278,6 @@ def _too_many(run: FreeBodyRun, t: float) -> Failure:
     """Describe a set with too many candidates; the previous steps are kept."""
     k = int(run.table["too_many"])
     count = int(run.table["candidates"])
-    title = f"{count} candidates for contact, where there may be {run.sets[k].collisions.max_contacts}"
+    title = f"{count} candidates for contact, more than max_contacts={run.sets[k].collisions.max_contacts}"
     more = f"collisions(..., max_contacts={2 * count})"
     return Failure(f"E514 {title}", "E514", t, {}, "", (more, "a shorter step: fast bodies may reach many others"))

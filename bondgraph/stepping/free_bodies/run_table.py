@@ -1,6 +1,7 @@
-"""A run of free bodies: the table that the machine code of its steps works on, with room that grows, and steps in pages.
+"""Run of free bodies: the table for the machine code of its steps, with room that grows, and steps in pages.
 
-Capsules and hulls are found in Python, between the parts of a step; formulas without machine code are evaluated there, too.
+Contacts of capsules and hulls are found in Python, between the parts of a step; formulas without machine code are also evaluated
+there.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from bondgraph.stepping.free_bodies.machine.steps import M, P, X, machine_code
 from screws.shapes import Arrangement, Ball, Box, HalfSpace, PointPairs, candidates
 
 KINDS = {Ball: tables.BALL, Box: tables.BOX, HalfSpace: tables.HALF_SPACE}
-"""Shapes that machine code knows."""
+"""Kinds of the shapes that machine code supports."""
 BLOCKS = {"x": X, "m": M, "p": P, "out": P + 1}
 ROOM = 8
-"""Contacts and pairs that there is room for at first, for each shape."""
+"""Initial room for contacts and pairs, per shape."""
 CONTACT_FIELDS = ("earlier_shape1", "earlier_shape2", "earlier_feature", "earlier_point", "earlier_impulse", "earlier_torque")
-"""Fields by contact that a step leaves for the next."""
+"""Fields, by contact, that a step leaves for the next."""
 BODY_FIELDS = ("asleep", "quiet", "island", "held")
-"""Fields by body that a step leaves for the next."""
+"""Fields, by body, that a step leaves for the next."""
 
 
 @dataclass(frozen=True)
@@ -43,21 +44,21 @@ class Accuracy:
 
 @dataclass(frozen=True, eq=False)
 class CollisionGroup:
-    """Set of collisions, with its bodies by their numbers among all."""
+    """Set of collisions, with the numbers of its bodies among all bodies."""
 
     collisions: CollisionSet
     arranged: Arrangement
 
 
 def collision_groups(model: Model, bodies: Bodies) -> tuple[CollisionGroup, ...]:
-    """Return the sets of collisions of a model, over the numbers of all bodies."""
+    """Return the sets of collisions of a model, with bodies by number."""
     number = {body.path: k for k, body in enumerate(bodies.colliders)}
     return tuple(CollisionGroup(each, each.arranged([number[body.path] for body in each.bodies])) for each in model.collisions)
 
 
 @dataclass(eq=False)
 class FreeBodyRun:
-    """Run of free bodies: its state, and the contacts of the last step."""
+    """Run of free bodies, with its state and the contacts of the last step."""
 
     bodies: Bodies
     sets: tuple[CollisionGroup, ...]
@@ -66,11 +67,11 @@ class FreeBodyRun:
     m: np.ndarray
     accuracy: Accuracy
     others: np.ndarray
-    """Indices in x of states of other elements than free bodies."""
+    """Indices in x of states of elements other than free bodies."""
     moved: Callable[[float, np.ndarray], np.ndarray]
     """Function of time and state that returns poses and twists (n, 13) of the bodies that are not free."""
     sources: np.ndarray
-    """Block and index of each of these numbers, (2, 13 n), where they change; else empty."""
+    """Block and index of each of these numbers, (2, 13 n), if they change; else empty."""
     table: FieldTable = field(init=False)
 
     def __post_init__(self) -> None:
@@ -101,7 +102,7 @@ class FreeBodyRun:
     # Memory.
 
     def _make(self, room: int, pair_room: int) -> None:
-        """Allocate the table for this many contacts and pairs, and fill in what does not change."""
+        """Allocate the table for this many contacts and pairs, and fill in the constant fields."""
         table, bodies, sizes = (
             FieldTable(tables.PileTable),
             self.bodies,
@@ -198,7 +199,7 @@ class FreeBodyRun:
     def advance(self, t: float, h: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
         """Take steps of h seconds from time t; return the states after each (taken, n) and its record (taken, RECORD).
 
-        Raises `ModelError` E514 for more candidates than a set may have, which ends with the steps before: `taken`.
+        Raises `ModelError` E514 for more candidates than a set may have; previous steps (`taken`) are kept.
         """
         record, course = np.zeros((steps, tables.RECORD)), np.zeros((steps, len(self.x)))
         table = self.table
@@ -222,7 +223,7 @@ class FreeBodyRun:
         return tables.DONE
 
     def _step(self) -> int:
-        """Take a step, parts of which are done in Python."""
+        """Take a step with parts in Python."""
         table, bound, t = self.table, self.bound, float(self.table["t"])
         address, rate = table.address, table.arrays["rate"]
         rate[:] = bound.rates(t, self.x, self.m)
@@ -239,7 +240,7 @@ class FreeBodyRun:
         return tables.DONE
 
     def _search(self) -> int:
-        """Find contacts as `screws.shapes` does; return a status."""
+        """Find contacts with `screws.shapes`; return a status."""
         table = self.table
         arrays, n = table.arrays, len(self.bodies.colliders)
         R, p, reach = arrays["R"][: 9 * n].reshape(-1, 3, 3), arrays["origin"][: 3 * n].reshape(-1, 3), arrays["reach"][:n]

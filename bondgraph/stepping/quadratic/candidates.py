@@ -1,7 +1,7 @@
 """Contact candidates: points where bodies may touch, found from their poses at every step, and their rows in the program.
 
-The contacts of a graph (`Model.contacts`) have coordinates that are states. Boxes, meshes and piles touch at other points at
-every step; a `Candidates` object finds these from the poses. A stepper takes any object with this protocol.
+The contacts of a graph (`Model.contacts`) have coordinates that are states. Boxes, meshes and piles touch at different points in
+every step; a `Candidates` object finds these points from the poses. A stepper accepts any object with this protocol.
 
 Friction cones: rows of a contact's cone in the program of a step, with facets or exact.
 
@@ -10,7 +10,8 @@ A contact with gap d, normal row n, slip rows D and coefficient mu allows a step
     d + (n + mu e_j . D) dq >= -mu s
 
 with s = 0 for the convex law (Anitescu 2006) and s = |D dq| for Coulomb's. The multiplier of a facet is a force along its edge:
-normal force = sum of them, friction = mu sum of e_j times them. The exact cone is d + n dq + mu s >= mu |D dq|.
+normal force = sum of the multipliers, friction = mu times their sum with weights e_j. The exact cone is d + n dq + mu s >= mu |D
+dq|.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from screws.shapes import candidates
 
 CONE = "cone"
 FACETS = (4, 8, 16, 32)
-"""Counts of facets in a plane of slip; with one direction of slip there are two."""
+"""Allowed counts of facets for a plane of slip; for one direction of slip there are two."""
 
 
 def check_facets(facets: int | str, name: str) -> int | str:
@@ -40,7 +41,7 @@ def check_facets(facets: int | str, name: str) -> int | str:
 
 
 def directions(slips: int, facets: int | str) -> np.ndarray:
-    """Return facets e_j (facets, slips) for a number of slip directions; of the exact cone the axes (slips, slips).
+    """Return facets e_j (facets, slips) for a number of slip directions; for the exact cone, the axes (slips, slips).
 
     >>> directions(1, 8).tolist()
     [[1.0], [-1.0]]
@@ -54,7 +55,7 @@ def directions(slips: int, facets: int | str) -> np.ndarray:
     if facets == CONE:
         return np.eye(2)
     count = int(facets)
-    # only sines of the first quadrant, so that opposite facets cancel to the last bit
+    # only sines in the first quadrant, so that opposite facets cancel to the last bit
     first = [(math.cos(angle), math.sin(angle)) for angle in (2.0 * math.pi * k / count for k in range(count // 4))]
     half = [*first, *((-y, x) for x, y in first)]
     return np.array([*half, *((-x, -y) for x, y in half)])
@@ -66,15 +67,15 @@ class Cone:
 
     path: str
     first: int
-    """Its first row."""
+    """First row of the contact."""
     facets: np.ndarray
-    """Facets (rows, slips); of the exact cone the axes (2, 2), after a row for the normal."""
+    """Facets (rows, slips); for the exact cone, the axes (2, 2), after a row for the normal."""
     exact: bool
-    """True if its rows are the normal and the slips, as one second-order cone."""
+    """True if the rows are the normal and the slips, as one second-order cone."""
     slip: int
-    """Its first row among the slips of all contacts."""
+    """First row of the contact among the slips of all contacts."""
     along: tuple[int, ...] = ()
-    """Indices of the contact's slip components in which anything can move."""
+    """Indices of the contact's slip components that any motion can change."""
 
     @property
     def slips(self) -> int:
@@ -83,7 +84,7 @@ class Cone:
 
     @property
     def rows(self) -> int:
-        """Number of its rows."""
+        """Number of rows."""
         return len(self.facets) + self.exact
 
     @property
@@ -93,8 +94,8 @@ class Cone:
 
 
 def force_matrices(cones: tuple[Cone, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return matrices from the rows' multipliers to normal forces (contacts, rows) and to slip forces over mu (slips, rows), and
-    the contact of each row (rows,)."""
+    """Return the matrices that map the rows' multipliers to normal forces (contacts, rows) and to slip forces over mu (slips,
+    rows), and the contact of each row (rows,)."""
     rows, slips = sum(cone.rows for cone in cones), sum(cone.slips for cone in cones)
     normal, tangent, owner = np.zeros((len(cones), rows)), np.zeros((slips, rows)), np.zeros(rows, dtype=int)
     for k, cone in enumerate(cones):
@@ -119,7 +120,7 @@ class TouchingBody:
 
     Parameters
     ----------
-    name : in the user's words, for messages.
+    name : the user's name, for messages.
     pose : signal of its pose in the world, (7,) with the quaternion first, or (4, 4).
     twist : signal of its world twist T_0_0_b, (6,) [omega; v].
     """
@@ -137,7 +138,7 @@ class Pairs:
     ----------
     body1, body2 : (k,) indices among the bodies of their `Candidates`, or `WORLD`.
     p1, p2 : (k, 3) the nearest points of the two, world coordinates, m.
-    normal : (k, 3) unit, from body 1 to body 2, world coordinates.
+    normal : (k, 3) unit vectors from body 1 to body 2, world coordinates.
     gap : (k,) m, negative where they overlap.
     friction, restitution : (k,) coefficients.
     """
@@ -164,8 +165,8 @@ class Candidates(Protocol):
         ...
 
     def __call__(self, poses: np.ndarray, /) -> Pairs:
-        """Return points where bodies may touch; `poses` (bodies, 4, 4), H_0_b, at the end of a step in which only sources move
-        bodies."""
+        """Return points where bodies may touch; `poses` (bodies, 4, 4), H_0_b, are those at the end of a step in which only
+        sources move bodies."""
         ...
 
 
@@ -183,13 +184,13 @@ class Shapes:
         self._arranged = tuple(each.arranged(range(len(each.bodies))) for each in sets)
 
     def __call__(self, poses: np.ndarray, /) -> Pairs:
-        """Return points within reach; E514 where a set has too many."""
+        """Return points within reach; E514 if a set has too many."""
         parts = []
         for each, arranged in zip(self._sets, self._arranged, strict=True):
             numbers = np.array([self._number[body.path] for body in each.bodies], dtype=np.intp)
             pairs = candidates(arranged, poses[numbers, :3, :3], poses[numbers, :3, 3], self.reach)
             if len(pairs) > each.max_contacts:
-                title = f"there are {len(pairs)} candidates for contact, and at most {each.max_contacts} may be"
+                title = f"there are {len(pairs)} candidates for contact, more than max_contacts={each.max_contacts}"
                 cures = ("a larger max_contacts=", f"a reach below {self.reach:g} m")
                 raise refusal("E514", title, *cures, about="collisions", places=())
             mu, e = np.full(len(pairs), each.friction), np.full(len(pairs), each.restitution)
@@ -199,7 +200,7 @@ class Shapes:
 
 @dataclass(frozen=True, eq=False)
 class PairRows:
-    """Rows of pairs in a program: of each pair its facets, or with exact cones the normal and two slips."""
+    """Rows of pairs in a program: for each pair its facets, or, with exact cones, the normal and two slips."""
 
     pairs: Pairs
     A: np.ndarray
@@ -209,13 +210,13 @@ class PairRows:
     slip: np.ndarray
     """(2 k, n)"""
     drift: np.ndarray
-    """Slips in the step by sources alone, (2 k,), m."""
+    """Slips in the step due to sources alone, (2 k,), m."""
     moved: np.ndarray
-    """Changes of the gaps by sources alone, (k,), m."""
+    """Changes of the gaps due to sources alone, (k,), m."""
     tangents: np.ndarray
     """Directions of slip, (k, 2, 3), world coordinates."""
     facets: np.ndarray
-    """Facets, (facets, 2); of an exact cone the axes."""
+    """Facets, (facets, 2); for an exact cone, the axes."""
     exact: bool
 
     @property
@@ -224,7 +225,7 @@ class PairRows:
         return len(self.facets) + self.exact
 
     def slip_terms(self, s: np.ndarray) -> np.ndarray:
-        """Return the terms mu s of slips s (k,) in the bounds (rows,)."""
+        """Return the terms mu s, for slips s (k,), in the bounds (rows,)."""
         by = np.zeros((len(s), self.rows_per_pair))
         by[:, : 1 if self.exact else self.rows_per_pair] = (self.pairs.friction * s)[:, None]
         return by.ravel()
@@ -246,10 +247,10 @@ def pair_rows(pairs: Pairs, motion: tuple[np.ndarray, np.ndarray], v: np.ndarray
 
     Parameters
     ----------
-    motion : d(twist)/dv (bodies, 6, n), and the twists (bodies, 6) by sources alone.
-    v : velocities before the step (n,), for restitution; None without.
-    h : step, s.
-    facets : of each cone, or "cone".
+    motion : d(twist)/dv (bodies, 6, n), and the twists (bodies, 6) due to sources alone.
+    v : velocities before the step (n,), for restitution; None without restitution.
+    h : step size, s.
+    facets : number of facets of each cone, or "cone".
     """
     J, carried = motion
     n, k = J.shape[2], len(pairs)
@@ -292,7 +293,7 @@ def pair_rows(pairs: Pairs, motion: tuple[np.ndarray, np.ndarray], v: np.ndarray
 
 
 def _tangents(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return two unit vectors across each normal (k, 3)."""
+    """Return two unit vectors perpendicular to each normal (k, 3)."""
     axis = np.eye(3)[np.argmin(np.abs(normal), axis=1)]
     first = np.cross(normal, axis)
     first /= np.linalg.norm(first, axis=1, keepdims=True)
@@ -300,7 +301,7 @@ def _tangents(normal: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def poses_from(numbers: np.ndarray, sizes: Sequence[int]) -> np.ndarray:
-    """Return poses (bodies, 4, 4) from their signals in a row, of 7 or 16 numbers each."""
+    """Return poses (bodies, 4, 4) from their concatenated signals, of 7 or 16 numbers each."""
     poses = np.zeros((len(sizes), 4, 4))
     poses[:, 3, 3] = 1.0
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)

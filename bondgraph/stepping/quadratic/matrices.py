@@ -1,12 +1,12 @@
 """Matrices of one step's quadratic program: stiffness, damping, inertia and contact rows, and their layout in one buffer.
 
-With v the velocities of the independent inertias, J = d(flow)/dv of any bond, and everything at the end of the step except for
-the contribution of v:
+Let v be the velocities of the independent inertias, and J = d(flow)/dv of any bond. Everything except the contribution of v is
+taken at the end of the step:
 
     F = -sum of J^T e over storages and resistors, + over sources            virtual power; J and e from the graph
     K = sum of J^T (de/dq) J over C                                          material stiffness
     B = sum of J^T (de/df) J over R                                          tangent at the last velocity
-    M = sum of J^T (dp/df) J over I and IC, dependent ones too
+    M = sum of J^T (dp/df) J over I and IC, including dependent ones
     H = K + B/h [+ M/h^2],  f = -F [- M v/h],  rows of contacts and constraints
 
 The unknown is dq = h v. All derivatives come from the tape.
@@ -44,7 +44,7 @@ class StepOptions:
     restitution: Mapping[str, float]
     """Restitution by contact; 0 by default."""
     ignored: frozenset[str]
-    """States of storages that are left out."""
+    """States of storages to omit."""
     bodies: tuple[TouchingBody, ...] = ()
     """Bodies of candidates."""
 
@@ -56,7 +56,7 @@ class StepOptions:
 
 @dataclass(frozen=True, eq=False)
 class StepLayout:
-    """Layout of the numbers of a step: fields of one buffer, by name, with their shapes and meaning."""
+    """Layout of the numbers of a step: fields of one buffer, by name, with shape and meaning."""
 
     unknowns: tuple[str, ...]
     """Label of each velocity."""
@@ -71,19 +71,19 @@ class StepLayout:
     constraints: tuple[str, ...]
     """Element of each equality; these rows come after those of the contacts."""
     fields: Mapping[str, tuple[int, tuple[int, ...]]]
-    """H (n, n), f (n), A (rows, n), lower (rows), mu (contacts), gap (contacts), slip (slips, n), drift (slips), and of
-    the bodies of candidates poses (numbers), twists (6 bodies, n), carried (6 bodies)."""
+    """H (n, n), f (n), A (rows, n), lower (rows), mu (contacts), gap (contacts), slip (slips, n), drift (slips), and, for the
+    bodies of candidates, poses (numbers), twists (6 bodies, n), carried (6 bodies)."""
     size: int
     index: np.ndarray | None
     """Index in the buffer of each output of the routine; None for a routine that writes the whole buffer."""
     poses: tuple[int, ...]
     """Size of the pose of each body of candidates: 7 or 16."""
     still: bool
-    """True if nothing moves where all velocities vanish."""
+    """True if nothing moves when all velocities vanish."""
     remembers: bool
-    """True if a step depends on the velocities of the one before."""
+    """True if a step depends on the velocities of the previous one."""
     moving: tuple[str, ...]
-    """All inertias, dependent ones too."""
+    """All inertias, including dependent ones."""
 
     def view(self, buffer: np.ndarray, name: str) -> np.ndarray:
         """Return a field of a buffer."""
@@ -156,7 +156,7 @@ def _add_contact(rows: ContactRows, values: StepValues, options: StepOptions, co
 
 
 def _slip(values: StepValues, contact: ContactPoint) -> tuple[list[Any], Any]:
-    """Return slip velocities and coefficient of friction; nothing without friction."""
+    """Return slip velocities and the coefficient of friction; no slips without friction."""
     if contact.friction is None or not contact.slip:
         return [], 0.0
     sliding = []
@@ -167,7 +167,7 @@ def _slip(values: StepValues, contact: ContactPoint) -> tuple[list[Any], Any]:
 
 
 def _bound(values: StepValues, options: StepOptions, contact: ContactPoint, normal: Mapping[int, Any]) -> Any:
-    """Return the lower bound of n dq: -gap; where bodies meet in the step and bounce, their separation (Moreau)."""
+    """Return the lower bound of n dq: -gap, or, if bodies meet during the step and bounce, their separation (Moreau)."""
     gap, rate = values.at(contact.gap)[0], values.at(contact.gap_rate)[0]
     restitution = options.restitution.get(contact.path, 0.0)
     if not options.full or restitution == 0.0:
@@ -219,7 +219,7 @@ class _Sums:
             self.force[k] = self.force[k] + sign * value * efforts[i]
 
     def add_spring(self, path: str, law: laws.Storage) -> None:
-        """Add a C; one whose state has its own rate, such as a pose, has no stiffness here."""
+        """Add a C; a C whose state has its own rate, such as a pose, has no stiffness here."""
         values, bond = self.values, self.values.model.bonds_at(path)[0]
         if law.rate is None:
             J, e, sign = values.slopes(values.at(f"{path}.{law.state}'")), values.at(effort(bond)), 1.0
@@ -260,7 +260,7 @@ class _Sums:
             self.push(values.slopes(values.at(flow(bond))), values.at(effort(bond)), -float(into(bond, path)))
 
     def add_inertia(self, path: str, law: laws.Law) -> None:
-        """Add an I or an IC, a dependent one too."""
+        """Add an I or an IC, which may be dependent."""
         values = self.values
         J = values.slopes(values.at(flow(values.model.bonds_at(path)[0])))
         if self.options.inertia != "ignored":
@@ -292,8 +292,8 @@ Sparse = dict[tuple[int, int], Any]
 class StepValues:
     """Values of a traced system, and their inputs.
 
-    `v` are the scalars of the velocities, `places` their indices in x, `labels` and `owners` a name and the inertia of each,
-    `turns` True for the rate of an angle; `h` is the length of the step."""
+    `v` are the scalars of the velocities, `places` their indices in x, `labels` and `owners` their names and inertias, `turns`
+    True for rates of angles; `h` is the length of the step."""
 
     def __init__(self, traced: Traced, model: Model):
         self.context, self.model = traced.context, model
@@ -319,7 +319,7 @@ class StepValues:
         return self.context.without(self.v, [self.tape.scalar(s) for s in scalars])
 
     def slopes(self, scalars: Sequence[Any], by: Sequence[TapeScalar] | None = None) -> Sparse:
-        """Return nonzero derivatives (scalar, velocity), or by other inputs."""
+        """Return nonzero derivatives, (scalar, velocity), with respect to the velocities or to other inputs."""
         slopes = jacobian([self.tape.scalar(s) for s in scalars], self.v if by is None else by)
         return {(int(i), int(j)): v for i, j, v in zip(slopes.rows, slopes.columns, slopes.values, strict=True)}
 
@@ -329,7 +329,7 @@ class StepValues:
 
 
 _DENSE = 4000
-"""Size up to which the routine writes the whole buffer, zeros too."""
+"""Size up to which the routine writes the whole buffer, including zeros."""
 
 
 def step_routine(traced: Traced, model: Model, options: StepOptions) -> tuple[Routine, StepLayout]:
@@ -392,7 +392,7 @@ def _with_constraints(values: StepValues, contacts: ContactRows) -> tuple[dict[t
 
 
 class _Buffer:
-    """Fields of numbers one after the other, without zeros."""
+    """Buffer of successive fields of numbers, without zeros."""
 
     def __init__(self, values: StepValues):
         self._tape = values.tape

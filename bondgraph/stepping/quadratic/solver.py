@@ -1,7 +1,7 @@
 """Solvers of the quadratic program min 1/2 y'H y + f'y with A y >= lower (equalities last).
 
 daqp (Arnstrom, Bemporad, Axehill 2022) is a dual active set method, exact to rounding, with proximal steps for a singular H;
-clarabel (Goulart, Chen 2024) is an interior-point method for second-order cones. Both get dimensionless programs, since their
+clarabel (Goulart, Chen 2024) is an interior-point method for second-order cones. Both get dimensionless programs, because their
 tolerances are absolute.
 """
 
@@ -23,17 +23,17 @@ PRIMAL = 1e-12
 """Tolerance of a row, in lengths of the step (`Units`): daqp's default of 1e-6 is a visible gap."""
 
 BALANCE = 1e-14
-"""Tolerance of forces, where the force that moves a stiff unknown by the length of the step is 1e-3: with a coarser one proximal
+"""Tolerance of forces, in units in which 1e-3 moves a stiff unknown by the length of the step: with a coarser tolerance, proximal
 steps end before a body has fallen."""
 
 _SIZE = 1e-3
 """Largest entry of the scaled H: proximal steps of a singular H are then exact to rounding."""
 _MAX_WAY, _MIN_LENGTH, _ROUNDING = 1e3, 1e-3, 1e-9
-"""Displacements in lengths of the step: the largest before the length is chosen again; the smallest share of the previous length
+"""Displacements in lengths of the step: the largest before the length is chosen again; smallest fraction of the previous length
 that is kept; rounding."""
 _HELD, _TINY = 1e-6, 1e-6
-"""Fraction of the largest stiffness from which an unknown is held, since a slightly misaligned spring holds nothing; part of a
-radius of gyration below which a lever is rounding."""
+"""Fraction of the largest stiffness above which an unknown is held, because a slightly misaligned spring holds nothing; fraction
+of a radius of gyration below which a lever is rounding."""
 
 _INFINITE = 1e30
 _EMPTY = np.zeros(0)
@@ -41,7 +41,7 @@ _EQUALITY = 5
 
 
 class ProgramSolution(NamedTuple):
-    """Solution y (n,), multipliers (rows,), not negative for active rows, the outcome, and the solver's number of iterations."""
+    """Solution y (n,), multipliers (rows,), nonnegative for active rows, outcome, and number of iterations of the solver."""
 
     y: np.ndarray
     multipliers: np.ndarray
@@ -50,16 +50,16 @@ class ProgramSolution(NamedTuple):
 
 
 class Units:
-    """Scaling of a program to numbers of order one, in any units of the user's: y = length * arms * z.
+    """Scaling of a program to numbers of order one, whatever the user's units: y = length * arms * z.
 
-    The arm is 1 for a translation and 1 / lever for a turn. The length is the displacement to which springs, inertia and
-    moved bodies drive in a step; if a body can fall freely, also the gaps.
+    The arm is 1 for a translation and 1 / lever for a turn. The length is the displacement that springs, inertia and moved bodies
+    cause in a step; if a body can fall freely, it also covers the gaps.
 
     Parameters
     ----------
     turns : True for unknowns that are angles, (n,).
-    A, lower : of contacts only, (rows, n) and (rows,).
-    former : the longest length of earlier programs.
+    A, lower : rows and bounds of contacts only, (rows, n) and (rows,).
+    former : longest length of earlier programs.
     """
 
     def __init__(self, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray, turns: np.ndarray, former: float):
@@ -82,7 +82,7 @@ class Units:
         self.is_known = way > _ROUNDING * former
         """True if more than rounding determines the length."""
         self.length = (max(way, _MIN_LENGTH * former) if self.is_known else former or gaps) or 1.0
-        """In the unit of the contacts' gaps."""
+        """Length of the step, in the unit of the contacts' gaps."""
         self.longest = max(self.length, former)
         energy = _SIZE / (largest if np.any(stiff) else largest / self.length)
         self.stiffness, self.load = np.outer(self.arms, self.arms) * energy, self.arms * energy / self.length
@@ -118,7 +118,7 @@ class ActiveSet:
     _bounds: np.ndarray = field(default_factory=lambda: np.zeros(0))
     _upper: np.ndarray = field(default_factory=lambda: np.zeros(0))
     _fresh: bool = False
-    """True while the units fit one more program."""
+    """True while the units are suitable for another program."""
 
     def __post_init__(self) -> None:
         require_package("a step with contacts", "daqp")
@@ -157,9 +157,9 @@ class ActiveSet:
         return solution if solution.outcome == SOLVED else self._cold_start(lower)
 
     def _cold_start(self, lower: np.ndarray) -> ProgramSolution:
-        """Solve in new units from a cold start, since earlier programs may have misled the solver."""
+        """Solve in new units from a cold start, because earlier programs may have misled the solver."""
         H, f, A = self._program
-        units = self.units = _units(self, H, f, A, self._bounds)  # not the bounds of diverging slips
+        units = self.units = _units(self, H, f, A, self._bounds)  # omit the bounds of diverging slips
         self._fresh = units.is_known
         if self._set_up(H * units.stiffness, f * units.load, A * units.arms, lower / units.length):
             return self._run()
@@ -171,7 +171,7 @@ class ActiveSet:
         return self._upper
 
     def _set_up(self, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray) -> bool:
-        """Set up the solver for a first program, or one of another size; return False where it refuses."""
+        """Set up the solver for a first program, or one of another size; return False if the solver refuses it."""
         import daqp
 
         rows, _ = self._size = A.shape
@@ -188,7 +188,7 @@ class ActiveSet:
 
     def _run(self) -> ProgramSolution:
         z, cost, flag, info = self._model.solve()
-        outcome = self._outcomes.get(flag, FAILED) if cost == cost else FAILED  # a cost that is nan
+        outcome = self._outcomes.get(flag, FAILED) if cost == cost else FAILED  # the cost is NaN
         assert self.units is not None
         return ProgramSolution(z * self.units.ways, info["lam"] * -self.units.force, outcome, info["iterations"])
 
@@ -196,7 +196,7 @@ class ActiveSet:
 def _without_rows(H: np.ndarray, f: np.ndarray) -> ProgramSolution:
     """Return the minimum of a program without rows."""
     stiff = np.diagonal(H)
-    arms = 1.0 / np.sqrt(np.where(stiff > 0.0, stiff, 1.0))  # makes turns and translations comparable, in any units
+    arms = 1.0 / np.sqrt(np.where(stiff > 0.0, stiff, 1.0))  # make turns and translations comparable, in any units
     H, load = H * np.outer(arms, arms), arms * f
     z = np.linalg.lstsq(H, -load, rcond=None)[0]
     balanced = np.all(np.abs(H @ z + load) <= 1e-9 * np.max(np.abs(load), initial=0.0))

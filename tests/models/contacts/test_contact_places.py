@@ -132,7 +132,7 @@ def test_one_contact_holds_two_places_whichever_body_is_the_first():
         assert [contact.point.path for contact, _ in watched.contacts] == ["touch.place 1", "touch.place 2"]
         refused = batch_refusal(compiled.prepare_run(0.3).program, "cuda:0", {}, check_rank=True)
         assert refused is not None and refused.code == "E289"
-        why = "a surface is your own formula, so that Python checks the contact after each run"
+        why = "a surface is your own formula, so Python checks the contact after each run"
         assert refused.details == (f'"touch.place 1" and "touch.place 2": {why}',)
         run = compiled.simulate(0.3, samples=2e-3, progress=False)
         assert run.ok and run.ledger.relative_residual < 1e-8

@@ -1,4 +1,4 @@
-"""Kernel of many runs on a GPU: from a prepared run to PTX, and the memory that threads begin with."""
+"""Kernel of many runs on a GPU: make PTX from a prepared program, and the initial memory of threads."""
 
 from __future__ import annotations
 
@@ -29,25 +29,25 @@ from bondgraph.run.steppers.method import Method
 ENTRY = "advance_runs"
 """Name of the kernel."""
 MOST_LOCAL = 512 * 1024
-"""Bytes of local memory that a thread of a GPU can have."""
+"""Maximum local memory of a GPU thread, bytes."""
 
 
 @dataclass(frozen=True, eq=False)
 class GPUKernel:
     """Kernel of many runs on a GPU.
 
-    Its one argument is the address of a block of words, `threads.Launch`. A thread has a slot; runs are taken by threads that are
-    free, and continue where a launch has paused.
+    Its only argument is the address of a block of words, `threads.Launch`. Each thread has a slot; free threads take runs, and
+    continue them where the previous launch paused.
 
     Parameters
     ----------
     ptx : text of the module.
     entry : name of the kernel.
-    call_words : word of each number of the block; call_size : count of its words.
-    state_words, scratch_words : words of a slot between launches, zero before the first one of a block.
+    call_words : word of each field of the block; call_size : count of its words.
+    state_words, scratch_words : counts of words that a slot keeps between launches, zero before the first launch of a block.
     memory : initial memory of a thread.
-    clock_values, first : values (runs, k) that determine the clocks of parameters (runs, parameters), and parameters
-        (parameters,) whose clocks these are.
+    clock_values, first : function from parameters (runs, parameters) to the values (runs, k) that determine their clocks, and the
+        parameters (parameters,) whose clocks the kernel has.
     """
 
     ptx: str
@@ -61,11 +61,11 @@ class GPUKernel:
     first: np.ndarray
 
     def shared_at(self, address: int) -> np.ndarray:
-        """Return the words that all threads read, as they are where they begin at this address."""
+        """Return the words that all threads read, for this start address."""
         return self.memory.shared_at(address)
 
     def same_clocks(self, p: np.ndarray) -> np.ndarray:
-        """Return (runs,) True for the runs, with parameters p (runs, parameters), whose clocks are those of the kernel."""
+        """Return True (runs,) for the runs with parameters p (runs, parameters) that have the clocks of the kernel."""
         mine, theirs = (np.ascontiguousarray(self.clock_values(each)).view(np.uint64) for each in (self.first[None], p))
         return np.asarray((theirs == mine).all(axis=1))
 
@@ -77,15 +77,15 @@ def gpu_kernel(
     outputs: Kernel | None = None,
     check_rank: bool = False,
 ) -> GPUKernel:
-    """Return the kernel of runs with these `blocks` p, x and m, (runs or 1, numbers): of the clocks of the first.
+    """Return the kernel of runs with these `blocks` p, x and m, (runs or 1, numbers), with the clocks of the first run.
 
     Parameters
     ----------
-    kept, outputs : measures, as `kept_of` returns it.
-    check_rank : whether constraints are checked along the runs.
+    kept, outputs : measures, as `kept_of` returns them.
+    check_rank : True to check the constraints along the runs.
 
-    Raises `RunError` E283 for runs that cannot use a GPU, E284 for one whose memory does not fit a thread, E330 for a clock
-    that cannot run; `CompileError` E282, E285.
+    Raises `RunError` E283 for runs that cannot use a GPU, E284 for runs whose memory does not fit a thread, E330 for a clock that
+    cannot run; `CompileError` E282, E285.
     """
     if (refused := gpu_refusal(prepared)) is not None:
         raise RunError(refused)
@@ -94,7 +94,7 @@ def gpu_kernel(
     space = Workspace(program, prepared.settings, prepared.choice, prepared.wanted)
     p, x, m = (block[0] for block in blocks)
     image, method = image_of(space, p, x, m, space.batch_table(check_rank, kept, outputs)), space.integrator.method
-    if space.settler is not None:  # after each event the thread looks at its budget
+    if space.settler is not None:  # the thread checks its budget after each event
         image.words[image.word("events", "reserve")] = space.settler.table["log_room"]
     symbols = {name: _symbol(name, space.settler is not None) for _, name in image.calls}
     functions = list(dict.fromkeys(symbols.values()))
@@ -127,14 +127,14 @@ def gpu_kernel(
 
 
 def _symbol(name: str, has_events: bool) -> str:
-    """Return the name of a function in the texts, by its name in the image."""
+    """Return the name that the texts use for a function of the image."""
     if name in CALLED_BY_BATCHES:
         return "s_begin_run" if name == CALLED_BY_BATCHES[0] else "s_run" if has_events else "s_advance_run"
     return with_letter(name, "")
 
 
 def _procedures(method: Method, functions: Iterable[str]) -> list[Procedure]:
-    """Return the loop of a thread and all procedures that it calls, by name or through the image."""
+    """Return the loop of a thread, and all procedures that it calls by name or through the image."""
     procedures = list[Procedure]()
     for letter, library in {**run_libraries(method), "b_": threads.procedures()}.items():
         names = {procedure.name for procedure in library}
@@ -149,12 +149,12 @@ _Signature = tuple[str, tuple[str, ...]]
 
 
 def _of_procedures(procedures: Iterable[Procedure]) -> dict[str, _Signature]:
-    """Return the kinds of the results and of the arguments of procedures."""
+    """Return the kinds of the results and arguments of procedures."""
     return {each.name: (each.result, tuple(kind.split()[0] for kind in each.arguments.values())) for each in procedures}
 
 
 def _of_texts(texts: Iterable[str]) -> dict[str, _Signature]:
-    """Return the kinds of the results and of the arguments of the functions that LLVM texts define."""
+    """Return the kinds of the results and arguments of the functions that LLVM texts define."""
     return {
         name: (gives, tuple(argument.split()[0] for argument in arguments.split(",")))
         for text in texts
@@ -163,7 +163,7 @@ def _of_texts(texts: Iterable[str]) -> dict[str, _Signature]:
 
 
 def _called_by_number(image: Image, words: Mapping[str, int]) -> list[str]:
-    """Return the functions that are called by an unknown address."""
+    """Return the functions that are called through addresses."""
     fields = (
         (first + index, field_name(kind, name)) for first, kind in image.every for name, (index, _) in kind.layout().items()
     )
@@ -172,8 +172,7 @@ def _called_by_number(image: Image, words: Mapping[str, int]) -> list[str]:
 
 
 def _text(procedures: Sequence[Procedure], by_number: Mapping[int, str], signatures: Mapping[str, _Signature]) -> str:
-    """Return procedures as LLVM text, visible to others and without a word on what is inlined, and the functions that are called
-    `by_number`."""
+    """Return procedures as LLVM text, external and without `noinline`, and the functions that call others `by_number`."""
     kinds = sorted(kinds_by_number(procedures), key=lambda kind: kind.name)
     switches = [
         kind.text([pair for pair in by_number.items() if signatures.get(pair[1]) == (kind.gives, kind.takes)]) for kind in kinds
@@ -204,7 +203,7 @@ def _rules_text() -> str:
 
 
 def _entry_texts(memory: GPUMemory) -> list[str]:
-    """Return the kernel, and the counters of threads in its argument."""
+    """Return the texts of the kernel and of the counters in its argument."""
     words = {name: index for name, (index, _) in Launch.layout().items()}
     kernel = nvptx.kernel_text(ENTRY, "b_run_thread", len(memory.template), words["slots"], memory.batch)
     counters = {"taken_run": "next_run", "count_done": "done_runs"}
@@ -212,7 +211,7 @@ def _entry_texts(memory: GPUMemory) -> list[str]:
 
 
 def _check_size(prepared: PreparedProgram, memory: GPUMemory) -> None:
-    """Refuse a memory that does not fit a thread of a GPU."""
+    """Raise `RunError` E284 if the memory does not fit a GPU thread."""
     if (size := 8 * len(memory.template)) <= MOST_LOCAL:
         return
     why = f"it needs {size / 1024:.0f} KB for tables and arrays, and a thread has at most {MOST_LOCAL // 1024} KB"
@@ -221,23 +220,23 @@ def _check_size(prepared: PreparedProgram, memory: GPUMemory) -> None:
 
 
 def gpu_refusal(prepared: PreparedProgram) -> Problem | None:
-    """Return why runs cannot use a GPU (E283), None if they can; nothing is compiled."""
+    """Return the reason why runs cannot use a GPU (E283), or None; compile nothing."""
     program, settings = prepared.program, prepared.settings
     reasons = list[str]()
     if not program.is_machine_code:
         reasons.append("its formulas are evaluated by NumPy, not by machine code")
     elif program.texts is None:
-        reasons.append("a model of so many equal parts is compiled to loops of kernels, which only the processor runs")
+        reasons.append("its many equal parts are compiled to loops of kernels, which only the CPU runs")
     if program.delays:
-        reasons.append("its delays need a history without a bound")
+        reasons.append("its delays need an unbounded history")
     if libraries := [clock.name for clock in program.clocks if clock.library]:
         reasons.append(f"its blocks {', '.join(map(repr, libraries))} call a library of another tool")
     if (program.clocks or program.breaks) and program.loops:
-        reasons.append("its clocks meet a nonlinear loop, which Python solves")
+        reasons.append("its clocks drive a nonlinear loop, which Python solves")
     if prepared.choice.entry.needs_series:
-        reasons.append(f"its Taylor series is code for the processor alone (method={prepared.choice.method!r})")
+        reasons.append(f"its Taylor series is code for the CPU only (method={prepared.choice.method!r})")
     if settings.singular == "keep":
-        reasons.append('it may pass singular positions (singular="keep"), which Python does')
+        reasons.append('it may pass singular positions (singular="keep"), which only Python can do')
     if not reasons and not prepared.in_machine_code:
         reasons.append("a part of it needs Python")
     if not reasons:

@@ -1,4 +1,4 @@
-"""Launcher of batches of runs on the GPU that `device=` names, where they can go there."""
+"""Launcher of batches of runs on the GPU that `device=` names."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ from bondgraph.run.validation.checked_result import has_constraints
 from bondgraph.run.validation.surface_contacts import watched_contacts
 
 _at_work = dict[str, threading.Lock]()
-"""Locks by the name of a GPU: a batch takes all of its memory, so others wait."""
+"""Locks by GPU name: a batch takes all of the memory, so others wait."""
 _OF_GPUS = frozenset(f"E{number}" for number in range(282, 295))
-"""Error codes of GPUs and of code for them."""
+"""Error codes of GPUs and GPU code."""
 _NUMBER = 32
 """Bytes per run number, while chunks are taken from the remaining runs."""
 _SHARE = 0.8
-"""Share of the memory here that runs may take."""
+"""Fraction of the memory of this machine that runs may take."""
 
 
 @dataclass(frozen=True)
 class GPULauncher:
-    """Launcher of the batches of a prepared program on a GPU; `is_optional` if the CPU may continue where the GPU cannot."""
+    """Launcher of the batches of a prepared program on a GPU; `is_optional` is True if the CPU may continue where the GPU
+    cannot."""
 
     prepared: PreparedProgram
     device: Device
@@ -57,10 +58,10 @@ class GPULauncher:
         batch: RunBatch,
         report: Callable[[int], object],
     ) -> np.ndarray:
-        """Run all rows of p, x and m into the batch; return the indices of those that the GPU has not ended, for the CPU.
+        """Run all rows of p, x and m, and store the results in `batch`; return the indices of the runs that are left to the CPU.
 
-        Raises `RunError` E282 to E285 for code that cannot be made, E289 where most clocks differ, E290 to E293 for the GPU;
-        where the CPU may continue, all of these are a `DeviceWarning`.
+        Raises `RunError` E282 to E285 for code that cannot be made, E289 if most clocks differ, E290 to E293 for the GPU; if the
+        CPU may continue, a `DeviceWarning` replaces these errors.
         """
         batch.status[:] = UNFINISHED
         try:
@@ -70,7 +71,7 @@ class GPULauncher:
             )
             same = code.same_clocks(blocks[0])
             if 2 * np.count_nonzero(same) < len(same):
-                raise _refused(self.name, ("parameters that vary move the clocks of these runs",))
+                raise _refused(self.name, ("varying parameters move the clocks of these runs",))
             runs, one = np.flatnonzero(np.broadcast_to(same, len(batch.status))), len(same) == 1
             part = batch if one or same.all() else batch.like(len(runs))
             part.status[:] = UNFINISHED
@@ -83,13 +84,13 @@ class GPULauncher:
                 if part is not batch:
                     batch.put(runs, part)
         except ProblemError as error:
-            if error.problem.code not in _OF_GPUS:  # of the numbers of the first run: the CPU says of which runs it holds
+            if error.problem.code not in _OF_GPUS:  # the first run has this error; the CPU finds every run that has it
                 return np.arange(len(batch.status))
             self.let_cpu_go_on(error, int(np.count_nonzero(batch.status == UNFINISHED)))
         return np.flatnonzero(batch.status == UNFINISHED)
 
     def let_cpu_go_on(self, error: ProblemError, runs: int) -> None:
-        """Warn that the CPU continues with this many runs where an error of the GPU has ended the work there; else raise it."""
+        """Warn that the CPU continues with this many runs after an error of the GPU; raise the error if the CPU may not."""
         if is_lost(error):
             forget(self.device)
         if not self.is_optional or error.problem.code not in _OF_GPUS:
@@ -108,11 +109,11 @@ def launcher_of(
     check_rank: bool = True,
     is_stored: bool = False,
 ) -> GPULauncher | None:
-    """Return a launcher of runs on the GPU that `device=` names; None for the CPU, and with "auto" also where these runs
-    cannot use a GPU. The results of runs whose chunks are stored need no memory here.
+    """Return a launcher of runs on the GPU that `device=` names; None for the CPU, and for "auto" if these runs cannot use a GPU.
+    If chunks are stored (`is_stored`), results need no memory here.
 
-    Raises `RunError` E286 to E288 for the GPU, E283 and E289 for what cannot go there, E294 for more runs than the memory here
-    holds; `ExtraError` E416 without the package for the GPU.
+    Raises `RunError` E286 to E288 for the GPU, E283 and E289 for runs that cannot use it, E294 for more runs than fit in the
+    memory of this machine; `ExtraError` E416 if the GPU package is not installed.
     """
     device = device_of(argument, runs)
     if device is None:
@@ -126,7 +127,7 @@ def launcher_of(
 
 
 def batch_refusal(prepared: PreparedProgram, name: str, keep: Mapping[str, str | Measure], check_rank: bool) -> Problem | None:
-    """Return E283 or E289 for runs that cannot use a GPU of this name."""
+    """Return E283 or E289 if runs cannot use the GPU of this name."""
     program = prepared.program
     if problem := gpu_refusal(prepared):
         return problem
@@ -137,9 +138,9 @@ def batch_refusal(prepared: PreparedProgram, name: str, keep: Mapping[str, str |
     for group in watched_contacts(program):
         names = " and ".join(f'"{contact.point.path}"' for contact, _ in group.contacts)
         why = "is your own formula" if group.may_lose_contact else "is not convex"
-        reasons.append(f"{names}: a surface {why}, so that Python checks the contact after each run")
+        reasons.append(f"{names}: a surface {why}, so Python checks the contact after each run")
     if check_rank and has_constraints(program) and not screens(program):
-        reasons.append("constraints that are redundant, or change at events, are judged in Python, unless check_rank=False")
+        reasons.append("Python judges constraints that are redundant or change at events, unless check_rank=False")
     return _refused(name, reasons).problem if reasons else None
 
 
@@ -148,7 +149,7 @@ def _refused(name: str, reasons: Sequence[str]) -> RunError:
 
 
 def _bytes_of_run(prepared: PreparedProgram, keep: Mapping[str, str | Measure]) -> int:
-    """Return the bytes that numbers and results of a run take here."""
+    """Return the memory that the numbers and results of a run take on this machine, bytes."""
     program, (kept, _) = prepared.program, kept_of(prepared.program, keep)
     powers = 0 if program.powers is None else int(program.powers.n_out)
     numbers = program.parameters + 2 * (program.states + program.modes) + powers + 6
@@ -159,13 +160,13 @@ def _check_count(runs: int, each: int) -> None:
     """Raise `RunError` E294 if this many runs of this many bytes each exceed the memory of this machine."""
     memory = memory_here()
     if memory and runs * each > _SHARE * memory:
-        why = f"each takes {each} bytes here, all of them {runs * each / 1e9:.4g} GB of {memory / 1e9:.4g} GB"
+        why = f"each takes {each} bytes, all of them {runs * each / 1e9:.4g} GB, and the machine has {memory / 1e9:.4g} GB"
         cures = (f"at most {int(_SHARE * memory / each):.3g} runs at a time", "fewer samples, or measures instead of series")
-        raise RunError(Problem("E294", f"{runs} runs are more than the memory of this machine holds", (why,), cures=cures))
+        raise RunError(Problem("E294", f"{runs} runs do not fit in the memory of this machine", (why,), cures=cures))
 
 
 def memory_here() -> int:
-    """Return the bytes of memory of this machine; 0 where the system does not say."""
+    """Return the memory of this machine, bytes; 0 if the system does not report it."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

@@ -18,62 +18,62 @@ from bondgraph.run.batch.collect import RunBatch
 from bondgraph.run.batch.gpu.order import CostGuess
 
 LAUNCH_SECONDS = 0.2
-"""Target duration of a launch, s: interrupts, the progress bar and watchdogs of desktops wait for it."""
+"""Target duration of a launch, s: interrupts, the progress bar and desktop watchdogs wait for its end."""
 UNFINISHED = -1000
 """Status of a run that has not ended; no status of a run has this number."""
 _FIRST_BUDGET, _MOST_BUDGET = 16, 1 << 40
 _LEAST_GROWTH, _MOST_GROWTH = 0.1, 4.0
-"""Attempted steps of the first launch, the most of any, and bounds on the factor from one launch to the next."""
+"""Attempted steps of the first launch; maximum for any launch; bounds on the factor from one launch to the next."""
 _SHARE = 0.9
-"""Share of the free memory that is used: the driver needs some too."""
+"""Fraction of the free memory that is used; the driver needs some too."""
 _WAVES = 8
-"""Minimum number of runs per thread of the GPU for which a first chunk measures the cost of runs."""
+"""Minimum number of runs per GPU thread for which a first chunk measures the cost of runs."""
 _LINE = 256
-"""Bytes at a multiple of which each array begins."""
+"""Alignment of arrays, bytes."""
 
 Blocks = tuple[np.ndarray, np.ndarray, np.ndarray]
 """Parameters, states and modes of runs, (runs or 1, numbers) each."""
 
 
 class Launchable(Protocol):
-    """Code of runs for a GPU: `kernel.GPUKernel`, which describes the words."""
+    """GPU code of runs; `kernel.GPUKernel` describes its words."""
 
     @property
     def call_words(self) -> Mapping[str, int]:
-        """Words of the call block by name."""
+        """Index of each word of the call block by name."""
 
     @property
     def call_size(self) -> int:
-        """Words of the call block."""
+        """Count of words of the call block."""
 
     @property
     def state_words(self) -> int:
-        """Words that a thread keeps between launches."""
+        """Count of words that a thread keeps between launches."""
 
     @property
     def scratch_words(self) -> int:
-        """Words of a thread that are too many to be moved at each launch."""
+        """Count of words of a thread that are too many to move at each launch."""
 
     def shared_at(self, address: int) -> np.ndarray:
-        """Return the words that all threads read, at this address."""
+        """Return the words that all threads read, for this start address."""
 
 
 @dataclass
 class Pace:
-    """Attempted steps of the next launch, and whether it was said that memory is scarce."""
+    """Attempted steps of the next launch; `said` is True after a warning that memory is scarce."""
 
     budget: int = _FIRST_BUDGET
     said: bool = False
 
     def follow(self, seconds: float) -> None:
-        """Follow a launch that took so long, s."""
+        """Adapt the budget to the duration of the last launch, s."""
         factor = min(max(LAUNCH_SECONDS / max(seconds, 1e-9), _LEAST_GROWTH), _MOST_GROWTH)
         self.budget = min(max(int(self.budget * factor), 1), _MOST_BUDGET)
 
 
 @dataclass(frozen=True)
 class Room:
-    """Maximum number of runs of a chunk, and threads that run them."""
+    """Maximum number of runs of a chunk, and number of threads that run them."""
 
     runs: int
     slots: int
@@ -81,8 +81,8 @@ class Room:
 
 @dataclass(frozen=True, eq=False)
 class GPUWork:
-    """Work of a GPU: runs of p, x and m (rows of the `blocks`) into a batch, by a kernel that it has loaded of some code;
-    `report` hears after each launch how many runs are done."""
+    """Runs of the `blocks` p, x and m (a row each) on a GPU by a loaded kernel, with results in a batch; after each launch,
+    `report` gets the number of runs done."""
 
     device: Device
     loaded: LoadedKernel
@@ -93,9 +93,9 @@ class GPUWork:
     pace: Pace = field(default_factory=Pace)
 
     def run(self) -> None:
-        """Run all rows. The status of a run that has not ended is `UNFINISHED`, also where an error ends the work.
+        """Run all rows. A run that has not ended, even because of an error, has the status `UNFINISHED`.
 
-        Raises `RunError` E290 for memory that does not hold a single block of threads, E292 for a GPU that is lost.
+        Raises `RunError` E290 if not even one block of threads fits in the memory, E292 if the GPU is lost.
         """
         self.batch.status[:] = UNFINISHED
         varied = [block for block in self.blocks[:2] if len(block) > 1]
@@ -111,8 +111,8 @@ class GPUWork:
                 guess.learn(chosen, self.batch.rate_counts[chosen])
 
     def room(self, runs: int) -> Room:
-        """Return the largest chunk of at most this many runs that the free memory holds; `DeviceWarning` E291, once, where that
-        is so little that threads stay idle. Raises `RunError` E290 where it holds no block of threads."""
+        """Return the largest chunk of at most this many runs that fits in the free memory; warn once (`DeviceWarning` E291) if it
+        is so small that threads stay idle. Raises `RunError` E290 if no block of threads fits."""
         loaded, code, facts = self.loaded, self.code, self.device.facts
         thread = 8 * (code.state_words + code.scratch_words)
         results = sum(array.itemsize * math.prod(array.shape[1:]) for array in self.batch.arrays().values())
@@ -122,15 +122,15 @@ class GPUWork:
         left, least = int(_SHARE * self.device.memory_left(loaded)), once + loaded.threads * thread + run
         if left < least:
             stacks = f"the stacks of all its threads {_megabytes(loaded.stack * facts.threads)}"
-            why = f"{loaded.threads} threads take {_megabytes(least)}, {stacks}; {_megabytes(max(left, 0))} are left beside these"
+            why = f"{loaded.threads} threads take {_megabytes(least)}, {stacks}; {_megabytes(max(left, 0))} is free"
             raise out_of_memory(facts.name, why)
         most = min(loaded.blocks, -(-runs // loaded.threads))
         blocks = min(most, max((left - once) // (loaded.threads * (thread + run)), 1))
         slots = blocks * loaded.threads
         held = min(runs, (left - once - slots * thread) // max(run, 1))
         if blocks < most:
-            why = f"a chunk has {held} runs on {slots} threads, where {most * loaded.threads} would be busy"
-            self._say_smaller(f"{_megabytes(left)} of memory are left: {why}")
+            why = f"a chunk has {held} runs on {slots} threads of {most * loaded.threads}"
+            self._say_smaller(f"{_megabytes(left)} of memory is free: {why}")
         return Room(held, slots)
 
     def _say_smaller(self, why: str) -> None:
@@ -143,8 +143,8 @@ class GPUWork:
         warnings.warn(DeviceWarning(problem), stacklevel=caller_depth())
 
     def _run_chunk(self, chosen: np.ndarray, slots: int, done: int) -> None:
-        """Run some rows, by index, in this order, and put their results into the batch; in halves where another program has taken
-        the memory meanwhile. `done` runs were done before."""
+        """Run the rows with these indices, in this order, and put their results into the batch; run them in halves if another
+        program has taken memory meanwhile. `done` runs were done before."""
         try:
             self._launch_chunk(chosen, slots, done)
         except RunError as error:
@@ -156,7 +156,7 @@ class GPUWork:
                 self._run_chunk(part, self.room(len(part)).slots, before)
 
     def _launch_chunk(self, chosen: np.ndarray, slots: int, done: int) -> None:
-        """Copy some rows to the GPU, launch until they are done, and put their results into the batch."""
+        """Copy the rows with these indices to the GPU, launch until they are done, and put their results into the batch."""
         code, device, runs, threads = self.code, self.device, len(chosen), self.loaded.threads
         slots = min(slots, -(-runs // threads) * threads)
         blocks = dict(zip("pxm", self.blocks, strict=True))
@@ -184,7 +184,7 @@ class GPUWork:
             array[chosen] = results[name]
 
     def _launch_until_done(self, call: np.ndarray, address: int, blocks: int, before: int) -> None:
-        """Launch until all runs of a chunk are done, each time with as many steps as take `LAUNCH_SECONDS`."""
+        """Launch until all runs of a chunk are done; each launch takes about `LAUNCH_SECONDS`."""
         words, device = self.code.call_words, self.device
         done, runs, budget = words["done_runs"], call[words["runs"]], words["budget"]
         device.copy_in(address, call)
@@ -204,7 +204,8 @@ def _megabytes(size: int) -> str:
 
 @contextmanager
 def _allocated(device: Device, sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """Yield the addresses of stretches of this many bytes on a GPU, by name, in one block of memory, which ends with the body."""
+    """Yield addresses, by name, of stretches of these sizes (bytes) in one block of GPU memory, freed at the end of the
+    context."""
     starts, at = dict[str, int](), 0
     for name, size in sizes.items():
         starts[name] = at
@@ -213,5 +214,5 @@ def _allocated(device: Device, sizes: Mapping[str, int]) -> Iterator[dict[str, i
     try:
         yield {name: first + start for name, start in starts.items()}
     finally:
-        with suppress(RunError):  # with a GPU, its memory is lost
+        with suppress(RunError):  # the memory of a lost GPU is lost too
             device.free(first)

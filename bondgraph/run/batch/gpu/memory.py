@@ -1,5 +1,5 @@
-"""Memory of a thread of a GPU, from the image of a batch: what all threads read, what each has for itself, and what of that is
-too large to be moved between launches."""
+"""Memory of a GPU thread, from the image of a batch: words that all threads read, words of its own, and scratch, which is too
+large to move between launches."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from bondgraph.run.batch.gpu.threads import OWN_BASE, SCRATCH_BASE, SharedWords
 from bondgraph.run.batch.image import Image
 
 LARGE_ARRAY = 1_000
-"""Words from which an array of the event handling, or of a loop over runs, lies in the scratch."""
+"""Minimum number of words for which an array of the event handling, or of a loop over runs, lies in the scratch."""
 _MAY_BE_LARGE = ("EventTable.", "BatchTable.", "SparsityPattern.", "Structure.", "CouplingGraph.")
 _ALWAYS_THERE = ("SparsityPattern.", "Structure.")
-"""Tables whose arrays lie in the scratch when they are large, or always: they are rarely used."""
+"""Tables whose arrays lie in the scratch if they are large, or always: they are rarely used."""
 READERS = ("i_searchsorted", "i_take")
 """Functions that only read their last array."""
 
@@ -31,11 +31,11 @@ class GPUMemory:
 
     Parameters
     ----------
-    template, shared : words (own,), (shared,), of own memory at first and of all threads; these begin with `SharedWords`.
-    shared_places : shared words that are addresses of shared memory, and where they point to.
-    scratch : count of words of the scratch, zero at first.
+    template, shared : initial own memory (own,), and words that all threads read (shared,), which begin with `SharedWords`.
+    shared_places : pairs of a shared word that is an address of shared memory, and the word to which it points.
+    scratch : count of words of the scratch, which is zero at first.
     batch : word of own memory at which the table of the loop over runs begins.
-    offsets : of fields that point to own memory, the bytes from their table to there, where all tables have the same.
+    offsets : for fields that point to own memory at the same distance in all tables, the bytes from the table to there.
     """
 
     template: np.ndarray
@@ -46,7 +46,7 @@ class GPUMemory:
     offsets: Mapping[str, int]
 
     def shared_at(self, address: int) -> np.ndarray:
-        """Return the shared words as they are where they begin at this address."""
+        """Return the shared words for this start address."""
         words = self.shared.copy()
         if self.shared_places:
             at, to = np.array(self.shared_places).T
@@ -55,7 +55,7 @@ class GPUMemory:
 
 
 def called_fields(image: Image) -> dict[str, set[str]]:
-    """Return the names of functions that fields of code hold, by the names of these fields."""
+    """Return the names of the functions that each code field holds, by field name."""
     names, fields = dict(image.calls), defaultdict[str, set[str]](set)
     for first, kind in image.every:
         for name, type_ in types_of(kind).items():
@@ -66,8 +66,8 @@ def called_fields(image: Image) -> dict[str, set[str]]:
 
 
 def known_words(image: Image, numbers: Mapping[str, int], stored: Collection[str]) -> dict[str, int]:
-    """Return the words of the fields that are never stored and that are the same in all tables; those of code hold the `numbers`
-    of functions. Addresses of memory are unknown."""
+    """Return the words of the fields that are never stored to and are equal in all tables; code fields hold the `numbers` of
+    functions. Addresses of memory are omitted."""
     names, places, values_of = dict(image.calls), {word for word, _ in image.places}, dict[str, set[int]]()
     for first, kind in image.every:
         for name, (index, _) in kind.layout().items():
@@ -89,7 +89,7 @@ class Extents:
         self.of_tables = frozenset(self.number(first) for first, _ in image.every)
 
     def number(self, word: int) -> int:
-        """Return the number of the stretch with this word."""
+        """Return the number of the block that contains this word."""
         return int(np.searchsorted(self.starts, word, side="right")) - 1
 
     def pointers(self) -> Pointers:
@@ -108,14 +108,14 @@ class Extents:
         )
 
     def fields(self) -> Iterator[tuple[str, int]]:
-        """Yield the fields of all tables that are addresses of memory, with their words."""
+        """Yield the names and words of all table fields that are addresses of memory."""
         for first, kind in self.image.every:
             for name, type_ in types_of(kind).items():
                 if isinstance(type_, Array) or is_table(type_):
                     yield field_name(kind, name), first + kind.layout()[name][0]
 
     def stored(self, procedures: Iterable[Procedure], symbols: Mapping[str, str]) -> Objects:
-        """Return the stretches that are stored to, tables among them; `symbols` are the functions by their names in the image."""
+        """Return the stretches that are stored to, with all tables; `symbols` maps names in the image to functions."""
         fields = called_fields(self.image)
 
         def targets(call: Called, field: str) -> Iterable[str]:
@@ -129,8 +129,8 @@ class Extents:
 
 
 def memory_of(image: Image, procedures: Sequence[Procedure], symbols: Mapping[str, str], numbers: Mapping[str, int]) -> GPUMemory:
-    """Return the memory of a thread for these procedures; functions have `symbols` by their names in the image, and their
-    addresses are the `numbers` of these names."""
+    """Return the memory of a thread for these procedures; `symbols` maps names of functions in the image to procedures, and
+    `numbers` maps them to the numbers that serve as addresses."""
     extents = Extents(image)
     stored = _with_addresses(extents, extents.stored(procedures, symbols))
     far = _in_scratch(extents, stored)
@@ -161,7 +161,7 @@ def memory_of(image: Image, procedures: Sequence[Procedure], symbols: Mapping[st
         if to_kind == "shared":
             (own_places if kind == "own" else shared_places).append((at, to))
         else:
-            assert kind == "own", "what all threads read points to memory of one"
+            assert kind == "own", "shared memory points to the memory of one thread"
             words[kind][at] = (OWN_BASE if to_kind == "own" else SCRATCH_BASE) + 8 * to
     offsets = defaultdict[str, set[int | None]](set)
     for first, kind_ in image.every:
@@ -190,7 +190,7 @@ def memory_of(image: Image, procedures: Sequence[Procedure], symbols: Mapping[st
 
 
 def _with_addresses(extents: Extents, stored: Objects) -> Objects:
-    """Return the stretches that are stored to, and those with addresses of such."""
+    """Return the stretches that are stored to, and those that hold addresses of such stretches."""
     pairs = {(extents.number(word), extents.number(place)) for word, place in extents.image.places}
     while more := frozenset(one for one, other in pairs if other in stored and one not in stored):
         stored |= more
@@ -198,7 +198,7 @@ def _with_addresses(extents: Extents, stored: Objects) -> Objects:
 
 
 def _in_scratch(extents: Extents, stored: Objects) -> Objects:
-    """Return the stretches that lie in the scratch: large arrays, and those of patterns; nothing that is not zero at first."""
+    """Return the stretches that lie in the scratch: arrays that are zero at first and either large or of patterns."""
     numbers = set[int]()
     for field, word in extents.fields():
         if word not in extents.places or not field.startswith(_MAY_BE_LARGE):

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 _LEAST, _MOST = 4, 100_000
-"""Minimum number of known runs per coefficient of the estimate, and maximum number used."""
+"""Minimum number of known runs per coefficient of the estimate, and maximum number of runs used."""
 _MOST_COLUMNS = 8
 
 
 class CostGuess:
-    """Guess of the cost of runs from their numbers, rows of the `blocks` (runs, columns), by least squares over some of them."""
+    """Estimate of the cost of runs from their numbers, rows of the `blocks` (runs, columns), by least squares over known runs."""
 
     def __init__(self, *blocks: np.ndarray):
         self._blocks = blocks
         self._coefficients: np.ndarray | None = None
 
     def learn(self, runs: np.ndarray, costs: np.ndarray) -> None:
-        """Learn from runs, by index, and their costs (runs,), counts of rates for example; from the first ones only."""
+        """Fit the estimate to the first of these runs, given by index, and their costs (runs,), such as counts of rates."""
         runs, costs = runs[:_MOST], costs[:_MOST]
         if self._coefficients is not None or not len(runs):
             return
@@ -32,9 +32,8 @@ class CostGuess:
         self._coefficients = np.linalg.lstsq(self._terms(numbers), np.log(costs), rcond=None)[0]
 
     def order(self, runs: np.ndarray) -> np.ndarray:
-        """Return runs, by index, in the order of their guessed costs, the longest first; in their given order without guesses.
-
-        Equal guesses keep their order.
+        """Return runs, given by index, in order of estimated cost, the longest first. Runs with equal estimates, and all runs
+        before `learn`, keep their order.
         """
         if self._coefficients is None:
             return runs
@@ -43,10 +42,10 @@ class CostGuess:
         return runs[np.argsort(-np.nan_to_num(guess), kind="stable")]
 
     def _numbers(self, runs: np.ndarray) -> np.ndarray:
-        """Return the numbers that vary, (runs, columns)."""
+        """Return the varying numbers of runs, (runs, columns)."""
         return np.array([column[runs] for column in self._columns]).T.reshape(len(runs), -1)
 
     def _terms(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the terms of a guess: one, each number and its square, (runs, 1 + 2 columns)."""
+        """Return the terms of the estimate: 1, each number and its square, (runs, 1 + 2 columns)."""
         scaled = (numbers - self._middle) / np.where(self._size > 0.0, self._size, 1.0)
         return np.hstack([np.ones((len(scaled), 1)), scaled, scaled * scaled])

@@ -1,8 +1,8 @@
 """Loop over runs in a thread of a GPU, as functions of the kernel language: a thread takes one run after the other, goes to
 sleep when its budget of steps is spent, and continues at the next launch.
 
-While it is awake, its tables and arrays lie in its own memory (on a GPU: local memory, which the hardware interleaves by
-threads); between launches in a slot of the GPU's memory. What is too large for that lies in the slot's scratch for good.
+While it is awake, its tables and arrays lie in its own memory (on a GPU: local memory, which the hardware interleaves by thread);
+between launches they lie in a slot of the GPU's memory. Larger arrays always lie in the slot's scratch.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from bondgraph.run.batch.loop import begun, ended, hopeless
 from bondgraph.run.status import Status
 
 OWN_BASE, SCRATCH_BASE = 1 << 60, 1 << 61
-"""Addresses at which own memory and scratch seem to begin in a template; they are moved when a thread first wakes."""
+"""Placeholder addresses of own memory and scratch in a template; a thread replaces them when it first wakes."""
 
 
 class SharedWords(Table):
-    """Words that all threads read: the template of own memory (own_count,), and which of its words may be addresses of own
-    memory or scratch (pointer_count,); count of words of the scratch."""
+    """Words that all threads read: the template of own memory (own_count,), the indices of its words that may be addresses of own
+    memory or scratch (pointer_count,), and the count of words of the scratch."""
 
     template: Ints
     pointers: Ints
@@ -34,9 +34,9 @@ class SharedWords(Table):
 class Launch(Table):
     """Call of a kernel: filled in by the host, except `next_run` and `done_runs`.
 
-    slots: threads; runs: in this call; budget: attempted steps after which a thread goes to sleep; next_run: first run
-    not yet taken; done_runs: runs that have ended. states (own_count + 1, slots); scratch (slots, scratch_count); the
-    others as in `BatchTable`.
+    slots: count of threads; runs: count in this call; budget: attempted steps after which a thread goes to sleep; next_run: first
+    run not yet taken; done_runs: count of runs that have ended. states (own_count + 1, slots); scratch (slots, scratch_count);
+    other fields as in `BatchTable`.
     """
 
     states: Ints
@@ -67,32 +67,32 @@ class Launch(Table):
 
 @external
 def taken_run(call: Launch) -> int:
-    """Take the next run."""
+    """Take the next run; return its number."""
     call.next_run += 1
     return call.next_run - 1
 
 
 @external
 def count_done(call: Launch) -> int:
-    """Count a run that has ended; return how many had before."""
+    """Count a run that has ended; return the previous count."""
     call.done_runs += 1
     return call.done_runs - 1
 
 
 @external
 def address_of(numbers: Ints) -> int:
-    """Return the address of an array, as machine code knows it."""
+    """Return the address of an array; compiled code replaces this function."""
     raise NotImplementedError
 
 
 @external
 def saw_far_angle(call: Launch) -> int:
-    """Return 1 if the thread has met an angle whose sine only a C library computes, and forget it."""
+    """Return 1 if the thread has met an angle whose sine only a C library computes, and reset this flag."""
     return 0
 
 
 def run_thread(memory: Ints, call: Launch, slot: int, r: BatchTable) -> None:
-    """Wake the thread of a slot, whose own memory this is with the table r in it, continue with its runs, and go to sleep."""
+    """Wake the thread of a slot, continue its runs, and go to sleep; `memory` is its own memory, which contains the table r."""
     wake(memory, call, slot)
     connect(r, call)
     go_on(r, call)
@@ -100,7 +100,7 @@ def run_thread(memory: Ints, call: Launch, slot: int, r: BatchTable) -> None:
 
 
 def wake(memory: Ints, call: Launch, slot: int) -> None:
-    """Load own memory from the slot, or from the template at the first time, and move its addresses to where it now is."""
+    """Load the memory of a thread from its slot, or at first from the template, and shift the addresses in it to its place."""
     words, states, slots, base = call.shared, call.states[slot:], call.slots, address_of(memory)
     before = states[words.own_count * slots]
     if before == 0:
@@ -117,7 +117,7 @@ def wake(memory: Ints, call: Launch, slot: int) -> None:
 
 @inline
 def move(memory: Ints, words: SharedWords, first: int, length: int, by: int) -> None:
-    """Move the addresses of a stretch of memory."""
+    """Shift the addresses in own memory that point into a stretch of memory."""
     for k in range(words.pointer_count):
         address = memory[words.pointers[k]]
         if address >= first and address < first + length:
@@ -125,7 +125,7 @@ def move(memory: Ints, words: SharedWords, first: int, length: int, by: int) -> 
 
 
 def sleep(memory: Ints, call: Launch, slot: int) -> None:
-    """Keep own memory in the slot, and where it was."""
+    """Save own memory and its address in the slot."""
     words, states, slots = call.shared, call.states[slot:], call.slots
     for i in range(words.own_count):
         states[i * slots] = memory[i]
@@ -169,7 +169,7 @@ def go_on(r: BatchTable, call: Launch) -> None:
 
 
 def finish(r: BatchTable, call: Launch, status: int) -> None:
-    """Store the results of a run that has ended with this status; Python repeats one that needs a C library."""
+    """Store the results of a run that has ended with this status; Python repeats a run that needs a C library."""
     ended(r, r.present, status, 1)
     if saw_far_angle(call) == 1:
         r.status[r.present] = Status.UNTRUSTED

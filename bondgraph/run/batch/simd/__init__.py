@@ -1,1 +1,1 @@
-"""SIMD lanes: advance several runs side by side in vector instructions, with the bits of single runs."""
+"""SIMD lanes: advance several runs at once in vector instructions, with results equal to single runs to the last bit."""

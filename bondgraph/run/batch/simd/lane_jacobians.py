@@ -26,7 +26,7 @@ class LaneJacobians(Table):
     numbers: Reals
     rows: Reals
     entries: Ints
-    # Of each input its place among the numbers, its block (t, y, p, m), and its index there.
+    # For each input: its place among the numbers, its block (t, y, p, m), and its index there.
     input_places: Ints
     input_blocks: Ints
     input_indices: Ints
@@ -48,7 +48,7 @@ def lane_couplings(steps: InterpretedSteps, lanes: int, weights: Sequence[FieldT
     numbers, rows = aligned_zeros(len(steps.start) * lanes), aligned_zeros(laned.rows * laned.stride * lanes)
     numbers[:] = np.repeat(steps.start, lanes)
     vectors = rows.reshape(laned.rows, laned.stride, lanes)
-    vectors[laned.seed_rows, steps.seed_groups], vectors[0] = 1.0, 0.0  # also of variables on which nothing depends
+    vectors[laned.seed_rows, steps.seed_groups], vectors[0] = 1.0, 0.0  # row 0 stays zero for variables on which nothing depends
     arrays = {"quick": laned.steps(is_guarded=False), "guarded": laned.steps(), "columns": laned.columns}
     arrays |= {"numbers": numbers, "rows": rows, "entries": (laned.entry_rows * laned.stride + steps.entry_groups) * lanes}
     arrays |= {"input_places": steps.positions, "input_blocks": steps.blocks, "input_indices": steps.indices}
@@ -63,7 +63,7 @@ def lane_couplings(steps: InterpretedSteps, lanes: int, weights: Sequence[FieldT
 
 def couple_ahead(a: LaneJacobians, t: Reals, y: Reals, p: Reals, m: Reals, due: Ints, count: int, lanes: Fixed) -> None:
     """Evaluate the nonzeros of the Jacobian at (t, y, p, m), in all lanes, for the error control of the `count` runs that are
-    `due`, which are in the first lanes."""
+    `due`, in the first lanes."""
     for i in range(a.input_count):
         block = input_block(a.input_blocks[i], t, y, p, m)
         source, target = block[a.input_indices[i] * lanes :], a.numbers[a.input_places[i] * lanes :]
@@ -76,7 +76,7 @@ def couple_ahead(a: LaneJacobians, t: Reals, y: Reals, p: Reals, m: Reals, due: 
 
 
 def hand_out(a: LaneJacobians, due: Ints, count: int) -> bool:
-    """Copy the Jacobian of each run to its error control; return True if an entry is NaN."""
+    """Copy the Jacobian of each due run to its error control; return True if an entry is NaN."""
     rows, entries, is_lost = a.rows, a.entries, False
     for lane in range(count):
         w = a.weights[due[lane]]

@@ -1,8 +1,8 @@
-"""Loop over a batch of runs in machine code with SIMD: as `loop`, with a run in each lane of the processor's vectors.
+"""Loop over a batch of runs in machine code with SIMD: like `loop`, but with a run in each lane of the processor's vectors.
 
-Each run has the tables of a single run: its own time, step length, error control and counts. Vector instructions do the step
-attempt, the dense output and the acceptance (`lane_steps`) for all lanes at once; the rest is done lane by lane. More runs
-are under way than there are lanes: a run whose weights are due leaves its lane to another until several are refreshed together.
+Each run has the tables of a single run: its own time, step length, error control and counts. Vector instructions compute the step
+attempt, the dense output and the acceptance (`lane_steps`) for all lanes at once; everything else is computed lane by lane. More
+runs than lanes are under way: a run whose weights are due leaves its lane to another until several runs are refreshed together.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def _library(lanes: int, tableau: Tableau) -> Callable[[], Library]:
 
 
 def run_side_by_side(r: BatchTable, v: LaneTable, lanes: Fixed, method: Fixed) -> int:
-    """Advance all runs: return 0 when they are done, 1 after this many steps of one run that the caller must check for
-    interrupts; the next call continues there."""
+    """Advance all runs; return 0 when all are done, or 1 when the caller must check for interrupts, after many steps of one run.
+    The next call continues there."""
     h, error, taken, seats = v.h, v.error, v.taken, v.seats
     while True:
         if v.paused:
@@ -74,7 +74,7 @@ def run_side_by_side(r: BatchTable, v: LaneTable, lanes: Fixed, method: Fixed) -
                 status = v.judged(c, error[lane])
                 if status == Status.ACCEPT:
                     taken[lane] = 1.0
-                    if v.watch and is_far(c, h[lane]):  # `held_down` needs the sums only then
+                    if v.watch and is_far(c, h[lane]):  # only then does `held_down` need the sums
                         needs_sums = True
                     if c.written < c.samples and c.times[c.written] < c.target:
                         needs_dense = True
@@ -114,7 +114,7 @@ def start_runs(r: BatchTable, v: LaneTable, lanes: Fixed) -> bool:
 
 
 def start_run(r: BatchTable, v: LaneTable, slot: int, run: int, lanes: Fixed) -> None:
-    """Begin a run in this slot of the runs under way, unless Python has to begin it."""
+    """Begin a run in this slot, unless Python has to begin it."""
     select_run(r, v, slot)
     if begun(r, run) == 0:
         ended(r, run, Status.NOT_STARTED, lanes)
@@ -124,7 +124,7 @@ def start_run(r: BatchTable, v: LaneTable, slot: int, run: int, lanes: Fixed) ->
 
 
 def select_run(r: BatchTable, v: LaneTable, slot: int) -> None:
-    """Set the tables of the loop over many runs to those of this run."""
+    """Set the tables of the batch loop to those of the run in this slot."""
     c = v.tables[slot]
     r.table, r.rows, r.modes = c, v.row_blocks[slot], c.m
 
@@ -166,7 +166,7 @@ def load_lane(v: LaneTable, lane: int, lanes: Fixed) -> bool:
 
 
 def unload_lane(v: LaneTable, lane: int, status: int, lanes: Fixed) -> None:
-    """Move the run in a lane out of it, for the work that its step needs."""
+    """Move the run out of a lane, for the work that its step needs."""
     slot = v.seats[lane]
     c = v.tables[slot]
     for name in ("y", "k", "size"):
@@ -190,7 +190,7 @@ def retire_lane(r: BatchTable, v: LaneTable, lane: int, status: int, lanes: Fixe
 
 
 def finish_step(v: LaneTable, lane: int, lanes: Fixed, method: Fixed) -> None:
-    """Finish an accepted step of a lane: rows of samples, stiffness test, noise."""
+    """Finish an accepted step of a lane: write samples, test stiffness, follow noise."""
     c, h = v.tables[v.seats[lane]], v.h[lane]
     if c.written < c.samples and c.times[c.written] <= c.target:
         gather(c.y, v.y, v.width, lane, lanes)

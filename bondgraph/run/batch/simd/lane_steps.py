@@ -1,6 +1,6 @@
-"""Steps of several runs side by side: the functions of `steppers.explicit`, with one number per lane instead of each number.
+"""Steps of several runs in SIMD lanes: the functions of `steppers.explicit`, in which each number becomes one number per lane.
 
-A lane has the bits of a single run: both come from the same functions.
+A lane equals a single run to the last bit, because both come from the same functions.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ DRIVER = (
     "dense_samples",
     "flush",
 )
-"""Procedures of the method, and of the loop around its steps, called by address."""
+"""Procedures of the method and of the loop around its steps, which are called by address."""
 
 PerState = Annotated[Reals, Length(lambda v: v.n * v.lanes)]
 PerNumber = Annotated[Reals, Length(lambda v: v.width * v.lanes)]
-"""Array of a number for each state and each integrated power, of each lane."""
+"""Array of a number for each state and each integrated power, in each lane."""
 LaneNumbers = Annotated[Reals, Length(lambda v: v.lanes)]
 LaneIndices = Annotated[Ints, Length(lambda v: v.lanes)]
 LaneArrays = Annotated[list[Any], Array(Array(float)), Length(lambda v: v.lanes)]
@@ -60,13 +60,13 @@ Modes = Annotated[Reals, Length(lambda v: v.modes * v.lanes)]
 
 
 class LaneTable(Table):
-    """Table of the loop over runs in SIMD lanes; its numbers of each lane are arrays."""
+    """Table of the loop over runs in SIMD lanes; quantities with a value per lane are arrays."""
 
     # SIMD kernels.
     rates: Kernel
     powers: Kernel
     rates_and_powers: Kernel
-    # Of the step that each lane attempts: start, length, end, error over tolerance, and 1.0 if it is accepted.
+    # For the step that each lane attempts: start, length, end, error over tolerance, and 1.0 if it is accepted.
     t: LaneNumbers
     h: LaneNumbers
     t_new: LaneNumbers
@@ -90,7 +90,7 @@ class LaneTable(Table):
     # Models with delays have no lanes: both are 0.
     delays: DelayTable
     look_back: Kernel
-    # For each lane: the run in it, or -1; whether stability limits it.
+    # For each lane: the slot of the run in it, or -1; 1 if stability limits the step.
     seats: LaneIndices
     stiff: LaneIndices
     # For each run under way: addresses of the table of its integrator and of its samples; its number, or -1; its status.
@@ -101,8 +101,8 @@ class LaneTable(Table):
     # Tables of `lane_jacobians`, or 0, and of `natural_scales`.
     couplings: LaneJacobians
     scales: LaneScales
-    # Of as many due runs as there are lanes: times, since the start and on the clock of the formulas, numbers side by side, run
-    # indices, and the addresses of y and m of each.
+    # For the due runs, one per lane: times, since the start and on the clock of the formulas; numbers in lanes; slots; and the
+    # addresses of y and m.
     due_t: LaneNumbers
     due_now: LaneNumbers
     due_y: PerNumber
@@ -128,7 +128,7 @@ class LaneTable(Table):
     quadratures: int
     watch: bool
     parameters: int
-    # The run to begin next, and whether one has made this many steps that the caller must check for interrupts.
+    # The run to begin next; True if the caller must check for interrupts, after many steps of one run.
     following: int
     paused: bool
     rate_count: int
@@ -137,7 +137,7 @@ class LaneTable(Table):
 
 
 class StepsTable(LaneTable):
-    """`LaneTable` for functions of which each number is one of each lane."""
+    """`LaneTable` for functions in which each number is a vector with one number per lane."""
 
     t: PerLane  # type: ignore[assignment]
     h: PerLane  # type: ignore[assignment]
@@ -146,7 +146,7 @@ class StepsTable(LaneTable):
 
 
 def procedures(method: Method, lanes: int) -> list[Procedure]:
-    """Return the functions of `steppers.explicit` and `accept_all`, for the lanes."""
+    """Return the functions of `steppers.explicit`, and `accept_all`, for this many lanes."""
     functions = (attempt, prepare_dense, compare_last_stages, accept_all)
     tables = dict.fromkeys((IntegratorTable, ExplicitTable), StepsTable)
     return translate([functools.partial(each, method=method) for each in functions], (), lanes, tables)

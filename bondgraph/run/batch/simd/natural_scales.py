@@ -1,5 +1,5 @@
-"""Natural scales of several runs side by side: compute the fastest rates and scales of each from its couplings, before its error
-control needs them.
+"""Natural scales of several runs in SIMD lanes: compute the fastest rates and scales of each run from its couplings before its
+error control needs them.
 
 Runs whose couplings share a structure go through `balancing` in groups of four; the others get their scales one by one.
 """
@@ -23,18 +23,18 @@ FOUR = 4
 
 Controls = Annotated[list[Any], Array(Control)]
 ArrayOfEach = Annotated[list[Any], Array(Array(float))]
-"""The address of an array of each run."""
+"""Addresses of an array of each run."""
 
 
 class LaneScales(Table):
     """Table of `scale_ahead`."""
 
-    # Tables of the error control of all runs, and procedures of a single one.
+    # Tables of the error control of all runs, and procedures for a single run.
     weights: Controls
     weights_see: Routine
     couplings: Routine
     local_scales: Routine
-    # Numbers of the runs of a group, side by side; their indices; 1 for each due run that is in no group yet.
+    # Numbers of the runs of a group in lanes; indices of these runs; 1 for each due run that is in no group yet.
     values: Reals
     rates: Reals
     scales: Reals
@@ -44,7 +44,7 @@ class LaneScales(Table):
 
 
 def lane_scales(n: int, entries: int, weights: Sequence[FieldTable]) -> FieldTable:
-    """Return the table of `scale_ahead`, for n states with at most `entries` couplings, and runs with these error control
+    """Return the table of `scale_ahead` for n states with at most `entries` couplings and runs with these error control
     tables."""
     library, table = error_weights.machine_code(), FieldTable(LaneScales)
     lengths = {"values": entries, "rates": n, "scales": n, "work": max(3 * n + 1, n + entries)}
@@ -59,7 +59,7 @@ def lane_scales(n: int, entries: int, weights: Sequence[FieldTable]) -> FieldTab
 
 
 def scale_ahead(a: LaneScales, t: Reals, x: ArrayOfEach, m: ArrayOfEach, due: Ints, count: int) -> None:
-    """Compute natural scales of the `count` runs that are `due` and whose nonzeros are ready, with the time of each and the
+    """Compute natural scales of the `count` runs that are `due` and whose nonzeros are ready, from the time of each run and the
     addresses of its states and modes."""
     for k in range(count):
         w = a.weights[due[k]]
@@ -97,8 +97,8 @@ def by_fours(a: LaneScales, due: Ints, count: int, level: int) -> None:
 
 
 def fastest_of_four(a: LaneScales) -> None:
-    """Compute the fastest rates of the runs of a group, unless one of them needs its strong cycles balanced: then each does it by
-    itself."""
+    """Compute the fastest rates of the runs of a group; if one of them needs its strong cycles balanced, each run computes its
+    own rates instead."""
     w = a.weights[a.members[0]]
     uneven = a.work[3 * w.n * FOUR :]
     load_lanes(a, a.values, "values", w.pattern.off_diagonal_count)

@@ -1,5 +1,5 @@
-"""Table of the loop over runs in SIMD lanes: the tables of single runs, more than there are lanes, the SIMD kernels, and
-procedures that move numbers between both."""
+"""Table of the loop over runs in SIMD lanes: the tables of more single runs than there are lanes, the SIMD kernels, and
+procedures that move numbers between them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bondgraph.run.steppers.integrator import OneStep
 from bondgraph.run.table import FieldTable
 
 UNDER_WAY = 2
-"""Runs under way per lane: while some wait for a joint refresh of their weights, every lane still has one."""
+"""Runs under way per lane: every lane still has one while others wait for a joint refresh of their weights."""
 
 
 NOBODY = -1
@@ -28,7 +28,7 @@ NOBODY = -1
 def lane_table(
     kernels: LaneKernels, program: Program, integrators: Sequence[OneStep], weights: Sequence[FieldTable], samples: int
 ) -> FieldTable:
-    """Return the table of `lane_loop`: `integrators` are those of the runs under way, `weights` the tables of their error
+    """Return the table of `lane_loop`; `integrators` belong to the runs under way, `weights` are the tables of their error
     control."""
     table, lanes, method, first = FieldTable(LaneTable), kernels.lanes, integrators[0].method, integrators[0].table
     counts = {name: int(first[name]) for name in ("n", "width")} | {"lanes": lanes, "slots": len(integrators)}
@@ -54,14 +54,14 @@ def lane_table(
 
 
 def _tables_ahead(program: Program, lanes: int, weights: Sequence[FieldTable]) -> tuple[FieldTable, ...]:
-    """Return the tables of the couplings and scales of runs in lanes, if couplings are interpreted and not too many."""
+    """Return the tables of the couplings and scales of runs in lanes; none if the couplings are not interpreted, or too many."""
     kernel, structures = program.jacobian_couplings
     couplings = None if kernel is None or kernel.steps is None else lane_couplings(kernel.steps, lanes, weights)
     return () if couplings is None else (couplings, lane_scales(program.states, len(structures.rows), weights))
 
 
 def emptied(table: FieldTable) -> FieldTable:
-    """Reset the table: no run is under way."""
+    """Reset the table to no runs under way."""
     table.arrays["seats"][:] = table.arrays["runs"][:] = NOBODY
     table["following"] = table["paused"] = 0
     return table

@@ -1,10 +1,10 @@
 """Rank screening of the constraint matrix along a run, in machine code: a cheap test that excludes a loss of rank.
 
 If A' - theta A is positive definite for two successive matrices A, A', then every eigenvalue of A' is larger than theta times
-that of A, and remains so after any congruence (Loewner's order; the change of scale in `validation.constraint_rank` is one). Two
-attempted decompositions thus exclude too fast a change in either direction (`bounds`), and eigenvalues are needed only if one
-fails. Several samples are tested in SIMD lanes, and only the envelope of the matrices is factored: independent bodies and chains
-cost as much as their own constraints.
+that of A, and remains so after any congruence (Loewner order), such as the change of scale in `validation.constraint_rank`. Two
+attempted factorisations thus exclude too fast a change in either direction (`bounds`); eigenvalues are needed only if one fails.
+Several samples are tested in SIMD lanes, and only the envelope of the matrices is factored: independent bodies and chains cost as
+much as their own constraints.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from bondgraph.run.steppers.shared_fields import IntegratorTable
 from bondgraph.run.validation.checked_result import has_constraints
 from bondgraph.run.validation.constraint_rank import RANK_TOLERANCE
 
-# Fraction of the diagonal that must remain of each difference, and how much smaller than in the rest of the run it may be.
+# Fraction of the diagonal that must remain of each difference; smallest diagonal relative to the largest of the run.
 _LEFT, _SMALLER = 1e-9, 1e-3
 
 
 def screens(program: Program) -> bool:
-    """Return True if machine code can check the constraints: with redundant ones, some eigenvalues are always zero; modes change
-    which of them hold."""
+    """Return True if machine code can check the constraints. Redundant constraints always have zero eigenvalues, and modes change
+    which constraints hold."""
     closing, kernel = program.closing, program.closing_matrix
     plain = has_constraints(program) and closing is not None and not closing.repeating and not program.transitions
     return plain and kernel is not None and kernel.is_machine_code
@@ -67,8 +67,8 @@ def exceeds(s: SampleCheck, a: Reals, b: Reals, work: Disjoint, lanes: Fixed) ->
 
 
 def measure_matrices(s: SampleCheck, matrix: Disjoint, is_first: bool, lanes: Fixed) -> None:
-    """Evaluate the constraint matrices at the samples in the lanes, from their `entries`, into `now`, symmetric, with rows signed
-    by their first diagonals."""
+    """Copy the constraint matrices at the samples in the lanes from their `entries` into `now`, symmetric, with rows signed by
+    their first diagonals."""
     n, now, signs, entries = s.n, s.now, s.signs, s.entries
     for e in range(s.entry_count):
         place = (s.rows[e] * n + s.columns[e]) * lanes
@@ -90,7 +90,7 @@ def measure_matrices(s: SampleCheck, matrix: Disjoint, is_first: bool, lanes: Fi
 
 @inline
 def measure_diagonal(diagonal: Reals, low: Reals, high: Reals, is_first: bool, lanes: Fixed) -> None:
-    """Keep the least and the largest size of a diagonal in each lane."""
+    """Update the smallest and largest size of a diagonal in each lane."""
     for lane in range(lanes):
         size = abs(diagonal[lane])
         if is_first:
@@ -102,13 +102,13 @@ def measure_diagonal(diagonal: Reals, low: Reals, high: Reals, is_first: bool, l
 
 @inline
 def mean(out: Reals, ours: Reals, theirs: Reals, sign: float, other: float, lanes: Fixed) -> None:
-    """Set the means of two entries of opposite places, with the signs of their rows."""
+    """Set the means of two transposed entries, with the signs of their rows."""
     for lane in range(lanes):
         out[lane] = (ours[lane] * sign + theirs[lane] * other) * 0.5
 
 
 def may_lose_rank(s: SampleCheck, c: IntegratorTable, samples: Reals, lanes: Fixed) -> bool:
-    """Return True unless it is certain that `singular` finds nothing in the present finished run with these rows."""
+    """Return True unless it is certain that `singular` would find nothing in the finished run with these rows."""
     n, width, stride, count = s.n, c.width, s.stride, s.count
     now, work, first_matrix = s.now, s.work, s.first
     every_sample, first = count + s.beyond, 0
@@ -126,7 +126,7 @@ def may_lose_rank(s: SampleCheck, c: IntegratorTable, samples: Reals, lanes: Fix
         if not exceeds(s, now, now[1:], work, lanes):
             return True
         first = first + lanes
-    # Rank relative to the size over the whole run; if a diagonal has been much smaller, `_LEFT` says little.
+    # Rank is relative to the size over the whole run; if a diagonal has been much smaller, the test with `_LEFT` says little.
     for i in range(n):
         low, high = s.low[i * lanes :], s.high[i * lanes :]
         smallest, largest = low[0], high[0]
@@ -144,6 +144,6 @@ def may_lose_rank(s: SampleCheck, c: IntegratorTable, samples: Reals, lanes: Fix
 
 @inline
 def take_bounds(theta: Reals, bounds: Reals, first: int, last: int, lanes: Fixed) -> None:
-    """Take the bound of the sample in each lane."""
+    """Set `theta` to the bound of the sample in each lane."""
     for lane in range(lanes):
         theta[lane] = bounds[min(first + lane, last)]

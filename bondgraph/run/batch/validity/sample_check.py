@@ -1,7 +1,7 @@
-"""Sample check of a finished run, in SIMD lanes: are all values that follow from the rows finite?
+"""Sample check of a finished run, in SIMD lanes: find values that follow from the rows and are not finite.
 
-One kernel with `lanes` lanes, `AT_SAMPLE`, evaluates them all. `lanes` = 1 is for single runs, for which only the constraints are
-checked here. The table also serves that check (`rank_screen`).
+One kernel with `lanes` lanes, `AT_SAMPLE`, evaluates them all. With `lanes` = 1, for single runs, only the constraints are
+checked here. The constraint check (`rank_screen`) uses the same table.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from bondgraph.run.validation.constraint_rank import EXTRAPOLATION
 
 # Relative rounding margin of the bounds beyond which an interval is suspected.
 _ROUNDING = 1e-3
-# Ratio of neighbouring intervals from which only rounding distinguishes them.
+# Ratio of neighbouring intervals above which the bounds are meaningless because of rounding.
 _UNLIKE = 1e6
 
 
 def bounds(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each time of t (k,) and the one before, the smallest fraction of the earlier eigenvalues that must remain, and
-    the least fraction of the present ones that must have been there before, for `singular` to suspect no interval.
+    """Return, for each time of t (k,) and the previous one, the bounds within which `singular` suspects no interval: the smallest
+    ratio of present to previous eigenvalues, and the smallest ratio of previous to present eigenvalues.
 
     An interval of length L that begins at a root s is suspected if the straight line through s and the root s' at the time d
-    before reaches zero within (1 + BEYOND) L: s' > s (1 + d / ((1 + BEYOND) L)); likewise on its other side. Eigenvalues are
-    squares of roots.
+    before reaches zero within (1 + e) L, that is unless s' <= s (1 + d / ((1 + e) L)), with e = `EXTRAPOLATION`; likewise on the
+    other side. Eigenvalues are squares of roots.
     """
     d = np.diff(t)
     reach = (1.0 + EXTRAPOLATION) * (1.0 + _ROUNDING)
@@ -41,7 +41,7 @@ def bounds(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     falls[1:-1] = (1.0 + d[:-1] / (reach * d[1:])) ** -2
     rises[2:] = (1.0 + d[1:] / (reach * d[:-1])) ** -2
     unlike = np.flatnonzero((d[1:] > _UNLIKE * d[:-1]) | (d[:-1] > _UNLIKE * d[1:]))
-    falls[unlike + 1] = rises[unlike + 2] = np.inf  # which nothing satisfies
+    falls[unlike + 1] = rises[unlike + 2] = np.inf  # an infinite bound, which nothing satisfies
     return falls, rises
 
 
@@ -51,11 +51,11 @@ Matrices = Annotated[Reals, Length(lambda s: s.n * s.n * s.lanes)]
 
 
 class SampleCheck(Table):
-    """Samples side by side; lengths also depend on the number of `lanes`, the `width` of rows, and the number of constraint
-    `entries` after the values."""
+    """Samples in lanes; lengths also depend on the number of `lanes`, the `width` of rows, and the number of constraint `entries`
+    after the values."""
 
-    # kernel: of the constraint matrix, or of all values at a sample followed by that matrix; t, x, p, m, out: its blocks, of
-    # several samples; spoilt: for each state, integrated power and value, zero while all were finite, in each lane.
+    # kernel: code for the constraint matrix, or for all values at a sample followed by that matrix; t, x, p, m, out: its blocks,
+    # with a sample per lane; spoilt: for each state, integrated power and value, zero in a lane while all were finite.
     kernel: Kernel
     dates: Reals
     t: PerSample
@@ -65,9 +65,10 @@ class SampleCheck(Table):
     out: Annotated[Reals, Length(lambda s: (s.values + s.behind) * s.lanes)]
     spoilt: Annotated[Reals, Length(lambda s: (s.width + s.values) * s.lanes)]
     bad: PerSample
-    # falls, rises: of each sample whose constraints are checked; rows, columns: of the entries of their matrix; matrix, work:
-    # such matrices; now: the same with the previous one in front; first: of the first sample; theta, bad, factor: of each lane;
-    # signs, low, high: of each diagonal, the latter two in each lane; leftmost, lowest: the envelope of such a matrix.
+    # falls, rises: `bounds` of each sample whose constraints are checked; rows, columns: places of the entries of the constraint
+    # matrix; matrix, work: one such matrix per lane; now: the same after the previous matrix; first: matrix of the first sample;
+    # theta, bad, factor: numbers of each lane; signs, low, high: numbers of each diagonal, the latter two in each lane; leftmost,
+    # lowest: envelope of the matrix.
     falls: Reals
     rises: Reals
     rows: Ints
@@ -101,8 +102,8 @@ class SampleCheck(Table):
 def row_table(
     program: Program, kernel: int, lanes: int, times: np.ndarray, dates: np.ndarray, watched: bool, span: float
 ) -> FieldTable:
-    """Return the table of these procedures, for runs with rows at these times since their start; constraints are checked if
-    `watched`, at every `check_stride`-th sample. `kernel` is the address of its code."""
+    """Return the table of these procedures for runs with rows at these times since their start; `kernel` is the address of its
+    code. If `watched`, constraints are checked at every `check_stride`-th sample."""
     table = FieldTable(SampleCheck)
     every = (program.rates, program.powers, program.energies)
     values = 0 if lanes == 1 else sum(each.n_out for each in every if each is not None)
@@ -160,14 +161,14 @@ def take_row(s: SampleCheck, row: Reals, date: float, width: int, lane: int, lan
 
 
 def take_rows(s: SampleCheck, rows: Reals, first: int, last: int, stride: int, width: int, lanes: Fixed) -> None:
-    """Copy every `stride`-th row, from number `first` on, with its date into the lanes; repeat the last."""
+    """Copy every `stride`-th row from `first` to `last`, with its date, into the lanes; repeat the last one in free lanes."""
     for lane in range(lanes):
         s.t[lane] = s.dates[min(first + stride * lane, last)]
     put_side_by_side(s.x, rows, first, last, stride, width, lanes)
 
 
 def put_side_by_side(x: Disjoint, rows: Reals, first: int, last: int, stride: int, width: int, lanes: Fixed) -> None:
-    """Put the numbers of these rows side by side, all of an index at once."""
+    """Copy the numbers of these rows into the lanes, all numbers of an index at once."""
     for i in range(width):
         for lane in unrolled(range(lanes)):
             x[i * lanes + lane] = rows[min(first + stride * lane, last) * width + i]
@@ -188,7 +189,7 @@ def present_run(s: SampleCheck, c: IntegratorTable, lanes: Fixed) -> None:
 
 
 def spoil(spoilt: Disjoint, values: Reals, count: int) -> None:
-    """Mark the numbers that are not finite. Each has its own flag, so that none waits for another."""
+    """Mark the numbers that are not finite. Each has its own flag, so none waits for another."""
     for i in range(count):
         spoilt[i] = spoilt[i] + values[i] * 0.0
 
@@ -202,7 +203,7 @@ def evaluate_samples(s: SampleCheck, width: int, lanes: Fixed) -> None:
 
 
 def see_samples(s: SampleCheck, c: IntegratorTable, samples: Reals, first: int, lanes: Fixed) -> None:
-    """Check every `stride`-th sample of the present run from number `first` on, and mark values that are not finite."""
+    """Check every `stride`-th sample of the present run, starting at number `first`, and mark values that are not finite."""
     sample = first
     while sample < s.samples:
         take_rows(s, samples, sample, s.samples - 1, s.stride, c.width, lanes)

@@ -16,8 +16,8 @@ MIN_JUMP = 1e-9
 
 @dataclass(frozen=True)
 class EventLabel:
-    """Label of a fired transition if it differs from that of its transition: kind and name, and, for simultaneous collisions that
-    are one problem, all transitions that happen in it."""
+    """Label of a fired transition, if it differs from the transition's own: kind and name, and all transitions of simultaneous
+    collisions that are one problem."""
 
     kind: str
     name: str
@@ -25,7 +25,7 @@ class EventLabel:
 
 
 def rest_label(edge: RunTransition) -> EventLabel:
-    """Return the label of a transition that accumulates so that the run continues at rest."""
+    """Return the label of a transition whose events accumulate, so that the run continues at rest."""
     return EventLabel(f"{edge.kind}: accumulation", edge.name)
 
 
@@ -36,15 +36,15 @@ def pass_label(edge: RunTransition) -> EventLabel:
 
 @dataclass(frozen=True)
 class FiredTransition:
-    """One transition taken in a run.
+    """Transition that fired in a run.
 
     Parameters
     ----------
-    time : since the start of the run, s; clock : the same on the clock of the formulas.
+    time : time since the start of the run, s; clock : the same time on the clock of the formulas.
     transition : its index in the program.
     x_before, x_after, m_before, m_after : states and modes before and after.
     supplied : energy that sources supply at this instant, J, one number per power.
-    limit : for a transition that replaces an infinite sequence of ever faster ones: the limit of their times, s.
+    limit : for a transition that replaces an infinite sequence of ever faster ones, the limit of their times, s.
     """
 
     time: float
@@ -60,7 +60,7 @@ class FiredTransition:
 
     @property
     def transitions(self) -> tuple[int, ...]:
-        """All transitions that happen in it, as indices in the program."""
+        """All transitions in this event, as indices in the program."""
         return (self.label and self.label.transitions) or (self.transition,)
 
 

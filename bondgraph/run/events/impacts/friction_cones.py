@@ -1,13 +1,13 @@
 """Impulses of collisions with friction, within friction cones (Signorini-Coulomb complementarity problem).
 
-With impulses z = (L, F) of constraints and of frictions, and flows a = A z + q after them (of constraints with what restitution
-adds):
+With impulses z = (L, F) of constraints and frictions, and flows a = A z + q after the impact (constraint flows include
+restitution):
 
-    L >= 0,  a_L >= 0,  one of both zero;        |F| <= b,  F = -b a_F / |a_F| where a_F is not zero,    b = B z
+    L >= 0,  a_L >= 0,  one of them zero;        |F| <= b,  F = -b a_F / |a_F| if a_F is not zero,    b = B z
 
-Friction stops a slip where it can, and else opposes it.
+Friction stops slip if it can, and otherwise opposes it.
 
-Source: Moreau 1988; the equations as projections, Alart and Curnier 1991.
+Source: Moreau 1988; equations as projections: Alart and Curnier 1991.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Numbers of gradient and Newton steps and of rounds of both, tolerance of the residual, and bisections of the fraction of
-# restitution.
+# Numbers of gradient steps, of Newton steps and of rounds of both; tolerance of the residual; number of bisections of the
+# fraction of restitution.
 _STEPS, _NEWTON_STEPS, _ROUNDS, _TOLERANCE, _HALVINGS = 100, 20, 12, 1e-13, 40
 
 
 @dataclass(frozen=True)
 class Cones:
-    """Problem of impulses: `response` A (n, n), of `count` constraints first, then of frictions in `groups` of scalars each;
-    `bounds` B (groups, n)."""
+    """Problem of impulses: `response` A (n, n), with scalars of `count` constraints first, then of frictions, with `groups`
+    scalars each; `bounds` B (groups, n)."""
 
     response: np.ndarray
     count: int
@@ -33,8 +33,8 @@ class Cones:
     bounds: np.ndarray
 
     def scaled(self) -> tuple[Cones, np.ndarray]:
-        """Return the problem scaled to a unit diagonal (on average over the scalars of one friction), and the scale of each
-        scalar (n,)."""
+        """Return the problem scaled to a unit diagonal (averaged over the scalars of a friction), and the scale of each scalar
+        (n,)."""
         diagonal = np.abs(np.diag(self.response)).copy()
         for friction in self.slices():
             diagonal[friction] = diagonal[friction].mean()
@@ -62,7 +62,8 @@ class Cones:
         return size * impulses / root
 
     def _iterated(self, start: np.ndarray) -> np.ndarray | None:
-        """Alternate projected gradient steps, all scalars at once so that their order has no effect, with Newton's method."""
+        """Alternate projected gradient steps with Newton's method; step all scalars at once, so that their order has no
+        effect."""
         step = 1.0 / max(float(np.linalg.norm(self.response, 2)), 1.0)
         z = np.zeros(len(start))
         for _ in range(_ROUNDS):
@@ -95,7 +96,7 @@ class Cones:
         return None
 
     def _equations(self, z: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the residual (n,), z minus its projection after a step against the flow, and its derivative (n, n)."""
+        """Return the residual (n,), z minus the projection of a step from z against the flow, and its derivative (n, n)."""
         flow, n = self.response @ z + start, len(z)
         residual, slope, unit = flow.copy(), self.response.copy(), np.eye(n)
         free = np.flatnonzero(z[: self.count] - flow[: self.count] <= 0.0)
@@ -119,11 +120,11 @@ class Cones:
 def with_restitution(
     solve: Callable[[float], np.ndarray | None], gained: Callable[[np.ndarray], float], least: float
 ) -> tuple[np.ndarray | None, float]:
-    """Find impulses with the largest fraction of the restitutions for which they exist and no energy is `gained` (more than
-    `least`, which is rounding), and return this fraction too; `solve` finds them for a fraction.
+    """Find impulses with the largest fraction of the restitutions for which they exist and the energy `gained` is at most
+    `least`, which is rounding; also return this fraction. `solve` finds the impulses for a fraction.
 
     Newton's law of restitution with friction may gain energy (Kane and Levinson 1985), or have no solution for redundant
-    contacts. Without restitution there is a solution, which never gains energy (Moreau 1988).
+    contacts. Without restitution a solution exists and never gains energy (Moreau 1988).
     """
 
     def without_gain(part: float) -> np.ndarray | None:
@@ -142,5 +143,5 @@ def with_restitution(
 
 
 def split(flow: np.ndarray, count: int, groups: Sequence[int]) -> list[np.ndarray]:
-    """Split the scalars into those (size,) of each friction, after `count` of constraints."""
+    """Split the scalars of frictions, which follow `count` scalars of constraints, into those of each friction, (size,) each."""
     return np.split(flow[count:], np.cumsum(groups)[:-1]) if groups else []

@@ -1,6 +1,6 @@
 """Participants of a simultaneous impact: contacts that take part in a bounce, and the effects of unit impulses there.
 
-Contacts that touch and do not separate take part, as do contacts that hold and could let go.
+Contacts that touch and do not separate take part, and so do contacts that hold and could release.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from bondgraph.run.events.guard_history import PERTURBATION, GuardHistory
 from bondgraph.run.program import Collisions, Program
 
 SIMULTANEITY = 1e-3
-"""Difference in time, or in states, up to which collisions are one event, as a multiple of rtol."""
+"""Largest difference in time, or in states, between collisions that are one event, as a multiple of rtol."""
 
-# Speeds that count as zero, relative to the colliding ones; look-ahead time of guards, as a fraction of the run.
+# Largest speed that counts as zero, relative to the speed of collision; look-ahead time of guards, as a fraction of the run.
 NEGLIGIBLE_SPEED, _AHEAD = 1e-9, 1e-6
 
 
 @dataclass(frozen=True)
 class CollisionOptions:
     """Options of collisions: they are simultaneous if they differ in time by at most the fraction `within` of the run, or in
-    states by that fraction of their sizes; each one is `alone` if none are simultaneous."""
+    states by this fraction of their sizes; if `alone`, none are simultaneous."""
 
     within: float
     alone: bool = False
@@ -32,7 +32,7 @@ class CollisionOptions:
 @dataclass(frozen=True)
 class UnitImpulses:
     """Effects of unit impulses of the c scalars of constraints and of f frictions: states (n, c), flows (c, c), guards (k, c),
-    supplies (s, c), friction limits (f, c); their flows (c,) and restitutions (c,)."""
+    supplies (s, c), friction limits (f, c); flows (c,) and restitutions (c,) of the scalars."""
 
     states: np.ndarray
     flows: np.ndarray
@@ -44,15 +44,15 @@ class UnitImpulses:
 
     @property
     def scale(self) -> np.ndarray:
-        """Speed of each scalar with unit energy, up to a factor, (c,); infinite if nothing moves it."""
+        """Speed of each scalar for unit energy, up to a factor, (c,); infinite if nothing moves it."""
         mobility = np.abs(np.diag(self.flows))
         return np.where(mobility > 0.0, np.sqrt(mobility), np.inf)
 
 
 @dataclass(frozen=True)
 class Contact:
-    """Constraint that takes part: its index, the sign of an impulse that pushes (+-1), that of a flow that separates (+-1), and
-    its transition: the bounce of a collision, the release of a held contact."""
+    """Constraint that takes part: its index, the sign of an impulse that pushes (+-1), the sign of a flow that separates (+-1),
+    and its transition: the bounce of a collision, or the release of a held contact."""
 
     index: int
     push: float
@@ -72,14 +72,14 @@ class ImpactParticipants:
 def participants_of(
     bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, index: int, options: CollisionOptions
 ) -> ImpactParticipants | None:
-    """Find the contacts that take part when bounce `index` happens; None if it is alone."""
+    """Find the contacts that take part in bounce `index`; None if it is alone."""
     collisions = bound.program.collisions
     first = None if collisions is None else next((c for c, bounces in enumerate(collisions.bounces) if index in bounces), None)
     if collisions is None or first is None or (options.alone and not collisions.frictions):
         return None
     table = unit_impulses(bound, t, x, m)
     contacts = [*_bouncing_contacts(bound, history, t, x, m, table, first, options), *_held_contacts(bound, m, table)]
-    # The first contact approaches: by its flow, or by the speed that replaces a flow of rounding.
+    # The first contact approaches at its flow, or at a replacement speed if the flow is only rounding.
     contacts = [c for c in contacts if c.held or c.index == first or _approaches(c, table, first)]
     if len(contacts) < (1 if collisions.frictions else 2) or all(c.index != first for c in contacts):
         return None
@@ -113,8 +113,8 @@ def _bouncing_contacts(
     first: int,
     options: CollisionOptions,
 ) -> list[Contact]:
-    """Find the contacts whose bounce is active and whose guard is zero within `options.within` of states and times; only the
-    `first` if `options.alone`."""
+    """Find the contacts whose bounce is active and whose guard is zero within `options.within` of states and times; if
+    `options.alone`, only the `first`."""
     collisions, edges = bound.program.collisions, bound.program.transitions
     assert collisions is not None
     step, out = _AHEAD * history.span, []
@@ -122,7 +122,7 @@ def _bouncing_contacts(
     near = history.zero(t, x, m) * max(1.0, options.within / PERTURBATION)
     scale = table.scale
     speeds = np.abs(table.flow) / scale
-    # If the first touches without speed, the largest speed of the others counts.
+    # If the first contact touches without speed, the largest speed of the others counts.
     meets = speeds[first] if speeds[first] > 0.0 else speeds.max()
     for c, bounces in enumerate(collisions.bounces):
         for index in bounces if c == first or not options.alone else ():
@@ -139,8 +139,7 @@ def _bouncing_contacts(
 
 
 def _held_contacts(bound: Bound, m: np.ndarray, table: UnitImpulses) -> list[Contact]:
-    """Find the contacts that hold now and would release under tension: an impulse acts on the guard by which their automaton
-    leaves."""
+    """Find the contacts that hold now and would release under tension: an impulse changes the guard that releases them."""
     collisions, edges, out = bound.program.collisions, bound.program.transitions, []
     assert collisions is not None
     for c, bounces in enumerate(collisions.bounces):

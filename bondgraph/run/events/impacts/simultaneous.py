@@ -1,12 +1,12 @@
 """Simultaneous collisions as one linear complementarity problem (LCP) of impulses, solved by an active set instead of Lemke's
 pivoting.
 
-With flows g of the contacts (negative: approaching), impulses L and the flows G L that these cause:
+With flows g of the contacts (negative: approaching), impulses L, and flows G L due to the impulses:
 
-    g+ = g + G L,    L >= 0,    g+ + e g >= 0,    and one of both zero for each constraint
+    g+ = g + G L,    L >= 0,    g+ + e g >= 0,    one of the last two zero for each constraint
 
-where only contacts that touch and do not separate take part (g <= 0). Then the energy changes by sum (1 - e) g L / 2, which is
-not positive for any restitutions e in [0, 1]. A contact that approaches only afterwards collides next, at the same time.
+Only contacts that touch and do not separate take part (g <= 0). The energy changes by sum (1 - e) g L / 2, which is not positive
+for any restitutions e in [0, 1]. A contact that approaches only after the impact collides next, at the same time.
 
 Source: Moreau 1988; Glocker, Set-Valued Force Laws, 2001.
 """
@@ -32,16 +32,16 @@ from bondgraph.run.events.impacts.participants import (
 from bondgraph.run.program import Collisions
 
 LAST_FRICTION_MODE = 2.0
-"""Last mode of friction itself; a model may add others, in which friction is off."""
+"""Last mode of friction itself; a model may add modes in which friction is off."""
 
 
 def collide(
     bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, index: int, options: CollisionOptions
 ) -> tuple[FiredTransition, list[int]] | None:
-    """Fire bounce `index` with all others that touch; return also the transitions of constraints that let go in it.
+    """Fire bounce `index` with all other touching contacts; also return the transitions of constraints that release in it.
 
-    Return None if the bounce is alone, or if storages have curves that need more than one linear problem. Friction takes part: it
-    sticks afterwards if the impulse has stopped it.
+    Return None if the bounce is alone, or if the curves of storages make the problem nonlinear. Friction takes part: it sticks
+    after the impact if the impulse has stopped its slip.
     """
     collisions, participants = bound.program.collisions, participants_of(bound, history, t, x, m, index, options)
     if collisions is None or participants is None:
@@ -78,13 +78,14 @@ def _closes(bound: Bound, transition: int) -> bool:
 
 @dataclass(frozen=True)
 class Impact:
-    """Problem of an impact with its solution, in scalars of its own: contacts first, then frictions.
+    """Problem of an impact with its solution, for the scalars that take part: contacts first, then frictions.
 
     Parameters
     ----------
-    indices, push, apart : of each scalar: index in the table, sign of an impulse that pushes, sign of a flow that separates (c,).
-    cones : the problem; flow, restitution : flows that separate, before the impact, and restitutions (c,).
-    part : largest fraction of the restitutions without a gain of energy.
+    indices, push, apart : for each scalar, its index in the table, sign of an impulse that pushes, sign of a flow that separates
+        (c,).
+    cones : the problem; flow, restitution : separating flows before the impact, and restitutions (c,).
+    part : largest fraction of the restitutions that gains no energy.
     solution : impulses (c,); impulses : impulses of all scalars of the table.
     """
 
@@ -138,8 +139,8 @@ def _rounding(bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: n
 
 
 def _set_friction(collisions: Collisions, least: np.ndarray, flow: np.ndarray, x: np.ndarray, m: np.ndarray) -> None:
-    """Set the modes of friction after a collision, in states x and modes m, by the flows (c,) after it, which count as zero below
-    `least` (c,): friction sticks, or slips along its flow; it stays off where its model has switched it off."""
+    """Set the modes of friction after a collision, in states x and modes m: friction sticks if its `flow` (c,) is at most `least`
+    (c,), else slips along its flow; it stays off where its model has switched it off."""
     count = len(collisions.constraints)
     for rubs, slip in zip(collisions.frictions, split(flow, count, [f.dimension for f in collisions.frictions]), strict=True):
         size = float(np.linalg.norm(slip))
@@ -157,8 +158,8 @@ def _set_friction(collisions: Collisions, least: np.ndarray, flow: np.ndarray, x
 
 
 def complementary(gain: np.ndarray, offset: np.ndarray) -> np.ndarray | None:
-    """Solve an LCP: L >= 0 with gain L + offset >= 0 and one of both zero in each row, for a positive semidefinite `gain` (c, c)
-    and `offset` (c,); None if no such L is found. If `gain` is singular, return the shortest L of equal effect.
+    """Solve an LCP: L >= 0 and gain L + offset >= 0, one of them zero in each row, for a positive semidefinite `gain` (c, c) and
+    `offset` (c,); None if no such L is found. If `gain` is singular, return the shortest L with the same effect.
 
     Source: Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23.
     """
@@ -187,7 +188,7 @@ def complementary(gain: np.ndarray, offset: np.ndarray) -> np.ndarray | None:
 
 
 def _with_names(bound: Bound, firing: FiredTransition, bounced: list[int]) -> FiredTransition:
-    """Return one fired transition labelled with all transitions that happen in it."""
+    """Return one fired transition, labelled with all transitions of the impact."""
     edges = [bound.program.transitions[i] for i in bounced]
     names, kinds = dict.fromkeys(e.name for e in edges), dict.fromkeys(e.kind for e in edges)
     return replace(firing, label=EventLabel(", ".join(kinds), ", ".join(names), tuple(bounced)))

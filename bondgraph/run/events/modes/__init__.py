@@ -1,1 +1,1 @@
-"""Modes of an instant that are found together, by complementarity."""
+"""Modes that are found together at an instant, by complementarity."""

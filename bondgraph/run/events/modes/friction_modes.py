@@ -1,7 +1,9 @@
-"""Modes of all dry friction of a part at an instant, as one complementarity problem: the transitions that lead there, as rows.
+"""Modes of all dry friction of a part at an instant, as one complementarity problem, and log rows of the transitions that lead to
+these modes.
 
-Friction that sticks, or whose flow is zero, takes part; that with a flow keeps its mode and its effort. The problem is that a
-moment later, along the motion, so that an effort that is about to exceed its limit does. What follows is judged by the guards.
+Friction that sticks, or whose flow is zero, takes part; friction with a flow keeps its mode and its effort. The problem is posed
+a moment later along the motion, so that an effort that is about to exceed its limit does exceed it. The guards then confirm or
+reject the solution.
 """
 
 from __future__ import annotations
@@ -17,12 +19,12 @@ from bondgraph.run.events.transitions import fire_into_row, go_on, row_of, watch
 from bondgraph.run.kernel_functions import all_finite, formula_time
 
 ABSENT = -1
-"""Place of a row that takes no part in a problem."""
+"""Place of a row that does not take part in a problem."""
 INFINITE = float("inf")
 
 
 def has_stopped(s: EventTable, slot: int, stick: float) -> bool:
-    """Return True if the flow of friction that slips is zero to rounding, or has just passed it, after a look at the guards."""
+    """Return True if the flow of slipping friction is zero to rounding, or has just passed zero; call after `firing_guards`."""
     for i in range(s.transitions):
         if s.slots[i] == slot and s.sources[i] == s.m_here[slot] and s.targets[i] == stick:
             return s.rising[i] == 1 or abs(s.now[i]) <= s.zero[i]
@@ -30,8 +32,8 @@ def has_stopped(s: EventTable, slot: int, stick: float) -> bool:
 
 
 def choose_rows(s: EventTable, row: int, first: int, count: int) -> int:
-    """Choose the rows of a problem that take part, among `count` from `row` on, and note the efforts of the others; return the
-    number of those. The bounds and flags of the rows are numbers from `first` on."""
+    """Choose the rows that take part in a problem, among `count` rows starting at `row`, and record the efforts of the others;
+    return the number of chosen rows. Bounds and flags of the rows are numbers starting at `first`."""
     lows, highs, holds, placed = s.box_numbers[first:], s.box_numbers[first + count :], s.box_numbers[first + count * 2 :], 0
     for i in range(count):
         slot, takes_part = s.box_slots[row + i], s.box_gated[row + i] == 0 or holds[i] == 1.0
@@ -48,8 +50,8 @@ def choose_rows(s: EventTable, row: int, first: int, count: int) -> int:
 
 
 def pose(s: EventTable, row: int, entry: int, entries: int, first: int, count: int) -> None:
-    """Write a problem in the modes `m_box`: matrix and offsets of the rows that take part, their bounds, and the modes from which
-    the solver starts. Its numbers begin at `first`."""
+    """Write a problem in the modes `m_box`: matrix, offsets and bounds of the rows that take part, and the modes from which the
+    solver starts. Its numbers start at `first`."""
     box, n = s.box, choose_rows(s, row, first + entries + count, count)
     values, offsets = s.box_numbers[first:], s.box_numbers[first + entries :]
     lows, highs = s.box_numbers[first + entries + count :], s.box_numbers[first + entries + count * 2 :]
@@ -97,8 +99,8 @@ def is_asked(s: EventTable, row: int, count: int) -> bool:
 
 
 def look(s: EventTable, t: float, probe: float) -> bool:
-    """Solve the problems whose friction fires, `probe` s along the motion, and write the modes that follow to `m_box`; return
-    True if some are new, and all problems have solutions."""
+    """Solve the problems whose friction fires, `probe` s later along the motion, and write the resulting modes to `m_box`; return
+    True if all problems have solutions and some modes are new."""
     x, speed, row, entry, first, solved, turned = s.tried, s.tried_speed, 0, 0, 0, True, False
     s.rates(formula_time(s, t), s.x_here, s.p, s.m_box, speed)
     for i in range(s.n):
@@ -120,7 +122,8 @@ def look(s: EventTable, t: float, probe: float) -> bool:
 
 
 def leads_on(s: EventTable, i: int, stops: bool) -> bool:
-    """Return True if transition i leads from its present mode towards `m_box`; of friction that slips, if it `stops`."""
+    """Return True if transition i leads from its present mode towards `m_box`; with `stops`, only transitions that stop a slip
+    count, else only the others."""
     slot = s.slots[i]
     if s.boxed[i] != 1 or s.m_here[slot] != s.sources[i] or s.m_here[slot] == s.m_box[slot]:
         return False
@@ -128,10 +131,11 @@ def leads_on(s: EventTable, i: int, stops: bool) -> bool:
 
 
 def fire_all(s: EventTable, t: float, row: int, count: int) -> int:
-    """Fire the transitions to `m_box` into rows of the log from `row` on, `count` of which are taken; return the new number, or
+    """Fire the transitions to `m_box` into log rows starting at `row`, of which `count` are taken; return the new count, or
     `ABSENT` if a state jumps.
 
-    Friction that begins to slip comes first, so that none sticks beside it, then that which stops, and what of this slips on.
+    Friction that begins to slip fires first, before any friction sticks; then friction that stops; last, stopped friction that
+    slips again.
     """
     total = count
     for stops in unrolled((False, True, False)):
@@ -149,7 +153,7 @@ def fire_all(s: EventTable, t: float, row: int, count: int) -> int:
 
 
 def holds_clearly(s: EventTable, t: float, since: int, count: int) -> bool:
-    """Return True if the efforts of all friction that has stopped, among the transitions taken from `since` on, are beyond their
+    """Return True if the efforts of all friction that has stopped, in the transitions taken from number `since`, exceed their
     rounding errors."""
     guards_at(s, t, s.x_here, s.p, s.now)
     zero_of(s, t, s.x_here, s.now, s.zero)
@@ -170,8 +174,8 @@ def is_settled(s: EventTable, t: float, probe: float) -> bool:
 
 
 def fire_together(s: EventTable, t: float, probe: float, row: int, count: int) -> int:
-    """Fire all transitions of dry friction that lead to consistent modes, after a look at the guards, into rows of the log from
-    `row` on, of which `count` are taken. Return their new number; `count` where this is not sure, so that none fires."""
+    """Fire all transitions of dry friction that lead to consistent modes into log rows starting at `row`, of which `count` are
+    taken; call after `firing_guards`. Return the new count; fire none and return `count` if the modes are not certain."""
     for i in range(s.modes):
         s.m_box[i] = s.m_here[i]
         s.m_begun[i] = s.m_here[i]

@@ -1,5 +1,5 @@
-"""Zeros of a polynomial on an interval, by its coefficients in Bernstein's basis: it lies between the smallest and the largest of
-them, and has at most as many zeros as they have changes of sign (Descartes' rule).
+"""Zeros of a polynomial on an interval, by its coefficients in the Bernstein basis: the polynomial lies between the smallest and
+the largest coefficient, and has at most as many zeros as the coefficients have sign changes (Descartes' rule).
 
 G. Farin, Curves and Surfaces for CAGD, 2002, chapters 4 and 5; R. T. Farouki, The Bernstein polynomial basis: a centennial
 retrospective, Computer Aided Geometric Design 29, 2012.
@@ -11,7 +11,7 @@ from bondgraph.emit.kernel_language.language import Reals, inline, larger, unrol
 
 DEGREE = 8
 _NEAR = (0.2734375, 1.09375, -0.546875, 0.21875, -0.0390625)
-"""Lagrange's weights of values at the quarters of the interval in that of their quartic at its first eighth."""
+"""Weights of values at the quarters of the interval in the value of their quartic at the first eighth (Lagrange)."""
 _IN_THE_MIDDLE = 16.0 / 6.0
 """Middle coefficient of the quartic 16 x^2 (1 - x)^2, which is 1 in the middle."""
 _FIRST_ROWS = (
@@ -26,8 +26,8 @@ _DIFFERENCES = (1.0, -8.0, 28.0, -56.0, 70.0, -56.0, 28.0, -8.0, 1.0)
 
 
 def quartic_misfit(a: float, b: float, m: float, d: float, e: float, near: float, far: float) -> float:
-    """Return how far the quartic through the values a, b, m, d, e at the quarters is from values at the first and the last
-    eighth."""
+    """Return the larger distance of the quartic through the values a, b, m, d, e at the quarters from the values `near` at the
+    first eighth and `far` at the last."""
     before = a * _NEAR[0] + b * _NEAR[1] + m * _NEAR[2] + d * _NEAR[3] + e * _NEAR[4]
     after = a * _NEAR[4] + b * _NEAR[3] + m * _NEAR[2] + d * _NEAR[1] + e * _NEAR[0]
     return larger(abs(near - before), abs(far - after))
@@ -41,13 +41,13 @@ def second_coefficient(a: float, b: float, m: float, d: float, e: float) -> floa
 
 @inline
 def middle_coefficient(a: float, b: float, m: float, d: float, e: float) -> float:
-    """Return the middle coefficient of that quartic."""
+    """Return the middle coefficient of the quartic through the values a, b, m, d, e at the quarters."""
     return ((a + e) * 13.0 - (b + d) * 64.0 + m * 120.0) * (1.0 / 18.0)
 
 
 def quartic_is_below(a: float, b: float, m: float, d: float, e: float, margin: float) -> bool:
-    """Return True if the quartic through the values a, b, m, d, e at the quarters, plus the margin in the middle, which falls to
-    zero at both ends, is below zero in between: all coefficients of both halves are."""
+    """Return True if the quartic through the values a, b, m, d, e at the quarters, plus a margin that falls from the middle to
+    zero at both ends, is below zero in between: all coefficients of both halves are negative."""
     one, three = second_coefficient(a, b, m, d, e), second_coefficient(e, d, m, b, a)
     two = middle_coefficient(a, b, m, d, e) + margin * _IN_THE_MIDDLE
     left, right = (a + one) * 0.5, (three + e) * 0.5
@@ -59,8 +59,8 @@ def quartic_is_below(a: float, b: float, m: float, d: float, e: float, margin: f
 
 
 def quartic_rises_once(a: float, b: float, m: float, d: float, e: float, margin: float) -> bool:
-    """Return True if the quartic through the values a, b, m, d, e at the quarters, plus or minus that margin, rises through zero
-    once, or not at all, and never falls: no coefficient after the first falls below zero again."""
+    """Return True if the quartic through the values a, b, m, d, e at the quarters, plus or minus a margin as in
+    `quartic_is_below`, rises through zero at most once and never falls: the coefficients change sign at most once."""
     one, three = second_coefficient(a, b, m, d, e), second_coefficient(e, d, m, b, a)
     two, most = middle_coefficient(a, b, m, d, e), margin * _IN_THE_MIDDLE
     return (one < 0.0 or two - most >= 0.0) and (two + most < 0.0 or three >= 0.0) and (three < 0.0 or e >= 0.0)
@@ -83,7 +83,7 @@ def interpolate(values: Reals, coefficients: Reals) -> float:
 
 
 def take_part(coefficients: Reals, low: float, high: float, part: Reals) -> None:
-    """Fill the coefficients of a polynomial over a part of its interval (de Casteljau)."""
+    """Fill `part` with the coefficients of a polynomial over a part of its interval (de Casteljau)."""
     ratio = low / high
     for k in range(DEGREE + 1):
         part[k] = coefficients[k]
@@ -97,8 +97,8 @@ def take_part(coefficients: Reals, low: float, high: float, part: Reals) -> None
 
 
 def rises(part: Reals, error: float, first: int, last: int) -> int:
-    """Return how often a polynomial rises through zero, by the signs of its coefficients from `first` to before `last`, beyond
-    their error: 0 or 1; 2 if they are inconclusive."""
+    """Return how often a polynomial rises through zero, 0 or 1, by the signs of its coefficients from `first` to before `last`
+    that exceed their error; 2 if the signs are inconclusive."""
     changes, ups, sign, clear = 0, 0, 0, True
     for k in range(first, last):
         value = part[k]

@@ -1,4 +1,4 @@
-"""Jacobian of an implicit method, its linear system 1 - h gamma J, and modes that grow faster than a step follows."""
+"""Jacobian of an implicit method, its linear system 1 - h gamma J, and modes that grow too fast for a step to follow."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from bondgraph.run.steppers.shared_fields import IntegratorTable, PerState
 from bondgraph.run.steppers.step_control import next_length
 
 FLOW_ROWS = 12
-"""Rows of `flows`: the values at the nodes, their corrections, and working memory."""
+"""Number of rows of `flows`: values at the nodes, their corrections, and work space."""
 ROUNDING = 2.0**-48
-"""Relative rounding of a rate that is the difference of two larger ones."""
+"""Relative rounding of a rate that is the difference of two larger rates."""
 ALERT, MARGIN = 20, 4.0
-"""For this many steps after one that would have damped a growing mode, no mode may grow faster than such a step follows: by this
-factor slower than one that the sign shows."""
+"""Number of steps, after one that would have damped a growing mode, in which modes are tested with a margin; this margin, a
+factor on the length of the tested step."""
 
 Flows = Annotated[Reals, Length(lambda c: FLOW_ROWS * c.quadratures)]
 
@@ -34,7 +34,7 @@ class ImplicitTable(IntegratorTable):
     # Kernel of the Jacobian, and its output.
     jacobian: Kernel
     nonzeros: Annotated[Reals, Length(lambda c: c.nonzero_count)]
-    # Rates at a stage, and at other arguments; a known part of a right-hand side.
+    # Rates at a stage, and at other arguments; known part of a right-hand side.
     rate: PerState
     ahead: PerState
     beyond: PerState
@@ -42,12 +42,12 @@ class ImplicitTable(IntegratorTable):
     # As in `accuracy.table.ErrorWeights`; the table of the linear systems (`linear.system`).
     speed: Reals
     system: SystemTable
-    # For each power its values at the nodes of a step, times the step size, followed by their corrections and two rows of working
-    # memory.
+    # For each power, its values at the nodes of a step times the step size, followed by their corrections and two rows of work
+    # space.
     flows: Flows
 
     nonzero_count: int
-    # Whether the rounding of a state, driven for a step by its own rate, is as large as the tolerance.
+    # True if the rounding of a state, driven for a step by its own rate, is as large as the tolerance.
     fast: bool
 
 
@@ -57,10 +57,10 @@ class Implicit:
 
     Parameters
     ----------
-    gamma : a step of length h has the matrix 1 - h gamma J.
-    slopes : (c, theta, out): derivative of the states by the fraction of the step, at the fraction theta.
+    gamma : factor in the matrix 1 - h gamma J of a step of length h.
+    slopes : (c, theta, out): derivative of the states with respect to the fraction of the step, at the fraction theta.
     rule : quadrature of the powers.
-    node : (c, index, out, method): states at one of its nodes.
+    node : (c, index, out, method): states at a node of the rule.
     """
 
     gamma: float
@@ -71,12 +71,12 @@ class Implicit:
 
 @inline
 def rounding(c: Any, i: int, h: float) -> float:
-    """Return the effect of the rounding error of a rate on state i in an implicit method: times h / (1 + h |J_ii|)."""
+    """Return the effect of the rounding error of a rate on state i in an implicit step: the error times h / (1 + h |J_ii|)."""
     return h * c.noise[i] / (h * c.speed[i] + 1.0)
 
 
 def factors(c: ImplicitTable, h: float, state: Reals, gamma: Fixed) -> bool:
-    """Factorise 1 - h gamma J, for states as large as `state`; return True where it is singular."""
+    """Factorise 1 - h gamma J, for states as large as `state`; return True if it is singular."""
     system = c.system
     fill_system(system, c.nonzeros, h * gamma)
     c.fast = False
@@ -99,8 +99,8 @@ def is_finite(nonzeros: Reals, count: int) -> bool:
 
 
 def differentiate(c: ImplicitTable, h: float) -> None:
-    """Evaluate the Jacobian at (t, y). If an entry is infinite, such as the derivative of a root at zero, evaluate it at the end
-    of an Euler step instead, and again for a shorter step."""
+    """Evaluate the Jacobian at (t, y). If an entry is infinite, such as the derivative of a root at zero, evaluate the Jacobian
+    at the end of an Euler step instead; a shorter step evaluates it again."""
     y, ahead, k, nonzeros = c.y, c.y_stage, c.k, c.nonzeros
     c.moved = False
     if c.nonzero_count == 0:
@@ -116,7 +116,7 @@ def differentiate(c: ImplicitTable, h: float) -> None:
 
 def damps_growth(c: ImplicitTable, k: Reals) -> bool:
     """Return True if the factorised matrix 1 - s J has a negative determinant: an odd number of modes grow faster than exp(t /
-    s). A state with rates of zero (`k`) stays, however unstable."""
+    s). A state whose rates `k` are zero does not move, however unstable."""
     if not has_negative_determinant(c.system):
         return False
     moves = False
@@ -138,9 +138,9 @@ def look_ahead(c: ImplicitTable, h: float, error: float, method: Fixed) -> int:
     """Look ahead from the end of a step that the error control accepts: evaluate the Jacobian there and factorise the matrix of
     the next step. Return `AT_HAND`, `NOT_AT_HAND` if the Jacobian is not finite, or `DAMPED` if the step must become shorter.
 
-    An L-stable method damps a mode that grows by exp(lambda h) where lambda h is large, and its error estimate does not see it:
-    the method would follow a branch that has lost its stability. The sign of det(1 - s J) is that of an odd number of such modes
-    with lambda s > 1, here s = h gamma of the next step; then, where it has been negative, with a margin.
+    An L-stable method damps a mode that grows by exp(lambda h) if lambda h is large, and its error estimate does not show this:
+    the method would follow a branch that has lost its stability. det(1 - s J) is negative if the number of modes with lambda s >
+    1 is odd; s is h gamma of the next step, with a margin for some steps after a negative determinant.
     """
     if c.nonzero_count == 0:
         return AT_HAND

@@ -10,12 +10,13 @@ from bondgraph.run.steppers.implicit.jacobian import ImplicitTable
 from bondgraph.run.steppers.shared_fields import derivative, error_weight
 
 WIDTH = 2.0**-17
-"""Largest relative change of a state in the central difference of `corrected_powers`: its square is about rounding over it."""
+"""Largest relative change of a state in the central difference of `correct_powers`: its square is about the rounding error over
+it."""
 STRAIGHT = 2.0**-8
-"""Largest second difference of the powers, relative to the first, with which that difference counts; if it is larger where the
-states change in proportion to their sizes so far, they change in proportion to their present values."""
+"""Largest second difference of the powers, relative to the first, with which a central difference counts; if it is larger for
+changes relative to the largest sizes of the states so far, changes relative to their present values are tried."""
 SIGNIFICANT = 0.1
-"""Fraction of the tolerance from which a correction of an integrated power counts."""
+"""Fraction of the tolerance above which a correction of an integrated power counts."""
 
 
 @inline
@@ -48,7 +49,7 @@ def power_integrals(c: ImplicitTable, h: float, method: Fixed) -> float:
         y_new[i] = y[i] + h * gained
         moved = larger(moved, abs(y_new[i]))
     for i in range(many):
-        # The error weight follows from the largest power: one that is only rounding has no size of its own.
+        # The error weight is based on the largest integral: one that is only rounding has no size of its own.
         scale, noise = error_weight(c, n + i, moved), h * c.noise[n + i]
         if noise > scale:
             excused = True
@@ -63,7 +64,7 @@ def power_integrals(c: ImplicitTable, h: float, method: Fixed) -> float:
 
 
 def is_significant(c: ImplicitTable, moved: float, rule: Fixed) -> bool:
-    """Return True if the correction of an integrated power counts, where the largest power is `moved`."""
+    """Return True if the correction of an integrated power counts; the largest integrated power is `moved`."""
     many, changes, significant = c.quadratures, c.flows[c.quadratures * len(rule.nodes) :], False
     for i in range(many):
         change = 0.0
@@ -75,7 +76,7 @@ def is_significant(c: ImplicitTable, moved: float, rule: Fixed) -> bool:
 
 
 def corrected_integrals(c: ImplicitTable, h: float, rule: Fixed) -> float:
-    """Compute the integrated powers as `power_integrals`, with their corrections."""
+    """Compute the integrated powers as `power_integrals` does, with their corrections."""
     n, many, flows, moved, total = c.n, c.quadratures, c.flows, 0.0, 0.0
     changes, y, y_new = c.flows[c.quadratures * len(rule.nodes) :], c.y[c.n :], c.y_new[c.n :]
     for i in range(many):
@@ -93,13 +94,13 @@ def corrected_integrals(c: ImplicitTable, h: float, rule: Fixed) -> float:
 
 
 def correct_powers(c: ImplicitTable, h: float, method: Fixed) -> None:
-    """Compute corrections of the powers at the nodes of the step just attempted, times the step size, into the rows after those
-    of `flows`, for states that rounding or the error of the dense output takes off the slow manifold.
+    """Compute corrections of the powers at the nodes of the step just attempted, times the step size, into the next rows of
+    `flows`, for states that rounding or errors of the dense output have moved off the slow manifold.
 
-    A fast process near equilibrium, such as a reaction whose forward and reverse rates nearly cancel, turns the least such error
-    d into a large power. The slopes s of the dense output are the true rates, so that (1 - h gamma J) d = h gamma (f - s) gives
-    the change d of the states after which their rates f are s. The power follows by its first and second derivatives along d,
-    from central differences so wide that rounding does not count.
+    A fast process near equilibrium, such as a reaction whose forward and reverse rates nearly cancel, turns the smallest error d
+    of the states into a large power. The slopes s of the dense output are the true rates, so (1 - h gamma J) d = h gamma (f - s)
+    gives the change d that turns the rates f into s. The power then follows from its first and second derivatives along d, by
+    central differences so wide that rounding does not count.
     """
     n, state, off, ahead, beyond, many = c.n, c.y_dense, c.rate, c.ahead, c.beyond, c.quadratures
     rule = method.coefficients.rule
@@ -140,7 +141,7 @@ def correct_powers(c: ImplicitTable, h: float, method: Fixed) -> None:
 
 
 def off_manifold(c: ImplicitTable, reach: float, k: Reals, out: Reals) -> None:
-    """Solve for the change of the states by which their rates k differ from slopes, whose part is `rest`."""
+    """Solve for the change of the states that accounts for the difference of their rates k from the slopes in `rest`."""
     system, right, order = c.system, c.system.right, c.system.order
     for i in range(c.n):
         state = order[i]
@@ -152,7 +153,7 @@ def off_manifold(c: ImplicitTable, reach: float, k: Reals, out: Reals) -> None:
 
 @inline
 def lagrange_integral(theta: float, terms: Fixed) -> float:
-    """Return the integral of a Lagrange polynomial from 0 to theta, from its coefficients."""
+    """Return the integral of a Lagrange polynomial from 0 to theta, given its coefficients."""
     total = terms[-1]
     for term in reversed(terms[:-1]):
         total = total * theta + term

@@ -10,12 +10,11 @@ from functools import cached_property
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """Quadrature over a step, as fractions of it.
+    """Quadrature rule over a step.
 
     Parameters
     ----------
-    nodes : ascending, from 0 to 1.
-    weights : of the values there.
+    nodes, weights : nodes as ascending fractions of the step, from 0 to 1, and weights of the values there.
     error : weights of the error estimate, which is zero for polynomials of low degree.
     """
 
@@ -25,7 +24,7 @@ class Rule:
 
     @cached_property
     def integrals(self) -> tuple[tuple[float, ...], ...]:
-        """For each node, the coefficients of x, x^2, ... of the integral of its Lagrange polynomial from 0."""
+        """Coefficients of x, x^2, ..., for each node, of the integral of its Lagrange polynomial from 0."""
         return along(self.nodes)
 
     @property
@@ -35,7 +34,7 @@ class Rule:
 
 
 def along(nodes: Sequence[float]) -> tuple[tuple[float, ...], ...]:
-    """Integrate the Lagrange polynomials of nodes from 0; return for each integral the coefficients of x, x^2, ..."""
+    """Integrate the Lagrange polynomials of the nodes from 0; return the coefficients of x, x^2, ... of each integral."""
     polynomials = []
     for node in nodes:
         terms, scale = [1.0], 1.0
@@ -52,4 +51,4 @@ LOBATTO = Rule(
     weights=(1.0 / 20.0, 49.0 / 180.0, 16.0 / 45.0, 49.0 / 180.0, 1.0 / 20.0),
     error=(2.0 / 15.0, -14.0 / 45.0, 16.0 / 45.0, -14.0 / 45.0, 2.0 / 15.0),
 )
-"""Of order 8; the error is the difference from the rule of order 4 without the midpoint."""
+"""Rule of order 8; its error estimate is the difference from the rule of order 4 without the midpoint."""

@@ -1,4 +1,4 @@
-"""An implicit method bound to a run, with its linear systems."""
+"""Implicit method bound to a run, with its linear systems."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from bondgraph.run.steppers.method import Method
 from bondgraph.run.steppers.segment import Tolerances
 
 Systems = Mapping[str, Callable[[Program, str], MatrixLayout]]
-"""Field of a method's table -> the layout of that linear system, for a program and a kind of linear algebra."""
+"""Mapping from fields of a method's table to functions that return the layout of the linear system there, for a program and a
+kind of linear algebra."""
 
 
 class ImplicitMethod(OneStep):
     """Implicit method in machine code.
 
-    The options name the kind of linear algebra; "auto" is the cheapest (`linear.layout`) for each of the `systems`.
+    The options name the kind of linear algebra; "auto" chooses the cheapest (`linear.layout`) for each of the `systems`.
     """
 
     def __init__(
@@ -41,7 +42,7 @@ class ImplicitMethod(OneStep):
 
 @dataclass(frozen=True, eq=False)
 class ImplicitStepper:
-    """Code of an implicit method; `system` is that of its Jacobian, other `systems` have the same pattern."""
+    """Code of an implicit method; `system` is the linear system of its Jacobian, other `systems` have the same pattern."""
 
     method: Method
     machine_code: Callable[[], Library]

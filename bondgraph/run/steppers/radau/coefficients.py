@@ -1,8 +1,8 @@
 """Coefficients of the Radau IIA method of order 5: collocation at three points, the last of them the end of a step.
 
-E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 1996, IV.8. With z the differences of the three stages from the
-start of a step, and z = T w, the Newton iteration for w falls into one real system with 1 - h / REAL J, and one complex one with
-1 - h / (PAIR - i TURN) J, here two real unknowns for each state.
+E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 1996, IV.8. Let z be the differences of the three stages from
+the start of a step, and z = T w. The Newton iteration for w splits into a real system with 1 - h / REAL J and a complex one with
+1 - h / (PAIR - i TURN) J, here with two real unknowns per state.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ INVERSE = (
 """T and its inverse."""
 
 ERROR = ((-13.0 - 7.0 * _ROOT) / 3.0, (-13.0 + 7.0 * _ROOT) / 3.0, -1.0 / 3.0)
-"""Weights of z in the error estimate, (h f + sum ERROR_i z_i) / REAL: f less the slope of the collocation polynomial at the start
-of the step. It is of order 3."""
+"""Weights of z in the error estimate, (h f + sum ERROR_i z_i) / REAL: f minus the slope of the collocation polynomial at the
+start of the step. The estimate is of order 3."""
 
 POLYNOMIAL = (
     tuple(-weight for weight in ERROR),
@@ -45,12 +45,12 @@ POLYNOMIAL = (
 """Weights of z in the coefficients of theta, theta^2 and theta^3 of the collocation polynomial."""
 
 BEND = (-0.1, 0.45, -0.6, 0.25)
-"""Coefficients of theta, ..., theta^4 of the integral of (theta - c1) (theta - c2) (theta - 1): the polynomial that leaves the
-slopes at the stages as they are, and changes that at the start of the step by -1/10."""
+"""Coefficients of theta, ..., theta^4 of the integral of (theta - c1) (theta - c2) (theta - 1): the polynomial that keeps the
+slopes at the stages and changes the slope at the start of the step by -1/10."""
 
 
 def _difference(nodes: tuple[float, ...]) -> tuple[float, ...]:
-    """Return the weights of the divided difference of values at nodes, as a fraction of that of the first."""
+    """Return the weights of the divided difference of values at nodes, relative to the weight of the first value."""
     weights = [1.0 / math.prod(node - other for other in nodes if other != node) for node in nodes]
     return tuple(weight / weights[0] for weight in weights)
 
@@ -60,4 +60,4 @@ RULE = Rule(
     weights=(0.0, (16.0 - _ROOT) / 36.0, (16.0 + _ROOT) / 36.0, 1.0 / 9.0),
     error=tuple(REACH * weight for weight in _difference((0.0, *NODES))),
 )
-"""Quadrature at the stages, of order 5; its error estimate is that of the states."""
+"""Quadrature at the stages, of order 5, with the error estimate of the states."""

@@ -1,4 +1,4 @@
-"""Radau IIA of order 5 as a method for the integration loop, and bound to a run."""
+"""Radau IIA of order 5: method for the integration loop, and its code."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ from bondgraph.run.steppers.radau.steps import (
 from bondgraph.run.steppers.shared_fields import derivative
 
 _QUICK = 1e-3
-"""A Jacobian by which the iteration converges at this rate, or faster, serves the next step too, ..."""
+"""Rate of convergence at or below which the next step uses the same Jacobian, ..."""
 _OLDEST = 10
-"""... but not more steps than this, so that modes that begin to grow are seen."""
+"""... for at most this number of steps, so that modes that begin to grow are noticed."""
 _KEPT = 1.6
-"""A step size that could grow by less than this factor stays, and with it the factors of the matrices."""
+"""Growth factor of the step size up to which step size and factorised matrices are kept."""
 _SAFE = 0.9
 
 
 def attempt(c: RadauTable, h: float, t_new: float, method: Fixed) -> float:
-    """Compute the stages of a step of length h from (t, y), y_new and k; return error over tolerance."""
+    """Compute y_new and k of a step of length h from (t, y); return error over tolerance."""
     n, y, y_new, z, k = c.n, c.y, c.y_new, c.z, c.k
     if c.moved:
-        if c.factored == 0.0:  # the state is a new one, not the end of a step
+        if c.factored == 0.0:  # the state is new, not the end of a step
             c.past = 0.0
             c.remaining = 1.0
         evaluate_jacobian(c, h)
@@ -100,8 +100,8 @@ def stages(c: RadauTable, h: float) -> bool:
 
 @inline
 def growth(c: Any, h: float, error: float) -> float:
-    """Return the factor by which the next step may be longer: less where the iteration was slow, and by the trend of the error
-    (K. Gustafsson, ACM Trans. Math. Software 20, 1994)."""
+    """Return the factor by which the next step may be longer, reduced after a slow iteration and by the trend of the error (K.
+    Gustafsson, ACM Trans. Math. Software 20, 1994)."""
     quota = (1.0 + 2.0 * float(MAX_ITERATIONS)) / (float(c.iterations) + 2.0 * float(MAX_ITERATIONS))
     allowed, past = larger(error, 1e-30), c.past
     factor = _SAFE * quota / fourth_root(allowed)
@@ -112,14 +112,14 @@ def growth(c: Any, h: float, error: float) -> float:
 
 @inline
 def tempered(c: Any, length: float) -> float:
-    """Return the length of the step after an accepted one, where the error would allow `length`."""
+    """Return the length of the step after an accepted one, if the error allows `length`."""
     wish = smaller(length, larger(0.2, c.growth) * c.trial)
     stays = wish >= c.trial and wish <= _KEPT * c.trial and c.contraction <= _QUICK
     return c.trial if stays else wish
 
 
 def foresee(c: RadauTable, h: float, error: float, method: Fixed) -> int:
-    """Look ahead from the end of an accepted step as `look_ahead` does, where the Jacobian is too old."""
+    """Look ahead from the end of an accepted step as `look_ahead` does, if the Jacobian is too old."""
     remember(c, h, error)
     c.age += 1
     if c.contraction <= _QUICK and c.age < _OLDEST and c.alert == 0:
@@ -140,13 +140,13 @@ def dense(c: RadauTable, theta: float, out: Disjoint, method: Fixed) -> None:
 
 
 def look_inside(c: RadauTable, theta: float, h: float, out: Disjoint, method: Fixed) -> None:
-    """Evaluate the states for a first event detection."""
+    """Evaluate the states for a preliminary event detection."""
     states_inside(c, theta, out)
 
 
 def at_node(c: RadauTable, node: Fixed, out: Disjoint, method: Fixed) -> None:
-    """Return the states at a node of the quadrature: at the start, or in a stage. Sums over stages keep the energy balance that
-    the method has."""
+    """Write the states at a node of the quadrature: at the start, or in a stage. Sums over stages keep the energy balance of the
+    method."""
     n, y, z = c.n, c.y, c.z
     for i in range(n):
         out[i] = y[i] if node == 0 else y[i] + z[n * (node - 1) + i]

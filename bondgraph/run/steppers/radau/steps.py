@@ -35,11 +35,11 @@ MAX_ITERATIONS = 8
 _GENTLE = 0.03
 """Largest error of the iteration, as a fraction of the tolerance of a step."""
 _SLOW = 0.99
-"""An iteration whose corrections shrink by less than this factor does not converge, ..."""
+"""Ratio of successive corrections above which an iteration does not converge, ..."""
 _ROUGH = 0.03
-"""... unless its correction, as a fraction of the tolerance, is below this: then it is down to rounding."""
+"""... unless the correction, as a fraction of the tolerance, is below this limit: then it is only rounding."""
 _CARE = 0.8
-"""Power by which the rate of convergence of the step before counts less in this one."""
+"""Power to which the rate of convergence of the previous step is raised as a first estimate for this step."""
 _COUPLING = table.TURN / table.PAIR
 
 PerStage = Annotated[Reals, Length(lambda c: POINTS * c.n)]
@@ -57,7 +57,7 @@ class RadauTable(ImplicitTable):
     # Inverse of the error weights in a step, and its error.
     scale: PerState
     error: PerState
-    # Coefficients of the dense output of the states, and those of the collocation polynomial of the step before.
+    # Coefficients of the dense output of the states, and of the collocation polynomial of the previous step.
     f: DenseRows
     before: PerStage
     # Linear system for the complex unknowns: real parts, then imaginary parts; entries of its matrix.
@@ -67,9 +67,9 @@ class RadauTable(ImplicitTable):
     # Steps since the Jacobian was evaluated; iterations of the last step.
     age: int
     iterations: int
-    # Length and error of the accepted step before, if this one continues it, or 0; the factor by which the step size may grow
-    # after this step; step size of the factors of `system`, or 0; rate of convergence, and the error of an iteration as a
-    # multiple of its last correction.
+    # Length and error of the previous accepted step if this one continues it, or 0; factor by which the step size may grow after
+    # this step; step size for which `system` is factorised, or 0; rate of convergence; error of an iteration as a multiple of its
+    # last correction.
     past: float
     past_error: float
     growth: float
@@ -85,7 +85,7 @@ def fourth_root(x: float) -> float:
 
 
 def pair_factors(c: RadauTable, h: float) -> bool:
-    """Factorise the matrix of the complex unknowns; return True where it is singular."""
+    """Factorise the matrix of the complex unknowns; return True if it is singular."""
     pair, entries, n, count, length = c.pair, c.pair_nonzeros, c.n, c.nonzero_count, h / table.PAIR
     coupling = _COUPLING / length
     for i in range(count):
@@ -103,7 +103,7 @@ def pair_factors(c: RadauTable, h: float) -> bool:
 
 
 def prepare_matrices(c: RadauTable, h: float) -> bool:
-    """Factorise both matrices for a step of length h, except for factors at hand; return True where one is singular."""
+    """Factorise both matrices for a step of length h, unless the factors are available; return True if one matrix is singular."""
     c.factored = 0.0
     if c.single != h:
         c.single = 0.0
@@ -118,12 +118,12 @@ def prepare_matrices(c: RadauTable, h: float) -> bool:
 
 @inline
 def in_stages(values: Reals, n: int, i: int, weights: Fixed) -> float:
-    """Return the weighted sum of the numbers of state i in the three stages."""
+    """Return the weighted sum of the values of state i in the three stages."""
     return values[i] * weights[0] + values[n + i] * weights[1] + values[n * 2 + i] * weights[2]
 
 
 def guess(c: RadauTable, h: float) -> None:
-    """Start the iteration from the polynomial of the step before, or from rest."""
+    """Start the iteration from the polynomial of the previous step, or from zero."""
     n, z, w, before = c.n, c.z, c.w, c.before
     for i in range(POINTS * n):
         z[i] = 0.0
@@ -240,8 +240,8 @@ def remember(c: RadauTable, h: float, error: float) -> None:
 
 
 def prepare_dense(c: RadauTable, h: float, method: Fixed) -> None:
-    """Compute the coefficients of the dense output of the states over the step just attempted: the collocation polynomial, of
-    order 3, with the slope of the rates at the start of the step, of order 4."""
+    """Compute the coefficients of the dense output, of order 4, of the states over the step just attempted: the collocation
+    polynomial, of order 3, corrected to have the true slope at the start of the step."""
     n, z, f, error = c.n, c.z, c.f, c.error
     for i in range(n):
         bend = error[i] * (-10.0 * table.REAL)
@@ -261,7 +261,7 @@ def states_inside(c: RadauTable, theta: float, out: Disjoint) -> None:
 
 
 def slopes_inside(c: RadauTable, theta: float, out: Disjoint) -> None:
-    """Evaluate the derivative of the states by the fraction of the step, at the fraction theta."""
+    """Evaluate the derivative of the states with respect to the fraction of the step, at the fraction theta."""
     n, f = c.n, c.f
     for i in range(n):
         slope = f[n * (TERMS - 1) + i] * float(TERMS)

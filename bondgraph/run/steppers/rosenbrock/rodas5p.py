@@ -1,4 +1,4 @@
-"""Rodas5P as a method for the integration loop, and bound to a run."""
+"""Rodas5P: method for the integration loop, and its code."""
 
 from __future__ import annotations
 
@@ -78,8 +78,8 @@ def dense(c: RosenbrockTable, theta: float, out: Disjoint, method: Fixed) -> Non
 
 
 def look_inside(c: RosenbrockTable, theta: float, h: float, out: Disjoint, method: Fixed) -> None:
-    """Evaluate the states for a first event detection: a cubic Hermite interpolant would use stiff rates, which say little about
-    the interior."""
+    """Evaluate the states for a preliminary event detection; a cubic Hermite interpolant would use stiff rates, which say little
+    about the interior of the step."""
     states_inside(c, theta, out)
 
 

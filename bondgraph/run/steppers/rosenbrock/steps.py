@@ -20,12 +20,12 @@ LAST = 1
 """Index, in k, of the rates at the end of a step."""
 DENSE = len(table.H)
 _ADDED = len(table.A)
-"""From this stage on, the argument is that of the stage before plus its u."""
+"""First stage whose argument is the previous stage's argument plus its u."""
 _AHEAD = 2.0**-12
 """Fraction of a step for the finite difference of the rates in time."""
 _REST = tuple(tuple(table.GAMMA * weight for weight in row) for row in table.C)
 _EMPTY = -0.0
-"""Sum of no terms: it changes no bit of the first term."""
+"""Empty sum, which changes no bit of the first term."""
 
 
 PerStage = Annotated[Reals, Length(lambda c: table.STAGES * c.n)]
@@ -123,7 +123,7 @@ def states_inside(c: RosenbrockTable, theta: float, out: Disjoint) -> None:
 
 
 def slopes_inside(c: RosenbrockTable, theta: float, out: Disjoint) -> None:
-    """Evaluate the derivative of the states by the fraction of the step, at the fraction theta."""
+    """Evaluate the derivative of the states with respect to the fraction of the step, at the fraction theta."""
     n, y, y_new, f = c.n, c.y, c.y_new, c.f
     rest = 1.0 - theta
     for i in range(n):

@@ -1,1 +1,1 @@
-"""Taylor series method: coefficients by recurrences, of an order that follows from the tolerance."""
+"""Taylor series method: coefficients by recurrences, up to an order that depends on the tolerance."""

@@ -1,8 +1,8 @@
-"""Taylor series method: a step by the Taylor coefficients of the solution, to an order that follows from the tolerance.
+"""Taylor series method: steps by the Taylor coefficients of the solution, up to an order that depends on the tolerance.
 
 A. Jorba, M. Zou, A software package for the numerical integration of ODEs by means of high-order Taylor methods, Experimental
-Mathematics 14, 2005: the order, and the length of a step by its last two coefficients, so that few steps are rejected: those
-with another rate at their end than that of their polynomial (the defect). The dense output is the polynomial of the step.
+Mathematics 14, 2005: the order, and the length of a step from its last two coefficients. Only few steps are rejected: those whose
+rate at the end differs from the slope of their polynomial (the defect). The dense output is the polynomial of the step.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ from bondgraph.tape.taylor import order_for
 _WITHIN = 0.98
 """Fraction of the longest step that is used: a step that ends at the horizon may be slightly longer."""
 _MOST_DEFECT = 100.0
-"""Largest defect of a step, over the error weights: that of order n is n + 1 times its error, which is below 1."""
+"""Largest defect of a step over the error weights: at order n, the defect is n + 1 times the error, which is below 1."""
 
 
 class TaylorTable(IntegratorTable):
     """Table of the Taylor series method."""
 
-    # Kernel of the coefficients of the orders 1 to `order`; these at the start of the step, order by order.
+    # Kernel of the coefficients of the orders 1 to `order`; coefficients at the start of the step, order by order.
     expand: Kernel
     coefficients: Annotated[Reals, Length(lambda c: c.order * c.width)]
     order: int
-    # Longest step by the last two coefficients; how much longer the last but one may be, as a logarithm.
+    # Longest step by the last two coefficients; logarithm of the factor by which the last but one may exceed the last.
     longest: float
     allowance: float
-    # The last term of such a step is larger than the last but one.
+    # True if the last term of the longest step is larger than the last but one.
     rising: bool
 
 
 @inline
 def ratio_of_lengths(ratio: float) -> float:
-    """Return what `attempt` calls the error over tolerance: the step size is divided by it."""
+    """Return the ratio of `attempt`, by which the step size is to be divided."""
     return ratio
 
 
 def size_over_weights(c: TaylorTable, values: Reals) -> float:
-    """Return the sum of sizes of numbers (width,) over the error weights. Squares of coefficients could overflow: those of order
-    k have the unit of the state over s^k."""
+    """Return the sum of magnitudes of values (width,) over the error weights. A sum of squares could overflow, because
+    coefficients of order k have the unit of the state over s^k."""
     n, y, total, moved = c.n, c.y, 0.0, 0.0
     for i in range(n, c.width):
         moved = larger(moved, abs(y[i] + c.trial * c.k[i]))
@@ -76,10 +76,10 @@ def expand_here(c: TaylorTable) -> None:
 
 
 def attempt(c: TaylorTable, h: float, t_new: float, method: Fixed) -> float:
-    """Compute the state and the rates at the end of a step of length h; return that over the longest one.
+    """Compute the state and the rates at the end of a step of length h; return h over the longest step.
 
-    Coefficients may be zero by chance, as those of x' = t^30 at the start. So a step is too long, too, where the derivative of
-    the polynomial is not the rate at its end.
+    Coefficients may be zero by chance, such as those of x' = t^30 at the start. So a step is also too long if the slope of the
+    polynomial at its end differs from the rate.
     """
     if c.moved:
         expand_here(c)
@@ -92,12 +92,12 @@ def attempt(c: TaylorTable, h: float, t_new: float, method: Fixed) -> float:
     for i in range(c.width):
         slopes[i] = (slopes[i] - rates[i]) * h
     excess = size_over_weights(c, slopes) / _MOST_DEFECT
-    return ratio if excess <= 1.0 else exponential(logarithm(excess) / float(c.order))  # nan stays nan
+    return ratio if excess <= 1.0 else exponential(logarithm(excess) / float(c.order))  # NaN stays NaN
 
 
 def tempered(c: TaylorTable, length: float) -> float:
-    """Return the length of the next step from the coefficients at its start; rising coefficients, as near a point where all are
-    zero, say little about distant times."""
+    """Return the length of the next step from the coefficients at its start; rising coefficients, such as those near a point
+    where all are zero, say little about distant times."""
     if c.is_last:
         return length
     expand_here(c)
@@ -130,7 +130,7 @@ def sum_up_with_slopes(c: TaylorTable, h: float, out: Disjoint, slopes: Disjoint
 
 
 def prepare_dense(c: TaylorTable, h: float, method: Fixed) -> None:
-    """Do nothing: the coefficients are at hand."""
+    """Do nothing: the coefficients are available."""
 
 
 def dense(c: TaylorTable, theta: float, out: Disjoint, method: Fixed) -> None:

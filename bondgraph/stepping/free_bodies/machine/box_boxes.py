@@ -1,5 +1,5 @@
 """Contact of two boxes in machine code, by the separating axis theorem, as in `screws.shapes.box_pairs`, and points that may
-touch by turning in the step."""
+touch because the boxes turn during the step."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from bondgraph.stepping.free_bodies.machine.tables import APART, PileTable
 from screws.shapes.box_pairs import EDGE_TOLERANCE, FACE_PREFERENCE, LENGTH_TOLERANCE, PARALLEL_SINE
 
 WAY1, WAY2 = 9, 12
-"""Places after the cosines of all axes, (3, 3): the vector between both centres in the axes of either box."""
+"""Places, after the cosines of all axes (3, 3), of the vector between the centres in the axes of each box."""
 CROSSING, CORNER = 1000, 2000
-"""Numbers of features: those of a patch are below."""
+"""First feature numbers of edge pairs and corners; features of a patch have smaller numbers."""
 DISTINCT = 0.1
-"""Minimum distance of speculative points from the nearest one, as a share of the smaller box."""
+"""Minimum distance of speculative points from the nearest one, as a fraction of the size of the smaller box."""
 NEXT, AFTER = (1, 2, 0), (2, 0, 1)
 """Indices of the axes that follow each axis."""
 SIDES = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
 """Corners of a face in their order."""
 NOT_SEPARATED = -1e300
 HEIGHT, TOLERANCE, SIGN, KEPT = 9, 10, 11, 12
-"""Places in the numbers of a patch, after the frame of its face: height of the face, distance of equal corners, the sign of the
-pair, and the corners that are kept."""
+"""Places in the data of a patch, after the frame of its face: height of the face, distance up to which corners are equal, sign of
+the pair, and kept corners."""
 
 
 def box_box(c: PileTable, one: int, other: int, reach: float) -> None:
-    """Add at most eight corners of a common patch; or one point, and corners of both facing faces that are apart."""
+    """Add at most eight corners of a common patch; or one point, and corners of the facing faces that are apart."""
     C = empty_like(c.gap, 15)
     d1, d2 = C[WAY1:], C[WAY2:]
     R1, R2, h1, h2 = c.shape_R[one * 9 :], c.shape_R[other * 9 :], c.half[one * 3 :], c.half[other * 3 :]
@@ -41,7 +41,7 @@ def box_box(c: PileTable, one: int, other: int, reach: float) -> None:
         gap = abs(d2[i]) - h2[i] - (abs(C[i]) * h1[0] + abs(C[3 + i]) * h1[1] + abs(C[6 + i]) * h1[2])
         if gap > best2:
             best2, face2 = gap, 3 + i
-        if gap > face_gap + LENGTH_TOLERANCE * size:  # of parallel faces that of the first box, in each step
+        if gap > face_gap + LENGTH_TOLERANCE * size:  # of parallel faces, take the one of the first box in every step
             face_gap, face = gap, 3 + i
     if face_gap <= reach:
         edge_gap, edge = NOT_SEPARATED, 0
@@ -74,8 +74,8 @@ def box_box(c: PileTable, one: int, other: int, reach: float) -> None:
 
 
 def add_apart(c: PileTable, one: int, other: int, face: int, size: float, reach: float, first: int) -> None:
-    """Add those corners of the patch of a face, of the second box from 3 on, that are apart: boxes that turn in the step may
-    strike there, and a single point does not keep them apart (a speculative contact)."""
+    """Add the corners of the patch of a face (of the second box from number 3) that are apart, as speculative contacts: boxes
+    that turn during the step may strike there, and a single point does not keep them apart."""
     begin = c.contacts
     if face < 3:
         patch(c, one, other, face, size, reach, 1.0)
@@ -93,7 +93,7 @@ def add_apart(c: PileTable, one: int, other: int, face: int, size: float, reach:
 
 @inline
 def square_between(c: PileTable, i: int, j: int) -> float:
-    """Return the square of the distance of two contact points on their first bodies."""
+    """Return the squared distance of two contact points on their first bodies."""
     x, y, z = (
         c.point1[3 * i] - c.point1[3 * j],
         c.point1[3 * i + 1] - c.point1[3 * j + 1],
@@ -103,7 +103,7 @@ def square_between(c: PileTable, i: int, j: int) -> float:
 
 
 def between(c: PileTable, one: int, other: int, C: Reals, d1: Reals, d2: Reals) -> None:
-    """Set the cosines of all axes, and the vector between both centres in the axes of either box."""
+    """Set the cosines of all axes, and the vector between the centres in the axes of each box."""
     R1, R2, p, q = c.shape_R[one * 9 :], c.shape_R[other * 9 :], c.shape_p[one * 3 :], c.shape_p[other * 3 :]
     x, y, z = q[0] - p[0], q[1] - p[1], q[2] - p[2]
     for i in unrolled(range(3)):
@@ -114,7 +114,7 @@ def between(c: PileTable, one: int, other: int, C: Reals, d1: Reals, d2: Reals) 
 
 @inline
 def edge_gap_of(C: Reals, d: Reals, h1: Reals, h2: Reals, i: Fixed, j: Fixed) -> float:
-    """Return the gap along the product of an edge of each box."""
+    """Return the gap along the cross product of an edge of each box."""
     n, a, m, b = NEXT[i], AFTER[i], NEXT[j], AFTER[j]
     along = abs(d[a] * C[3 * n + j] - d[n] * C[3 * a + j])
     first = h1[n] * abs(C[3 * a + j]) + h1[a] * abs(C[3 * n + j])
@@ -161,9 +161,9 @@ def crossing(c: PileTable, one: int, other: int, R1: Reals, R2: Reals, edge: int
 
 
 def patch(c: PileTable, a: int, b: int, axis: int, size: float, reach: float, sign: float) -> float:
-    """Add the corners of the part that a face of box a and the facing face of box b have in common; return their smallest gap.
+    """Add the corners of the overlap of a face of box a and the facing face of box b; return their smallest gap.
 
-    The face is across an axis of a, the second box of the pair if the sign is -1.
+    The face is normal to an axis of a, which is the second box of the pair if the sign is -1.
     """
     frame, quad, w = empty_like(c.gap, KEPT + 24), empty_like(c.gap, 12), empty_like(c.gap, 12)
     at, Ra, Rb, ha, hb, tolerance = (
@@ -238,12 +238,12 @@ def patch(c: PileTable, a: int, b: int, axis: int, size: float, reach: float, si
 
 
 def axis_after(axis: int) -> int:
-    """Return the axis after another."""
+    """Return the axis that follows an axis cyclically."""
     return axis + 1 if axis < 2 else 0
 
 
 def keep(c: PileTable, a: int, b: int, at: Reals, patch_data: Reals, count: int, feature: int) -> int:
-    """Add a corner of a patch, given in the frame of a's face, unless it is there; return how many there are."""
+    """Add a corner of a patch, given in the frame of a's face, unless it has been added; return the count of corners."""
     kept, tolerance = patch_data[KEPT:], patch_data[TOLERANCE]
     for k in range(count):
         if abs(at[0] - kept[3 * k]) <= tolerance and abs(at[1] - kept[3 * k + 1]) <= tolerance:
@@ -260,8 +260,8 @@ def keep(c: PileTable, a: int, b: int, at: Reals, patch_data: Reals, count: int,
 
 
 def nearest(c: PileTable, one: int, other: int, C: Reals, edge: int, edge_gap: float, reach: float) -> None:
-    """Add the nearest points of separated boxes that are nearest along none of the 15 directions: a corner and a box; or along
-    that of two edges, which a face with nearly the same gap had been preferred to."""
+    """Add the nearest points of boxes that none of the 15 directions separates: a corner and a box; or the points of two edges,
+    if a face with nearly the same gap was preferred before."""
     h1, h2, R1, R2 = c.half[one * 3 :], c.half[other * 3 :], c.shape_R[one * 9 :], c.shape_R[other * 9 :]
     d1, d2, square, corner, first = C[WAY1:], C[WAY2:], 1e300, 0, 1
     for s in range(8):
@@ -309,7 +309,7 @@ def corner_point(c: PileTable, a: int, b: int, corner: int, gap: float, sign: fl
     if gap > 0.0:
         for i in unrolled(range(3)):
             n[i] = (R[3 * i] * local[0] + R[3 * i + 1] * local[1] + R[3 * i + 2] * local[2]) / gap
-    else:  # the corner is in the box: towards its centre
+    else:  # the corner is in the box: push it towards the centre
         x, y, z = (
             c.shape_p[b * 3] - c.shape_p[a * 3],
             c.shape_p[b * 3 + 1] - c.shape_p[a * 3 + 1],

@@ -1,6 +1,6 @@
 """Broad phase of collision detection: bounding boxes of shapes, and the pairs that overlap, by sort and sweep (Baraff 1992).
 
-The order of the sweep is kept from step to step, so that sorting it again costs one pass. Pairs come out by their shapes.
+The order of the sweep is kept from step to step, so that sorting again costs one pass. Pairs are ordered by their shapes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def find_pairs(c: PileTable) -> int:
 
 
 def widest(c: PileTable, first: int, last: int) -> int:
-    """Return the direction along which the middles of finite shapes are spread most."""
+    """Return the direction along which the centres of finite shapes are spread most."""
     axis, most = 0, -1.0
     for i in unrolled(range(3)):
         low, high = INFINITE, -INFINITE
@@ -56,7 +56,7 @@ def widest(c: PileTable, first: int, last: int) -> int:
 
 
 def sort_along(c: PileTable, first: int, last: int, axis: int) -> None:
-    """Sort the shapes of a set by their lower bounds, from the order of the step before."""
+    """Sort the shapes of a set by their lower bounds, starting from the order of the previous step."""
     for i in range(first + 1, last):
         s = c.order[i]
         low = c.bounds[s * 6 + axis]
@@ -72,7 +72,7 @@ def sort_along(c: PileTable, first: int, last: int, axis: int) -> None:
 
 @inline
 def after(c: PileTable, one: int, other: int, low: float, axis: int) -> bool:
-    """Return True if a shape comes after another: it begins later, or at the same place with a higher number."""
+    """Return True if a shape comes after another: it begins later, or at the same place but with a higher number."""
     begin = c.bounds[one * 6 + axis]
     return begin > low or (begin == low and one > other)
 
@@ -141,7 +141,7 @@ def order_pairs(c: PileTable) -> None:
 
 
 def by_digit(c: PileTable, key: Ints, first: Ints, second: Ints, to_first: Ints, to_second: Ints) -> None:
-    """Copy the pairs in the order of a key, and of their places where that is equal (counting sort)."""
+    """Copy the pairs in the order of a key, and in their present order for equal keys (counting sort)."""
     for s in range(c.shapes + 2):
         c.starts[s] = 0
     for i in range(c.pairs):

@@ -3,18 +3,19 @@
 At contact k with the relative velocity u = J v + b (normal first), impulses r and friction mu obey the complementarity conditions
 of Signorini and Coulomb:
 
-    0 <= r_n  _|_  u_n >= 0        |r_t| <= mu r_n, and against u_t with |r_t| = mu r_n where it slips
+    0 <= r_n  _|_  u_n >= 0        |r_t| <= mu r_n, and |r_t| = mu r_n against u_t if the contact slips
 
-They are solved contact by contact, normal and friction together in the block of its three rows, with the latest velocities,
-until a sweep over all contacts changes no velocity by more than a tolerance (nonsmooth contact dynamics, NSCD: Moreau 1988, Jean
-1999; the steps are projections, de Saxce and Feng 1998). The matrix of all contacts is never assembled.
+They are solved contact by contact, normal and friction together in a block of three rows, with the latest velocities, until a
+sweep over all contacts changes no velocity by more than a tolerance (nonsmooth contact dynamics, NSCD: Moreau 1988, Jean 1999;
+the steps are projections, de Saxce and Feng 1998). The matrix of all contacts is never assembled.
 
-A sweep propagates impulses from one body to the next, so that high stacks and heavy bodies on light ones would need very many.
-Sweeps therefore alternate in direction (symmetric Gauss-Seidel), and after `PLAIN` of them each pair begins at an extrapolation
-of the last two (Nesterov 1983), with a restart where that overshoots (O'Donoghue and Candes 2015). Coulomb's friction has no
-energy to descend, and large extrapolations circle in dense piles: they become shorter as soon as the changes stop shrinking.
+A sweep propagates impulses from one body to the next, so high stacks, and heavy bodies on light ones, would need very many
+sweeps. Sweeps therefore alternate in direction (symmetric Gauss-Seidel), and after `PLAIN` sweeps each pair starts from an
+extrapolation of the last two pairs (Nesterov 1983), with a restart if this overshoots (O'Donoghue and Candes 2015). Coulomb
+friction does not minimise an energy, and large extrapolations circle in dense piles: they are shortened as soon as the changes
+stop shrinking.
 
-Most contacts settle long before the last one. A sweep therefore visits only contacts of bodies that moved in the sweep before
+Most contacts settle long before the last one. A sweep therefore visits only contacts of bodies that moved in the previous sweep
 (an active set, as in Gauss-Southwell methods); a sweep over all contacts, and back over those that it moved, confirms the end.
 """
 
@@ -40,19 +41,19 @@ from bondgraph.stepping.free_bodies.machine.tables import (
 )
 
 PLAIN = 20
-"""Sweeps without acceleration; most steps need fewer."""
+"""Number of sweeps without acceleration; most steps need fewer."""
 SHORTER, BOLDER = 0.7, 0.8
-"""Factor of the largest extrapolation where changes do not shrink; factor on its distance from 1, for each pair of sweeps."""
+"""Factor on the limit of the extrapolation if changes do not shrink; else factor on its distance from 1, per pair of sweeps."""
 GROWTH, PATIENCE = 2.0, 20
-"""Changes do not shrink if their square exceeds the minimum by this factor, or has not decreased for this many pairs of
-sweeps."""
+"""Limits above which changes do not shrink: ratio of their square to its minimum, and number of pairs of sweeps without a
+decrease."""
 SETTLED, FINER = 0.2, 0.1
-"""Share of the tolerance below which a change of a contact leaves its neighbours alone until all contacts are visited; its factor
-where that does not confirm the end."""
+"""Fraction of the tolerance below which a change at a contact does not trigger visits to its neighbours; factor on this fraction
+if a sweep over all contacts does not confirm the end."""
 
 
 def solve(c: PileTable) -> None:
-    """Solve for impulses and velocities, from velocities without contact and a guess of the impulses."""
+    """Solve for impulses and velocities, starting from velocities without contact and a guess of the impulses."""
     for i in range(6 * c.bodies):
         c.velocity[i] = c.coming[i]
     for k in range(c.contacts):
@@ -75,7 +76,7 @@ def visit_all(c: PileTable) -> None:
 
 
 def sweep(c: PileTable) -> float:
-    """Update contacts in their order, and back unless that was enough; return the largest change of a velocity."""
+    """Update contacts in order, and in reverse order if needed; return the largest change of a velocity."""
     change = 0.0
     for k in range(c.contacts):
         change = larger(change, visit(c, k))
@@ -89,7 +90,7 @@ def sweep(c: PileTable) -> float:
 
 
 def visit(c: PileTable, k: int) -> float:
-    """Update a contact if one of its bodies moved in this sweep or the one before; return the change of a velocity."""
+    """Update a contact if one of its bodies moved in this or the previous sweep; return the change of a velocity."""
     one, other = c.ends[2 * k], c.ends[2 * k + 1]
     if c.moved_in[one] < c.sweeps and c.moved_in[other] < c.sweeps:
         return 0.0
@@ -107,8 +108,8 @@ def visit(c: PileTable, k: int) -> float:
 
 
 def update(row: Disjoint, r: Disjoint, one: Disjoint, other: Disjoint) -> float:
-    """Update the impulse of one contact, and the velocities of its bodies, at the latest velocities. Return the largest change of
-    a velocity."""
+    """Update the impulse of one contact and the velocities of its bodies, using the latest velocities; return the largest change
+    of a velocity."""
     x, y, z = relative(row, one, other, 0), relative(row, one, other, 1), relative(row, one, other, 2)
     normal, first, second, mu = r[0], r[1], r[2], row[FRICTION_PLACE]
     u = row[0] * x + row[1] * y + row[2] * z + row[OFFSET]
@@ -144,7 +145,7 @@ def relative(row: Reals, one: Reals, other: Reals, i: Fixed) -> float:
 
 @inline
 def push(row: Reals, one: Reals, other: Reals, a: float, b: float, d: float) -> None:
-    """Change the velocities of both bodies by an impulse along the normal and both tangents."""
+    """Change the velocities of both bodies by an impulse with components along the normal and both tangents."""
     for i in unrolled(range(3)):
         force = row[i] * a + row[3 + i] * b + row[6 + i] * d
         one[3 + i] = one[3 + i] - row[LIGHT1] * force
@@ -155,7 +156,7 @@ def push(row: Reals, one: Reals, other: Reals, a: float, b: float, d: float) -> 
 
 
 def go_ahead(c: PileTable) -> None:
-    """Sweep on, each time from an extrapolation of the last two ends."""
+    """Continue with pairs of sweeps, each starting from an extrapolation of the results of the last two."""
     impulses, velocities = 3 * (1 + c.resisting) * c.contacts, 6 * c.bodies
     momentum, longest, least, stalled, is_confirming = 1.0, 1.0, 1e300, 0, False
     copy(c.r, c.last_r, impulses)
@@ -204,7 +205,7 @@ def copy(source: Disjoint, target: Disjoint, count: int) -> None:
 
 
 def ahead(now: Disjoint, last: Disjoint, count: int, share: float) -> None:
-    """Continue along the line from the last end to the present one, which becomes the last."""
+    """Extrapolate along the line from the last result to the present one, which becomes the last."""
     for i in range(count):
         end = now[i]
         now[i], last[i] = end + share * (end - last[i]), end

@@ -1,6 +1,6 @@
-"""A step of free bodies: forces, velocities without contacts, reach, and what contacts and forces did.
+"""Step of free bodies: forces, velocities without contacts, reach, and effects of contacts and forces.
 
-Momenta are kept in world coordinates, so that a body without forces keeps its momentum and spin exactly; positions move with the
+Momenta are kept in world coordinates, so a body without forces keeps its momentum and spin exactly; positions move with the
 velocities at the end of the step (Moreau 1988; Stewart and Trinkle 1996).
 """
 
@@ -28,11 +28,11 @@ from bondgraph.stepping.free_bodies.machine.tables import (
 )
 
 PUSH_REACH = 0.2
-"""Share of the largest displacement of a body that is added to the reach of all candidates."""
+"""Fraction of the largest displacement of a body that is added to the reach of all candidates."""
 
 
 def begin(c: PileTable) -> None:
-    """Set places, velocities with and without the forces of the step, and how far each body may come."""
+    """Set positions, velocities with and without the forces of the step, and the reach of each body."""
     for b in range(c.free):
         begin_free(c, b)
         if c.asleep[b] == 1:
@@ -51,11 +51,11 @@ def begin(c: PileTable) -> None:
 
 
 def begin_free(c: PileTable, b: int) -> None:
-    """Set place, velocities, and inverse inertia in the world of a free body."""
+    """Set the position, the velocities and the inverse inertia, in the world, of a free body."""
     q, P, force = c.x[c.pose[b] :], c.x[c.momentum[b] :], c.rate[c.momentum[b] :]
     R, centre, J, W = c.R[b * 9 :], c.centre[b * 3 :], c.inverse_inertia[b * 9 :], c.turn[b * 9 :]
     matrix_of(q, R)
-    # Momenta and forces about the centre of mass, in body coordinates; what turns with the body is not a force.
+    # Momenta and forces about the centre of mass, in body coordinates; the rate due to rotation with the body is not a force.
     spin, about, push, torque = empty_like(c.gap, 3), empty_like(c.gap, 3), empty_like(c.gap, 3), empty_like(c.gap, 3)
     for i in unrolled(range(3)):
         c.origin[b * 3 + i] = q[4 + i]
@@ -84,7 +84,7 @@ def begin_free(c: PileTable, b: int) -> None:
 
 @inline
 def carried(c: PileTable, b: int, P: Reals, spin: Reals, i: Fixed) -> float:
-    """Return a component of the rate that the moment about the body's origin has where momenta are constant in the world."""
+    """Return a component of the rate of the momentum about the body's origin when momenta are constant in the world."""
     # P_angular x spin + P_linear x v, where v = v_centre - spin x centre, and P_linear is along v_centre
     j, k = (i + 1) % 3, (i + 2) % 3
     centre = c.centre[b * 3 :]
@@ -92,7 +92,7 @@ def carried(c: PileTable, b: int, P: Reals, spin: Reals, i: Fixed) -> float:
 
 
 def begin_moved(c: PileTable, b: int, at: Reals) -> None:
-    """Set place and velocities of a body that is not free, from its pose and its twist in the world."""
+    """Set position and velocities of a body that is not free, from its pose and twist in the world."""
     matrix_of(at, c.R[b * 9 :])
     for i in unrolled(range(3)):
         c.origin[b * 3 + i] = at[4 + i]
@@ -105,19 +105,19 @@ def begin_moved(c: PileTable, b: int, at: Reals) -> None:
 
 @inline
 def times(R: Reals, v: Reals, i: Fixed) -> float:
-    """Return a component of R v."""
+    """Return component i of R v."""
     return R[3 * i] * v[0] + R[3 * i + 1] * v[1] + R[3 * i + 2] * v[2]
 
 
 @inline
 def times_back(R: Reals, v: Reals, i: Fixed) -> float:
-    """Return a component of R' v."""
+    """Return component i of R' v."""
     return R[i] * v[0] + R[3 + i] * v[1] + R[6 + i] * v[2]
 
 
 @inline
 def crossed(a: Reals, b: Reals, i: Fixed) -> float:
-    """Return a component of a x b."""
+    """Return component i of a x b."""
     j, k = (i + 1) % 3, (i + 2) % 3
     return a[j] * b[k] - a[k] * b[j]
 
@@ -132,7 +132,7 @@ def matrix_of(q: Reals, R: Reals) -> None:
 
 
 def account_for_contacts(c: PileTable) -> None:
-    """Note what contacts did, and pass their impulses to the momenta of the bodies."""
+    """Record the effects of contacts, and apply their impulses to the momenta of the bodies."""
     record = c.record[c.taken * RECORD :]
     for i in unrolled(range(RECORD)):
         record[i] = 0.0
@@ -162,7 +162,7 @@ def account_for_contacts(c: PileTable) -> None:
 
 
 def push_body(c: PileTable, b: int, arm: Reals, f: Reals, sign: float) -> float:
-    """Pass an impulse to a free body; return the energy that a prescribed one supplies by it."""
+    """Apply an impulse to a body; return the energy that a prescribed body supplies."""
     supplied = 0.0
     if b < c.free:
         moment = c.moment[b * 6 :]
@@ -176,7 +176,7 @@ def push_body(c: PileTable, b: int, arm: Reals, f: Reals, sign: float) -> float:
 
 
 def turn_body(c: PileTable, b: int, t: Reals, sign: float) -> float:
-    """Pass a torque impulse to a free body; return the energy that a prescribed one supplies by it."""
+    """Apply a torque impulse to a body; return the energy that a prescribed body supplies."""
     supplied = 0.0
     for i in unrolled(range(3)):
         if b < c.free:
@@ -187,7 +187,7 @@ def turn_body(c: PileTable, b: int, t: Reals, sign: float) -> float:
 
 
 def keep_momenta(c: PileTable) -> None:
-    """Set the momenta among the states, in the present poses."""
+    """Write the momenta to the states, for the present poses."""
     for b in range(c.free):
         if c.asleep[b] == 1:
             continue
@@ -199,7 +199,7 @@ def keep_momenta(c: PileTable) -> None:
 
 
 def move(c: PileTable) -> None:
-    """Move poses by the velocities of centres and spins, constant in the step; note what the step itself took."""
+    """Move poses by the velocities of centres and spins, constant during the step; record the energy lost by the step itself."""
     loss = 0.0
     for b in range(c.free):
         if c.asleep[b] == 1:

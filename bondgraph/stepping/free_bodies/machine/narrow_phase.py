@@ -1,6 +1,6 @@
 """Narrow phase of collision detection in machine code: contact points of balls, boxes and half-spaces.
 
-The points are those of `screws.shapes.candidates`, in the same order of pairs; each has the number of the features that make it,
+The points equal those of `screws.shapes.candidates`, in the same order of pairs; each has the number of the features in contact,
 by which its impulse is found again in the next step.
 """
 
@@ -12,9 +12,9 @@ from bondgraph.stepping.free_bodies.machine.points import add_point, axis_of, pl
 from bondgraph.stepping.free_bodies.machine.tables import BALL, BOX, DONE, FULL, HALF_SPACE, TOO_MANY, PileTable
 
 MOST_POINTS = 17
-"""Maximum number of points of a pair."""
+"""Maximum number of points per pair."""
 FACE_NORMAL_TOLERANCE = 1e-9
-"""Size of the other components below which a direction counts as the normal of a face."""
+"""Size of the other two components below which a direction counts as the normal of a face."""
 
 
 def find_contacts(c: PileTable) -> int:
@@ -55,8 +55,8 @@ def search(c: PileTable, one: int, other: int) -> None:
 
 
 def ball_ball(c: PileTable, one: int, other: int, reach: float) -> None:
-    """Add the point of two balls. Of balls further apart than a radius the normal is that of their meeting on straight paths, or
-    of their nearest passing: fast balls do not strike where they pass each other (conservative advancement)."""
+    """Add the point of two balls. If the balls are further apart than a radius, use the normal at which they meet, or pass
+    nearest, on straight paths, so that fast balls that pass each other do not collide (conservative advancement)."""
     p, q, d, n = c.shape_p[one * 3 :], c.shape_p[other * 3 :], empty_like(c.gap, 3), empty_like(c.gap, 3)
     for i in unrolled(range(3)):
         d[i] = q[i] - p[i]
@@ -76,7 +76,7 @@ def ball_ball(c: PileTable, one: int, other: int, reach: float) -> None:
 
 
 def meet(c: PileTable, one: int, other: int, d: Reals, n: Reals) -> float:
-    """Set the normal of two balls where they meet in the step, or are nearest, on straight paths; return the gap along it."""
+    """Set the normal of two balls where they meet during the step, or are nearest, on straight paths; return the gap along it."""
     way, radii = empty_like(c.gap, 3), c.thickness[one] + c.thickness[other]
     for i in unrolled(range(3)):
         way[i] = c.h * (velocity_of(c, other, i) - velocity_of(c, one, i))
@@ -96,14 +96,15 @@ def meet(c: PileTable, one: int, other: int, d: Reals, n: Reals) -> float:
 
 @inline
 def velocity_of(c: PileTable, s: int, i: Fixed) -> float:
-    """Return a component of the velocity that the middle of a shape has without contacts."""
+    """Return a component of the velocity of the centre of a shape without contacts."""
     j, k = (i + 1) % 3, (i + 2) % 3
     v, at, place = c.coming[c.body[s] * 6 :], c.shape_p[s * 3 :], c.place[c.body[s] * 3 :]
     return v[3 + i] + (v[j] * (at[k] - place[k]) - v[k] * (at[j] - place[j]))
 
 
 def on_plane(c: PileTable, s: int, plane: int, reach: float, sign: float) -> None:
-    """Add the lowest point of a ball, or the corners of a box, and a half-space, the second of the pair if the sign is 1."""
+    """Add points of a half-space (the second shape of the pair if the sign is 1) and the lowest point of a ball or the corners of
+    a box."""
     down, at, up = empty_like(c.gap, 3), empty_like(c.gap, 3), c.shape_R[plane * 9 :]
     for i in unrolled(range(3)):
         down[i] = -up[3 * i + 2]
@@ -119,7 +120,7 @@ def on_plane(c: PileTable, s: int, plane: int, reach: float, sign: float) -> Non
 
 
 def plane_point(c: PileTable, s: int, plane: int, at: Reals, down: Reals, reach: float, feature: int, sign: float) -> None:
-    """Add a point of a shape if it is near to a half-space."""
+    """Add a point of a shape if it is near a half-space."""
     gap = 0.0
     for i in unrolled(range(3)):
         gap = gap + down[i] * (c.shape_p[plane * 3 + i] - at[i])
@@ -128,8 +129,8 @@ def plane_point(c: PileTable, s: int, plane: int, at: Reals, down: Reals, reach:
 
 
 def ball_box(c: PileTable, ball: int, box: int, reach: float, sign: float) -> None:
-    """Add the point of a ball and a box, the second of the pair if the sign is 1. A centre in the box is led out through the
-    nearest face."""
+    """Add the point of a ball and a box (the second shape of the pair if the sign is 1). A centre inside the box is moved out
+    through the nearest face."""
     local, out, half, R = empty_like(c.gap, 3), empty_like(c.gap, 3), c.half[box * 3 :], c.shape_R[box * 9 :]
     size, square = 0.0, 0.0
     for i in unrolled(range(3)):

@@ -1,4 +1,4 @@
-"""Contact points as they are added, and corners of boxes."""
+"""Functions that add contact points, and corners of boxes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from bondgraph.stepping.free_bodies.machine.tables import PileTable
 
 
 def add_point(c: PileTable, one: int, other: int, at: Reals, n: Reals, gap: float, feature: int, sign: float) -> None:
-    """Add a point on the first shape, with the normal towards the second; with a sign of -1 these are exchanged."""
+    """Add a point on the first shape, with the normal towards the second; if the sign is -1, the shapes are exchanged."""
     k = c.contacts
     first, second = c.point1[k * 3 :], c.point2[k * 3 :]
     if sign > 0.0:
@@ -24,14 +24,14 @@ def add_point(c: PileTable, one: int, other: int, at: Reals, n: Reals, gap: floa
 
 
 def place_of(c: PileTable, s: int, corner: int, i: Fixed) -> float:
-    """Return a coordinate of a corner of a box, 0 to 7, of which the last is that of all positive half edges."""
+    """Return a coordinate of a corner of a box, 0 to 7; corner 7 is at the positive ends of all half edges."""
     half, axes = c.half[s * 3 :], c.shape_R[s * 9 + 3 * i :]
     x, y, z = side(corner, 4), side(corner, 2), side(corner, 1)
     return c.shape_p[s * 3 + i] + axes[0] * (x * half[0]) + axes[1] * (y * half[1]) + axes[2] * (z * half[2])
 
 
 def side(corner: int, place: Fixed) -> float:
-    """Return 1 if a binary digit of a number is set, else -1."""
+    """Return 1 if a binary digit of a corner's number is set, else -1."""
     rest = corner
     for more in unrolled((4, 2, 1)):
         if more > place and rest >= more:
@@ -41,12 +41,12 @@ def side(corner: int, place: Fixed) -> float:
 
 @inline
 def axis_of(v: Reals) -> int:
-    """Return the index of the component of a vector that is largest in size."""
+    """Return the index of the largest component, in magnitude, of a vector."""
     first = 1 if abs(v[1]) > abs(v[0]) else 0
     return 2 if abs(v[2]) > larger_of(v) else first
 
 
 @inline
 def larger_of(v: Reals) -> float:
-    """Return the larger size of the first two components."""
+    """Return the larger magnitude of the first two components."""
     return max(abs(v[0]), abs(v[1]))

@@ -1,11 +1,12 @@
-"""Rolling and spinning friction of contacts: torques that a normal force allows, with the relative spin of both bodies.
+"""Rolling and spinning friction of contacts: torques, limited by the normal force, against the relative spin of both bodies.
 
-With the relative spin w at a contact whose normal impulse is r_n, the torque t keeps to
+With relative spin w and normal impulse r_n at a contact, the torque impulse t obeys
 
     |t_n| <= spinning r_n, against w_n        |t_t| <= rolling r_n, against w_t
 
-with both limits in m (rolling resistance lengths), each reached only where the bodies do turn on each other: Coulomb's law of
-torques. It is solved like friction, by projections within the sweeps (Johnson, Contact mechanics 1985, chapter 8.3 and 9).
+with both coefficients in m (rolling resistance lengths) and each limit reached only if the bodies turn on each other: Coulomb's
+law for torques. It is solved like friction, by projections within the sweeps (Johnson, Contact mechanics 1985, chapter 8.3 and
+9).
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from bondgraph.emit.kernel_language.language import Disjoint, Fixed, Reals, inli
 from bondgraph.stepping.free_bodies.machine.tables import ARM1, ARM2, LIGHT1, LIGHT2, RESISTANCE, ROW, PileTable
 
 ROLLING, SPINNING, STIFF_SPIN, STIFF_ROLL, LEVER, BY1, BY2 = 0, 1, 2, 3, 4, 5, 14
-"""Places in the row of a contact's resistance: both lengths; changes of the relative spin by unit torque impulses about the
-normal, and at most about a tangent; length of the longest arm; changes of both spins by unit torque impulses about the normal and
-both tangents."""
+"""Places in the row of a contact's resistance: both lengths; change of the relative spin by a unit torque impulse about the
+normal, and largest change for one about a tangent; length of the longest arm; changes of both spins by unit torque impulses about
+the normal and both tangents."""
 
 
 def make_resistance(c: PileTable) -> None:
-    """Set the resistance of every contact, without torque impulses."""
+    """Set the resistance of every contact, with zero torque impulses."""
     for k in range(c.contacts):
         row, resistance, one, other = c.row[k * ROW :], c.resistance[k * RESISTANCE :], c.ends[2 * k], c.ends[2 * k + 1]
         resistance[ROLLING], resistance[SPINNING] = c.set_rolling[c.set_of[k]], c.set_spinning[c.set_of[k]]
@@ -46,7 +47,7 @@ def turned(W: Reals, row: Reals, i: Fixed, j: Fixed) -> float:
 
 @inline
 def softness(row: Reals, resistance: Reals, i: Fixed, j: Fixed) -> float:
-    """Return the relative spin along a direction of a contact by a unit torque impulse along another."""
+    """Return the relative spin along a direction of a contact due to a unit torque impulse along another."""
     total = 0.0
     for m in unrolled(range(3)):
         total = total + row[3 * i + m] * (resistance[BY1 + 3 * j + m] + resistance[BY2 + 3 * j + m])
@@ -61,7 +62,7 @@ def spin_along(row: Reals, one: Reals, other: Reals, i: Fixed) -> float:
 
 
 def resist(row: Disjoint, resistance: Disjoint, normal: float, t: Disjoint, one: Disjoint, other: Disjoint) -> float:
-    """Update the torque impulses of a contact, and the spins of its bodies; return the largest change of a velocity at it."""
+    """Update the torque impulses of a contact and the spins of its bodies; return the largest change of a velocity there."""
     if normal == 0.0 and t[0] == 0.0 and t[1] == 0.0 and t[2] == 0.0:
         return 0.0
     limit = resistance[SPINNING] * normal

@@ -1,4 +1,4 @@
-"""Rows of contacts: directions, what a unit impulse changes, offsets, and the impulses of the step before."""
+"""Rows of contacts: directions, changes due to unit impulses, offsets, and the impulses of the previous step."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ from bondgraph.stepping.free_bodies.machine.tables import (
 )
 
 RECOVERY = 0.2
-"""Share of an overlap that a step removes: removing all of it would throw the bodies apart."""
+"""Fraction of an overlap that a step removes: removing all of it would throw the bodies apart."""
 ROUNDING = 1e-13
-"""Share of the largest velocity below which changes are rounding: bodies that fall side by side have no relative velocity."""
+"""Fraction of the largest velocity below which changes are rounding: bodies that fall side by side have no relative velocity."""
 
 
 def make_rows(c: PileTable) -> None:
-    """Set the row and the first impulse of every contact, and the largest relative velocity without contacts or by overlaps."""
+    """Set the row and the initial impulse of every contact, and the largest relative velocity without contacts or due to
+    overlaps."""
     c.allowed = 0.0
     for k in range(c.contacts):
         one, other = c.body[c.shape1[k]], c.body[c.shape2[k]]
@@ -58,7 +59,7 @@ def make_rows(c: PileTable) -> None:
 
 @inline
 def directions(row: Reals, n: Reals) -> None:
-    """Set the normal, and two unit vectors perpendicular to it and each other."""
+    """Set the normal, and two unit vectors perpendicular to it and to each other."""
     for i in unrolled(range(3)):
         row[i] = n[i]
     if abs(n[0]) < 0.6:  # n x the first axis, else n x the second
@@ -72,7 +73,7 @@ def directions(row: Reals, n: Reals) -> None:
 
 @inline
 def side_of(c: PileTable, row: Reals, b: int, point: Reals, arm: Fixed, light: Fixed, turn: Fixed) -> None:
-    """Set what belongs to one of both bodies."""
+    """Set the arm, inverse mass and spin changes of one of the bodies."""
     for i in unrolled(range(3)):
         row[arm + i] = point[i] - c.place[b * 3 + i]
     row[light] = c.light[b]
@@ -85,7 +86,7 @@ def side_of(c: PileTable, row: Reals, b: int, point: Reals, arm: Fixed, light: F
 
 @inline
 def lever(row: Reals, arm: Fixed, i: Fixed, j: Fixed) -> float:
-    """Return a component of the product of an arm and a direction."""
+    """Return a component of the cross product of an arm and a direction."""
     a, b = (j + 1) % 3, (j + 2) % 3
     return row[arm + a] * row[3 * i + b] - row[arm + b] * row[3 * i + a]
 
@@ -102,7 +103,7 @@ def block(row: Reals) -> None:
 
 @inline
 def entry(row: Reals, i: Fixed, j: Fixed) -> float:
-    """Return an entry of the block of a contact: the velocity along a direction by a unit impulse along another."""
+    """Return an entry of the block of a contact: the velocity along a direction due to a unit impulse along another."""
     total = row[LIGHT1] + row[LIGHT2] if i == j else 0.0
     for m in unrolled(range(3)):
         total = total + (lever(row, ARM1, i, m) * row[TURN1 + 3 * j + m] + lever(row, ARM2, i, m) * row[TURN2 + 3 * j + m])
@@ -121,8 +122,8 @@ def along(row: Reals, one: Reals, other: Reals, i: Fixed) -> float:
 
 
 def begin_impulses(c: PileTable) -> None:
-    """Take the impulses of the step before: first by the features in contact, then of the nearest contact between the same
-    shapes; each once."""
+    """Take initial impulses from the previous step, each at most once: from the contact of the same features, else from the
+    nearest contact between the same shapes."""
     first, scale = 0, c.h / c.earlier_h if c.earlier_h > 0.0 else 0.0
     k = 0
     while k < c.contacts:
@@ -150,7 +151,7 @@ def is_before(a: int, b: int, s1: int, s2: int) -> bool:
 
 
 def same_feature(c: PileTable, i: int, first: int, last: int) -> int:
-    """Return the unused contact of the step before between the same features, or -1."""
+    """Return the unused contact of the previous step between the same features, or -1."""
     match = -1
     for j in range(first, last):
         if match < 0 and c.used[j] == 0 and c.feature[i] >= 0 and c.earlier_feature[j] == c.feature[i]:
@@ -159,7 +160,7 @@ def same_feature(c: PileTable, i: int, first: int, last: int) -> int:
 
 
 def nearest_of(c: PileTable, i: int, first: int, last: int) -> int:
-    """Return the nearest unused contact of the step before, or -1."""
+    """Return the nearest unused contact of the previous step, or -1."""
     match, least = -1, 1e300
     for j in range(first, last):
         x, y, z = (
@@ -174,7 +175,7 @@ def nearest_of(c: PileTable, i: int, first: int, last: int) -> int:
 
 
 def take(c: PileTable, i: int, j: int, scale: float) -> None:
-    """Begin with the impulse of an earlier contact; where there is none, note that."""
+    """Set the initial impulse to that of an earlier contact, or mark it as missing."""
     c.begun[3 * i] = -1.0
     if j >= 0:
         c.used[j], c.begun[3 * i] = 1, 1.0

@@ -1,7 +1,7 @@
-"""Islands of bodies that press on each other fall asleep where all have been slow for a while, and wake when something changes.
+"""Islands of bodies that press on each other fall asleep after all have been slow for a while, and wake when something changes.
 
-A sleeping body stays where it is, without momentum. It wakes, with its whole island, in a step in which a body that moves may
-come near, or in which its forces differ from those that it fell asleep with.
+A sleeping body stays where it is, without momentum. It wakes, with its whole island, if a moving body may come near during a
+step, or if its forces differ from those with which it fell asleep.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from bondgraph.stepping.free_bodies.machine.motion import kinetic
 from bondgraph.stepping.free_bodies.machine.tables import ASLEEP, LOST, RECORD, PileTable
 
 QUIET_STEPS = 20
-"""Steps in a row in which all bodies of an island are slow before it falls asleep."""
+"""Number of consecutive steps in which all bodies of an island are slow before it falls asleep."""
 SAME_FORCE = 1e-9
-"""Largest change of a wrench, as a share of its size, that does not wake a body."""
+"""Largest relative change of a wrench that does not wake a body."""
 
 
 def wake_by_forces(c: PileTable) -> bool:
@@ -32,7 +32,7 @@ def wake_by_forces(c: PileTable) -> bool:
 
 
 def wake_by_contacts(c: PileTable) -> bool:
-    """Wake the islands that a body that moves may touch in the step; return True if there are any."""
+    """Wake the islands that a moving body may touch during the step; return True if there are any."""
     has_woken = False
     for k in range(c.contacts):
         for s in unrolled(range(2)):
@@ -52,7 +52,7 @@ def wake(c: PileTable, b: int) -> bool:
 
 
 def let_sleep(c: PileTable) -> None:
-    """Let islands fall asleep that have been slow for long enough, and count who sleeps."""
+    """Let islands that have been slow for long enough fall asleep, and count the sleeping bodies."""
     for b in range(c.free):
         if c.asleep[b] == 0:
             v, radius = c.velocity[b * 6 :], c.radius[b]
@@ -79,7 +79,7 @@ def let_sleep(c: PileTable) -> None:
 
 
 def root_of(c: PileTable, b: int) -> int:
-    """Return the body that stands for the island of a body."""
+    """Return the body that represents the island of a body."""
     root = b
     while c.island[root] != root:
         root = c.island[root]
@@ -88,7 +88,7 @@ def root_of(c: PileTable, b: int) -> int:
 
 @inline
 def fall_asleep(c: PileTable, b: int) -> None:
-    """Take the momentum of a body, and account for its energy; note its island and its forces."""
+    """Remove the momentum of a body, and account for its energy; record its island and its forces."""
     label = root_of(c, b)
     at = c.taken * RECORD + LOST
     c.record[at] = c.record[at] + kinetic(c, b)

@@ -19,11 +19,11 @@ from bondgraph.stepping.free_bodies.machine.sleep import let_sleep, wake_by_cont
 from bondgraph.stepping.free_bodies.machine.tables import DONE, PileTable
 
 X, M, P = range(3)
-"""Blocks that numbers of prescribed bodies come from; another one is that of outputs."""
+"""Blocks from which numbers of prescribed bodies come; any other number means the outputs."""
 
 
 def advance(c: PileTable, steps: int) -> int:
-    """Take steps of c.h from `taken` on, each with a row of `course` and of `record`; return a status."""
+    """Take steps of c.h, starting at number `taken`, each with a row of `course` and of `record`; return a status."""
     while c.taken < steps:
         evaluate(c)
         status = find_awake(c)
@@ -38,7 +38,7 @@ def advance(c: PileTable, steps: int) -> int:
 
 
 def find_awake(c: PileTable) -> int:
-    """Begin a step and find its contacts, after waking whoever may take part; return a status."""
+    """Begin a step, wake the bodies that may take part, and find the contacts; return a status."""
     begin(c)
     if c.sleep > 0.0 and wake_by_forces(c):
         begin(c)
@@ -50,7 +50,7 @@ def find_awake(c: PileTable) -> int:
 
 
 def evaluate(c: PileTable) -> None:
-    """Evaluate the rates of the graph, and the places of prescribed bodies."""
+    """Evaluate the rates of the graph, and the poses and twists of prescribed bodies."""
     c.now[0] = c.t
     c.rates(c.now, c.x, c.p, c.m, c.rate)
     if c.moving == 1:
@@ -77,7 +77,7 @@ def find(c: PileTable) -> int:
 
 
 def finish(c: PileTable) -> None:
-    """Find impulses and velocities from contacts, and the momenta after the step."""
+    """Compute impulses and velocities from contacts, and the momenta after the step."""
     make_rows(c)
     if c.resisting == 1:
         make_resistance(c)
@@ -89,7 +89,7 @@ def finish(c: PileTable) -> None:
 
 
 def end(c: PileTable) -> None:
-    """Move the bodies, and let other states follow by their rates at the end of the step."""
+    """Move the bodies, and advance the other states by their rates at the end of the step."""
     for i in range(c.others):
         c.x[c.other[i]] = c.x[c.other[i]] + c.h * c.rate[c.other[i]]
     move(c)

@@ -1,4 +1,4 @@
-"""Table of a run of free bodies that the machine code of its steps works on."""
+"""Table of a run of free bodies, for the machine code of its steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 from bondgraph.emit.kernel_language.language import Ints, Kernel, Length, Reals, Table
 
 BALL, BOX, HALF_SPACE, OTHER = range(4)
-"""Kinds of shapes; those that are found in Python are `OTHER`."""
+"""Kinds of shapes; `OTHER` shapes are handled in Python."""
 DONE, FULL, PAIRS_FULL, TOO_MANY = range(4)
 """Status of a call: done; more room for contacts or pairs is needed; a set has too many contacts."""
 
@@ -16,14 +16,14 @@ ARM1, ARM2, LIGHT1, LIGHT2, TURN1, TURN2, OFFSET, FRICTION_PLACE = 9, 12, 15, 16
 COUPLING, STIFF, SOFT, ROW = 37, 39, 41, 43
 """Places in the row of a contact, and its length, after the normal and two tangents: arms from both centres of mass; inverse
 masses; changes of both spins by a unit impulse along each direction; offset of the normal velocity, m/s; coefficient of friction;
-of the block W = d u / d r the entries that couple the normal with both tangents, the normal one and the largest eigenvalue of the
-tangential part, and the inverses of these two."""
+entries of the block W = d u / d r that couple the normal with both tangents; its normal entry and the largest eigenvalue of its
+tangential part; inverses of these two."""
 RESISTANCE = 23
 """Length of the row of rolling and spinning friction of a contact (`resistance`)."""
 APART = 10000
-"""Smallest number of a feature whose contact has no friction: it only keeps apart boxes that turn in the step."""
+"""Smallest feature number of contacts without friction, which only keep apart boxes that turn during the step."""
 RECORD = 10
-"""Numbers that are kept of a step: contacts that press, overlap, slip, losses, sweeps, bodies that sleep."""
+"""Count of numbers recorded per step: energies, overlap, slip, accuracy, pressing contacts, sweeps, sleeping bodies."""
 LOST, SUPPLIED, STEP_LOSS, OVERLAP, SLIP, CHANGE, ALLOWED, PRESSING, SWEEPS, ASLEEP = range(RECORD)
 
 
@@ -52,8 +52,8 @@ def _of_states(p: PileTable) -> int:
 
 
 class PileTable(Table):
-    """Free bodies come first. Vectors are in world coordinates, m, s, kg; `velocity` and similar arrays hold spin and velocity of
-    the centre of mass, of other bodies that of the origin."""
+    """Table of a run, with free bodies first. Vectors are in world coordinates, m, s, kg; `velocity` and similar arrays hold the
+    spin and the velocity of the centre of mass, for other bodies that of the origin."""
 
     states: int
     bodies: int
@@ -65,7 +65,8 @@ class PileTable(Table):
     pair_room: int
     outputs_count: int
     resisting: int
-    """1 where contacts resist rolling or spinning: torque impulses then follow the impulses in `r` and similar arrays."""
+    """Flag that is 1 if contacts resist rolling or spinning: torque impulses then follow the impulses in `r` and similar
+    arrays."""
     # Settings of the run, and of the call.
     taken: int
     h: float
@@ -111,7 +112,7 @@ class PileTable(Table):
     quiet: Annotated[Ints, Length(_of_bodies(1))]
     island: Annotated[Ints, Length(_of_bodies(1))]
     held: Annotated[Reals, Length(_of_bodies(6))]
-    # Shapes, set after set, and the pairs of each that are listed: those that may not touch, or with `only` those that may.
+    # Shapes, set by set, and listed pairs of each set: pairs that cannot touch, or with `only` the pairs that can.
     kind: Annotated[Ints, Length(_of_shapes(1))]
     body: Annotated[Ints, Length(_of_shapes(1))]
     half: Annotated[Reals, Length(_of_shapes(3))]
@@ -157,7 +158,7 @@ class PileTable(Table):
     last_r: Annotated[Reals, Length(_of_impulses)]
     resistance: Annotated[Reals, Length(_of_torques(RESISTANCE))]
     torque: Annotated[Reals, Length(_of_torques(3))]
-    # Contacts of the step before.
+    # Contacts of the previous step.
     earlier: int
     earlier_h: float
     earlier_shape1: Annotated[Ints, Length(_of_contacts(1))]
@@ -167,7 +168,7 @@ class PileTable(Table):
     earlier_impulse: Annotated[Reals, Length(_of_contacts(3))]
     earlier_torque: Annotated[Reals, Length(_of_torques(3))]
     used: Annotated[Ints, Length(_of_contacts(1))]
-    # What the last step gave.
+    # Results of the last step.
     sweeps: int
     change: float
     allowed: float
