@@ -1,7 +1,7 @@
 """Screw bond graphs: the version, and the public names of `bondgraph`, `screws` and `screwbond.models`.
 
-`from screwbond import Graph, rigid_body, sphere` is `from bondgraph import Graph` and so on; `python -m screwbond` is the command
-of this name. `contact` is the component of `models`, not the package of `screws`.
+`from screwbond import Graph, rigid_body, sphere` is `from bondgraph import Graph` and so on; `python -m screwbond` runs the
+command `screwbond`. `contact` is the component of `models`, not the package in `screws`.
 """
 
 from types import ModuleType
@@ -31,7 +31,7 @@ __version__: str
 _NAMES = dict.fromkeys(name for package in (bondgraph, screws, models) for name in package.__all__)
 _MODULES = [name for name in _NAMES if isinstance(globals().get(name, vars(bondgraph).get(name)), ModuleType)]
 __all__ = [name for name in _NAMES if name not in _MODULES]
-"""Names that `from screwbond import *` imports: no modules, which are imported by name, `from screwbond import signals`."""
+"""Names that `from screwbond import *` imports. Import modules by name: `from screwbond import signals`."""
 
 if not TYPE_CHECKING:
     globals().update({name: value for name, value in vars(bondgraph).items() if name in bondgraph.__all__})

@@ -1,7 +1,7 @@
 """Joints: unit screws of the free motions of a joint, and the constraint wrenches that it transmits.
 
 A joint of n freedoms is a set of n independent twists in one frame, the joint frame; T = screws @ q' at its reference pose, where
-the frames of the two bodies coincide. The wrenches that it transmits are those without power on any of these twists.
+the frames of the two bodies coincide. The wrenches that it transmits do no work on any of these twists.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class Joint:
 
     Parameters
     ----------
-    name : in messages and graphs; the constructors take the kind if none is given.
+    name : for messages and graphs; the constructors default to the kind.
     screws : (6, n) independent twists [omega; v], all in the joint frame, n from 0 to 6.
     kind : "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar", "inline", "inplane", "rod",
-        "free" or "fixed"; "general" for arbitrary screws, which say nothing about large motions.
+        "free" or "fixed"; "general" for arbitrary screws, which do not define large motions.
     frame : (4, 4) pose of the joint's own axes in the joint frame: origin at its centre, z along its axis or normal (universal: x
         along the first axis, z normal to both).
 
-    Raises `GeometryError` g131 for screws of another shape, not finite, or not independent.
+    Raises `GeometryError` G131 for screws of another shape, not finite, or not independent.
     """
 
     name: str
@@ -179,7 +179,7 @@ def rod(end_a: Vector, end_b: Vector, name: str = "rod") -> Joint:
     """Return a massless rod of fixed length from the point `end_a` (m) of body a to `end_b` of body b, a ball at each end: five
     freedoms (rad), of the rod about two axes normal to it through its end on a, and of body b about the rod's end on b.
 
-    Raises `GeometryError` g133 for ends that coincide.
+    Raises `GeometryError` G133 for ends that coincide.
     """
     a, b = _point(name, end_a), _point(name, end_b)
     if not np.linalg.norm(b - a) > 0.0:

@@ -147,7 +147,7 @@ def closed_surface(
     formula : plain formula of any scalar (functions from `screws.scalars`) that returns (x, y, z), m.
     parameters : name -> number; passed to the formula in this order and kept as run-time inputs.
 
-    Raises `GeometryError` g104 inward normal, G105 not regular, or with an edge or tip, G107 not three coordinates.
+    Raises `GeometryError` G104 inward normal, G105 not regular, or with an edge or tip, G107 not three coordinates.
 
     Examples
     --------

@@ -140,8 +140,8 @@ def parametric(
     periodic : which coordinates are periodic.
     inside : a point (3,) within the material near the surface, to check the orientation of an open surface.
 
-    Raises `GeometryError` g101 empty range or a parameter that is not a number, G104 inward normal, G105 not regular, with an
-    edge or tip, or not finite in its range, G107 unusable formula, G116 a point inside that does not define the side.
+    Raises `GeometryError` G101 empty range or a parameter that is not a number, G104 inward normal, G105 not regular, with an
+    edge or tip, or not finite in its range, G107 unusable formula, G116 `inside` does not define the side.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def _periodicity(name: str, periodic: Any) -> tuple[bool, bool]:
     """Return which coordinates are periodic; G101 unless it is a pair of booleans."""
     flags = tuple(periodic) if isinstance(periodic, Sequence) else ()
     if len(flags) != 2 or not all(isinstance(value, (bool, np.bool_)) for value in flags):
-        raise GeometryError("G101", f"periodic of the {name} is {periodic!r}", "periodic=(True, False), say: of u, of v")
+        raise GeometryError("G101", f"periodic of the {name} is {periodic!r}", "periodic=(True, False): u periodic, v not")
     return bool(flags[0]), bool(flags[1])
 
 

@@ -144,7 +144,7 @@ def revolution(
     radius, height : plain formulas (w, *parameters) -> m of any scalar, smooth for -1 <= w <= 1; radius > 0, height rising.
     parameters : name -> number; passed to both formulas in this order and kept as run-time inputs.
 
-    Raises `GeometryError` g101 radius not positive, G104 inward normal, G105 not regular.
+    Raises `GeometryError` G101 radius not positive, G104 inward normal, G105 not regular.
 
     Examples
     --------
