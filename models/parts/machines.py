@@ -1,4 +1,4 @@
-"""Electric machines: motors by the name of their windings and their shaft."""
+"""Electric machines: motors whose ports are named after their windings and shaft."""
 
 from __future__ import annotations
 
