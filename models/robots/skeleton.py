@@ -281,7 +281,7 @@ def mimic_of(selected: SelectedTree, joint: JointEntry) -> tuple[Mimic | None, l
     places = (joint.place, leader.place)
     title = f'joint "{joint.name}" follows joint "{leader.name}"'
     if leader not in selected.joints:
-        cures = (f'tip=("{leader.child}", ...), to include that joint's link', f'tip="{joint.parent}"')
+        cures = (f'tip=("{leader.child}", ...), to include the link of that joint', f'tip="{joint.parent}"')
         return None, [Problem("E528", f"{title}, which is not between base and tip", (), places, cures)]
     unsuitable = [candidate for candidate in (joint, leader) if candidate.screws and candidate.screws.freedoms > 1]
     if unsuitable:
