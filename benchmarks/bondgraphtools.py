@@ -1,4 +1,5 @@
-"""The same chain in BondGraphTools 0.4.6: from the graph to its equations, beside ours to a compiled right-hand side.
+"""The same chain in BondGraphTools 0.4.6: from the graph to its equations, against ours from the graph to a compiled right-hand
+side.
 
 `python -m benchmarks.bondgraphtools [--quick] [--json FILE]`; needs `pip install BondGraphTools==0.4.6`. Its simulator is not
 used: it needs packages that current Python no longer has.
@@ -49,7 +50,7 @@ SIZES = (5, 10, 40)
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write JSON where asked; says so where BondGraphTools is missing."""
+    """Measure, print, and write JSON if requested; report if BondGraphTools is missing."""
     return run_command(__doc__, arguments, _run, "the smallest size")
 
 

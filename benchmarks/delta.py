@@ -33,7 +33,7 @@ TOLERANCES = (1e-3, 1e-4, 1e-6, 1e-8, 1e-10)
 DROPS = tuple(itertools.product((DeltaParameters.fit().DAMPING, 1e-3, 0.0), (1e-6, 1e-9)))
 """Damping of the angles and rtol of free drops."""
 STALLED = 20_000
-"""Steps after which a run that does not come on is given up."""
+"""Number of steps after which a run that makes no progress is given up."""
 
 
 def construction() -> dict[str, float]:
@@ -88,7 +88,7 @@ def _many(kernel: Any, *given: Any) -> Callable[[], Any]:
 
 
 def _coordinates() -> np.ndarray:
-    """Places of the angles in a state: their rates are the same in both forms."""
+    """Indices of the angles in a state, whose rates are the same in both forms."""
     return np.concatenate([6 * i + np.arange(3) for i in range(3)])
 
 
@@ -265,7 +265,7 @@ SECTIONS: dict[str, tuple[Callable[[bool], Any], Callable[[Any], str]]] = {
     "tracking": (lambda quick: tracking(rounds=1 if quick else 5), tracked),
     "sampled": (lambda quick: sampled_tracking(1 if quick else 5), lambda found: tracked(found, TITLE)),
 }
-"""What is measured, and how it is shown; one more comparison is one more line."""
+"""Comparisons: how each is measured and shown."""
 
 
 def report(found: Mapping[str, Any]) -> str:
@@ -276,7 +276,7 @@ def report(found: Mapping[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write JSON where asked."""
+    """Measure, print, and write JSON if requested."""
     return run_command(__doc__, arguments, _run)
 
 

@@ -1,10 +1,8 @@
-"""Small smooth models beside heyoka's Taylor series (Biscani and Izzo 2021), at equal true error.
-
-The equations are the same: those of the compiled right-hand side. The error is that of the state at the end, the largest of its
-components relative to their largest values in the run, against heyoka in long doubles. Times are CPU seconds of a run that is
-prepared: of a `run` by "auto", of one by "taylor", and of one of 32 in a `run_many` with 8 lanes; heyoka's are those of one run,
-without its batches. They are
-interpolated between the tolerances whose errors lie around the given one.
+"""Small smooth models against heyoka's Taylor series (Biscani and Izzo 2021), at equal true error. Both solve the equations of
+the compiled right-hand side. The error is the largest over the components of the final state, relative to their largest values in
+the run, against heyoka in long doubles. Times are CPU seconds of a prepared run: of a `run` by "auto", of one by "taylor", and of
+one of 32 in a `run_many` with 8 lanes; for heyoka, of one run, without its batches. They are interpolated between the tolerances
+whose errors bracket the given error.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ from screws.scalars import cos, sqrt
 ERRORS = (1e-6, 1e-8, 1e-10, 1e-12)
 TOLERANCES = tuple(float(f"{factor}e-{k}") for k in range(4, 14) for factor in (3, 1) if (factor, k) != (3, 4))
 PROMISED = (1e-6, 1e-9, 1e-12)
-"""Tolerances of which the true errors are told."""
+"""Tolerances for which the true errors are stated."""
 COPIES, LANES, REPEATED = 32, 8, 10
 
 
@@ -57,7 +55,7 @@ MODELS: Mapping[str, tuple[Callable[[], Graph], float]] = {
     "Kepler": (kepler, 100.0),
     "two rods": (two_rods, 10.0),
 }
-"""Graphs, and how long they run, s."""
+"""Graphs, and the ends of their runs, s."""
 
 
 def equations(compiled: Compiled, p: np.ndarray) -> list[Any]:
@@ -90,7 +88,7 @@ def equations(compiled: Compiled, p: np.ndarray) -> list[Any]:
 
 
 def seconds(call: Callable[[], Any], rounds: int) -> float:
-    """CPU seconds of a call: the least of several, after a first one."""
+    """CPU seconds of a call: the minimum of several, after a first one."""
     call()
     least = np.inf
     for _ in range(rounds):
@@ -101,7 +99,7 @@ def seconds(call: Callable[[], Any], rounds: int) -> float:
 
 
 def at_error(error: float, errors: Sequence[float], times: Sequence[float]) -> float:
-    """Time at an error, or error at a tolerance, along the line through times over errors on logarithmic axes."""
+    """Time at an error, or error at a tolerance, by interpolation on logarithmic axes."""
     order = np.argsort(errors)
     e, t = np.log(np.array(errors)[order]), np.log(np.array(times)[order])
     return float(np.exp(np.interp(np.log(error), e, t)))
@@ -184,7 +182,7 @@ def report(found: Mapping[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write JSON where asked; says so where heyoka is missing."""
+    """Measure, print, and write JSON if requested; report if heyoka is missing."""
     return run_command(__doc__.splitlines()[0] if __doc__ else None, arguments, _run)
 
 

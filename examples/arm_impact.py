@@ -1,10 +1,10 @@
-"""A robot arm strikes a wall (Wang, Dehio and Kheddar 2022): with which mass, with which force, and how fast it leaves.
+"""A robot arm strikes a wall (Wang, Dehio and Kheddar 2022): its effective mass, its force, and how fast it rebounds.
 
    arm (IC of seven joints) --> MTF n . v  --> ideal constraint      joints free: turned round is one component of the twist, or
    one free body            --> MTF n . v  --> ideal constraint      all six; joints locked: the links are one body
 
-Each graph measures a mass, impulse over jump of the velocity, that the paper has a formula for. The force of the impact is
-k s + c s s' over the compression s, whose restitution Lambert's W gives; the arm then strikes with it in simulation.
+Each graph measures a mass, impulse over velocity jump, for which the paper has a formula. The force of the impact is k s + c s s'
+at the compression s; Lambert's W gives its restitution. The simulated arm then strikes with this force.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from __future__ import annotations
 from screwbond.models.impact import KINDS, ImpactStudy, MeasuredImpact, ViscoelasticImpact, study_impact
 
 MEASURED = MeasuredImpact(v0=0.1754, impulse=0.6662, duration=10.4e-3, e=0.1, poses=100)
-"""Speed, impulse and duration of the paper's Fig. 1; restitution as it is estimated there."""
+"""Speed, impulse and duration of the paper's Fig. 1; restitution as estimated there."""
 
 
 def study() -> ImpactStudy:
-    """The paper's impact, and an arm of round numbers."""
+    """The paper's impact, and an arm with round numbers."""
     return study_impact(MEASURED)
 
 

@@ -6,7 +6,7 @@ commanded .01 m into the disc and .03 m down, in .5 s, through springs; the disc
                   C                        height. The disc does not rotate.
 
 The fingers stick until .08 s, slide to .15 s, where the command stops, and stick again: 10 N each, friction min(200 t, 16) N
-together, the gripper ends at y = -.014 m. The convex law of friction lifts what slides off by mu v h.
+together, the gripper ends at y = -.014 m. The convex friction law lifts sliding bodies off by mu v h.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def gripper(mass: float = 0.05) -> Graph:
 
 
 def _seen(graph: Graph) -> Graph:
-    """What pictures show: the disc, both fingers, and where the contacts are."""
+    """Marks for pictures: the disc, both fingers, and where the contacts are."""
     disc = {"x": "disc x place.y", "y": "disc z place.y"}
     mark_planar_body(graph, "disc", disc, outline=RADIUS)
     for name, side in (("left", 1.0), ("right", -1.0)):
@@ -61,7 +61,7 @@ def _seen(graph: Graph) -> Graph:
 
 
 def runs(step: float = 0.01) -> dict[str, Result]:
-    """Law of friction -> result, in steps (s)."""
+    """Law of friction -> result, at this step (s)."""
     return {law: stepper(gripper(), friction=law).simulate(T_END, step=step) for law in ("coulomb", "convex")}
 
 

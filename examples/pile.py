@@ -1,7 +1,7 @@
 """Thirty boxes fall on a heap, and a hundred balls into a bag: bodies that touch anywhere, in steps of time.
 
-Shapes say what bodies collide with; where they touch is found again in each step, and impulses with Coulomb friction follow. At
-rest the floor carries the weight of all of them, though nobody can say how they share it.
+Bodies collide by their shapes; every step finds where they touch, and the impulses with Coulomb friction. At rest the floor
+carries their total weight, though its distribution over the contacts is indeterminate.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def bagful() -> Graph:
 
 
 def simulate(graph: Graph, t_end: float) -> FreeBodyResult:
-    """Until all lie still."""
+    """Run until all bodies lie still."""
     return free_body_stepper(graph).simulate(t_end, step=STEP)
 
 

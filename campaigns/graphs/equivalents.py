@@ -32,7 +32,7 @@ from campaigns.graphs.rebuilding import names_of, rebuilt
 from campaigns.graphs.rewritten import Rewritten, put, signals_read
 
 DUAL = {"C": "I", "I": "C", "q": "p", "p": "q", "effort": "flow", "flow": "effort", "Se": "Sf", "Sf": "Se"}
-"""Kinds, states and variables that take each other's place."""
+"""Kinds, states and variables that are exchanged."""
 
 
 def split(graph: Graph, rng: np.random.Generator) -> Rewritten:
@@ -91,7 +91,7 @@ def _at_junctions(scope: Graph, prefix: str = "") -> Iterator[tuple[Graph, str, 
 
 
 def dual(graph: Graph, rng: np.random.Generator) -> Rewritten | None:
-    """Effort and flow exchanged; None where an element has no dual (an IC, a constraint, a matrix with a direction)."""
+    """Exchange effort and flow; None if an element has no dual (an IC, a constraint, a matrix with a direction)."""
     model = graph.freeze()
     if any(_dual_law(element.law) is None for element in model.elements.values()):
         return None

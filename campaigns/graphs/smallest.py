@@ -1,4 +1,4 @@
-"""A graph that shows something -> the smallest that is found by leaving out parts that still shows it."""
+"""Reduce a graph that shows something to the smallest that still shows it, by leaving out parts."""
 
 from __future__ import annotations
 

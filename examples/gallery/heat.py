@@ -21,7 +21,7 @@ t = parts.thermal
     HEAT + "TwoMasses", statements=9, t_end=1.0, signals={"mass1.T": "hot.effort", "mass2.T": "cold.effort"}, tolerance=3e-6
 )
 def two_masses() -> Graph:
-    """Two bodies that come to one temperature."""
+    """Two bodies that reach a common temperature."""
     graph, hot, cold = Graph("two masses"), J0("hot"), J0("cold")
     graph.connect(hot, t.heat_capacity("mass1", 15.0, 373.15)).connect(cold, t.heat_capacity("mass2", 15.0, 273.15))
     conduction = t.conductance("conduction", 10.0)
@@ -47,7 +47,7 @@ def controlled_temperature() -> Graph:
 
 
 def cooled(graph: Graph, name: str, start: float, source: float) -> Element:
-    """A pipe with 0.1 J/K of coolant, and a body of 0.1 J/K that a source heats and 1 W/K joins with it."""
+    """Pipe with 0.1 J/K of coolant, and a body of 0.1 J/K, heated by a source, with 1 W/K between them."""
     pipe, body = J0(f"pipe{name}", domain="heat"), J0(f"body{name}", domain="heat")
     graph.connect(pipe, C(f"coolant{name}", capacitance=0.1, initial=0.1 * AMBIENT))
     graph.connect(body, C(f"mass{name}", capacitance=0.1, initial=0.1 * start)).connect(Sf(f"source{name}", source), body)

@@ -58,7 +58,7 @@ def excited_start() -> Graph:
 
 
 def series(source: Element) -> Graph:
-    """Motor with a series winding that starts through a resistance, with a load as its speed squared."""
+    """Motor with a series winding that starts through a resistance, with a load proportional to its speed squared."""
     graph, w = Graph("start"), 2 * pi * 1410 / 60
     motor = m.series_motor("motor", 0.94 / w, R_t=0.06, L_t=2e-3, J=0.15, b=0.0)
     starter = R("starter", effort=lambda i, t: maximum(minimum(1 - (t - 0.1) / 0.9, 1.0), 0.0) * i, signals=["time"])

@@ -41,7 +41,7 @@ def rod(start, end, diameter: float) -> BodyInertia:
 
 
 def gap(tree: Tree, a: int, b: int, point, axes) -> Callable[[Any], Any]:
-    """Return how far a point of one link is from that of another, as a function of the joints, along some axes."""
+    """Return the distance between a point of one link and a point of another, along some axes, as a function of the joints."""
     return lambda q: ((pose_of(tree, b, q) - pose_of(tree, a, q)) @ np.asarray(point, dtype=float))[list(axes)]
 
 
@@ -69,7 +69,7 @@ def double_pendulum() -> Graph:
 
 
 def boxes(position) -> Graph:
-    """Return the double pendulum, which begins with these angles."""
+    """Return the double pendulum with these start angles."""
     upper = Link("upper", joints.revolute(Z), bar((0, 0, 0), (0.5, 0, 0), 0.06), damping=0.1)
     lower = Link("lower", joints.revolute(Z, (0.5, 0, 0)), bar((0.5, 0, 0), (1.0, 0, 0), 0.06))
     return chain_graph(Chain("arm", (upper, lower)), position=position, gravity=GRAVITY)
@@ -142,7 +142,7 @@ POINTS = {f"body{n}.v_0[{k + 1}]": f"body{n}.flow[{k}]" for n in (1, 3, 4) for k
 
 @MODELS.model(MSL + "Elementary.PointGravityWithPointMasses", statements=8, t_end=1.4, signals=POINTS, tolerance=1e-3)
 def point_masses() -> Graph:
-    """Four masses around a centre that attracts them, two of which a spring connects; until these nearly meet."""
+    """Four masses around a centre that attracts them, two of them joined by a spring; the run ends when these nearly meet."""
     graph, masses = Graph("masses"), []
     for k, (r, v) in enumerate((((0, 0.6), 1.0), ((0.6, 0.6), 0.6), ((0, 0.8), 0.6), ((0.3, 0.8), 0.6)), 1):
         field = C(f"field {k}", energy=lambda r: -1 / length(r), initial=(*r, 0))

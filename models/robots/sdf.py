@@ -46,7 +46,7 @@ from screws.poses import inverse, pose
 from screws.rotations import rotation
 
 ENDLESS = 1e16
-"""Limit from which on a joint counts as unlimited."""
+"""Position limit beyond which a joint counts as unlimited."""
 
 _UNIVERSAL = ("universal", "revolute2")
 """Kinds of joints with two axes."""

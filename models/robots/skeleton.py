@@ -238,9 +238,10 @@ def select_tree(skeleton: Skeleton, base: str | None, tips: Sequence[str]) -> tu
 def _tip_problem(skeleton: Skeleton, start: str, tip: str, joints: Sequence[JointEntry]) -> Problem:
     """Return E524 for a tip that is not a descendant of the base."""
     title = f'the tip "{tip}" is not connected to the base "{start}"'
-    others = [joint.child for joint in joints] or [f'"{start}" carries no links']
     tip_is_above = any(joint.parent == tip for joint in skeleton.path_to_root(start))
-    cure = f'base="{tip}", tip="{start}"' if tip_is_above else f"one of: {', '.join(others[-12:])}"
+    others = ", ".join(joint.child for joint in joints[-12:])
+    below = f"one of: {others}" if others else f'another base: "{start}" carries no links'
+    cure = f'base="{tip}", tip="{start}"' if tip_is_above else below
     lines = (skeleton.links[tip].place, skeleton.links[start].place)
     return Problem("E524", title, (), lines, (cure,))
 
