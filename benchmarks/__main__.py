@@ -56,7 +56,7 @@ MAINS = {
     "first second": first_second.main,
     "BondGraphTools": bondgraphtools.main,
 }
-"""Files of this folder that are benchmarks of their own."""
+"""Benchmarks in this folder, by name."""
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:

@@ -35,7 +35,7 @@ def their_chain(sections: int) -> Any:
 
 
 def compare(sections: int) -> dict[str, float]:
-    """Seconds from nothing to equations (theirs) and to a right-hand side that has been called (ours)."""
+    """Seconds to build the equations (theirs), and to build and first call a right-hand side (ours)."""
     _, ours = construction(sections)
     begin = time.perf_counter()
     relations = their_chain(sections).constitutive_relations
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
 
 
 def _run(quick: bool) -> dict[str, Any]:
-    construction(2)  # what is loaded once
+    construction(2)  # modules that are loaded only once
     rows = [compare(sections) for sections in (SIZES[:1] if quick else SIZES)]
     shown = [[str(int(r["sections"])), *(f"{r[k]:.3g}" for k in ("ours", "BondGraphTools", "ratio"))] for r in rows]
     head = ["sections", "ours, s", "BondGraphTools, s", "ratio"]

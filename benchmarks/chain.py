@@ -54,7 +54,7 @@ def by_hand() -> Iterator[Callable[..., Any]]:
 
 
 def construction(sections: int) -> tuple[Compiled, dict[str, float]]:
-    """From nothing to a right-hand side that has been called once; seconds by stage."""
+    """Seconds by stage to build the graph, to compile it, and to call the right-hand side for the first time."""
     begin = time.perf_counter()
     graph = chain(sections)
     built = time.perf_counter()
@@ -149,7 +149,7 @@ def _run(quick: bool) -> dict[str, Any]:
 
 
 def _measure(sizes: Sequence[int], stiff_sizes: Sequence[int], rounds: int) -> dict[str, Any]:
-    construction(5)  # what is loaded once
+    construction(5)  # modules that are loaded only once
     found: dict[str, Any] = {"processor": processor(), "chain": {}, "stiff": {}}
     with by_hand() as function:
         for n in sizes:

@@ -37,7 +37,8 @@ STALLED = 20_000
 
 
 def construction() -> dict[str, float]:
-    """Seconds from nothing to a right-hand side that has been called once, without cached machine code."""
+    """Seconds to build the graph, to compile it, and to call the right-hand side for the first time, without cached machine
+    code."""
     with without_cache():
         begin = time.perf_counter()
         graph = delta_graph(DeltaParameters.fit())
@@ -177,7 +178,7 @@ def _end(run: Any) -> float:
 
 def measure(quick: bool = False) -> dict[str, Any]:
     """All figures of this benchmark."""
-    DeltaRobot(DeltaParameters.fit()).simulate(0.1)  # what is loaded once
+    DeltaRobot(DeltaParameters.fit()).simulate(0.1)  # modules that are loaded only once
     found = {"processor": processor(), "compiler": compiler_version(), "construction": construction()}
     for name, (section, _) in SECTIONS.items():
         found[name] = section(quick)

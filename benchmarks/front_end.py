@@ -82,7 +82,7 @@ def construction(kind: str, parts: int) -> dict[str, float]:
     import resource
 
     with without_cache():
-        compile_model(KINDS[kind](9))  # what is loaded once
+        compile_model(KINDS[kind](9))  # modules that are loaded only once
         begin = time.process_time()
         graph = KINDS[kind](parts)
         built = time.process_time()

@@ -27,7 +27,7 @@ from bondgraph import Compiled, compile_model
 SOURCE = Path(__file__).with_name("hand.c")
 FINGERS, STATES, MODES, PARAMETERS = 3, 80, 9, 80
 FINGER, CONTACT, BALL, VIRTUAL = 0, 24, 54, 67
-"""Where the states of the first finger (8 each), of the first contact (10 each) and of the two bodies begin."""
+"""Indices at which the states of the first finger (8 each), of the first contact (10 each) and of the two bodies begin."""
 
 
 @contextmanager

@@ -54,7 +54,7 @@ class Scene:
     rolling: float = 0.0
     """Rolling and spinning friction, m."""
     others: float = np.inf
-    """Time that other programs get at most for the fall, s."""
+    """Longest fall that other programs compute, s."""
     sweeps: int = 1000
     """Maximum number of sweeps of a step here."""
     solver: str = "Newton"
@@ -78,7 +78,7 @@ class Scene:
 
 
 def boxes(count: int = 30) -> Scene:
-    """Boxes with edges of 0.1 m above each other, turned at random."""
+    """Boxes with edges of 0.1 m, one above the other, turned at random."""
     rng = np.random.default_rng(0)
     layer, place = np.divmod(np.arange(count), 3)
     angle = 2.0 * place + 0.5 * layer
@@ -273,7 +273,7 @@ def in_bullet(scene: Scene, step: float, falls: float, rests: float) -> dict[str
     ]
     for body in (*fixed, *bodies):  # coefficients are multiplied
         pybullet.changeDynamics(body, -1, lateralFriction=np.sqrt(FRICTION), linearDamping=0.0, angularDamping=0.0)
-        if scene.rolling:  # of a pair the sum of friction times the other's rolling friction
+        if scene.rolling:  # a pair has the sum of each friction times the other's rolling friction
             resistance = scene.rolling / (2.0 * np.sqrt(FRICTION))
             pybullet.changeDynamics(body, -1, rollingFriction=resistance, spinningFriction=resistance)
 
@@ -337,7 +337,7 @@ def measure(scenes: Sequence[Scene], falls: float | None = None, rounds: int = 3
 
 
 def report(found: Mapping[str, Any]) -> str:
-    """The figures as tables, times beside those of MuJoCo at the same step."""
+    """The figures as tables, with times relative to MuJoCo at the same step."""
     tables = []
     head = [
         "",

@@ -1,4 +1,4 @@
-"""Prepared runs: what a run costs beyond its steps, against model size; many runs, one by one and in vector lanes, against their
+"""Prepared runs: the cost of a run beyond its steps, against model size; many runs, one by one and in vector lanes, against their
 right-hand sides; and threads.
 
 `python -m benchmarks.prepared [--quick] [--json FILE]`

@@ -143,7 +143,7 @@ def _run(quick: bool) -> dict[str, Any]:
     ]
     print(
         table(
-            f"CPU microseconds of a stored run, and wall time of one thread over that of two ({found['processor']})", HEAD, rows
+            f"CPU microseconds of a stored run, and wall time of one thread over two threads ({found['processor']})", HEAD, rows
         )
     )
     return found

@@ -156,7 +156,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
 
 def _run(quick: bool) -> dict[str, Any]:
     sizes, rounds = (SIZES[:2], 2) if quick else (SIZES, 40)
-    construction(rods(3))  # what is loaded once
+    construction(rods(3))  # modules that are loaded only once
     found: dict[str, Any] = {"processor": processor()}
     for name, make in CHAINS.items():
         found[name] = {}

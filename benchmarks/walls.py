@@ -242,7 +242,7 @@ def steps(graph: Graph) -> tuple[int, int]:
 
 
 def measured(build: Callable[[int], Graph], count: int, runs: bool) -> dict[str, Any]:
-    """CPU seconds from nothing to a right-hand side that has been called once, and of a run; without the cache."""
+    """CPU seconds to build, compile and first call a right-hand side, and of a run; without the cache."""
     begin = time.process_time()
     compiled = compile_model(build(count), progress=False)
     x, m = compiled.initial()

@@ -49,7 +49,7 @@ def physics(d: Description) -> tuple[str, dict[str, np.ndarray]]:
 
 
 def difference(mine: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> str:
-    """How the physics of two graphs differ; "" if they do not."""
+    """Return how the physics of two graphs differ; "" if they do not."""
     size = max((float(np.abs(v).max()) for v in mine.values()), default=0.0)
     gap = max((float(np.abs(mine[k] - theirs[k]).max()) for k in mine), default=0.0)
     return "" if gap <= AGREES * (size + 1.0) else f"off by {gap:.3g} of {size:.3g}"

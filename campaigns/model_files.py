@@ -73,7 +73,7 @@ def _run(model: Model) -> Result | ScrewbondError:
 
 
 def outcome(data: bytes, name: str) -> tuple[str, str]:
-    """Return the outcome of a file."""
+    """Read and run a file, and return the outcome."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,6 +1,6 @@
 """Wrong values for every argument of public functions: each call works, or is refused with a code.
 
-`python -m campaigns.wrong_arguments` replaces one argument after the other of the valid calls in `tests.front_door.valid_calls`.
+`python -m campaigns.wrong_arguments` replaces the arguments of the valid calls in `tests.front_door.valid_calls`, one at a time.
 """
 
 from __future__ import annotations

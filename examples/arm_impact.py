@@ -21,7 +21,7 @@ def study() -> ImpactStudy:
 
 
 def report(found: ImpactStudy) -> str:
-    """The law, the masses, and what the arm does."""
+    """The law, the masses, and the motion of the arm, as text."""
     law, struck = found.laws["viscoelastic"], found.impacts["viscoelastic"]
     assert isinstance(law, ViscoelasticImpact)
     lines = [f"k = {law.k:.3g} N/m, c = {law.c:.3g} N s/m^2 and m = {law.m:.4g} kg: e = {law.restitution:.3f}"]

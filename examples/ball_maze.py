@@ -39,7 +39,7 @@ def report() -> str:
         assert hold is not None and turn is not None  # both loops are stable
         lines.append(
             f"ring {i}: poles +-{ring.poles.real.max():.4f}, zeros +-{ring.maze.zeros.real.max():.4f} 1/s;"
-            f" k1 may fall to {hold.lower:.2f}, k2 rise to {turn.upper:.2f} of what it is;"
+            f" k1 may fall to {hold.lower:.2f}, k2 rise to {turn.upper:.2f} times its value;"
             f" with both loops {ring.closed.real.max():.6f} 1/s"
         )
     lines += [f"{event.time:10.6f} s  {event.kind}" for event in simulate().events]

@@ -19,7 +19,7 @@ GRAVITY, STEP = (0.0, 0.0, -9.81), 0.005  # m/s^2, s
 
 
 def boxes(count: int = 30) -> list[Body]:
-    """Cubes above each other, turned at random."""
+    """Cubes, one above the other, turned at random."""
     rng = np.random.default_rng(0)
     inertia, found = (MASS * EDGE**2 / 6,) * 3, []
     for k in range(count):
@@ -73,7 +73,7 @@ if __name__ == "__main__":
     for graph, end in ((heap(), 2.5), (bagful(), 3.0)):
         run = simulate(graph, end)
         print(
-            f"{graph.name}: {run.contact_count[-1]} contacts press, {run.slip_speed[-1]:.1e} m/s slip,"
+            f"{graph.name}: {run.contact_count[-1]} contacts, slip {run.slip_speed[-1]:.1e} m/s,"
             f" {run.penetration[-1]:.1e} m overlap"
         )
         scene = scene_of(run)

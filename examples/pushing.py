@@ -50,7 +50,7 @@ def in_space(aside: float = 0.04) -> Graph:
 
 
 def runs() -> dict[str, Result]:
-    """Where -> result."""
+    """Setting, plane or space -> result."""
     plane = stepper(in_a_plane()).simulate(1.0, step=0.01)
     return {"in a plane": plane, "in space": stepper(in_space(), reach=0.02).simulate(1.0, step=0.01)}
 

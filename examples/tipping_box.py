@@ -28,7 +28,7 @@ def box(mass: float = MASS) -> Graph:
     """The box on two corners, and the finger with its servo."""
     graph = Graph("tipping box")
     body = planar_body("box", mass=mass, inertia=2.0 / 3.0 * mass * HALF**2, place=(0.0, HALF, 0.0), gravity=GRAVITY)
-    wedge = [(0.0, 0.0), (-0.4, 0.05), (-0.4, -0.05)]  # what pictures show of the finger: its tip is its origin
+    wedge = [(0.0, 0.0), (-0.4, 0.05), (-0.4, -0.05)]  # picture of the finger, whose tip is its origin
     finger = planar_body("finger", mass=0.05, place=(-HALF, HEIGHT), outline=wedge)
     servo, stretch = J0("servo", dimension=2, domain="translation"), J1("stretch", dimension=2, domain="translation")
     graph.connect(Sf("command", speed, signals=["time"], dimension=2), servo).connect(servo, finger.motion)

@@ -45,8 +45,8 @@ UNIT_TOLERANCE = 1e-3
 
 class Body(Graph):
     """Graph of one body; `surface` is its surface in object coordinates (None: no contact), E427 if invalid; `shape` is one
-    collision solid or several (None: no collisions), E545 if invalid; `visual` is what pictures show instead of both, one or
-    several, E576 if invalid."""
+    collision solid or several (None: no collisions), E545 if invalid; `visual` is one `Visual` or several that pictures show
+    instead of both, E576 if invalid."""
 
     momentum: str | None = None
     """Name of the momentum state (6,) inside a free body."""
@@ -80,7 +80,7 @@ class Body(Graph):
 
     @property
     def frame_path(self) -> str:
-        """As `pose_path`: the pose (7,) is a state here."""
+        """Path of the pose in the cheapest form, here `pose_path`."""
         return self.pose_path
 
 
@@ -201,10 +201,11 @@ def rigid_body(
     Parameters
     ----------
     mass, inertia : kg, and kg m^2 about the centre of mass in object axes, (3,) principal or (3, 3).
-    surface, shape, visual : surface for contacts of curved bodies, collision solids, and what pictures show instead.
-    centre_of_mass : in object coordinates, m.
+    surface, shape, visual : surface for contacts of curved bodies, collision solids, and visuals that pictures show instead.
+    centre_of_mass : position in object coordinates, m.
     position, quaternion : start pose of the object frame (w, x, y, z; object to world).
-    velocity, angular_velocity : of the centre of mass at the start, world coordinates, m/s and rad/s.
+    velocity, angular_velocity : velocity of the centre of mass, and angular velocity, at the start, in world coordinates, m/s and
+        rad/s.
     gravity : uniform acceleration in world coordinates, m/s^2.
 
     Raises `GeometryError` for a mass or an inertia that no body can have; `ModelError` E424 for vectors of wrong length or with

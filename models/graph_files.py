@@ -140,7 +140,7 @@ def _casadi(model: Graph | Model, out: Path, _: Namespace) -> Path:
 
 EXPORTS: Mapping[str, Export] = MappingProxyType(
     {
-        "json": Export("a file of save_model", lambda model, out, _: save_model(model, out / f"{model.name}.json")),
+        "json": Export("a saved model (save_model)", lambda model, out, _: save_model(model, out / f"{model.name}.json")),
         "c": Export("C source", lambda model, out, _: c_source(model).write(out)),
         "matlab": Export("a MATLAB package", lambda model, out, _: matlab_source(model).write(out)),
         "numpy": Export("a NumPy module", lambda model, out, _: numpy_source(model).write(out)),
@@ -178,7 +178,7 @@ RUN_FILE = study_command("run", replace(RUN, read=read_request), arguments=_mode
 SHOW_FILE = Command("show", SHOW.help, _show_arguments, _show)
 EXPORT_FILE = Command(
     "export",
-    "write the model of a file as source code, as a functional mock-up unit, or as a file of save_model",
+    "write the model of a file as source code, as a functional mock-up unit, or as a saved model",
     _export_arguments,
     _export,
 )

@@ -52,8 +52,8 @@ class PlanarAppearance:
     Attributes
     ----------
     outline : radius of a disc about its origin, or corners (n, 2) of a convex polygon in its axes, m; None: unknown.
-    visuals : what pictures show instead.
-    mass, inertia : kg, kg m^2; they size the square drawn for a body without an outline; None: unknown.
+    visuals : visuals that pictures show instead. mass, inertia : kg, kg m^2; they size the square drawn for a body without an
+        outline; None: unknown.
     gravity : along -y, m/s^2.
     """
 
@@ -97,7 +97,7 @@ def mark_planar_body(
     place : pose of its origin: a signal (x, y, angle), or {"x": ..., "y": ..., "angle": ...} with a scalar signal for each, zero
         if left out; m, rad.
     outline : radius of a disc, or corners (n, 2) of a convex polygon in its axes, m.
-    visual : what pictures show instead.
+    visual : a `Visual`, or several, that pictures show instead.
 
     Return the graph. Raises `ModelError` E575 for invalid places and outlines.
     """
@@ -181,7 +181,7 @@ def planar_contact(name: str, *, gap: float = 0.0, friction: float | None = None
 
     Parameters
     ----------
-    gap : at the start, m.
+    gap : gap at the start, m.
     friction : coefficient; None: frictionless.
 
     Signals: `gap` m, `slip` m/s. Raises `ModelError` E503 for an invalid gap or friction.
@@ -248,7 +248,7 @@ def planar_body(
     gravity : along -y, m/s^2.
     outline : for pictures only: radius of a disc, or corners (n, 2) of a convex polygon in its axes, m; None: the square that
         has its inertia, or a dot.
-    visual : what pictures show instead.
+    visual : a `Visual`, or several, that pictures show instead.
 
     Raises `ModelError` E503 for invalid numbers, E150 for an invalid place, E575 for an invalid outline.
     """

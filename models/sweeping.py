@@ -162,7 +162,7 @@ def _settings(section: JsonSection) -> dict[str, Any]:
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Runs a model at many points. Stored runs are not repeated: after an interruption, repeat the command."
-    parser.add_argument("model", type=Path, metavar="MODEL.json", help="a file of save_model")
+    parser.add_argument("model", type=Path, metavar="MODEL.json", help="a saved model (save_model)")
     parser.add_argument("plan", type=Path, metavar="PLAN.json", help="varied values, duration, kept quantities")
     parser.add_argument("--store", type=Path, required=True, metavar="FILE", help="an SQLite database, created or continued")
     parser.add_argument("--out", type=Path, metavar="TABLE.csv", help="a row for each run, once all are done")
@@ -214,7 +214,7 @@ def _sweep(options: argparse.Namespace) -> int:
 
 
 def write_runs(runs: Runs, path: Path) -> None:
-    """Write a CSV table with one row for each run, numbers with all digits; atomically."""
+    """Write a CSV table atomically, with one row for each run and all digits of numbers."""
     columns = runs.table()
     with atomic_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)

@@ -125,7 +125,7 @@ class Appearance:
 
     Attributes
     ----------
-    surface, solids, visuals : its surface, its collision solids, what pictures show instead.
+    surface, solids, visuals : its surface, its collision solids, and visuals that pictures show instead.
     mass, inertia, centre : kg, (3, 3) kg m^2 about the centre of mass (3,), m; they give a shape to a body without one; None:
         unknown.
     gravity : (3,) m/s^2, which gives a picture the downward direction.

@@ -22,7 +22,7 @@ def spatial_inertia(
     Parameters
     ----------
     mass : kg.
-    rotational : about the centre of mass in the axes of the frame, kg m^2: (3, 3), or (3,) principal.
+    rotational : inertia about the centre of mass in the axes of the frame, kg m^2: (3, 3), or (3,) principal.
     centre : centre of mass (3,), m.
 
     Raises `GeometryError` if all values are numbers that no rigid body can have (see `check_inertia`).

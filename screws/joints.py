@@ -57,7 +57,7 @@ class Joint:
         if screws.shape[1]:
             values = np.linalg.svd(screws, compute_uv=False)
             if not values[-1] > _INDEPENDENCE * values[0]:
-                title = f'the {screws.shape[1]} screws of joint "{self.name}" repeat each other'
+                title = f'the {screws.shape[1]} screws of joint "{self.name}" are not independent'
                 raise GeometryError("G131", title, "only independent twists, one for each freedom")
         object.__setattr__(self, "screws", fixed_floats(screws))
         object.__setattr__(self, "frame", fixed_floats(self.frame))
@@ -159,7 +159,8 @@ def inline(axis: Vector, point: Vector = ORIGIN, name: str = "inline") -> Joint:
     """Return a joint that keeps one point of body b, `point` (m), on the line along `axis` of body a: four freedoms (m, rad, rad,
     rad), a translation along the line and all rotations about the point.
 
-    As a hinge that closes a loop of bodies in a plane normal to `axis`, it constrains only what the others leave free.
+    As a hinge that closes a loop of bodies in a plane normal to `axis`, it constrains only motions that the other hinges leave
+    free.
     """
     a, p = _direction(name, axis), _point(name, point)
     frame = _frame(a, p)
@@ -183,7 +184,9 @@ def rod(end_a: Vector, end_b: Vector, name: str = "rod") -> Joint:
     """
     a, b = _point(name, end_a), _point(name, end_b)
     if not np.linalg.norm(b - a) > 0.0:
-        raise GeometryError("G133", f'both ends of the rod "{name}" are {a.tolist()}', "two points, or a spherical joint at one")
+        raise GeometryError(
+            "G133", f'both ends of the rod "{name}" are {a.tolist()}', "two different points, or a spherical joint at one point"
+        )
     frame = _frame((b - a) / np.linalg.norm(b - a), b)
     swings = [twists.revolute(frame[:3, k], a) for k in (0, 1)]
     return Joint(name, np.column_stack([*swings, *_rotations(frame)]), "rod", frame)
@@ -195,7 +198,7 @@ def free(name: str = "free") -> Joint:
 
 
 def fixed(name: str = "fixed") -> Joint:
-    """Return a joint without freedom: both bodies move as one."""
+    """Return a joint without freedoms: both bodies move as one."""
     return Joint(name, np.zeros((6, 0)), "fixed")
 
 

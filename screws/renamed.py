@@ -163,7 +163,8 @@ def _for_package(package: str) -> None:
 
 
 def _missing(module: Any, package: str, name: str) -> AttributeError:
-    """Return the error of a name that a package lacks, with similar names unless Python itself asks for it, as `__path__`."""
+    """Return the error of a name that a package lacks, with similar names unless Python itself asks for it, such as
+    `__path__`."""
     near = [] if name.startswith("_") else similar_names(name, module.__all__, most=2)
     asked = f"; did you mean {' or '.join(near)}?" if near else ""
     return AttributeError(f"module {package!r} has no attribute {name!r}{asked}", name=name, obj=module)

@@ -19,7 +19,7 @@ from bondgraph.model.ops import Op, constant
 from screws.scalars import array, equal, less, maximum, minimum, sqrt, where
 
 STICK, FORWARD, BACKWARD, SLIP, START = "stick", "forward", "backward", "slip", "start"
-"""States of friction: the common one, those along one direction, those in several directions."""
+"""States of friction: common to both kinds, along one direction, and in several directions."""
 
 _LETTERS = {"limit": r"e_{\mathrm{C}}", "stick_limit": r"e_{\mathrm{S}}", "viscous": "b", "heading": "u"}
 
@@ -256,7 +256,7 @@ def _in_a_plane(name: str, size: Callable[..., Any], signals: tuple[str, ...]) -
 
 _FIRST, _NO_FLOW = 1e-6, 1e-300
 _STILL = 1e-8
-"""Fraction of the pace of a slip below which its direction is that of its heading: below the accuracy of a run."""
+"""Fraction of the pace of a slip below which its direction is its heading; smaller than the accuracy of a run."""
 
 
 def _sliding(flow: Any, heading: Any, pace: Any) -> Any:

@@ -291,9 +291,9 @@ def C(
     Give `capacitance` or `compliance` (e = q / C), `stiffness` or `elastance` (e = K q, scalar or symmetric (n, n)), by the usual
     word, since 50.0 alone may be any of them; or a formula: `energy`(q, *parameters, *signals) in J, whose gradient is the
     effort; `output`(q, ...), the effort, whose energy from q = 0 is found by quadrature unless `energy` gives it too; or
-    `charge`(e, ...), the inverse law, q by the effort, which is then solved for by Newton iteration. If something else sets the
-    effort (derivative causality), Newton iteration from `initial` finds the q with this effort; q = `inverse`(e, *parameters,
-    *signals), in addition to `output` or `energy`, saves it.
+    `charge`(e, ...), the inverse law q(e), which Newton iteration solves for the effort. If something else sets the effort
+    (derivative causality), Newton iteration from `initial` finds the q with this effort; q = `inverse`(e, *parameters, *signals),
+    in addition to `output` or `energy`, saves it.
 
     Raises `ModelError` E110 unless exactly one is given, E562 for a number without its name, E563 for a word of another domain.
     """
@@ -333,7 +333,7 @@ def I(  # noqa: E743 - the name of the element in the literature
 
     Give `inertia`, or by the domain's word `mass`, `inductance` or `inertance` (f = p / I; a scalar, a diagonal (n,) or a
     symmetric positive definite (n, n) matrix), or a formula: `energy`(p, *parameters, *signals) in J, whose gradient is the flow;
-    `output`(p, ...), the flow, with the energy by quadrature as for a C; or `flux`(f, ...), the inverse law, p by the flow. If
+    `output`(p, ...), the flow, with the energy by quadrature as for a C; or `flux`(f, ...), the inverse law p(f). If
     something else sets the flow (derivative causality), p = `inverse`(f, *parameters, *signals) saves the Newton iteration, as
     for a C.
 

@@ -92,7 +92,7 @@ def table(
     parameters = of_result(shown.get("unit", ""), values=values)
     knots, ordinates = numbers_of(points), numbers_of(parameters["values"])
     if knots is None or ordinates is None or knots.ndim != 1 or knots.shape != ordinates.shape or len(knots) < 2:
-        title, cure = f'table "{name}": points and values do not fit together', "two lists of one length, two or more"
+        title, cure = f'table "{name}": points and values do not fit together', "two lists of the same length, at least two"
         raise refusal("E147", title, cure, about=name, why=f"points {shape_message(knots)}, values {shape_message(ordinates)}")
     if (kind, outside) != ("linear", "hold"):
         formula = curve(knots, ordinates, kind, outside)

@@ -104,7 +104,7 @@ def pid(
         )
         raise refusal("E143", title, f"{missing}=...", about=name, why=why)
     if (tracking_time is None) != (limits is None or ki is None):
-        lacks = "no tracking_time" if tracking_time is None else "no limits and ki"
+        lacks = "no tracking_time" if tracking_time is None else "tracking_time, but not both limits and ki"
         cure = "tracking_time=... in s, often kp / ki" if tracking_time is None else "limits=(lowest, highest) and ki=..."
         why = "back-calculation keeps an integral from winding up while limits hold y"
         raise refusal("E143", f'pid "{name}" has {lacks}', cure, about=name, why=why)

@@ -248,7 +248,8 @@ LIMITED_RATE = Op(
     r"\begin{cases} #2 & #1 = 0 \\ #4 & #1 = 1 \\ #3 & #1 = 2 \end{cases}",
 )
 _SAME, _SAME_INSTANT = 1e-9, 1e-14
-"""Fractions of a value and of the time below which a difference is not a jump: errors of integration, of an event's time."""
+"""Fractions of a value and of the time below which a difference is an error, of integration or of an event's time, and not a
+jump."""
 
 
 def _slack(u: Any, y: Any, falling: Any, rising: Any, t: Any) -> Any:

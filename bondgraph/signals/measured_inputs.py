@@ -159,7 +159,7 @@ def _found(name: str, headers: Sequence[str], wanted: str | None, argument: str,
     if wanted is not None:
         title = f'{len(near)} columns are called "{wanted}"' if near else f'no column is called "{wanted}"'
     choice = [each for each in near or headers if each and each != other and headers.count(each) == 1]
-    cures = [f'{argument}="{each}"' for each in choice[-2:]] or ["a separate column, with a name of its own"]
+    cures = [f'{argument}="{each}"' for each in choice[-2:]] or ["a separate column, with its own name"]
     raise _refused("E444", name, title, f"columns: {', '.join(headers[:12])}", *cures)
 
 

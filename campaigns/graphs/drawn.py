@@ -292,12 +292,12 @@ class Switched(Rigid):
 
 
 def sinh(x):
-    """Of each component."""
+    """Apply it to each component."""
     return (exp(x) - exp(-x)) / 2
 
 
 def asinh(y):
-    """Of each component."""
+    """Apply it to each component."""
     return log(y + sqrt(y * y + 1.0))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Wave:
-    """mean + slope t + size sin(omega t + phase)."""
+    """Wave mean + slope t + size sin(omega t + phase)."""
 
     mean: float = 0.0
     slope: float = 0.0

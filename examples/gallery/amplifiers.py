@@ -38,7 +38,7 @@ Nodes = tuple[Element, Element, Element]
 
 
 def amplifier(graph: Graph, name: str = "op", gain: float = 15e3, limit: float = 15.0) -> Nodes:
-    """Add an amplifier with a limit of its output, and return the nodes plus, minus and out."""
+    """Add an amplifier with an output limit, and return the nodes plus, minus and out."""
     op = parts.electronics.limited_op_amp(name, gain, -limit, limit)
     plus, minus, out = (J0(f"{pin} of {name}") for pin in ("plus", "minus", "out"))
     graph.connect(plus, op.port("plus")).connect(minus, op.port("minus")).connect(op.port("out"), out)

@@ -187,7 +187,7 @@ RECTIFIER = {"Capacitor1.v": "C.effort", "HeatCapacitor1.T": "body.effort"}
 
 @MODELS.model(MSL + "HeatingRectifier", statements=14, t_end=5.0, signals=RECTIFIER, tolerance=5e-5)
 def heating_rectifier() -> Graph:
-    """Rectifier whose diode warms a body through 10 W/K, and conducts better for it."""
+    """Rectifier whose diode warms a body through 10 W/K, and conducts better as it warms."""
 
     def excess(v: Any, i: Any, T: Any) -> Any:
         T = T + v * i / 10.0

@@ -60,7 +60,7 @@ ONE = {"heatCapacitor.T": "body.effort", "pipe.T": "pipe.effort"}
 
 @MODELS.model(COOLING + "OneMass", statements=16, t_end=1.0, signals=ONE, tolerance=1e-5)
 def one_mass() -> Graph:
-    """Hot body that a coolant cools, which flows forward and then backward."""
+    """Hot body, cooled by a coolant that flows forward and then backward."""
     graph, course = Graph("one mass"), signals.table("V", "time", [0.2, 0.4, 0.6, 0.8], [0.0, 1.0, 1.0, -1.0])
     graph.add(course)
     pipe, room = cooled(graph, "", 313.15, 0.0), J0("room", domain="heat")
@@ -70,7 +70,7 @@ def one_mass() -> Graph:
 
 @MODELS.model(COOLING + "SimpleCooling", statements=22, t_end=1.0, signals=ONE, tolerance=1e-5)
 def simple_cooling() -> Graph:
-    """Source of heat that a coolant cools."""
+    """Source of heat, cooled by a coolant."""
     graph, room = Graph("simple cooling"), J0("room", domain="heat")
     pipe = cooled(graph, "", AMBIENT, 10.0)
     return graph.connect(Se("ambient", AMBIENT), room).between(room, pipe, R("stream", conductance=1.0))
@@ -81,7 +81,7 @@ PARALLEL = {f"pipe{k}.T": f"pipe{k}.effort" for k in (1, 2, 3)} | {f"heatCapacit
 
 @MODELS.model(COOLING + "ParallelCooling", statements=41, t_end=1.0, signals=PARALLEL, tolerance=1e-5)
 def parallel_cooling() -> Graph:
-    """Two sources of heat in parallel branches of a coolant, which mix."""
+    """Two sources of heat in parallel branches of a coolant, which then mix."""
     graph, room, mixed = Graph("parallel cooling"), J0("room", domain="heat"), J0("pipe3", domain="heat")
     graph.connect(Se("ambient", AMBIENT), room)
     for k, power in ((1, 5.0), (2, 10.0)):
@@ -93,7 +93,7 @@ def parallel_cooling() -> Graph:
 
 @MODELS.model(COOLING + "TwoMass", statements=29, t_end=1.0, signals=PARALLEL, tolerance=3e-5)
 def two_mass() -> Graph:
-    """Two hot bodies in parallel branches of a coolant, which flows forward and then backward."""
+    """Two hot bodies in parallel branches of a coolant that flows forward and then backward."""
     graph, pipes = Graph("two mass"), {"V": "V.y"} | {f"T{k}": f"pipe{k}.effort" for k in (1, 2, 3)}
     graph.add(signals.table("V", "time", [0.2, 0.4, 0.6, 0.8], [0.0, 1.0, 1.0, -1.0]))
     for k, hot in ((1, 313.15), (2, 333.15)):

@@ -100,7 +100,7 @@ PULSED |= {f"transformer1.l2sigma.inductor[{k}].i": f"-L2 {k}.flow" for k in (1,
 
 @MODELS.model(MSL + "Transformers.Rectifier6pulse", statements=27, t_end=0.1, signals=PULSED, tolerance=1e-4)
 def six_pulses() -> Graph:
-    """Transformer in delta and star with a bridge of six diodes, two capacitors and a resistance."""
+    """Delta-star transformer with a bridge of six diodes, two capacitors and a resistance."""
     graph, star, plus, minus, volts = Graph("six pulses"), J0("star"), J0("plus"), J0("minus"), 100 * sqrt(2 / 3)
     mains, lines = ([J0(f"{side} {k}") for k in (1, 2, 3)] for side in ("mains", "line"))
     for k in range(3):

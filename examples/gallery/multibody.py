@@ -87,7 +87,7 @@ SLIDE = {"prismatic.s": "rod.q[1]", "prismatic.v": "rod.v[1]", "revolute.phi": "
 
 @MODELS.model(MSL + "Elementary.PendulumWithSpringDamper", statements=16, t_end=10.0, signals=SLIDE, tolerance=1e-4)
 def sliding_pendulum() -> Graph:
-    """Body on a rod that swings, along which a spring and a damper hold it."""
+    """Body on a swinging rod, held along the rod by a spring and a damper."""
     motion = joints.Joint("turn and slide", np.hstack([joints.revolute(Z).screws, joints.prismatic(X).screws]))
     body = Link("body", motion, BodyInertia(1.0, (1.0, 1.0, 1.0)), damping=(0.0, 1.0))
     rod = chain_graph(Chain("rod", (body,)), joint_ports="body 2", position=(0.0, 0.5), gravity=GRAVITY)
@@ -171,7 +171,7 @@ GYRO = {f"bodyCylinder2.body.w_a[{k}]": f"rotor.twist[{k - 1}]" for k in (1, 2, 
 
 @MODELS.model(MSL + "Rotational3DEffects.GyroscopicEffects", statements=26, t_end=5.0, signals=GYRO, tolerance=2e-5)
 def gyroscopic_effects() -> Graph:
-    """Rotor that turns in the end of a pendulum on a ball joint."""
+    """Rotor at the end of a pendulum on a ball joint."""
     ball, home = joints.spherical((0, 0, 0)), pose(exp(pi / 4 * Y), (0.25, 0, 0))
     arm = Link("arm", ball, rod((0, 0, 0), (0.25, 0, 0), 0.05))
     rotor = Link("rotor", joints.revolute(home[:3, 0], (0.25, 0, 0)), rod((-0.1, 0, 0), (0.1, 0, 0), 0.1), home=home)

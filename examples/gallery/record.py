@@ -24,7 +24,7 @@ class Entry:
         templates and parts that several models share.
     t_end : end of the run, s.
     signals : signal of the original -> signal here, with a minus sign in front if its sign is opposite.
-    tolerance : largest deviation, as a fraction of the largest value of each signal: what the published results resolve.
+    tolerance : largest deviation, as a fraction of the largest value of each signal, that the published results resolve.
     least : fraction of a signal's largest value, down to which deviations are relative to its present value instead.
     make : function that returns the graph.
     settings : settings of the run other than samples; empty for the defaults.

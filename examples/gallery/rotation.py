@@ -104,7 +104,7 @@ CLUTCH = {"inertiaIn.w": "in.flow", "oneWayClutch.w_rel": "freewheel.flow"}
 
 @MODELS.model(MSL + "OneWayClutch", statements=11, t_end=2.0, signals=CLUTCH, tolerance=1e-4)
 def one_way_clutch() -> Graph:
-    """Freewheel with a clutch beside it that is pressed from time to time."""
+    """Freewheel in parallel with a clutch that is engaged from time to time."""
     graph = Graph("one way")
     graph.add(signals.square("press", period=1.3, start=0.3))
     torque = Se("torque", lambda t: 10 * sin(6 * pi * t), signals="time")

@@ -40,9 +40,9 @@ class Moments:
 
     mass: Any
     first: np.ndarray
-    """(3,) mass times centre, kg m."""
+    """Mass times centre (3,), kg m."""
     second: np.ndarray
-    """(3, 3) rotational inertia about the origin, kg m^2."""
+    """Rotational inertia (3, 3) about the origin, kg m^2."""
 
     def __add__(self, other: Moments) -> Moments:
         return Moments(self.mass + other.mass, self.first + other.first, self.second + other.second)

@@ -164,8 +164,8 @@ class Cost:
 
 
 PARALLEL, RIGHT_ANGLED, OBLIQUE = Cost(67, 9, 105), Cost(162, 17, 307), Cost(470, 45, 724)
-"""Cost of a section in a planar mechanism, of one with axes along those of the frame before, and of any other: exact for each
-further joint in a row. Joints through one point and the ends of branches take less."""
+"""Cost of a section in a planar mechanism, with axes along the axes of the frame before, and with any other axes: exact for each
+further joint in a row. Joints through one point and the ends of branches cost less."""
 
 
 def recursion_is_shorter(tree: Tree) -> bool:
@@ -367,7 +367,7 @@ def chain_graph(
     form : "lagrangian" (states `mechanism.q`, `mechanism.v`) or "hamiltonian" (`mechanism.q`, `mechanism.p`).
     position, velocity : start values (n,) of the joints, rad or m and rad/s or m/s; zero by default.
     gravity : uniform acceleration in world coordinates, m/s^2.
-    limits : what happens at a joint limit: "report" (an event), "end" (the run ends there), "stop" (a spring
+    limits : action at a joint limit: "report" (an event), "end" (the run ends there), "stop" (a spring
         stop_stiffness * excess, and an event), "ignore".
     stop_stiffness, stop_dissipation : N m/rad or N/m, and the factor of the spring's force per velocity, s/rad or s/m
         (Hunt and Crossley 1975).

@@ -25,12 +25,12 @@ Vector = Sequence[float] | np.ndarray
 @in_units(mass="kg", rotational="kg m^2", centre="m")
 @dataclass(frozen=True, eq=False)
 class BodyInertia:
-    """Inertia of a rigid body in a frame of its own.
+    """Inertia of a rigid body in its own frame.
 
     Parameters
     ----------
     mass : kg.
-    rotational : about the centre of mass in the axes of the frame, kg m^2: (3, 3), or (3,) principal.
+    rotational : inertia about the centre of mass in the axes of the frame, kg m^2: (3, 3), or (3,) principal.
     centre : centre of mass in the frame, m.
 
     Raises `GeometryError` G111 to G114 for an inertia that no rigid body can have.
@@ -156,7 +156,7 @@ class Link:
     name : name in the tree; also the name of its port.
     joint : joint with screws (6, n) in the frame of the tree's base, with all joints at zero, outermost last. A joint of several
         freedoms is the product of their exponentials in this order.
-    inertia : in the frame of the link; None for a link without mass.
+    inertia : inertia in the frame of the link; None for a link without mass.
     home : (4, 4) pose of the link's frame in the base with all joints at zero.
     damping : viscous, N m s/rad or N s/m: a number, or one for each freedom.
     armature : inertia of the motor reflected to the joint, rotor times the square of its gear, kg m^2 or kg; likewise. Gyroscopic

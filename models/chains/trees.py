@@ -37,9 +37,9 @@ class Section:
     before: int
     """Number of the section that carries it, from 1; 0 is the base."""
     R: np.ndarray
-    """(3, 3) rotation of its frame in the frame before at q = 0."""
+    """Rotation (3, 3) of its frame in the frame before at q = 0."""
     p: np.ndarray
-    """(3,) origin of its frame in the frame before at q = 0, m."""
+    """Origin (3,) of its frame in the frame before at q = 0, m."""
     axis: int
     sign: float
     turns: bool
@@ -442,7 +442,7 @@ class Tree:
         return fixed_floats(out)
 
     def index(self, name: str | int) -> int:
-        """Return the index of a link by its name, or an index itself; raise E454 for an unknown one."""
+        """Return the index of a link by its name, or an index itself; raise E454 for an unknown link."""
         names = [link.name for link in self.links]
         if isinstance(name, (int, np.integer)) and 0 <= name < len(names):
             return int(name)
@@ -482,7 +482,7 @@ class Tree:
 class Chain(Tree):
     """Serial chain: a tree in which each link is carried by the one before.
 
-    Raises what `Tree` raises, and `ModelError` E536 if it branches.
+    Raises the errors of `Tree`, and `ModelError` E536 if it branches.
     """
 
     def __post_init__(self) -> None:

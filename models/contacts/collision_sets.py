@@ -62,9 +62,7 @@ def collisions(
             title = f"{_describe(body)} has no shape to collide with"
             raise refusal("E545", title, "rigid_body(..., shape=Ball(0.1))", about=graph.name)
         if body.name in index:
-            raise refusal(
-                "E545", f"{_describe(body)} is named twice", "each body once, under a name of its own", about=graph.name
-            )
+            raise refusal("E545", f"{_describe(body)} is named twice", "each body once, with its own name", about=graph.name)
         index[body.name] = len(index)
         shapes += [(index[body.name], solid) for solid in body.shapes]
         graph.add(body)

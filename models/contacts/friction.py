@@ -102,13 +102,13 @@ def friction_cones(chosen: Sequence[str], friction: float | None, torsional: flo
 
 
 def friction_problems(name: str, cones: Sequence[Cone], chosen: Sequence[str], damping: Mapping[str, float]) -> list[Problem]:
-    """Report problems of the friction of a contact: E490 coefficient, E491 components, E492 damping."""
+    """Report invalid friction of a contact: its coefficient (E490), components (E491) and damping (E492)."""
     source, problems = caller_place(), []
     for cone in cones:
         argument = cone.name.replace(" ", "_")
         if not 0.0 <= real(cone.coefficient) < np.inf:
             title = f'contact "{name}": {argument} = {cone.coefficient!r}'
-            details = ("a limit over the normal force cannot be negative or infinite",)
+            details = ("the ratio of the limit to the normal force cannot be negative or infinite",)
             problems.append(
                 Problem("E490", title, details, (source,), (f"{argument}=0.5, or None for contact that never slips",))
             )

@@ -133,13 +133,13 @@ def sections_of(cards: Iterator[Card]) -> Subcircuit:
 
 
 def _check_new(card: Card, what: str, name: str, defined: Container[str]) -> None:
-    """Raise E640 for a model or subcircuit that is defined already: which one counts differs between programs."""
+    """Raise E640 for a model or subcircuit that is already defined: programs differ in which definition they use."""
     if name in defined:
         raise card.error("E640", f'the {what} "{name[:60]}" is defined twice', "another name, or one definition")
 
 
 def devices_of(root: Subcircuit) -> list[Device]:
-    """Return all devices, those of subcircuits with the names of their instances before their own.
+    """Return all devices; names of devices in subcircuits begin with the names of their instances.
 
     Raises `ModelError` E641 for an unknown subcircuit, E642 for one that contains itself, or too many devices.
     """

@@ -168,7 +168,7 @@ def network(
     ports : species that are stored outside; each is a port.
     species : all species, so that a mistyped one in the text is refused.
     rates : values of the rates that the text names.
-    contents : what reactions conserve, such as {"charge": {"Ca": 2, "ATP": -4}}.
+    contents : conserved quantities of the species, such as {"charge": {"Ca": 2, "ATP": -4}}.
     constants : K of species, 1/mol, where the rates leave a choice. A reaction whose species all have constants may have one rate
         kappa, as a `Re`.
 

@@ -123,7 +123,7 @@ def renamed_note(places: Mapping[str, int]) -> tuple[Ignored, ...]:
     if not changed:
         return ()
     first = next(iter(changed))
-    why = f'they are parts of paths in a graph; "{first}" is "{plain_name(first)}"'
+    why = f'paths in a graph use them; "{first}" becomes "{plain_name(first)}"'
     return (Ignored("dots, colons, apostrophes and arrows in names", why, tuple(changed.values())),)
 
 
@@ -228,7 +228,7 @@ def _unchecked_notes(inertias: Mapping[str, BodyInertia]) -> list[Ignored]:
     notes = []
     for body, inertia in inertias.items():
         if isinstance(inertia, UncheckedInertia):
-            effect = "kept as the file says" if inertia.is_passive else "M(q) and a run refuse it (E526)"
+            effect = "kept as in the file" if inertia.is_passive else "M(q) and a run refuse it (E526)"
             lines = () if inertia.place is None else (inertia.place.line,)
             notes.append(Ignored(f'no rigid body can have the inertia of "{body}"', f"{inertia.defect}; {effect}", lines))
     return notes[::-1]

@@ -28,7 +28,7 @@ XACRO = re.compile(r"\{[^}]*\bxacro\b[^}]*\}|xacro:")
 HARMLESS = {
     "ERR_UNKNOWN_VERSION": ("the version of XML", "the file is read as version 1.0"),
     "ERR_RESERVED_XML_NAME": ("an XML declaration after the first line", "only a declaration in the first line counts"),
-    "ERR_HYPHEN_IN_COMMENT": ("comments with a double hyphen", "comments say nothing about the robot"),
+    "ERR_HYPHEN_IN_COMMENT": ("comments with a double hyphen", "comments do not describe the robot"),
     "NS_ERR_UNDEFINED_NAMESPACE": ("prefixes without a namespace", "names have no prefix"),
     "ERR_DOCUMENT_END": ("text after the end", "the robot ends there"),
 }
@@ -116,10 +116,10 @@ def refuse_document_types(file: Path, text: bytes) -> None:
             raise refusal("E521", title, cure, about=file.name, why=why, places=(place(file, line),))
 
         def start(self, tag: str, attributes: Any) -> None:
-            """Nothing."""
+            """Do nothing."""
 
         def close(self) -> None:
-            """Nothing."""
+            """Do nothing."""
 
     parser = _parser(etree, Listener())
     etree.fromstring(text, parser)
@@ -146,7 +146,7 @@ def _refuse_errors(file: Path, text: bytes, messages: Sequence[Any]) -> None:
 
 
 def _is_harmless(text: bytes, message: Any) -> bool:
-    """Return True for an error that leaves the robot unambiguous; text after the end does not if it holds parts of a robot."""
+    """Return True for an error that leaves the robot unambiguous; False for text after the end that holds parts of a robot."""
     if message.type_name != "ERR_DOCUMENT_END":
         return message.type_name in HARMLESS
     line, *more = text.replace(b"\0", b"").split(b"\n")[message.line - 1 :]

@@ -80,7 +80,7 @@ def read_mjcf(
     armature and springs are fields of the links; motors and servos are in `drives`; a linear equality of two joints becomes a
     mimic.
 
-    Raises `ModelError` with every problem and its line: what `read_urdf` raises; E295 for elements and attributes that are not
+    Raises `ModelError` with every problem and its line: the errors of `read_urdf`; E295 for elements and attributes that are not
     read but would change the robot; E296 for names that the file lacks; E297 for included files; E298 for shapes of unknown mass.
     """
     file = Path(path)
@@ -153,7 +153,7 @@ class _Model:
             self._add_body(child, link, at, its_class)
 
     def _collect(self, element: Any, frame: np.ndarray, childclass: str, shapes: Any, parts: Any, carried: Any) -> None:
-        """Gather shapes, their inertias, and bodies of an element and the frames in it."""
+        """Gather the shapes, with their inertias, and the bodies of an element and of the frames in it."""
         childclass = element.get("childclass", childclass)
         from_shapes = element.find("inertial") is None or self.settings.attributes.get("inertiafromgeom") == "true"
         for part in element:

@@ -107,7 +107,7 @@ class Defaults:
     classes: Mapping[str, Mapping[str, Mapping[str, str]]]
 
     def attributes(self, element: Any, childclass: str) -> dict[str, str]:
-        """Return the attributes of an element with those of its class."""
+        """Return the attributes of an element, completed by its class."""
         of_class = self.classes[element.get("class") or childclass].get(SHORTCUTS.get(element.tag, element.tag), {})
         written = dict(element.attrib)
         if any(key in written for key in ORIENTATIONS):
@@ -150,8 +150,8 @@ def defaults_of(file: Path, root: Any) -> Defaults:
 def included(file: Path, root: Any) -> list[Ignored]:
     """Replace the elements <include> by the contents of their files; return the ignored parts of these documents.
 
-    Raises `ModelError` E297 for a file that is outside the folder of the model or is included twice, and what `read_document`
-    raises.
+    Raises `ModelError` E297 for a file that is outside the folder of the model or is included twice, and the errors of
+    `read_document`.
     """
     folder, seen, ignored = file.resolve().parent, {file.resolve()}, list[Ignored]()
     while (element := next(root.iter("include"), None)) is not None:

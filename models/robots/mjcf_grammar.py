@@ -139,7 +139,7 @@ _JOINT = _many(
     },
     listed={**_CONTACT, **_LOOKS},
     refused={
-        **_refused("it needs the inertia of the whole model", "springdamper", cure="stiffness and damping in numbers"),
+        **_refused("it needs the inertia of the whole model", "springdamper", cure="stiffness and damping as numbers"),
         **_refused("gravity acts on all bodies alike", "actuatorgravcomp"),
         **_refused("plastic springs are not read", "springyield"),
     },
@@ -209,7 +209,7 @@ _DRIVE = _many(
     ),
     refused={
         **TRANSMISSION,
-        **_refused("it needs the inertia of the whole model", "dampratio", cure="kv in numbers"),
+        **_refused("it needs the inertia of the whole model", "dampratio", cure="kv as a number"),
         **_refused("a servo with a filter is not read", "timeconst"),
         **_refused("only the usual input is read", "input"),
     },
@@ -237,7 +237,7 @@ _MATERIAL = _many(
     ),
 )
 _OTHER_DEFAULTS = _listed(
-    "defaults of what is not read",
+    "defaults of elements that are not read",
     "site camera light pair equality tendon muscle intvelocity damper cylinder adhesion plugin dcmotor orientation pid flex skin",
 )
 
@@ -295,7 +295,7 @@ _OPTION = _many(
             "actuatorgroupdisable collision sleep_tolerance",
         ),
     },
-    refused=_refused("no fluid is read", "density viscosity wind"),
+    refused=_refused("fluids are not supported", "density viscosity wind"),
 )
 
 _EQUALITY = ElementRule(

@@ -48,9 +48,9 @@ class ShapeEntry:
     kind: str
     size: tuple[float, ...]
     origin: np.ndarray
-    """(4, 4) pose in the frame of the link."""
+    """Pose (4, 4) in the frame of the link."""
     colour: str | None = None
-    """"#rrggbb"."""
+    """Colour as "#rrggbb"."""
     path: str = ""
     """File of a mesh, as the robot's file names it."""
 
@@ -77,7 +77,7 @@ class JointEntry:
     child: str
     place: Place
     origin: np.ndarray = field(default_factory=lambda: np.eye(4))
-    """(4, 4) pose of the child in the frame of its parent, with the joint at zero."""
+    """Pose (4, 4) of the child in the frame of its parent, with the joint at zero."""
     screws: Joint | None = None
     """Joint in the frame of the child; None if there are `problems`."""
     limits: tuple[float, float] | None = None
@@ -118,7 +118,7 @@ class RobotDrive:
     joint : joint that it drives with the effort gear * force; for a motor, force = gain * u; for a position or velocity servo,
         force = gain * (u - gear * (position or velocity)) - damping * gear * velocity.
     gear : ratio to the joint, 1 or 1/m.
-    gain, damping : as above.
+    gain, damping : factors of the formulas above.
     control, force : ranges of u and of the force; None: no range.
     """
 
@@ -150,7 +150,7 @@ class RobotFile:
     links: tuple[LinkEntry, ...]
     joints: tuple[JointEntry, ...]
     base: np.ndarray = field(default_factory=lambda: np.eye(4))
-    """(4, 4) pose of the root link in the world."""
+    """Pose (4, 4) of the root link in the world."""
     drives: tuple[RobotDrive, ...] = ()
     problems: tuple[Problem, ...] = ()
     ignored: tuple[Ignored, ...] = ()

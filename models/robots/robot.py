@@ -200,8 +200,8 @@ class Robot:
     def position(self, values: Mapping[str, Any]) -> np.ndarray:
         """Return joint coordinates (n,), rad or m, from values by joint names; zero for other joints.
 
-        A joint with several degrees of freedom takes as many values; a mimic joint takes none. Raises `ModelError` E529 for an
-        unknown joint or invalid values.
+        A joint with several degrees of freedom takes one value for each; a mimic joint takes none. Raises `ModelError` E529 for
+        an unknown joint or invalid values.
         """
         q = np.zeros(self.tree.freedoms)
         indices = self.coordinates

@@ -106,7 +106,8 @@ _JOINT = ElementRule(
     most=math.inf,
     listed={"physics": "settings of another simulator", "sensor": "sensors are parts of the graph around the robot"},
     refused=dict.fromkeys(
-        ("screw_thread_pitch", "thread_pitch", "gearbox_ratio", "gearbox_reference_body"), Refusal("no such joint is read")
+        ("screw_thread_pitch", "thread_pitch", "gearbox_ratio", "gearbox_reference_body"),
+        Refusal("this kind of joint is not supported"),
     ),
 )
 _GEOMETRY = ElementRule(
@@ -131,12 +132,12 @@ _INERTIAL = ElementRule(
     {},
     {"pose": _POSES, "mass": _text(MASS), "inertia": ElementRule({}, _INERTIA)},
     refused={
-        "auto": Refusal("masses of shapes are not computed", cure="<mass> and <inertia> in numbers"),
-        "density": Refusal("masses of shapes are not computed", cure="<mass> and <inertia> in numbers"),
+        "auto": Refusal("masses of shapes are not computed", cure="<mass> and <inertia> as numbers"),
+        "density": Refusal("masses of shapes are not computed", cure="<mass> and <inertia> as numbers"),
         "fluid_added_mass": Refusal("a tree has no added mass of water"),
     },
 )
-_DECAY = ElementRule({}, {}, refused=dict.fromkeys(("linear", "angular"), Refusal("no damping in space is read")))
+_DECAY = ElementRule({}, {}, refused=dict.fromkeys(("linear", "angular"), Refusal("damping of free links is not supported")))
 _LINK = ElementRule(
     {"name": NAME.required},
     {
@@ -213,7 +214,7 @@ def read_sdf(
     The poses of model and link place the root. A link without <inertial> has 1 kg and moments of 1 kg m^2, as SDF prescribes. A
     universal joint becomes two joints, "<name> axis" and "<name> axis2". Springs and damping are fields of the links.
 
-    Raises `ModelError` with every problem and its line: what `read_urdf` raises; E295 for elements and attributes that are not
+    Raises `ModelError` with every problem and its line: the errors of `read_urdf`; E295 for elements and attributes that are not
     read but would change the robot; E299 for frames that the model lacks, or that form a cycle.
     """
     file = Path(path)

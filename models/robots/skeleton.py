@@ -23,7 +23,7 @@ class Skeleton:
     links: Mapping[str, LinkEntry]
     joints: tuple[JointEntry, ...]
     duplicates: tuple[tuple[str, str, Place, Place], ...] = ()
-    """("link" or "joint", name, place, first place) of duplicates."""
+    """Duplicates, as ("link" or "joint", name, place, first place)."""
 
     @cached_property
     def parent_joint(self) -> dict[str, JointEntry]:
@@ -293,7 +293,7 @@ def mimic_of(selected: SelectedTree, joint: JointEntry) -> tuple[Mimic | None, l
 
 
 def limit_problems(selected: SelectedTree, links: Sequence[Link]) -> list[Problem]:
-    """Return E528 for joints whose limits, with those of their followers, leave no range of motion."""
+    """Return E528 for joints whose limits, combined with their followers' limits, leave no range of motion."""
     named = {link.name: link for link in links}
     ranges = {link.name: link.limits for link in links if link.mimic is None and link.limits is not None}
     problems = []

@@ -121,7 +121,9 @@ class _Reader:
         """Raise E651 for parts of SBML that are not read but would change the behaviour."""
         for word in ("Rule", "Event", "Constraint"):
             if items := _each(model, word):
-                raise _error("E651", self.file, items[0].getLine(), f"{word.lower()}s are not read", "a model of reactions alone")
+                raise _error(
+                    "E651", self.file, items[0].getLine(), f"{word.lower()}s are not read", "a model with reactions only"
+                )
         for each in _each(model, "Compartment"):
             if not each.getConstant():
                 title = f'the compartment "{each.getId()}" is not constant'

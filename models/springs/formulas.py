@@ -1,6 +1,6 @@
 """Energy and wrench of a spatial spring as formulas of the relative pose, its matrices and centre, and ports of springs.
 
-A is the attachment frame on body a and B that on body b; R, p are those of H_A_B, y = R^T p is p in B. At rest H_A_B = I. Near
+A is the attachment frame on body a, B the one on body b; R, p belong to H_A_B, and y = R^T p is p in B. At rest H_A_B = I. Near
 rest, with the small rotation vector theta, every form below is
 
     V = 1/2 theta^T K_r theta + theta^T K_c p + 1/2 p^T K_t p.

@@ -163,7 +163,7 @@ ORIGIN_VELOCITY = Op(
 
 @in_units(force="N")
 def central_gravity(name: str, drawn: Body, centre: Body, force: float) -> Graph:
-    """Build a force of constant magnitude `force` (N) on `drawn`, towards the origin of `centre`, which feels the reaction.
+    """Build a force of constant magnitude `force` (N) on `drawn`, towards the origin of `centre`, on which the reaction acts.
 
     The state of its C is the vector, in world coordinates, m, from the origin of `centre` to the origin of `drawn`; its energy
     is force * distance. Ports `drawn` and `centre` take the bodies' world twists; inputs `pose drawn`, `pose centre`.

@@ -67,7 +67,7 @@ def _is_instance(value: Any, kind: type) -> bool:
 
 
 def described(annotation: Any) -> str:
-    """Say which values an annotation takes.
+    """Describe the values that an annotation accepts.
 
     >>> described(float | None), described(tuple[str, ...]), described(typing.Literal["a", "b"])
     ('a number or None', 'a list, each text', "'a' or 'b'")

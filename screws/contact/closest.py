@@ -36,7 +36,7 @@ class StationaryPair:
     """[x1 y1]^T z2 (2,)."""
     gap: float
     facing: float
-    """z1 . z2, -1 at the solution."""
+    """Product z1 . z2, -1 at the solution."""
 
     def residual(self, length: float) -> float:
         """Return the norm of the residual, dimensionless."""
@@ -128,9 +128,9 @@ class ContactCoordinates:
     d: float
 
 
-# Relative curvature, as a share of the squared curvature scale, below which closest points are not isolated.
+# Relative curvature, as a fraction of the squared curvature scale, below which closest points are not isolated.
 _FLAT_SHARE = 1e-9
-# Share of the relative curvature that must remain in an overlap: for spheres the limit is 90 % of the sum of the radii.
+# Fraction of the relative curvature that must remain in an overlap: for spheres the limit is 90 % of the sum of the radii.
 _OVERLAP_SHARE = 1e-2
 
 
@@ -147,7 +147,7 @@ def closest_points(
 
     Parameters
     ----------
-    surface1, surface2 : in the object frames O1, O2.
+    surface1, surface2 : surfaces in the object frames O1, O2.
     H_1_2 : pose (4, 4) of O2 in O1.
     guess : coordinates of a nearby pose, tried first.
     near : point (3,) of body 1, m; of several local minima of the distance, the nearest to it is chosen.

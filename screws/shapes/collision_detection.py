@@ -240,13 +240,13 @@ class PointPairs:
     """Indices of the shapes, (n,) integers; shape1 < shape2."""
     shape2: np.ndarray
     p1: np.ndarray
-    """On the surface of body 1, (n, 3), m."""
+    """Points on the surface of body 1, (n, 3), m."""
     p2: np.ndarray
-    """On the surface of body 2, (n, 3), m."""
+    """Points on the surface of body 2, (n, 3), m."""
     normal: np.ndarray
     """Unit vectors (n, 3) from body 1 to body 2."""
     gap: np.ndarray
-    """normal . (p2 - p1), (n,), m: negative where they overlap."""
+    """Gap normal . (p2 - p1), (n,), m; negative where the bodies overlap."""
 
     def __len__(self) -> int:
         return len(self.gap)

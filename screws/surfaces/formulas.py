@@ -94,7 +94,7 @@ Range = tuple[float, float, bool]
 
 @dataclass(frozen=True)
 class Parametric:
-    """c = formula(u, v, *parameters), differentiated by jets."""
+    """Surface c = formula(u, v, *parameters), differentiated by jets."""
 
     formula: Callable[..., Any]
     u: Range
@@ -137,7 +137,7 @@ def parametric(
     u, v : ranges (from, to) of the coordinates.
     parameters : name (or SymPy symbol) -> number; kept as run-time inputs.
     symbols : the SymPy symbols of u and v; only with expressions.
-    periodic : which coordinates are periodic.
+    periodic : True for each periodic coordinate, of (u, v).
     inside : a point (3,) within the material near the surface, to check the orientation of an open surface.
 
     Raises `GeometryError` G101 empty range or a parameter that is not a number, G104 inward normal, G105 not regular, with an

@@ -84,7 +84,7 @@ def revolution_geometry(at: frames.Direction, rho: Taylor, sigma: Taylor) -> Geo
 
 @dataclass(frozen=True)
 class Revolution(Closed):
-    """r = sin(u) radius(cos u), z = height(cos u)."""
+    """Surface of revolution r = sin(u) radius(cos u), z = height(cos u)."""
 
     radius: Profile
     height: Profile

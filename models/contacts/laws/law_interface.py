@@ -1,7 +1,7 @@
 """Interface of contact laws: the head that a law gets, the tail that it returns, and checks of its numbers and components.
 
 All contacts have the same head: the relative twist in the Gauss frame, the contact coordinates, charts and start values
-(`screwbond.models.contacts.graph`). A law is the tail: a frozen record of numbers that connects elements behind the 1-junction of
+(`screwbond.models.contacts.graph`). A law is the tail: a frozen record of numbers that connects elements at the 1-junction of
 the contact twist, and names their signals.
 """
 

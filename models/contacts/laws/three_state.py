@@ -185,7 +185,7 @@ class ThreeState(FrictionLaw):
     friction: Any = None
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """Report E435 components, E436 numbers, E490, E491 friction."""
+        """Report invalid components (E435), numbers (E436) and friction (E490, E491)."""
         units = (("alpha1", "1/s"), ("alpha0", "1/s^2"), ("alpha2", "1/(m^2 s^2)"))
         numbers = number_problems(name, self, *((field, unit, 0.0, math.inf) for field, unit in units))
         return [*constraint_problems(name, self, chosen), *numbers]
@@ -228,7 +228,7 @@ class Impact(FrictionLaw):
     friction: Any = None
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """Report E435 components, E436 restitution, E490, E491 friction."""
+        """Report invalid components (E435), restitution (E436) and friction (E490, E491)."""
         return [*constraint_problems(name, self, chosen), *number_problems(name, self, ("restitution", "", 0.0, 1.0))]
 
     def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
@@ -276,7 +276,7 @@ class Rigid(FrictionLaw):
     stepping_only: ClassVar[bool] = True
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """Report E435 components, E490, E491 friction."""
+        """Report invalid components (E435) and friction (E490, E491)."""
         cure = f"constrained={list(self.components)}, or leave it out"
         problems = component_problem(name, self, chosen, self.components, cure)
         return [*problems, *friction_coefficient_problems(name, self.friction, chosen)]

@@ -74,7 +74,7 @@ class _NormalSpringLaw:
     above: ClassVar[tuple[str, ...]]
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """Report E435 components, E436 numbers."""
+        """Report invalid components (E435) and numbers (E436)."""
         cure = 'constrained=["v_z"]; Compliant(...) has springs for the other components too'
         numbers = number_problems(name, self, *self.ranges, above=self.above)
         return [*component_problem(name, self, chosen, NORMAL_COMPONENT, cure), *numbers]

@@ -207,7 +207,7 @@ REFUSED = {
     "damped ball": ('axis="0 1 0" pos="0.1 0 0" ref="20"', 'type="ball"', "E295", "rates are not its angular velocity"),
     "entity": ("<mujoco ", "<!DOCTYPE mujoco [<!ENTITY a 'b'>]><mujoco ", "E521", "document type"),
     "other loop": ("<sensor>", '<equality><joint joint1="yaw"/></equality><sensor>', "E295", "linear in a second joint"),
-    "servo": ('kv="5"', 'dampratio="1"', "E295", "kv in numbers"),
+    "servo": ('kv="5"', 'dampratio="1"', "E295", "kv as a number"),
     "size": ('size="0.05"', 'size="0"', "E522", "1 positive number"),
     "fitted": ('type="box" size="0.1 0.05 0.04"', 'type="box" mesh="m"', "E298", 'a box fitted to the mesh "m"'),
     "quaternion": ('euler="0 30 10"', 'quat="0 0 0 0"', "E522", "a direction that is not zero"),
