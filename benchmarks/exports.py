@@ -176,7 +176,7 @@ def _write_c(compiled: Compiled, case: Case, settings: Mapping[str, Any], folder
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write to a file where asked."""
+    """Measure, print, and write to a file if requested."""
     return run_command(__doc__, arguments, _run)
 
 

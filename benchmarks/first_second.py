@@ -158,7 +158,7 @@ def measured(name: str, cache: str, repeats: int) -> dict[str, float]:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write the figures where asked."""
+    """Measure, print, and write the figures if requested."""
     return run_command(__doc__, arguments, _run)
 
 

@@ -136,7 +136,7 @@ def calls_a_part(make: Callable[[int], Graph], counted: tuple[int, int] = COUNTE
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write the figures where asked."""
+    """Measure, print, and write the figures if requested."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     large = "--large" in given
 

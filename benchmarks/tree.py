@@ -55,7 +55,7 @@ CHAINS = {"rods": rods, "oblique": oblique}
 
 
 def construction(chain: Chain) -> tuple[Compiled, float]:
-    """The compiled chain, and the seconds from its links to a right-hand side that has been called once."""
+    """The compiled chain, and the seconds from its links to the first call of the right-hand side."""
     begin = time.perf_counter()
     part = chain_graph(chain, gravity=GRAVITY)
     compiled = compile_model(Graph("top").connect(part.port("joints"), Se("idle", dimension=chain.freedoms)))

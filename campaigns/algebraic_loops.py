@@ -184,7 +184,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the campaign; return 1 if an answer is wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=500, help="loops (default %(default)d)")
-    parser.add_argument("--seed", type=int, default=0, help="of the first loop (default %(default)d)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first loop (default %(default)d)")
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1), help="default %(default)d")
     given, _ = parser.parse_known_args(arguments)
     check: Callable[[int], list[str]] = faults

@@ -250,7 +250,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=10_000, help="files (default %(default)d)")
     parser.add_argument("--first", type=int, default=0, help="number of the first file (default %(default)d)")
     parser.add_argument("--runs", type=int, default=300, help="how many of those that can be read are run (default %(default)d)")
-    parser.add_argument("--seed", type=int, default=1, help="of the random numbers (default %(default)d)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random numbers (default %(default)d)")
     given = parser.parse_args()
     outcomes, wrong = campaign(given.count, given.runs, given.seed, first=given.first, progress=True)
     print("\n" + "\n".join(lines(outcomes, wrong)))

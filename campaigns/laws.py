@@ -99,7 +99,7 @@ def main() -> int:
     """Run the campaign; return 1 if something differs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=2_000, help="graphs, each under every law (default %(default)d)")
-    parser.add_argument("--seed", type=int, default=0, help="of the first graph (default %(default)d)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first graph (default %(default)d)")
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1), help="default %(default)d")
     given, _ = parser.parse_known_args()
     found = campaign(given.count, given.seed, processes=given.processes, progress=True)

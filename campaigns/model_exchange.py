@@ -202,7 +202,7 @@ def main() -> int:
     os.environ.setdefault("SCREWBOND_PROCESSOR", "baseline")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", choices=[[], *CASES, *TWINS], help="all by default")
-    parser.add_argument("--version", type=int, default=3, help="of the standard: 2 or 3 (default 3)")
+    parser.add_argument("--version", type=int, default=3, help="version of the standard: 2 or 3 (default 3)")
     given = parser.parse_args()
     asked = given.models or [*CASES, *TWINS]
     fine = True

@@ -183,7 +183,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Return 1 if a mutant survives."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2].replace("\n", " "))
     parser.add_argument("--count", type=int, default=100, help="mutants (default 100)")
-    parser.add_argument("--seed", type=int, default=0, help="of the random choice (default 0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random choice (default 0)")
     parser.add_argument("--longest", type=float, default=math.inf, help="process time of the tests of one mutant, s")
     parser.add_argument("--record", type=Path, help="file for what each test executes, which the next campaign reads")
     parser.add_argument("--tests", nargs="+", default=TESTS, help=f"files or folders (default {' '.join(TESTS)})")

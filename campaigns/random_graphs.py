@@ -106,7 +106,7 @@ def main() -> int:
     """Run the campaign; return 1 if something failed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=20_000, help="graphs (default %(default)d)")
-    parser.add_argument("--seed", type=int, default=1, help="of the random numbers (default %(default)d)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random numbers (default %(default)d)")
     parser.add_argument("--first", type=int, default=0, help="number of the first graph (default %(default)d)")
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1), help="default %(default)d")
     given, _ = parser.parse_known_args()

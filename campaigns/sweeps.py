@@ -108,7 +108,7 @@ def killed(store: Path, count: int, kills: int, executor: str, rng: random.Rando
             now = stored(store)
             met, since = now, (time.monotonic() if now > met else since)
             if time.monotonic() - since > PATIENCE:
-                raise RuntimeError(f"no run more than {met} in {PATIENCE:.0f} s")
+                raise RuntimeError(f"no further run after {met} in {PATIENCE:.0f} s")
         time.sleep(rng.uniform(0.0, 0.1))
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

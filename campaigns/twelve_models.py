@@ -407,7 +407,7 @@ def main(given: Sequence[str] | None = None) -> int:
     warns."""
     parser = argparse.ArgumentParser(prog="python -m campaigns.twelve_models", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=2, help="draws of each model (2)")
-    parser.add_argument("--seed", type=int, default=1, help="of the draws (1)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the draws (1)")
     parser.add_argument("--only", nargs="*", choices=[*CHECKED, []], metavar="MODEL", help=", ".join(CHECKED))
     options = parser.parse_args([] if given is None else given)
     wrong = False

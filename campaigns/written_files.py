@@ -295,7 +295,7 @@ def main() -> int:
     """Run the campaign; return 1 if something went wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000, help="files of each form (default %(default)d)")
-    parser.add_argument("--seed", type=int, default=1, help="of the random numbers (default %(default)d)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random numbers (default %(default)d)")
     parser.add_argument("--form", choices=list(READ), help="only one form")
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1), help="default %(default)d")
     given, _ = parser.parse_known_args()

@@ -1,4 +1,4 @@
-"""Thirty boxes fall on a heap, and a hundred balls into a bag: bodies that touch anywhere, in steps of time.
+"""Thirty boxes fall on a heap, and a hundred balls into a bag: bodies that touch anywhere, by time stepping.
 
 Bodies collide by their shapes; every step finds where they touch, and the impulses with Coulomb friction. At rest the floor
 carries their total weight, though its distribution over the contacts is indeterminate.

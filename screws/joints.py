@@ -129,7 +129,8 @@ def cylindrical(axis: Vector, point: Vector = ORIGIN, name: str = "cylindrical")
 
 
 def universal(axis1: Vector, axis2: Vector, point: Vector = ORIGIN, name: str = "universal") -> Joint:
-    """Return a universal joint: crossing axes through `point` (m), the second moves with the first; two freedoms (rad)."""
+    """Return a universal joint: crossing axes through `point` (m), of which the second moves with the first; two freedoms
+    (rad)."""
     a, b, p = _direction(name, axis1), _direction(name, axis2), _point(name, point)
     normal = np.cross(a, b)
     if np.linalg.norm(normal) < 1e-3:

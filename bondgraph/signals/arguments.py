@@ -74,7 +74,7 @@ def need_positive(kind: str, name: str, **values: Any) -> None:
     for key, value in values.items():
         number = numbers_of(value)
         if number is not None and not np.all(number > 0.0):
-            title, cure = f'{kind} "{name}": {key} must be positive', f"a {key} above zero, or no such block"
+            title, cure = f'{kind} "{name}": {key} must be positive', f"a {key} above zero, or omit the block"
             raise refusal("E142", title, cure, about=name, why=f"given: {number[()]}")
 
 

@@ -182,7 +182,7 @@ def _scaled(matrix: np.ndarray) -> np.ndarray:
 
 
 def _balanced(matrix: np.ndarray, sweeps: Sequence[int] = range(3)) -> np.ndarray:
-    """Scale rows and columns in turn to the size of one."""
+    """Scale rows and columns in turn to unit size."""
     for _ in sweeps:
         matrix = _scaled(_scaled(matrix).T).T
     return matrix

@@ -146,7 +146,7 @@ class _Motion:
         return until
 
     def moved(self, t: float, a: float, w: float, until: float, rtol: float) -> Any:
-        """Integrate until the crank comes to rest or meets the stop; the solution of SciPy."""
+        """Integrate until the crank comes to rest or meets the stop; return SciPy's solution."""
         direction = math.copysign(1.0, w)
 
         def rates(t: float, y: np.ndarray) -> list[float]:

@@ -50,7 +50,7 @@ STORED = {f"cDC{k}.v": f"C{k}.effort" for k in (1, 2)} | {f"supplyL.inductor[{k}
 
 @MODELS.model(PHASES + "Rectifier", statements=34, t_end=0.1, signals=STORED, tolerance=1e-4)
 def loaded_rectifier() -> Graph:
-    """Bridge of six diodes with line inductances, capacitors and a resistance, which starts with its currents."""
+    """Bridge of six diodes with line inductances, capacitors and a resistance, which starts with nonzero currents."""
     graph, star, plus, minus = Graph("loaded rectifier"), J0("star"), J0("plus"), J0("minus")
     lines, volts = [J0(f"line {k}") for k in (1, 2, 3)], 100 * 3 * sqrt(6) / pi
     for k, line in enumerate(lines):

@@ -185,7 +185,7 @@ def _refuse_inward(surface: Surface, outward: float) -> None:
 
 
 _BEND = 0.05
-"""Turn of the normal, rad, beyond what the curvature at both ends of an interval explains, above which it is examined."""
+"""Turn of the normal over an interval, rad, in excess of what the curvature at its ends explains, above which it is examined."""
 _STEP = 4.0
 """Turn of the normal, rad, that counts as much as a step of the point by the surface's size."""
 _SHARPEST = 1e-6
