@@ -37,7 +37,7 @@ from screws.numeric_arguments import floats
 from screws.scalars import array, cos, sin
 
 PlaceSignals = str | Mapping[str, str]
-"""A signal (2,) or (3,) of x, y and the angle; or scalar signals by these three words, zero if left out."""
+"""Signal (2,) or (3,) of x, y and the angle; or scalar signals by the words "x", "y" and "angle", zero if left out."""
 
 Outline = float | Sequence[Vector] | np.ndarray
 """Radius of a disc, or corners (n, 2) of a convex polygon, m."""

@@ -124,7 +124,7 @@ def logic(name: str, relation: str, inputs: Sequence[str], *, symbol: str = "") 
     need_inputs("logic", name, inputs)
     if relation == "not" and len(inputs) != 1:
         title, cure = f'logic "{name}": "not" has {len(inputs)} inputs', '"and" or "or" first, and "not" of its result'
-        raise refusal("E140", title, cure, about=name, why="it has one")
+        raise refusal("E140", title, cure, about=name, why="it takes one")
     op = formulas.NOT if relation == "not" else formulas.logic(relation, len(inputs))
     return static_block(name, op, inputs, {}, symbol=symbol)
 

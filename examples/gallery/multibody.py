@@ -183,7 +183,7 @@ FOURBAR = {"j1.phi": "bars.q[0]", "j1.w": "bars.v[0]"}
 
 @MODELS.model(MSL + "Loops.Fourbar1", statements=32, t_end=5.0, signals=FOURBAR, tolerance=4e-4)
 def fourbar() -> Graph:
-    """Four-bar in space: a crank, a slider, and a bar on a ball joint and a universal joint between them."""
+    """Four-bar in space: a crank and a slider, and between them a bar on a ball joint and a universal joint."""
     a, b, c, d, w = (0, 0, 0), (0, 0.5, 0.1), (1, 0, 0), (1, 0.2, 0), 5.235987755982989
     crank, slide = Link("b1", joints.revolute(X), rod(a, b, 0.05)), joints.prismatic(X)
     slider = Link("b2", slide, rod(c, d, 0.05), parent=None)
@@ -195,7 +195,7 @@ def fourbar() -> Graph:
 
 @MODELS.model(MSL + "Loops.Fourbar2", statements=24, t_end=5.0, signals=FOURBAR, tolerance=4e-4)
 def fourbar_with_rod() -> Graph:
-    """Four-bar in space: a crank, a slider, and a rod without mass between balls on both."""
+    """Four-bar in space: a crank and a slider, and between them a massless rod on ball joints."""
     a, b, c, d, w = (0, 0, 0), (0, 0.5, 0.1), (1.2, 0, 0), (1.2, 0.2, 0), 5.235987755982989
     links = Link("b1", joints.revolute(X), rod(a, b, 0.05)), Link("b2", joints.prismatic(X), rod(c, d, 0.05), parent=None)
     begin = {"position": (0, -0.2), "velocity": (w, -0.02 * w)}

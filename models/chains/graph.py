@@ -320,7 +320,7 @@ class Linkage:
 
 
 class ChainGraph(Graph):
-    """Graph of a chain. Signals `q`, `v` (n,); of every link with a port `<link>.pose`, `<link>.twist`, `<link>.H`."""
+    """Graph of a chain. Signals: `q`, `v` (n,); for every link with a port, `<link>.pose`, `<link>.twist`, `<link>.H`."""
 
     def __init__(self, name: str, tree: Tree, ports: Sequence[str]):
         super().__init__(name)

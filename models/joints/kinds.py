@@ -33,7 +33,7 @@ class KindNumber:
     unit: str
     symbol: str
     of: Callable[[Joint], float]
-    """Its value for a joint."""
+    """Value of the number for a joint."""
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ class Card:
 
     @property
     def plain(self) -> tuple[str, ...]:
-        """Words that are not a key=value."""
+        """Words other than key=value."""
         return tuple(word for word in self.words if "=" not in word)
 
 
@@ -109,7 +109,9 @@ class Scope:
             return self.values[name]
         if name in self.texts:
             if name in pending or len(pending) > 50:
-                raise card.error("E642", f"parameters define each other: {' -> '.join([*pending, name])}", "a number for one")
+                raise card.error(
+                    "E642", f"parameters define each other: {' -> '.join([*pending, name])}", "a number for one of them"
+                )
             text, scope = self.texts[name]
             inside = text[1:-1] if text[:1] in ("{", "'") else text
             value = self._expression(card, inside, [*pending, name]) if scope is None else scope.value(card, text)
@@ -129,7 +131,7 @@ class Scope:
             formula = arithmetic(words, names)
             value = float(formula(*(self.parameter(card, name, pending) for name in names)))
         except (InvalidFormula, ArithmeticError, TypeError) as error:
-            raise card.error("E640", f'the expression "{text[:60]}" is refused: {error}', "arithmetic of parameters") from None
+            raise card.error("E640", f'the expression "{text[:60]}" is refused: {error}', "arithmetic with parameters") from None
         if not math.isfinite(value):
             raise card.error("E640", f'the expression "{text[:60]}" is {value}', "a finite number")
         return value

@@ -90,7 +90,7 @@ def _circuit(devices: Sequence[Device], settings: Settings, first: Card) -> Circ
             problems += error.problems
         except ArithmeticError as error:
             title = f'"{device.name}": its numbers are out of range: {error}'
-            problems.append(device.card.problem("E640", title, "numbers of real devices"))
+            problems.append(device.card.problem("E640", title, "plausible numbers"))
     raise_if_any(file, problems)
     place_inductors(circuit)
     _close_nodes(circuit)
@@ -149,9 +149,9 @@ def _start_voltages(card: Card, scope: Scope) -> dict[str, float]:
     """Return the voltages of nodes on a card .ic V(node)=value, whose words are v, node and =value; V(x1.a) is "x1 a"."""
     words, voltages = list(card.words[1:]), dict[str, float]()
     if len(words) % 3:
-        raise card.error("E640", ".ic has voltages of nodes", ".ic V(out)=5")
+        raise card.error("E640", ".ic needs voltages of nodes", ".ic V(out)=5")
     for letter, node, value in zip(words[::3], words[1::3], words[2::3], strict=True):
         if letter != "v" or not value.startswith("="):
-            raise card.error("E640", ".ic has voltages of nodes", ".ic V(out)=5")
+            raise card.error("E640", ".ic needs voltages of nodes", ".ic V(out)=5")
         voltages[node.replace(".", " ")] = scope.value(card, value[1:])
     return voltages

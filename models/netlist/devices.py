@@ -94,7 +94,7 @@ def _words(device: Device, nodes: int, keys: Sequence[str] = ()) -> list[str]:
     """Return the words after the nodes of a device; E643 for a key that is not read."""
     for key in device.card.pairs:
         if key not in keys:
-            cure = f"without it; {', '.join(keys)} are read" if keys else "without it"
+            cure = f"omit it; {', '.join(keys)} are read" if keys else "without it"
             raise device.card.error("E643", f'"{device.name}": {key[:40]}= is not read', cure)
     return list(device.card.plain[1 + nodes :])
 

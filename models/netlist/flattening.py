@@ -13,7 +13,7 @@ from screws.similar_names import similar_names
 MOST_DEVICES = 10_000
 """Maximum number of devices after expansion of all subcircuits."""
 DEEPEST = 20
-"""Maximum depth of subcircuits in subcircuits."""
+"""Maximum depth of nested subcircuits."""
 GROUND = ("0", "gnd")
 """Names of the ground node."""
 IGNORED = frozenset(
@@ -123,7 +123,7 @@ def sections_of(cards: Iterator[Card]) -> Subcircuit:
                 raise card.error("E643", f"the card {word} is not read in a subcircuit", cure)
             section.settings.append(card)
         elif word.startswith(".") and word not in IGNORED:
-            cure = "its content in the file" if word in (".include", ".lib", ".inc") else "a netlist without it"
+            cure = "its content in this file" if word in (".include", ".lib", ".inc") else "a netlist without it"
             raise card.error("E643", f"the card {word[:40]} is not read", cure)
         elif not word.startswith("."):
             section.devices.append(card)
@@ -156,7 +156,7 @@ def devices_of(root: Subcircuit) -> list[Device]:
             pending += reversed(_inside(device))
         if len(devices) + instances > MOST_DEVICES:
             title = f"the circuit has more than {MOST_DEVICES} devices"
-            raise device.card.error("E642", title, "fewer subcircuits in subcircuits")
+            raise device.card.error("E642", title, "fewer nested subcircuits")
     return devices
 
 
@@ -184,7 +184,7 @@ def _instance(device: Device) -> tuple[Subcircuit, dict[str, str], tuple[Subcirc
         raise device.card.error("E642", f'the subcircuit "{name}" contains itself', f'a subcircuit without "{device.name}"')
     if len(device.calls) >= DEEPEST:
         title = f'"{device.name}" is more than {DEEPEST} subcircuits deep'
-        raise device.card.error("E642", title, "fewer subcircuits in subcircuits")
+        raise device.card.error("E642", title, "fewer nested subcircuits")
     if len(words) - 1 != len(section.ports):
         title = f'"{device.name}" has {len(words) - 1} nodes, and the subcircuit "{name}" has {len(section.ports)} ports'
         raise device.card.error("E640", title, f"nodes for {', '.join(section.ports)}")

@@ -92,7 +92,7 @@ def _inputs(name: str) -> tuple[Graph, dict[str, str]]:
 
 @SHELF.part(r"v_i = \varepsilon v_o,\quad i_i = 0", "Carlin 1964", "error=0 signed", passive=False)
 def nullor(name: str, error: Value) -> Graph:
-    """Nullor: the voltage at port `out` makes voltage and current of port `in` zero through a feedback.
+    """Nullor: the voltage at port `out` makes voltage and current of port `in` zero through feedback.
 
     With an `error`, the voltage of `in` is that fraction of the output voltage.
     """

@@ -81,7 +81,7 @@ class Part:
 
     @property
     def summary(self) -> str:
-        """First line about the part."""
+        """First line of the part's docstring."""
         return inspect.getdoc(self.make).partition("\n")[0]  # type: ignore[union-attr]
 
 

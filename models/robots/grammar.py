@@ -366,7 +366,7 @@ class _Checker:
 
 
 def place_of(file: Path, element: Any) -> Place:
-    """Return the place of an element in its file, or in the one that is included."""
+    """Return the place of an element in its file, which may be an included one."""
     return place(Path(element.get(FILE, str(file))), element.sourceline)
 
 

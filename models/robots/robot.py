@@ -156,7 +156,7 @@ def _load_mesh(file: Path) -> tuple[Mesh | None, str]:
     """Return the mesh of a file, or None and the reason."""
     ending = file.suffix.lower().lstrip(".")
     if ending not in FORMATS:
-        return None, f"{file.name} is none of {', '.join(FORMATS)}"
+        return None, f"{file.name} is not one of {', '.join(FORMATS)}"
     if file.stat().st_size > MAX_MESH_BYTES:
         return None, f"{file.name} has more than {MAX_MESH_BYTES // 2**20} megabytes"
     if ending == "dae":  # XML; the mesh reader would expand its entities

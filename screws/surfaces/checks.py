@@ -80,7 +80,7 @@ def check_closed_surface(surface: Surface, count: int = 120) -> None:
         volume, before = _mean_volume(surface, count), volume
     if abs(volume) < 1e-9 * surface.size**3:
         title = f"the {surface.name} does not enclose a volume"
-        raise GeometryError("G105", title, "a formula c(n) that maps the sphere one to one on a solid")
+        raise GeometryError("G105", title, "a formula c(n) that maps the sphere one to one onto the surface of a solid")
     _refuse_inward(surface, volume)
 
 

@@ -327,7 +327,7 @@ def test_meshes_that_are_missing_and_the_advice_about_them(tmp_path: Path) -> No
         ("http://127.0.0.1:9/a.stl", None, "network"),
         ("noise.stl", b"\x00\x01noise", "cannot be read|holds no triangles"),
         ("empty.obj", b"", "gone|cannot be read|holds no triangles"),
-        ("list.txt", b"1 2 3", "none of stl"),
+        ("list.txt", b"1 2 3", "not one of stl"),
         ("bomb.dae", b'<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>', "document type"),
         (
             "points.stl",
