@@ -56,7 +56,7 @@ def packed(scenario: HandScenario) -> np.ndarray:
     """Parameters (80,) of the C function: three fingers, a sphere, a motion of at most two steps."""
     g = scenario.parameters
     if g.fingers != FINGERS or g.object_shape != "sphere" or len(scenario.steps) > 2:
-        raise ValueError("the C is written for three fingers, a sphere and two steps of the reference")
+        raise ValueError("the C code is written for three fingers, a sphere and two steps of the reference")
     pose = initial_posture(g)
     lengths = np.array(g.link_lengths[1:])
     masses = np.array([*g.link_masses[1:], g.tip_mass])

@@ -52,7 +52,7 @@ def read(line: str) -> Trial:
 
 
 def drawn(family: str, seed: int, largest: int) -> Case:
-    """Draw the case of a seed; the largest number of masses applies only to their family."""
+    """Draw the case of a seed; `largest`, the maximum number of masses, applies only to families of masses."""
     return FAMILIES[family](seed, largest) if family == "masses" else FAMILIES[family](seed)
 
 

@@ -1,8 +1,8 @@
 """Mutated handwritten files: each is refused with a code, or gives a model that runs as a second reading of it.
 
-`python -m campaigns.written_files --count 10000 --seed 1` of short files, netlists, SBML and descriptions of FMUs. Short files
-are read again as a script would be written (`written_scripts`), SBML by libsbml's own conversions, descriptions by FMPy; every
-model is saved, loaded and run again. There must be no traceback, hang or excessive memory.
+`python -m campaigns.written_files --count 10000 --seed 1` mutates short files, netlists, SBML and descriptions of FMUs. Short
+files are read again as a script would be written (`written_scripts`), SBML by libsbml's own conversions, descriptions by FMPy;
+every model is saved, loaded and run again. There must be no traceback, hang or excessive memory.
 """
 
 from __future__ import annotations

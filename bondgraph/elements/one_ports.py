@@ -288,8 +288,8 @@ def C(
 ) -> Element:
     """Return a C storage: its state q is the integral of the flow, its effort a function of q.
 
-    Give `capacitance` or `compliance` (e = q / C), `stiffness` or `elastance` (e = K q, scalar or symmetric (n, n)), by the usual
-    word, since 50.0 alone may be any of them; or a formula: `energy`(q, *parameters, *signals) in J, whose gradient is the
+    Give `capacitance` or `compliance` (e = q / C), `stiffness` or `elastance` (e = K q, scalar or symmetric (n, n)), by its usual
+    name, since a bare 50.0 would be ambiguous; or a formula: `energy`(q, *parameters, *signals) in J, whose gradient is the
     effort; `output`(q, ...), the effort, whose energy from q = 0 is found by quadrature unless `energy` gives it too; or
     `charge`(e, ...), the inverse law q(e), which Newton iteration solves for the effort. If something else sets the effort
     (derivative causality), Newton iteration from `initial` finds the q with this effort; q = `inverse`(e, *parameters, *signals),

@@ -148,7 +148,7 @@ class Dyad:
 
 @dataclass(frozen=True)
 class Linkage:
-    """A crank about the origin with one or two dyads, which turns through; joints are named crank, pin i, end i, base i.
+    """Crank about the origin, which makes full turns, with one or two dyads; joints are named crank, pin i, end i, base i.
 
     frictions : (joint, limit).
     stop : (angle of the crank that it cannot pass upwards, restitution).

@@ -199,7 +199,7 @@ def _valve(name: str, Ron: Value, Goff: Value, knee: Value, valve: Element, auto
     """Return an ideal valve in series with a resistance and a knee, in parallel with a leak; it conducts backwards in its third
     state.
 
-    The resistance is such that Ron is the slope of the valve and its leak together.
+    The resistance is chosen so that Ron is the slope of the valve and its leak together.
     """
 
     def drop(i: Any, Ron: Any, Goff: Any, knee: Any, mode: Any) -> Any:
