@@ -99,7 +99,7 @@ if __name__ == "__main__":
 
     out = output_folder(__doc__, "demo/drive_train")
     result = run()
-    print(f"{result!r}; the energy ledger closes to {result.ledger.relative_residual:.0e} of the energy exchanged")
+    print(f"{result!r}; the energy ledger closes to {result.ledger.relative_residual:.0e} of the energy in play")
     for name, domain in result.ledger.domains.items():
         print(f"  {name:>12}: received {domain.received[-1]:8.1f} J, dissipated {domain.dissipated[-1]:7.1f} J")
     with styled():

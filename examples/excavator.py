@@ -117,7 +117,7 @@ if __name__ == "__main__":
 
     out = output_folder(__doc__, "demo/excavator")
     result = run()
-    print(f"{result!r}; the energy ledger closes to {result.ledger.relative_residual:.0e} of the energy exchanged")
+    print(f"{result!r}; the energy ledger closes to {result.ledger.relative_residual:.0e} of the energy in play")
     with styled():
         import matplotlib.pyplot as plt
 
