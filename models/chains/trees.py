@@ -75,7 +75,7 @@ class Sections:
     """Number of the section that carries each link, from 1; 0 is the base."""
     R: tuple[np.ndarray, ...]
     p: tuple[np.ndarray, ...]
-    """Constant origin of each link's frame in the frame of its carrier, as `R` is its rotation."""
+    """Rotation and origin of each link's frame in the frame of its carrier, both constant."""
 
     def path(self, number: int) -> list[int]:
         """Return the indices of the sections from the base to the one with this number."""
@@ -194,9 +194,8 @@ def contradictory_limits(coordinates: Sequence[str], limits: np.ndarray) -> Iter
     for name, (lower, upper) in zip(coordinates, limits, strict=True):
         if not lower < upper:
             detail = f"with the limits of the joints that it drives, {lower:g} and {upper:g} remain"
-            yield Finding(
-                "E537", f'the limits of "{name}" leave no range of motion', detail, "wider limits, or other factors and offsets"
-            )
+            title, cure = f'the limits of "{name}" leave no range of motion', "wider limits, or other factors and offsets"
+            yield Finding("E537", title, detail, cure)
 
 
 def as_floats(value: Any) -> np.ndarray:
@@ -344,8 +343,7 @@ class Tree:
     Parameters
     ----------
     name : name of the mechanism.
-    links : links from the base outward, every link after the one that carries it. Without `parent`, each is carried by the one
-        before.
+    links : links from the base outward, every link after its carrier; without `parent`, each is carried by the one before.
     base : (4, 4) pose of the base in the world.
 
     A joint that mimics another has no coordinate of its own; the n others are in the order of the links. The first link of a
@@ -431,8 +429,7 @@ class Tree:
 
     @cached_property
     def limits(self) -> np.ndarray:
-        """Lower and upper limit (n, 2) of each joint coordinate, infinite without a limit; limits of driven joints are
-        included."""
+        """Lower and upper limit (n, 2) of each joint coordinate, infinite if unlimited; driven joints are included."""
         pairs = np.concatenate([_limits(link) for link in self.links])
         out = np.tile([-np.inf, np.inf], (self.freedoms, 1))
         for pair, drive in zip(pairs, self.sections.drives, strict=True):
