@@ -26,7 +26,7 @@ def report(found: ImpactStudy) -> str:
     assert isinstance(law, ViscoelasticImpact)
     lines = [f"k = {law.k:.3g} N/m, c = {law.c:.3g} N s/m^2 and m = {law.m:.4g} kg: e = {law.restitution:.3f}"]
     for kind, mass in found.masses.items():
-        measured = f"{found.graphs[kind].mass:.6f} kg by its graph" if kind in found.graphs else "which has no graph"
+        measured = f"{found.graphs[kind].mass:.6f} kg from its graph" if kind in found.graphs else "which has no graph"
         lines.append(f"  {KINDS[kind].name}: {mass:.6f} kg, {measured}")
     lines.append(f"the arm strikes: e = {struck.restitution:.3f}, {struck.impulse:.3f} N s in {1e3 * struck.duration:.2f} ms")
     share = found.order.shares()["projection > composite > momentum"]

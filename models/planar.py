@@ -255,7 +255,7 @@ def planar_body(
     _check_numbers(name, mass=mass, inertia=inertia, gravity=gravity)
     numbers = floats(place, (2,), (3,))
     if numbers is None:
-        raise refused("place", place, "x, y and an angle, finite, m and rad", "place=(0.0, 1.0, 0.0)")
+        raise refused("place", place, "finite x, y and angle, in m and rad", "place=(0.0, 1.0, 0.0)")
     start = np.array([*numbers, 0.0][:3] if inertia is not None else numbers[:2])
     size = len(start)
     body = PlanarBody(name, start)

@@ -19,10 +19,11 @@ import screwbond.models as models  # noqa: E402
 
 if TYPE_CHECKING:
     from bondgraph import *  # noqa: F403
-from screwbond.models import *  # noqa: E402, F403 - before `screws`, whose `contact` is a package: a type checker takes the first
+# `contact` is a component in `models` and a package in `screws`: type checkers take the first import of the name, Python the last.
+from screwbond.models import *  # noqa: E402, F403
 from screws.renamed import answer_old_names  # noqa: E402
 from screws import *  # type: ignore[assignment]  # noqa: E402, F403
-from screwbond.models import contact as contact  # noqa: E402 - and Python the last
+from screwbond.models import contact as contact  # noqa: E402
 # isort: on
 
 __version__: str

@@ -113,7 +113,7 @@ def drawn_masses(seed: int, largest: int = 8) -> Masses:
 
 
 def drawn_linkage(seed: int) -> Linkage:
-    """Draw a four-bar, a slider-crank or a six-bar whose crank turns through, with friction, a stop and a lock or without."""
+    """Draw a four-bar, a slider-crank or a six-bar whose crank makes full turns, with or without friction, a stop and a lock."""
     rng = np.random.default_rng([seed, 3])
 
     def link(length: float) -> Link:

@@ -24,7 +24,7 @@ def check_calls(package: str) -> None:
     """Make the public functions and methods of a package explain calls that fail because of their arguments.
 
     E317 : unknown, repeated or missing arguments.
-    E150 : values of another kind than the annotation says, if Python has raised an error.
+    E150 : values whose kind differs from the annotation, if Python has raised an error.
     """
     module = sys.modules[package]
     for name in module.__all__:
