@@ -19,7 +19,7 @@ import screwbond.models as models  # noqa: E402
 
 if TYPE_CHECKING:
     from bondgraph import *  # noqa: F403
-# `contact` is a component in `models` and a package in `screws`: type checkers take the first import of the name, Python the last.
+# `contact` is a component in `models` and a package in `screws`: type checkers use the first import of it, Python the last.
 from screwbond.models import *  # noqa: E402, F403
 from screws.renamed import answer_old_names  # noqa: E402
 from screws import *  # type: ignore[assignment]  # noqa: E402, F403
