@@ -115,7 +115,7 @@ def _mass_problems(tree: Tree, name: str, q0: np.ndarray, place: Place | None) -
     """Return E450 if there are no freedoms, E538 and E526 of `mass_problems`, E454 if M is singular for another reason."""
     about = f'{type(tree).__name__.lower()} "{name}"'
     if not tree.freedoms:
-        title, cure = about + ": nothing can move", "a tree with joints; of a URDF: read_urdf(..., floating=True)"
+        title, cure = about + ": nothing can move", "a tree with joints; for a URDF: read_urdf(..., floating=True)"
         return [Problem("E450", title, (f"{len(tree.links)} links, no freedom",), (place,), (cure,))]
     problems = mass_problems(tree, name)
     if problems:

@@ -74,7 +74,8 @@ def connect_normal(graph: Graph, split: Element, **numbers: Any) -> None:
 def connect_velocity_constraint(
     graph: Graph, split: Element, chosen: Sequence[str], friction: Any, **numbers: Any
 ) -> tuple[str, ...]:
-    """Connect the velocity constraint of the components outside the normal and the friction; return its name, if there is one."""
+    """Connect the velocity constraint of the components other than the normal and those with friction; return its name, if
+    any."""
     others = components_with(friction)
     components = tuple(component for component in chosen if component not in others)
     if not components:
