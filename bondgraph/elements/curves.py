@@ -159,7 +159,8 @@ def curve(points: Numbers, values: Numbers, kind: str = "linear", outside: str =
     Parameters
     ----------
     kind : "linear"; "monotone", cubic pieces that rise and fall with the data (Fritsch and Butland 1984, PCHIP); "akima", cubic
-    pieces with few wiggles (Akima 1970); "spline", cubic pieces with a continuous second derivative, which overshoot at steps.
+        pieces with few wiggles (Akima 1970); "spline", cubic pieces with a continuous second derivative, which overshoot at
+        steps.
     outside : "hold" keeps the value at either end, "extend" continues along the tangent, "periodic" repeats the curve.
 
     Raises `ModelError` E110 for another kind, E146 for points that are not finite and ascending, E147 for values that do not fit
