@@ -1,5 +1,6 @@
-"""Time to build and compile in fresh processes, without imports, and the time of `import bondgraph`. `python -m
-benchmarks.cold_start worker NAME` is such a process and prints its times as JSON.
+"""Time to build and compile in fresh processes, without imports, and the time of `import bondgraph`.
+
+`python -m benchmarks.cold_start worker NAME` is such a process and prints its times as JSON.
 """
 
 from __future__ import annotations
@@ -41,8 +42,10 @@ def start(name: str, cache: str, modules: list[str]) -> dict[str, Any]:
 
 def measure(name: str, repeats: int = 5) -> dict[str, Any]:
     """Medians over fresh processes: with the cache on disk disabled, and with it filled. Without repeats, the times of the first
-    process with the usual cache, so that a trial does not compile the solvers' code again. `lazy` is the time that the first
-    process spends on modules that the package imports late; the others have loaded them already.
+    process with the usual cache, so that a trial does not compile the solvers' code again.
+
+    `lazy` is the time that the first process spends on modules that the package imports late; the others have loaded them
+    already.
     """
     from benchmarks.timing import median
 

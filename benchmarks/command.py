@@ -44,8 +44,10 @@ def run_command(
     quick: str = "few repetitions, as a trial",
 ) -> dict[str, Any] | None:
     """Measure and print with `run`(quick), and write its figures to a JSON file and its tables into the README, if requested.
-    Return the figures, or None, with a message, if a C compiler or one of `PACKAGES` is missing. Raises `SystemExit` if
-    hand-written and compiled code disagree.
+
+    Return the figures, or None, with a message, if a C compiler or one of `PACKAGES` is missing.
+
+    Raises `SystemExit` if hand-written and compiled code disagree.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--json", type=Path, help="write all figures to this file")

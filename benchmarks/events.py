@@ -1,5 +1,4 @@
-"""Runs that consist almost entirely of events, here and in hand-written C: a boost converter at 50 kHz and a bouncing ball; time
-per event.
+"""Runs that consist almost entirely of events, here and in hand-written C: a boost converter at 50 kHz and a bouncing ball.
 
 The C uses the same method, finds and lands on the same events, and is written for its two models (`events.c`). Times here are
 those of the whole `simulate`, of a prepared run by `run`, and of one of many runs in a call. Models with many ideal elements, a

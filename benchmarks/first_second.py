@@ -1,5 +1,4 @@
-"""The first second: CPU seconds to compile the solvers' own code and models that take long to compile, in fresh processes,
-without imports.
+"""The first second: CPU seconds of the solvers' own code and of models that take long to compile, without imports.
 
 Run as `python -m benchmarks.first_second NAME` with `SCREWBOND_CACHE` this is such a process, and prints its seconds as JSON.
 """

@@ -1,5 +1,4 @@
-"""The dexterous hand in MuJoCo, from the same parameters: cost per simulated second, slip, forces, and final position of the
-ball.
+"""The dexterous hand in MuJoCo, from the same parameters: cost per simulated second, slip, forces, final position.
 
 The springs from the poles are tendons of rest length zero; the virtual object is on three slides and a ball joint whose springs
 pull to the reference (`qpos_spring`, set before every step). Both are springs of the MuJoCo model, without a callback. Links do

@@ -1,5 +1,4 @@
-"""One output of a large model at many samples: CPU seconds and memory of runs that keep everything, and of runs that keep only
-this output.
+"""One output of a large model at many samples: CPU seconds and memory of runs that keep everything, or only this output.
 
 `python -m benchmarks.outputs [--quick] [--json FILE]`
 """

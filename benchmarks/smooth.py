@@ -1,8 +1,9 @@
-"""Small smooth models against heyoka's Taylor series (Biscani and Izzo 2021), at equal true error. Both solve the equations of
-the compiled right-hand side. The error is the largest over the components of the final state, relative to their largest values in
-the run, against heyoka in long doubles. Times are CPU seconds of a prepared run: of a `run` by "auto", of one by "taylor", and of
-one of 32 in a `run_many` with 8 lanes; for heyoka, of one run, without its batches. They are interpolated between the tolerances
-whose errors bracket the given error.
+"""Small smooth models against heyoka's Taylor series (Biscani and Izzo 2021), at equal true error.
+
+Both solve the equations of the compiled right-hand side. The error is the largest over the components of the final state,
+relative to their largest values in the run, against heyoka in long doubles. Times are CPU seconds of a prepared run: of a `run`
+by "auto", of one by "taylor", and of one of 32 in a `run_many` with 8 lanes; for heyoka, of one run, without its batches. They
+are interpolated between the tolerances whose errors bracket the given error.
 """
 
 from __future__ import annotations

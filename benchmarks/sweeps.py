@@ -1,5 +1,6 @@
-"""Sweeps: the cost of a stored run against `simulate` in a loop, and against its right-hand sides; threads and processes. The
-caller's part of a sweep (points, the store) runs in one thread, whatever the number of workers, and limits their gain.
+"""Sweeps: the cost of a stored run against `simulate` in a loop, and against its right-hand sides; threads and processes.
+
+The caller's part of a sweep (points, the store) runs in one thread, whatever the number of workers, and limits their gain.
 
 `python -m benchmarks.sweeps [--quick] [--json FILE] [--write]`
 """

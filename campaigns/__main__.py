@@ -1,5 +1,4 @@
-"""Run every campaign with its own counts, one after the other, except for mutants, which runs the tests: `python -m
-campaigns`."""
+"""Run every campaign with its own counts, one after the other, except mutants, which runs the tests: `python -m campaigns`."""
 
 from __future__ import annotations
 

@@ -6,8 +6,10 @@ modes have the same bits at every sample, and the counts of steps and events are
 exits with 1 if any differ or fail. Machine code is compiled for `SCREWBOND_PROCESSOR=baseline`.
 
 `--columns gcc clang fmi3 fmi2 wasm` chooses columns, `--write` puts the verdicts into the page docs/exports.md, where verdicts on
-other models and columns stay. Another compiler instead of gcc: `--compiler "clang -O2"`. Another processor: `--compiler
-"aarch64-linux-gnu-gcc -static"`, with `--runner qemu-aarch64-static`.
+other models and columns stay.
+
+Another compiler instead of gcc: `--compiler "clang -O2"`. Another processor: `--compiler "aarch64-linux-gnu-gcc -static"`, with
+`--runner qemu-aarch64-static`.
 """
 
 from __future__ import annotations

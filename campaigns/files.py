@@ -1,5 +1,6 @@
-"""Mutated files through every file format: each is read or refused with a code, and each run writes all its files or none,
-without traceback, partial output, crash or hang: `python -m campaigns.files --count 10000 --runs 300 --seed 1`.
+"""Mutated files through every file format: each is read or refused with a code, and each run writes all its files or none.
+
+There must be no traceback, partial output, crash or hang: `python -m campaigns.files --count 10000 --runs 300 --seed 1`.
 """
 
 from __future__ import annotations

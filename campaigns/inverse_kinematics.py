@@ -1,5 +1,4 @@
-"""Inverse kinematics of public robots: random reachable poses, against damped least squares in Pinocchio with the same number of
-starts.
+"""Inverse kinematics of public robots: random reachable poses, against as many starts of damped least squares in Pinocchio.
 
 `python -m campaigns.inverse_kinematics [POSES]` prints a row for each robot, and fails for a pose that Pinocchio alone reaches.
 """

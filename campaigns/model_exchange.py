@@ -3,9 +3,11 @@
 `python -m campaigns.model_exchange [MODEL ...] [--version 2]` writes each model as a unit, integrates it at a relative tolerance
 of 1e-9 and compares all states, at a hundred times, with a native run at a far smaller tolerance. An error is relative to the
 size of the state: its largest absolute value in the run, or the unit's nominal value, if that is larger. An instant is a time,
-other than the start, at which the importer lets the unit handle events or ticks. Then four models that are known from other
-collections of units follow: a bouncing ball, Van der Pol's oscillator, exponential decay and a counter. FMPy's CVODE integrates
-the unit, and the same equations written down plainly, both at a relative tolerance of 1e-12.
+other than the start, at which the importer lets the unit handle events or ticks.
+
+Then four models that are known from other collections of units follow: a bouncing ball, Van der Pol's oscillator, exponential
+decay and a counter. FMPy's CVODE integrates the unit, and the same equations written down plainly, both at a relative tolerance
+of 1e-12.
 
 It exits with 1 if an error is above 1e-6, or above 1e-9 for these four.
 """

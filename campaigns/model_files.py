@@ -1,5 +1,6 @@
-"""Mutated files of models: each is refused with a code, or gives a model whose run is the same, bit by bit, after it is saved
-again, without traceback, hang or excessive memory: `python -m campaigns.model_files --count 10000 --seed 1`.
+"""Mutated files of models: each is refused with a code, or gives a model that runs the same, bit by bit, after it is saved.
+
+There must be no traceback, hang or excessive memory: `python -m campaigns.model_files --count 10000 --seed 1`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
 """All circuits of the tests: voltages at the start and end of a run against ngspice 39, and against the installed ngspice.
+
 `python -m campaigns.netlists` exits with 1 if a voltage differs by more than 1e-5.
 """
 

@@ -23,7 +23,9 @@ _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 def each(task: Callable[[Job], Found], jobs: Sequence[Job], processes: int, chunk: int = 8) -> Iterator[Found]:
     """Results of a task as they come, `chunk` at a time; in this process if `processes` is 0, else in that many further ones.
     Each of these has one thread: the matrices are small, and threads of linear algebra in several processes wait for one another
-    (twice the time on two cores). An interrupt ends them silently, so that results so far can be reported.
+    (twice the time on two cores).
+
+    An interrupt ends them silently, so that results so far can be reported.
     """
     if not processes:
         yield from map(task, jobs)
@@ -63,8 +65,9 @@ class Progress:
 
 
 def limit_time(interrupted: float, ended: float) -> None:
-    """Interrupt this process, as a user would, after `interrupted` s of CPU time, and end it after `ended` s. Wall time would end
-    it earlier on a busy machine. Without such timers the process is not limited.
+    """Interrupt this process, as a user would, after `interrupted` s of CPU time, and end it after `ended` s.
+
+    Wall time would end it earlier on a busy machine. Without such timers the process is not limited.
     """
     if not hasattr(signal, "setitimer"):
         return
@@ -76,9 +79,10 @@ def limit_time(interrupted: float, ended: float) -> None:
 
 
 def limit_addresses(more: int) -> None:
-    """Let this process take `more` bytes of address space in addition to what it has, if the system counts them. A limit below
-    what the process already has, which may be many libraries, leaves no room for its stack to grow: the first deep recursion
-    would end in a segmentation fault instead of a refusal.
+    """Let this process take `more` bytes of address space in addition to what it has, if the system counts them.
+
+    A limit below what the process already has, which may be many libraries, leaves no room for its stack to grow: the first deep
+    recursion would end in a segmentation fault instead of a refusal.
     """
     counted = Path("/proc/self/statm")
     if not counted.exists():

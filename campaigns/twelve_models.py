@@ -1,5 +1,6 @@
-"""The models of `examples/twelve` against independent programs and closed forms, also for random numbers. Run `python -m
-campaigns.twelve_models --count 3 --seed 1`; `--only rattleback` for one of them.
+"""The models of `examples/twelve` against independent programs and closed forms, also for random numbers.
+
+Run `python -m campaigns.twelve_models --count 3 --seed 1`; `--only rattleback` for one of them.
 """
 
 from __future__ import annotations

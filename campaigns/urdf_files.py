@@ -1,5 +1,6 @@
-"""Public URDF files of a folder: read, or refused for a reason; poses and M(q) against Pinocchio, if it is installed. `python -m
-campaigns.urdf_files FOLDER` prints files and reasons as tables; copies of a file count once.
+"""Public URDF files of a folder: read, or refused for a reason; poses and M(q) against Pinocchio, if it is installed.
+
+`python -m campaigns.urdf_files FOLDER` prints files and reasons as tables; copies of a file count once.
 """
 
 from __future__ import annotations

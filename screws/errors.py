@@ -1,5 +1,4 @@
-"""Base class of all errors that users can fix, errors for invalid geometric input and invalid calls, and the test for this
-project's modules."""
+"""Base class of all errors that users can fix, errors for invalid geometry and calls, and a test for this project's modules."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Names that changed, in one table: old scripts get an error that states the new name; old files are still read. A package calls
-`answer_old_names(__name__)`; it also decorates classes and functions with renamed members or keywords.
+"""Names that changed, in one table: old scripts get an error that states the new name; old files are still read.
+
+A package calls `answer_old_names(__name__)`; it also decorates classes and functions with renamed members or keywords.
 """
 
 from __future__ import annotations

@@ -117,8 +117,10 @@ def Friction(
 
 def with_commanded_law(element: Element, automaton: Automaton) -> tuple[Element, Automaton]:
     """Return dry friction, and its automaton, for an effort that has no influence on the flow, as where a source commands the
-    flow. Friction then holds nothing. It leaves "stick" as the flow leaves zero; while the commanded flow is zero, any effort
-    below the limit is possible, and the effort is zero.
+    flow.
+
+    Friction then holds nothing. It leaves "stick" as the flow leaves zero; while the commanded flow is zero, any effort below the
+    limit is possible, and the effort is zero.
     """
     law, path = element.law_as(IdealConstraint), element.name
     assert law.released is not None

@@ -17,9 +17,10 @@ from campaigns.graphs.dense import Relations, _square
 
 
 class Descriptor(Relations):
-    """Matrices N, M and b of a model in one combination of modes. `algebraic` names constraints and switches whose vanishing
-    variable needs no time derivative, since it depends on the efforts and flows themselves: a1 f + a0 h = 0 holds for them,
-    without f'.
+    """Matrices N, M and b of a model in one combination of modes.
+
+    `algebraic` names constraints and switches whose vanishing variable needs no time derivative, since it depends on the efforts
+    and flows themselves: a1 f + a0 h = 0 holds for them, without f'.
     """
 
     def __init__(self, model: Model, modes: Mapping[str, str], causality: Causality, algebraic: Collection[str] = ()):

@@ -169,10 +169,11 @@ further joint in a row. Joints through one point and the ends of branches cost l
 
 
 def recursion_is_shorter(tree: Tree) -> bool:
-    """Return True if M(q) and h(q, v) together take fewer operations with h by recursion than with h by differentiation. The cost
-    of the recursion grows with the number of joints in a row, the cost of the derivatives of M(q) with its square or faster. They
-    break even at four joints with parallel and right-angled axes (the finger of a hand: 305 operations for v' by derivatives, 393
-    by recursion), at three with oblique axes (694 and 722 for M and h; 7425 and 3157 for seven joints).
+    """Return True if M(q) and h(q, v) together take fewer operations with h by recursion than with h by differentiation.
+
+    The cost of the recursion grows with the number of joints in a row, the cost of the derivatives of M(q) with its square or
+    faster. They break even at four joints with parallel and right-angled axes (the finger of a hand: 305 operations for v' by
+    derivatives, 393 by recursion), at three with oblique axes (694 and 722 for M and h; 7425 and 3157 for seven joints).
     """
     freedoms = tree.sections.freedoms
     longest = max(len(tree.sections.path(k + 1)) for k in range(len(freedoms)))

@@ -359,8 +359,9 @@ def _place_graph(parts: _ContactParts, name: str, place: StartPlace) -> ContactG
 
 @answer_old_names
 def attach_contact(graph: Graph, contact: Graph, body1: Touchable | None = None, body2: Touchable | None = None) -> Graph:
-    """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals. Return the graph. The
-    bodies are by default those of `contact`; E566 if it is not such a graph.
+    """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals.
+
+    Return the graph. The bodies are by default those of `contact`; E566 if it is not such a graph.
     """
     defaults = contact.bodies if isinstance(contact, ContactGraph) else (None, None)
     bodies = {"1": defaults[0] if body1 is None else body1, "2": defaults[1] if body2 is None else body2}

@@ -1,5 +1,4 @@
-"""Circuits as graphs: the cards of a netlist become devices, and the devices become bonds between 0-junctions, one for each node
-except ground."""
+"""Circuits as graphs: the cards of a netlist become devices, these become bonds between 0-junctions, the nodes except ground."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Chemical parts: reaction networks, enzymes, membranes, electrodes. A chemical bond has the potential mu in J/mol and the flow
-in mol/s. The activity at a port is exp(mu / (R T)); for a species it is K q, with the constant K of `Ce` in 1/mol.
+"""Chemical parts: reaction networks, enzymes, membranes, electrodes.
+
+A chemical bond has the potential mu in J/mol and the flow in mol/s. The activity at a port is exp(mu / (R T)); for a species it
+is K q, with the constant K of `Ce` in 1/mol.
 """
 
 from __future__ import annotations

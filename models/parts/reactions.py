@@ -121,9 +121,10 @@ class Stoichiometry:
         return all(each.reverse is not None for each in self.reactions)
 
     def eliminated(self, amounts: Mapping[str, float]) -> dict[str, dict[str, float]]:
-        """Return free species that follow from others, with the factors of the others. A moiety whose total is zero sets no
-        scale: its members may become arbitrarily small, and the rounding of the fast reactions between them exceeds the slow
-        change of the others. The member with most reactions is eliminated.
+        """Return free species that follow from others, with the factors of the others.
+
+        A moiety whose total is zero sets no scale: its members may become arbitrarily small, and the rounding of the fast
+        reactions between them exceeds the slow change of the others. The member with most reactions is eliminated.
         """
         count = Counter(each for reaction in self.reactions for each in reaction.change)
         follow: dict[str, dict[str, float]] = {}

@@ -177,7 +177,9 @@ class ThreeState(FrictionLaw):
     Attributes
     ----------
     alpha1, alpha0, alpha2 : 1/s, 1/s^2, 1/(m^2 s^2).
-    friction : coefficient of the cone of v_x and v_y; None: constrained components never slip. Source: Bortoff 2020, section 2.
+    friction : coefficient of the cone of v_x and v_y; None: constrained components never slip.
+
+    Source: Bortoff 2020, section 2.
     """
 
     alpha1: Any
