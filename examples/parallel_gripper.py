@@ -1,12 +1,12 @@
 """A parallel gripper closes on a disc and moves down along it (Pang, a convex quasi-static time-stepping scheme): the fingers are
-commanded .01 m into the disc and .03 m down, in .5 s, through springs; the disc rests on the floor.
+commanded 0.01 m into the disc and 0.03 m down, in 0.5 s, through springs; the disc rests on the floor.
 
-    command Sf -> 0 -> 1 finger            The command meets the spring C at a 0-junction: commanded straight, the finger
+    command Sf -> 0 -> 1 finger            The command meets the spring C at a 0-junction: commanded directly, the finger
                   |                        and the contact would both decide its velocity (Hogan 1985). The fingers share one
                   C                        height. The disc does not rotate.
 
-The fingers stick until .08 s, slide to .15 s, where the command stops, and stick again: 10 N each, friction min(200 t, 16) N
-together, the gripper ends at y = -.014 m. The convex friction law lifts sliding bodies off by mu v h.
+The fingers stick until 0.08 s, slide to 0.15 s, where the command stops, and stick again: 10 N each, friction min(200 t, 16) N
+together, the gripper ends at y = -0.014 m. The convex friction law lifts sliding bodies off by mu v h.
 """
 
 from __future__ import annotations
