@@ -88,7 +88,7 @@ def _refused(
 ) -> ModelError:
     shown = ", ".join(each.name for each in arguments)
     title = f'the arguments ({shown}) of a formula of "{about}" do not show which argument is which'
-    own = f"own arguments: {count}; " if count else ""
-    why = f"{own}parameters: {', '.join(parameters) or 'none'}; signals: {', '.join(signals) or 'none'}"
+    arity = f"own arguments: {count}; " if count else ""
+    why = f"{arity}parameters: {', '.join(parameters) or 'none'}; signals: {', '.join(signals) or 'none'}"
     cures = ("arguments named like the parameters, and one for each signal", 'signals={"argument": "path"}')
     return refusal("E567", title, *cures, about=about, why=why)

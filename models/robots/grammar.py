@@ -56,7 +56,7 @@ class AttributeRule:
 
     @property
     def required(self) -> AttributeRule:
-        """The same rule for a required attribute."""
+        """Copy of this rule for a required attribute."""
         return AttributeRule(self.accepts, self.description, True)
 
 
