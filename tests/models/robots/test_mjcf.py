@@ -137,7 +137,7 @@ def test_ball_and_free_joints_equalities_and_names(tmp_path: Path) -> None:
     assert robot.tree.coordinates == (*(f"a_b {k}" for k in range(1, 7)), "body 1", "body 2", "body 3", "j")
     (driven,) = [link for link in robot.tree.links if link.mimic is not None]
     assert driven.mimic == Mimic("j", 2.0, pytest.approx(0.1 + 0.5 - 2.0 * 0.2))
-    assert "rigid here, elastic in MuJoCo" in str(robot) and '"a.b" is "a_b"' in str(robot)
+    assert "rigid here, elastic in MuJoCo" in str(robot) and '"a.b" becomes "a_b"' in str(robot)
 
 
 def test_included_files_lie_in_the_folder(tmp_path: Path) -> None:
