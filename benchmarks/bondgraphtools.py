@@ -1,4 +1,4 @@
-"""The same chain in BondGraphTools 0.4.6: from the graph to its equations, beside ours to a compiled right-hand side.
+"""The same chain in BondGraphTools 0.4.6: from the graph to its equations, against ours to a compiled right-hand side.
 
 `python -m benchmarks.bondgraphtools [--quick] [--json FILE]`; needs `pip install BondGraphTools==0.4.6`. Its simulator is not
 used: it needs packages that current Python no longer has.
@@ -34,7 +34,7 @@ def their_chain(sections: int) -> Any:
 
 
 def compare(sections: int) -> dict[str, float]:
-    """Seconds from nothing to equations (theirs) and to a right-hand side that has been called (ours)."""
+    """Seconds to build the equations (theirs), and to build and first call a right-hand side (ours)."""
     _, ours = construction(sections)
     begin = time.perf_counter()
     relations = their_chain(sections).constitutive_relations
@@ -49,12 +49,12 @@ SIZES = (5, 10, 40)
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write JSON where asked; says so where BondGraphTools is missing."""
+    """Measure, print, and write JSON if requested; report if BondGraphTools is missing."""
     return run_command(__doc__, arguments, _run, "the smallest size")
 
 
 def _run(quick: bool) -> dict[str, Any]:
-    construction(2)  # what is loaded once
+    construction(2)  # modules that are loaded only once
     rows = [compare(sections) for sections in (SIZES[:1] if quick else SIZES)]
     shown = [[str(int(r["sections"])), *(f"{r[k]:.3g}" for k in ("ours", "BondGraphTools", "ratio"))] for r in rows]
     head = ["sections", "ours, s", "BondGraphTools, s", "ratio"]

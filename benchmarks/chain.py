@@ -1,4 +1,4 @@
-"""A chain of N mass-spring-damper sections: from the graph to a right-hand side that can be called, against C, and stiff.
+"""A chain of N mass-spring-damper sections: from the graph to a callable right-hand side, against C, and as a stiff model.
 
 `python -m benchmarks.chain [--quick] [--json FILE]`
 """
@@ -54,7 +54,7 @@ def by_hand() -> Iterator[Callable[..., Any]]:
 
 
 def construction(sections: int) -> tuple[Compiled, dict[str, float]]:
-    """From nothing to a right-hand side that has been called once; seconds by stage."""
+    """Seconds by stage to build the graph, to compile it, and to call the right-hand side for the first time."""
     begin = time.perf_counter()
     graph = chain(sections)
     built = time.perf_counter()
@@ -99,7 +99,7 @@ def against_c(compiled: Compiled, sections: int, rounds: int, function: Callable
 
 
 def machine_code(compiled: Compiled) -> float:
-    """Seconds that LLVM takes for the routines that every run needs, where the model is in loops; else nan."""
+    """Seconds that LLVM takes for the routines that every run needs, if the model is compiled in loops; else nan."""
     from bondgraph.schedule.build import EAGER, scheduled
     from bondgraph.schedule.kernels import is_large
     from bondgraph.schedule.machine_code.kernels import machine_kernels
@@ -114,7 +114,7 @@ def machine_code(compiled: Compiled) -> float:
 
 
 def stiff(sections: int) -> dict[str, float]:
-    """A run with springs of 1e6 N/m by rodas5p; CPU seconds, which other users of the machine hardly change."""
+    """A run with springs of 1e6 N/m by rodas5p; CPU seconds, which other users of the machine hardly affect."""
     compiled = compile_model(chain(sections, stiffness=1e6, damping=2e3))
     compiled.simulate(1e-6, method="rodas5p")  # compiles the Jacobian
     begin = time.process_time()
@@ -139,8 +139,8 @@ def growth(counts: Sequence[int], seconds: Sequence[float]) -> list[float]:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write the figures where asked."""
-    return run_command(__doc__, arguments, _run, "small sizes, few repetitions: to see that it works")
+    """Measure, print, and write the figures if requested."""
+    return run_command(__doc__, arguments, _run, "small sizes, few repetitions, as a trial")
 
 
 def _run(quick: bool) -> dict[str, Any]:
@@ -149,7 +149,7 @@ def _run(quick: bool) -> dict[str, Any]:
 
 
 def _measure(sizes: Sequence[int], stiff_sizes: Sequence[int], rounds: int) -> dict[str, Any]:
-    construction(5)  # what is loaded once
+    construction(5)  # modules that are loaded only once
     found: dict[str, Any] = {"processor": processor(), "chain": {}, "stiff": {}}
     with by_hand() as function:
         for n in sizes:

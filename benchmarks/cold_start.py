@@ -1,6 +1,6 @@
-"""Build and compile in fresh processes, imports apart; also what `import bondgraph` costs.
+"""Time to build and compile in fresh processes, without imports, and the time of `import bondgraph`.
 
-Run as `python -m benchmarks.cold_start worker NAME` it is such a process and prints its times as JSON.
+`python -m benchmarks.cold_start worker NAME` is such a process and prints its times as JSON.
 """
 
 from __future__ import annotations
@@ -41,10 +41,11 @@ def start(name: str, cache: str, modules: list[str]) -> dict[str, Any]:
 
 
 def measure(name: str, repeats: int = 5) -> dict[str, Any]:
-    """Medians over fresh processes: with the cache on disk disabled, and with it filled. Without repeats, what the first took
-    with the usual cache: the solvers' code is not compiled again only to see that a process works.
+    """Medians over fresh processes: with the cache on disk disabled, and with it filled. Without repeats, the times of the first
+    process with the usual cache, so that a trial does not compile the solvers' code again.
 
-    `lazy` is what the first process spends on the modules that the package imports late; the others have them already.
+    `lazy` is the time that the first process spends on modules that the package imports late; the others have loaded them
+    already.
     """
     from benchmarks.timing import median
 
@@ -76,7 +77,7 @@ def imports(repeats: int = 5) -> dict[str, float]:
 
 
 def worker(name: str) -> dict[str, Any]:
-    """What one fresh process measures."""
+    """Times that one fresh process measures."""
     for module in json.load(sys.stdin):
         try:
             importlib.import_module(module)

@@ -1,4 +1,4 @@
-"""A benchmark as a command: its arguments in, its figures out, printed, and written to a file or into the README where asked."""
+"""A benchmark as a command: parse its arguments, print its figures, and write them to a file or into the README if requested."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ PACKAGES = {
     "BondGraphTools": "BondGraphTools is not installed: pip install BondGraphTools==0.4.6",
 }
 """Packages that a comparison may need, and how to get them."""
-LEFT_OUT = "this comparison is left out"
+LEFT_OUT = "this comparison is omitted"
 
 
 class _Both(io.StringIO):
-    """What is printed, and kept too."""
+    """Output stream that prints text and also keeps it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,13 +41,13 @@ def run_command(
     description: str | None,
     arguments: Sequence[str] | None,
     run: Callable[[bool], dict[str, Any]],
-    quick: str = "few repetitions: to see that it works",
+    quick: str = "few repetitions, as a trial",
 ) -> dict[str, Any] | None:
-    """Measure and print with `run`(quick?), and write its figures to a JSON file, its tables into the README, where asked.
+    """Measure and print with `run`(quick), and write its figures to a JSON file and its tables into the README, if requested.
 
-    Returns the figures. Where a C compiler or one of `PACKAGES` is missing, prints that and returns None.
+    Return the figures, or None, with a message, if a C compiler or one of `PACKAGES` is missing.
 
-    Raises `SystemExit` where hand-written code disagrees with what was compiled.
+    Raises `SystemExit` if hand-written and compiled code disagree.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--json", type=Path, help="write all figures to this file")
@@ -70,13 +70,13 @@ def run_command(
     if given.json:
         given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     module = Path(inspect.getsourcefile(run) or "").stem
-    if given.write and module != "__main__":  # that runs all others, which write each for itself
+    if given.write and module != "__main__":  # `__main__` runs all others, and each of them writes its own tables
         README.write_text(with_tables(README.read_text(encoding="utf-8"), module, own.getvalue()), encoding="utf-8")
     return found
 
 
 def with_tables(page: str, name: str, tables: str) -> str:
-    """The README with these tables as the results of a benchmark, in the order of names; those of the others stay."""
+    """Return the README with these tables as the results of a benchmark, in the order of names; other tables stay unchanged."""
     head, _, rest = page.partition("\n## Results\n")
     introduction, *blocks = re.split(r"^### ", rest, flags=re.MULTILINE)
     kept = {block.partition("\n")[0]: block for block in blocks}

@@ -33,11 +33,12 @@ TOLERANCES = (1e-3, 1e-4, 1e-6, 1e-8, 1e-10)
 DROPS = tuple(itertools.product((DeltaParameters.fit().DAMPING, 1e-3, 0.0), (1e-6, 1e-9)))
 """Damping of the angles and rtol of free drops."""
 STALLED = 20_000
-"""Steps after which a run that does not come on is given up."""
+"""Number of steps after which a run that makes no progress is given up."""
 
 
 def construction() -> dict[str, float]:
-    """Seconds from nothing to a right-hand side that has been called once, without cached machine code."""
+    """Seconds to build the graph, to compile it, and to call the right-hand side for the first time, without cached machine
+    code."""
     with without_cache():
         begin = time.perf_counter()
         graph = delta_graph(DeltaParameters.fit())
@@ -88,7 +89,7 @@ def _many(kernel: Any, *given: Any) -> Callable[[], Any]:
 
 
 def _coordinates() -> np.ndarray:
-    """Places of the angles in a state: their rates are the same in both forms."""
+    """Indices of the angles in a state, whose rates are the same in both forms."""
     return np.concatenate([6 * i + np.arange(3) for i in range(3)])
 
 
@@ -177,7 +178,7 @@ def _end(run: Any) -> float:
 
 def measure(quick: bool = False) -> dict[str, Any]:
     """All figures of this benchmark."""
-    DeltaRobot(DeltaParameters.fit()).simulate(0.1)  # what is loaded once
+    DeltaRobot(DeltaParameters.fit()).simulate(0.1)  # modules that are loaded only once
     found = {"processor": processor(), "compiler": compiler_version(), "construction": construction()}
     for name, (section, _) in SECTIONS.items():
         found[name] = section(quick)
@@ -265,7 +266,7 @@ SECTIONS: dict[str, tuple[Callable[[bool], Any], Callable[[Any], str]]] = {
     "tracking": (lambda quick: tracking(rounds=1 if quick else 5), tracked),
     "sampled": (lambda quick: sampled_tracking(1 if quick else 5), lambda found: tracked(found, TITLE)),
 }
-"""What is measured, and how it is shown; one more comparison is one more line."""
+"""Comparisons: how each is measured and shown."""
 
 
 def report(found: Mapping[str, Any]) -> str:
@@ -276,7 +277,7 @@ def report(found: Mapping[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write JSON where asked."""
+    """Measure, print, and write JSON if requested."""
     return run_command(__doc__, arguments, _run)
 
 

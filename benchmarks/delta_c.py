@@ -28,7 +28,7 @@ class DeltaC:
     p: np.ndarray
 
     def many(self, x: np.ndarray, u: np.ndarray, out: np.ndarray) -> Callable[[], Any]:
-        """A call that evaluates all rows of x (n, 18) and u (n, 3) into `out` (n, 18); all contiguous."""
+        """Return a call that evaluates all rows of x (n, 18) and u (n, 3) into `out` (n, 18); all contiguous."""
         function = self.library.delta_many
         function.argtypes, function.restype = [ctypes.c_long, *[ctypes.c_void_p] * 4], None
         addresses = [array.ctypes.data for array in (x, u, self.p, out)]
@@ -36,7 +36,7 @@ class DeltaC:
         return lambda: (function(len(x), *addresses), keep)[1]
 
     def one(self, x: np.ndarray, u: np.ndarray, out: np.ndarray) -> Callable[[], Any]:
-        """A call that evaluates one state x (18,) and u (3,) into `out` (18,)."""
+        """Return a call that evaluates one state x (18,) and u (3,) into `out` (18,)."""
         function = self.library.delta_rates
         function.argtypes, function.restype = [ctypes.c_void_p] * 4, None
         addresses = [array.ctypes.data for array in (x, u, self.p, out)]
@@ -55,7 +55,7 @@ class DeltaC:
 def delta_c(
     parameters: DeltaParameters, flags: tuple[str, ...] = ("-O2",), alphas: tuple[float, float] = (10.0, 25.0)
 ) -> Iterator[DeltaC]:
-    """The C function made with these flags of gcc, for a robot and its Baumgarte constants (alpha1 1/s, alpha0 1/s^2)."""
+    """The C function compiled with these flags of gcc, for a robot and its Baumgarte constants (alpha1 1/s, alpha0 1/s^2)."""
     gcc = compiler()
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "delta.so"
@@ -74,8 +74,8 @@ def random_states(n: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
 
 
 def in_theta(x: np.ndarray, rates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """States and rates (n, 18) of the C, in phi and phi', as those of `screwbond.models.delta.kinematics.arm`, in theta and
-    theta'.
+    """States and rates (n, 18) of the C code, in phi and phi', converted to theta and theta' of
+    `screwbond.models.delta.kinematics.arm`.
 
     theta'' is the derivative of theta' along phi' and phi'', by a complex step, which is exact.
     """

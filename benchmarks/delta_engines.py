@@ -15,7 +15,7 @@ START = (0.6, 0.8, 0.95)
 
 
 def engines(count: int) -> dict[str, Any]:
-    """Seconds per forward dynamics in MuJoCo and Pinocchio, the call from Python apart; "skipped" where missing."""
+    """Seconds per forward dynamics in MuJoCo and Pinocchio, and of the call from Python alone; "skipped" if missing."""
     p = undamped(DeltaParameters.fit())
     robot = DeltaRobot(p)
     posture, u = robot.forward_kinematics(START), robot.gravity_torque(START)

@@ -1,9 +1,9 @@
-"""The delta robot in joints that a multibody engine knows: one hinge at the motor, two at the elbow, closed at the tips.
+"""The delta robot in the joints of a multibody engine: one hinge at the motor, two at the elbow, closed at the tips.
 
-The arm's coordinates phi2 and phi3 are measured against fixed axes. A universal joint has two hinges of its own: `a` about
-the motor's axis, relative to the proximal link, and `b` across the rod. The direction of the distal link is
-(sin phi2 sin phi3, cos phi2, sin phi2 cos phi3) = Rx(phi1 + a) Rz(b) e2. The engines' robot has no damping: that of the
-paper belongs to phi, not to these hinges. As in the paper, each arm carries a third of the end effector at its tip.
+The arm's coordinates phi2 and phi3 are measured from fixed axes. A universal joint has two hinges of its own: `a` about the
+motor's axis, relative to the proximal link, and `b` across the rod. The direction of the distal link is (sin phi2 sin phi3, cos
+phi2, sin phi2 cos phi3) = Rx(phi1 + a) Rz(b) e2. The engines' robot has no damping, since the paper's damping acts on phi, not on
+these hinges. As in the paper, each arm carries a third of the end effector at its tip.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from screwbond.models.delta.kinematics.parameters import DeltaParameters
 
 @dataclass(frozen=True)
 class Rod:
-    """A link with what is fixed to it: mass (kg), centre from its upper joint (m), inertia across it (kg m^2)."""
+    """A link with the parts fixed to it: mass (kg), centre from its upper joint (m), inertia across it (kg m^2)."""
 
     mass: float
     centre: float
@@ -62,5 +62,5 @@ def angles_of(hinge: np.ndarray) -> np.ndarray:
 
 
 def shafts(p: DeltaParameters) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Place (3,) and rotation (3, 3) of each motor; tips that meet in one point, so that L3 is taken off the base."""
+    """Place (3,) and rotation (3, 3) of each motor; tips that meet in one point, so that L3 is subtracted from the base."""
     return [(R @ np.array([0.0, p.L0 - p.L3, 0.0]), R) for R in ROTATIONS]

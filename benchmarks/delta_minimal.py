@@ -1,8 +1,7 @@
-"""The delta robot in minimal coordinates: an IC of the three motor angles, all else by forward kinematics in closed form.
+"""The delta robot in minimal coordinates: an IC of the three motor angles, the rest by forward kinematics in closed form.
 
-Six states instead of eighteen, and no multipliers; but the inertia that the motors feel, dtheta/dy^T M dtheta/dy, has to be
-differentiated through the kinematics, and is infinite where the forward kinematics is singular: no motion can be followed
-through there.
+Six states instead of eighteen, and no multipliers; but the inertia at the motors, dtheta/dy^T M dtheta/dy, must be differentiated
+through the kinematics, and is infinite where the forward kinematics is singular: no motion can pass through such a posture.
 """
 
 from __future__ import annotations

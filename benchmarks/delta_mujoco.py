@@ -1,9 +1,9 @@
 """The delta robot in MuJoCo: hinges and universal joints, tips held together by two `connect` constraints.
 
-MuJoCo's constraints are soft. With `solref` = (-stiffness, -damping) they are Baumgarte's, h'' + damping h' + stiffness h
-= 0, but for the impedance d of `solimp`, which it keeps below 0.9999: a part 1 - d of the acceleration that the arms would
-have without each other remains. Over the stiffness that is what the tips come apart, so that a stiffer constraint than
-alpha0 = 25 is needed for a small error, and with it a shorter step. Rods need some inertia about their own axis.
+MuJoCo's constraints are soft. With `solref` = (-stiffness, -damping) they are Baumgarte's, h'' + damping h' + stiffness h = 0,
+except for the impedance d of `solimp`, which it keeps below 0.9999: a fraction 1 - d of the acceleration that the arms would have
+without each other remains. Divided by the stiffness, it is the distance by which the tips separate, so that a small error needs a
+constraint stiffer than alpha0 = 25, and a shorter step. Rods need some inertia about their own axes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ AXIAL = 1e-10
 
 
 def mjcf(p: DeltaParameters, step: float = 1e-3, stiffness: float = 1e6, damping: float = 2e3, integrator: str = "RK4") -> str:
-    """MuJoCo's text of the robot; time step s, constraint stiffness 1/s^2 and damping 1/s."""
+    """MJCF text of the robot; time step s, constraint stiffness 1/s^2 and damping 1/s."""
     upper, lower = rods(p)
 
     def words(*values: float) -> str:
@@ -89,7 +89,7 @@ class DeltaMujoco:
         return float(max(np.linalg.norm(tips[0] - tips[1]), np.linalg.norm(tips[0] - tips[2])))
 
     def run(self, t_end: float, torque: Any = None) -> None:
-        """Advance to t_end (s) in fixed steps, with torques u(t) held over each step where they are given."""
+        """Advance to t_end (s) in fixed steps, with torques u(t), if given, held over each step."""
         import mujoco
 
         count = round((t_end - self.data.time) / self.model.opt.timestep)

@@ -1,8 +1,8 @@
 """The tracking of `delta_tracking` under a controller that is sampled at 1 kHz, its torques held between the samples.
 
 The tool's velocity is a filtered difference, as in the graph. A sampled controller needs no callback: MuJoCo is stepped from one
-sample to the next by a Python loop of 10 000 rounds, which is how it is used; Pinocchio takes its Runge-Kutta steps in that loop.
-Here every sample ends a step of the integration, and starts it anew, in machine code.
+sample to the next by a Python loop of 10 000 rounds, as is usual; Pinocchio takes its Runge-Kutta steps in that loop.
+Here every sample ends an integration step and restarts integration, in machine code.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def controller(parameters: DeltaParameters, motion: Motion) -> Callable[[int, np
 
 
 def ours(parameters: DeltaParameters, motion: Motion) -> tuple[Entry, np.ndarray]:
-    """The entry of this project at the loosest tolerance that reaches the error; and the reference tools (ROWS + 1, 3)."""
+    """The entry of this project at the loosest tolerance that meets the error bound; and the reference tools (ROWS + 1, 3)."""
     robot, control = DeltaRobot(parameters), task_control(parameters, motion, kp=KP, kd=KD, period=PERIOD)
     graph = robot.graph(robot.inverse_kinematics(motion.position(0.0)), signals=control.torque)
     graph.add(*control.blocks)
@@ -69,11 +69,11 @@ def ours(parameters: DeltaParameters, motion: Motion) -> tuple[Entry, np.ndarray
         error = error_of(np.asarray(run["tool"]), reference)
         if error <= GOAL:
             return Entry("screwbond", f"dop853, rtol {rtol:g}, {run.statistics.steps} steps", error, call), reference
-    raise RuntimeError("no tolerance reaches the error")
+    raise RuntimeError("no tolerance meets the error bound")
 
 
 def with_mujoco(parameters: DeltaParameters, motion: Motion, reference: np.ndarray) -> Entry:
-    """MuJoCo's entry: the fewest steps between samples, and any stiffness, that reach the error."""
+    """MuJoCo's entry: the fewest steps between samples, with any stiffness, that meet the error bound."""
     import mujoco
 
     q0, ticks = DeltaRobot(parameters).kinematics.inverse(motion.position(0.0)), round(T_END / PERIOD)

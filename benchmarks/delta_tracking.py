@@ -1,17 +1,17 @@
 """Ten seconds of task-space PD tracking by the delta robot: this project, MuJoCo and Pinocchio, each at about 1 um tool error.
 
-The robot is without damping, since that of the angles phi has no counterpart in hinges. All three have the same controller,
-motion and start, and are judged by one reference run at a tight tolerance. The others get the controller as one compiled function
+The robot is undamped, since damping of the angles phi has no counterpart in hinges. All three have the same controller, motion
+and start, and are compared with one reference run at a tight tolerance. The others get the controller as one compiled function
 (machine code made from the same formulas), called from their Python interfaces:
 
-* here: the whole call of `simulate` on a compiled graph; controller and robot are one routine, the step is the solver's choice.
+* here: the whole call of `simulate` on a compiled graph; controller and robot are one routine; the solver chooses the step.
 * MuJoCo: one call of `mj_step` for all steps (RK4), with the controller as `mjcb_control`: four callbacks a step, no Python loop.
-  Its step and the stiffness of its constraints are the cheapest of a grid that reach the error.
-* Pinocchio: its constrained dynamics in a Python loop of RK4 (it brings no integrator for constrained systems), the cheapest step
-  of a grid that reaches the error. That loop is part of the time.
+  Its step and constraint stiffness are the cheapest of a grid that meet the error bound.
+* Pinocchio: its constrained dynamics in a Python loop of RK4 (it brings no integrator for constrained systems), with the cheapest
+step of a grid that meets the error bound. The time includes this loop.
 
-Steps and tolerances are searched before anything is timed. Calls take turns; times are medians. What the callbacks cost is stated
-beside: the same steps of MuJoCo without a controller.
+Steps and tolerances are searched before anything is timed. Calls take turns; times are medians. The cost of the callbacks is
+stated too: the same steps of MuJoCo without a controller.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ ROWS = 100
 STABLE = 1.5
 """Largest step times rate of the constraints' double pole that is tried with RK4."""
 GOAL = 1e-6
-"""Largest distance of the tool from that of the reference run, m."""
+"""Largest distance of the tool from its place in the reference run, m."""
 
 
 def tour(parameters: DeltaParameters) -> Motion:
@@ -82,14 +82,14 @@ def controller(parameters: DeltaParameters, motion: Motion) -> Callable[[float, 
 
 @dataclass(frozen=True)
 class Entry:
-    """A way to track: what was chosen, its error (m), and the call that is timed."""
+    """Way of tracking: its settings, its error (m), and the call that is timed."""
 
     name: str
     settings: str
     error: float
     call: Callable[[], Any]
     alone: Callable[[], Any] | None = None
-    """The same steps without the controller: what is left where its callbacks cost nothing."""
+    """Call of the same steps without the controller, as if its callbacks cost nothing."""
 
 
 def error_of(tools: np.ndarray, reference: np.ndarray) -> float:
@@ -98,7 +98,7 @@ def error_of(tools: np.ndarray, reference: np.ndarray) -> float:
 
 
 def ours(parameters: DeltaParameters, motion: Motion) -> tuple[Entry, np.ndarray]:
-    """The entry of this project at the loosest tolerance that reaches the error; and the reference tools (ROWS + 1, 3)."""
+    """The entry of this project at the loosest tolerance that meets the error bound; and the reference tools (ROWS + 1, 3)."""
     robot, control = DeltaRobot(parameters), task_control(parameters, motion, kp=KP, kd=KD)
     graph = robot.graph(robot.inverse_kinematics(motion.position(0.0)), signals=control.torque)
     graph.add(*control.blocks)
@@ -114,18 +114,18 @@ def ours(parameters: DeltaParameters, motion: Motion) -> tuple[Entry, np.ndarray
         error = error_of(np.asarray(run["tool"]), reference)
         if error <= GOAL:
             return Entry("screwbond", f"dop853, rtol {rtol:g}, {run.statistics.steps} steps", error, call), reference
-    raise RuntimeError("no tolerance reaches the error")
+    raise RuntimeError("no tolerance meets the error bound")
 
 
 def with_mujoco(parameters: DeltaParameters, motion: Motion, reference: np.ndarray) -> Entry:
-    """MuJoCo's entry: the longest step, and any stiffness of its constraints, that reach the error."""
+    """MuJoCo's entry: the longest step, with any stiffness of its constraints, that meets the error bound."""
     import mujoco
 
     control, robot = controller(parameters, motion), DeltaRobot(parameters)
     q0 = robot.kinematics.inverse(motion.position(0.0))
 
     def run(engine: DeltaMujoco, rows: int, controlled: bool = True) -> np.ndarray:
-        # Views that stay valid: the callback makes none.
+        # These views stay valid, so that the callback makes none.
         data, y, dy, ctrl = engine.data, engine.data.qpos[::3], engine.data.qvel[::3], engine.data.ctrl
 
         def torque(*_: Any) -> None:
@@ -162,7 +162,7 @@ def with_mujoco(parameters: DeltaParameters, motion: Motion, reference: np.ndarr
 
 
 def with_pinocchio(parameters: DeltaParameters, motion: Motion, reference: np.ndarray) -> Entry:
-    """Pinocchio's entry: the longest step that reaches the error, Baumgarte's constants as here."""
+    """Pinocchio's entry: the longest step that meets the error bound, with Baumgarte's constants as here."""
     from benchmarks.delta_pinocchio import DeltaPinocchio
 
     control, engine = controller(parameters, motion), DeltaPinocchio.make(parameters)
@@ -191,7 +191,7 @@ def with_pinocchio(parameters: DeltaParameters, motion: Motion, reference: np.nd
         error = error_of(run(step, ROWS), reference)
         if error <= GOAL:
             return Entry("Pinocchio", f"RK4 in Python, step {1e3 * step:g} ms", error, partial(run, step, 1))
-    raise RuntimeError("no step reaches the error")
+    raise RuntimeError("no step meets the error bound")
 
 
 def tracking(parameters: DeltaParameters | None = None, rounds: int = 5) -> dict[str, dict[str, Any]]:

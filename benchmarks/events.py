@@ -1,8 +1,8 @@
-"""Runs that are nearly all events, here and in C by hand: a boost converter at 50 kHz and a bouncing ball; time per event.
+"""Runs that consist almost entirely of events, here and in hand-written C: a boost converter at 50 kHz and a bouncing ball.
 
-The C uses the same method, finds and lands on the same events, and knows its two models (`events.c`). Here the time is
-that of the whole `simulate`, of a prepared run by `run`, and of one of many in a call. Of models with many ideal elements, a
-bridge of six diodes and rows of blocks with dry friction between them, there is no C.
+The C uses the same method, finds and lands on the same events, and is written for its two models (`events.c`). Times here are
+those of the whole `simulate`, of a prepared run by `run`, and of one of many runs in a call. Models with many ideal elements, a
+bridge of six diodes and rows of blocks with dry friction between them, have no C version.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from screws.scalars import sin
 SOURCE = Path(__file__).with_name("events.c")
 SAMPLES = 101
 AGREEMENT = 1e-6
-"""Of final states, relative to their sizes: what both sides' tolerances leave over so many events."""
+"""Largest relative difference of final states that both sides' tolerances allow over this many events."""
 
 
 def boost() -> Graph:
@@ -80,7 +80,7 @@ def bridge() -> Graph:
 
 
 def row(blocks: int) -> Graph:
-    """Unlike blocks, each under a force of its own, with dry friction between neighbours and at both ends."""
+    """Blocks with different masses, each under its own force, with dry friction between neighbours and at both ends."""
     graph, nodes, random = Graph("row"), [J1(f"v{i}", domain="translation") for i in range(blocks)], np.random.default_rng(blocks)
     for i, node in enumerate(nodes):
         size, speed, late = random.uniform((1.0, 2.0, 0.0), (3.0, 5.0, 6.0))
@@ -97,7 +97,7 @@ def row(blocks: int) -> Graph:
 
 @dataclass(frozen=True)
 class Case:
-    """A model, how long it runs (s; `quick`: in a trial), its flag in C, its states in the order of the C."""
+    """A model, the end of its run (s; `quick`: of a trial run), its flag in C, and its states in the order of the C code."""
 
     name: str
     make: Any
@@ -169,7 +169,7 @@ def _measured(case: Case, quick: bool) -> dict[str, Any]:
         copies = np.tile(p, (inner, 1))
         ends = prepared.run_many(copies, x, m, threads=1)
         if not (ends.ok.all() and alone.completed and ends.events[0] == alone.events == len(run.events)):
-            raise Disagreement(f"{case.name}: runs alone, prepared and many are not the same")
+            raise Disagreement(f"{case.name}: single, prepared and many runs differ")
         calls: dict[str, Callable[[], object]] = {
             "simulate": lambda: [compiled.simulate(end, **settings) for _ in range(inner)],
             "run": lambda: [prepared.run(p, x, m) for _ in range(inner)],
@@ -190,17 +190,19 @@ def _measured(case: Case, quick: bool) -> dict[str, Any]:
 
 
 def _ensure_same(case: Case, compiled: Compiled, run: Any, final: np.ndarray, counts: np.ndarray) -> None:
-    """Both sides have met the same events, but for those that a ball makes before it rests, and ended alike."""
+    """Check that both sides have had the same events, except for a ball's last bounces before it rests, and the same end."""
     places = [compiled.program.layout[name].start for name in case.states]
     sizes = np.abs(run.x[:, places]).max(axis=0)
     off = float(np.max(np.abs(run.x[-1, places] - final) / sizes))
     if not off <= AGREEMENT or abs(len(run.events) - int(counts[0])) > 0.15 * len(run.events):
-        raise Disagreement(f"{case.name}: {len(run.events)} events here and {counts[0]} in C, whose end is off by {off:.1e}")
+        raise Disagreement(
+            f"{case.name}: {len(run.events)} events here and {counts[0]} in C, and the final states differ by {off:.1e}"
+        )
 
 
 @contextmanager
 def _by_hand(flag: str, states: int) -> Iterator[Any]:
-    """The C of a model as a function: sample times to the final state and the counts of events and steps."""
+    """The C code of a model as a function: sample times to the final state and the counts of events and steps."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "coefficients.h").write_text(_coefficients(), encoding="utf-8")
         target = Path(folder, "events.so")
@@ -220,7 +222,7 @@ def _by_hand(flag: str, states: int) -> Iterator[Any]:
 
 
 def _coefficients() -> str:
-    """The published tables as C macros, sums over the stages that count."""
+    """The published tables as C macros, as sums over the stages with nonzero weights."""
     named = {f"SUM_{s}": published.A[s] for s in range(1, 16)}
     named |= {"ERROR_5": published.E5, "ERROR_3": published.E3}
     named |= {f"DENSE_{row}": published.D[row] for row in range(4)}

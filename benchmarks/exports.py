@@ -1,6 +1,6 @@
-"""Exported runs: what they cost to write and to compile, and how fast ten models run in C and WebAssembly, against the run here.
+"""Exported runs: the cost of writing and compiling them, and the speed of ten models in C and WebAssembly, against the run here.
 
-`python -m benchmarks.exports [--quick] [--json FILE]`. All times are those of the processor, with what compilers take.
+`python -m benchmarks.exports [--quick] [--json FILE]`. All times are CPU times, including compilers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from bondgraph.run_arguments import RunSettings
 from tests.export.live_models import CASES, Case
 
 ROUNDS, SECONDS = 7, 0.2
-"""Rounds, and about how long each of them runs a model, s."""
+"""Number of rounds, and the approximate time for which each runs a model, s."""
 EXPORTS: Mapping[str, str] = {"c": "c_run, text", "gcc": "c_run, text and gcc -O2", "fmu": "fmu, FMI 3.0", "page": "live_page"}
 _MAIN = """
 #include "run.h"
@@ -95,19 +95,20 @@ def cost(what: str) -> None:
 
 
 def _flags() -> tuple[str, ...]:
-    """Return options of the compiler; tests have others that take less time."""
+    """Return options of the compiler; tests use others that take less time."""
     return "-std=c99", "-ffp-contract=off", *FLAGS["gcc -O2"]
 
 
 def _node() -> tuple[str, ...]:
-    """Return the command of node with relaxed SIMD, as browsers have it: without it, a fused multiply-add is many operations."""
+    """Return the command of node with relaxed SIMD, as browsers have it: without it, a fused multiply-add takes many
+    operations."""
     relaxed = ("node", "--experimental-wasm-relaxed-simd")
     return relaxed if subprocess.run([*relaxed, "-e", ""], capture_output=True).returncode == 0 else relaxed[:1]
 
 
 def costs(names: Sequence[str], quick: bool) -> dict[str, dict[str, float]]:
-    """Return seconds and sizes of exports of the oscillator, each in a new process that finds nothing in the cache, and again in
-    one that finds what the first one kept; `quick`: in one with the usual cache."""
+    """Return seconds and sizes of exports of the oscillator, each in a new process with an empty cache, and again in one with the
+    cache that the first has filled; `quick`: in one with the usual cache."""
     found = dict[str, dict[str, float]]()
     for name in names:
         command = [sys.executable, "-c", f"from benchmarks.exports import cost; cost({name!r})"]
@@ -152,7 +153,8 @@ def speeds(case: Case, folder: Path, rounds: int, seconds: float) -> dict[str, f
 
 
 def _here(compiled: Compiled, case: Case, settings: Mapping[str, Any]) -> tuple[Callable[[int], float], int]:
-    """Return a function that does a prepared run so many times and returns the seconds of one, and the number of its steps."""
+    """Return a function that repeats a prepared run a given number of times and returns the seconds of one run, and the number of
+    its steps."""
     prepared = compiled.prepare_run(case.t_end, **settings)
     x, p, m = prepared.start_values()
     steps = compiled.simulate(case.t_end, **settings).statistics.steps
@@ -174,14 +176,14 @@ def _write_c(compiled: Compiled, case: Case, settings: Mapping[str, Any], folder
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write to a file where asked."""
+    """Measure, print, and write to a file if requested."""
     return run_command(__doc__, arguments, _run)
 
 
 def _run(quick: bool) -> dict[str, Any]:
     compiler()
     if shutil.which("node") is None:
-        raise Missing("there is no node: apt install nodejs")
+        raise Missing("node is not installed: apt install nodejs")
     names = ("page",) if quick else tuple(EXPORTS)
     cases = {name: CASES[name] for name in ("oscillator",)} if quick else CASES
     found: dict[str, Any] = {"processor": processor(), "costs": costs(names, quick), "speeds": {}}

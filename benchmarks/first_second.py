@@ -1,6 +1,6 @@
-"""The first second: processor seconds of the solvers' own code and of models that compile long; fresh processes, no imports.
+"""The first second: CPU seconds of the solvers' own code and of models that take long to compile, without imports.
 
-Run as `python -m benchmarks.first_second NAME` with `SCREWBOND_CACHE` it is such a process and prints its seconds as JSON.
+Run as `python -m benchmarks.first_second NAME` with `SCREWBOND_CACHE` this is such a process, and prints its seconds as JSON.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PARTS = (
     *("dop853", "error control", "coupling graph of a Jacobian", "patterns of a Jacobian", "batches of runs"),
     "interpreter of derivatives",
 )
-"""Names, up to a comma, of those parts of `warming.PARTS` that the first runs need."""
+"""Names, up to a comma, of the parts of `warming.PARTS` that the first runs need."""
 
 
 def oscillator() -> Graph:
@@ -54,7 +54,7 @@ def blocks(count: int, *, sprung: bool) -> Graph:
 
 
 def diodes(count: int) -> Graph:
-    """As many phases, each with a diode, and a resistor from their star."""
+    """A number of phases, each with a diode, and a resistor from their star point."""
     graph, plus = Graph("diodes"), J0("plus")
     for k in range(count):
         phase = Se(f"phase {k}", lambda t, angle=2 * pi * k / count: 100.0 * sine(100 * pi * t + angle), signals="time")
@@ -75,7 +75,7 @@ def at(*place: float) -> np.ndarray:
 def engine(r: float = 0.05, length: float = 0.15, angle: float = 0.5, speed: float = 10.0) -> Graph:
     """Crank, rod and piston of one cylinder as rigid bodies between four joints."""
     x, y = r * cos(angle), r * sin(angle)
-    along = sqrt(length**2 - y**2)  # from the pin of the crank to that of the piston
+    along = sqrt(length**2 - y**2)  # from the pin of the crank to the pin of the piston
     lean, swing = -np.arctan2(y, along), -speed * x / along
     slide = -speed * y - swing * length * sin(lean)
     middle = (-speed * y - 0.5 * swing * length * sin(lean), speed * x + 0.5 * swing * along, 0.0)
@@ -99,7 +99,8 @@ def engine(r: float = 0.05, length: float = 0.15, angle: float = 0.5, speed: flo
 
 
 def bricard() -> Graph:
-    """Bricard's linkage: five bars along the edges of a cube between six hinges, one freedom where counting finds none."""
+    """Bricard's linkage: five bars along the edges of a cube between six hinges, with one freedom although counting finds
+    none."""
     corners = np.array([(0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1)], dtype=float)
     axes = ((0, 1, 0), (0, 0, 1), (1, 0, 0)) * 2
     graph, bars, centres = Graph("Bricard"), [ground("base")], [np.zeros(3)]
@@ -147,7 +148,7 @@ def worker(name: str) -> dict[str, float]:
 
 
 def measured(name: str, cache: str, repeats: int) -> dict[str, float]:
-    """Medians over fresh processes; solvers find an empty cache, models one that has the solvers."""
+    """Medians over fresh processes: with an empty cache for solvers, and one that holds the solvers for models."""
     runs = []
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as empty:
@@ -156,7 +157,7 @@ def measured(name: str, cache: str, repeats: int) -> dict[str, float]:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write the figures where asked."""
+    """Measure, print, and write the figures if requested."""
     return run_command(__doc__, arguments, _run)
 
 

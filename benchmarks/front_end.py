@@ -1,4 +1,4 @@
-"""Large models from graph to a right-hand side that can be called: CPU seconds by stage, peak memory and Python calls a part.
+"""Large models from graph to a callable right-hand side: CPU seconds by stage, peak memory, and Python calls per part.
 
 `python -m benchmarks.front_end [--quick] [--large] [--json FILE]`; `--large` adds a chain of 100,000 sections.
 """
@@ -25,11 +25,11 @@ SIZES = (1000, 3000, 10_000)
 LARGE = 100_000
 TRIAL = (100,)
 COUNTED, FEW = (324, 484), (16, 25)
-"""Parts of the two models whose difference tells how many Python functions are called for one part; in a trial."""
+"""Numbers of parts of the two models whose difference gives the Python calls per part; the second pair for a trial."""
 
 
 def uneven(sections: int) -> Graph:
-    """A chain with random numbers, of which every tenth section has a spring and every tenth a damper by a formula of its own."""
+    """A chain with random numbers, in which every tenth section has a spring, and every tenth a damper, with its own formula."""
     rng = np.random.default_rng(0)
     graph, before = Graph("uneven"), None
     for i in range(sections):
@@ -48,7 +48,7 @@ def uneven(sections: int) -> Graph:
 
 
 def driven(sections: int) -> Graph:
-    """A chain with a force of time at every mass, whose formula holds a number of its own."""
+    """A chain with a force of time at every mass, each with its own number in the formula."""
     graph = chain(sections)
     for i in range(sections):
         graph.connect(Se(f"u{i}", lambda t, w=1.0 + 0.001 * i: sin(w * t), signals=["time"]), graph[f"v{i}"])
@@ -78,11 +78,11 @@ KINDS: dict[str, Callable[[int], Graph]] = {"chain": chain, "uneven chain": unev
 
 
 def construction(kind: str, parts: int) -> dict[str, float]:
-    """CPU seconds by stage and the peak of memory, MB; for a process of its own."""
+    """CPU seconds by stage and peak memory, MB; to be run in a separate process."""
     import resource
 
     with without_cache():
-        compile_model(KINDS[kind](9))  # what is loaded once
+        compile_model(KINDS[kind](9))  # modules that are loaded only once
         begin = time.process_time()
         graph = KINDS[kind](parts)
         built = time.process_time()
@@ -110,14 +110,14 @@ def refusal(parts: int) -> float:
 
 
 def calls(function: Callable[[], object]) -> int:
-    """Python functions that are called by a function, but for those that garbage calls where it is collected."""
+    """Number of Python functions that a function calls, without those called by garbage collection."""
     found = 0
 
     def note(frame: object, event: str, argument: object) -> None:
         nonlocal found
         found += event == "call"
 
-    gc.collect()  # what others have left is not counted
+    gc.collect()  # garbage from before is not counted
     with paused_collection():
         sys.setprofile(note)
         try:
@@ -128,15 +128,15 @@ def calls(function: Callable[[], object]) -> int:
 
 
 def calls_a_part(make: Callable[[int], Graph], counted: tuple[int, int] = COUNTED) -> float:
-    """Python functions that are called for one more part, from graph to right-hand side. The first model of a process loads
-    modules and fills tables of what Python has looked up, which is no matter of its parts."""
+    """Number of Python functions called for one more part, from graph to right-hand side. The first model of a process loads
+    modules and fills Python's caches, which does not depend on its parts."""
     compile_model(make(counted[0]), backend="numpy")
     few, many = (calls(lambda parts=parts: compile_model(make(parts), backend="numpy")) for parts in counted)
     return (many - few) / (counted[1] - counted[0])
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write the figures where asked."""
+    """Measure, print, and write the figures if requested."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     large = "--large" in given
 
@@ -145,13 +145,11 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
             return _measure(("chain", "plate"), TRIAL, FEW, None)
         return _measure(tuple(KINDS), (*SIZES, *([LARGE] if large else [])), COUNTED, 1)
 
-    return run_command(
-        __doc__, [word for word in given if word != "--large"], run, "two models of one size: to see that it works"
-    )
+    return run_command(__doc__, [word for word in given if word != "--large"], run, "two models of one size, as a trial")
 
 
 def _measure(kinds: Sequence[str], sizes: Sequence[int], counted: tuple[int, int], models: int | None) -> dict[str, Any]:
-    """All figures; a process compiles as many models before the next takes over, None for all."""
+    """All figures; a process compiles `models` models before the next takes over, None for all."""
     found: dict[str, Any] = {"processor": processor(), "construction": {}, "calls": {}, "refusal": {}}
     fresh = multiprocessing.get_context("spawn")
     rows = []
@@ -165,12 +163,12 @@ def _measure(kinds: Sequence[str], sizes: Sequence[int], counted: tuple[int, int
         for (parts, own), power in zip(of_kind.items(), powers, strict=True):
             stages = [f"{own[stage]:.2f}" for stage in ("graph", "checks", "compile", "total")]
             rows.append((kind, f"{parts:,}", *stages, power, f"{own['memory']:.0f}", f"{found['calls'][kind]:.0f}"))
-    head = ("model", "parts", "graph", "checks", "compile", "total CPU s", "N^", "MB", "calls a part")
+    head = ("model", "parts", "graph", "checks", "compile", "total CPU s", "N^", "MB", "calls per part")
     print(table(f"large models, graph to right-hand side ({found['processor']})", head, rows))
     for parts in sizes[:3]:
         found["refusal"][parts] = refusal(parts)
     lines = [(f"{parts:,}", f"{seconds:.2f}") for parts, seconds in found["refusal"].items()]
-    print(table("one junction with two sources in a chain: CPU s until it is refused", ("sections", "CPU s"), lines))
+    print(table("one junction with two sources in a chain: CPU s until refusal", ("sections", "CPU s"), lines))
     return found
 
 

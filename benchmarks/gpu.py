@@ -1,6 +1,6 @@
-"""Runs on a GPU: equal bits with the CPU, runs per second beside all cores, and peers where they are installed.
+"""Runs on a GPU: equality of bits with the CPU, runs per second against all cores, and peers if they are installed.
 
-`python -m benchmarks.gpu [--quick] [--json FILE] [--write]`; where there is no GPU, it says why and ends.
+`python -m benchmarks.gpu [--quick] [--json FILE] [--write]`; without a GPU, it states why and ends.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bondgraph.sweeps import last
 
 DAMPING, INERTIA, PUSH, T_END = 5.0, 2.0, 1.0, 5.0
 COMPARED = 1000
-"""Runs of which every bit is compared."""
+"""Number of runs of which every bit is compared."""
 _SINGLE = 1e-6
 """Tolerance of MuJoCo Warp's solver, which has single precision."""
 RTOL = 1e-10
@@ -44,7 +44,7 @@ MODELS = {"oscillator": Case(oscillator, "spring.stiffness", last("spring.q"), T
 
 
 def first_gpu() -> DeviceFacts:
-    """Facts about the first GPU; `Missing` with the reason where there is none."""
+    """Facts about the first GPU; `Missing` with the reason if there is none."""
     try:
         device = device_of("cuda", 1)
     except (ExtraError, RunError) as error:
@@ -54,12 +54,12 @@ def first_gpu() -> DeviceFacts:
 
 
 def stiffnesses(runs: int) -> np.ndarray:
-    """Values of the spring, (runs,), N/m."""
+    """Stiffnesses of the spring, (runs,), N/m."""
     return 50.0 * np.linspace(0.9, 1.1, runs)
 
 
 def exact(stiffness: np.ndarray) -> np.ndarray:
-    """Where the oscillator is at the end, m."""
+    """Position of the oscillator at the end, m."""
     decay = DAMPING / (2.0 * INERTIA)
     rate = np.sqrt(stiffness / INERTIA - decay**2)
     swing = np.cos(rate * T_END) + decay / rate * np.sin(rate * T_END)
@@ -103,7 +103,7 @@ def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
 
 
 def diffrax_peer(runs: int, rounds: int) -> dict[str, Any]:
-    """The oscillator in diffrax, Dopri8 in double precision, on what JAX finds; `Missing` where it is not installed."""
+    """The oscillator in diffrax, Dopri8 in double precision, on the device that JAX finds; `Missing` if it is not installed."""
     try:
         import diffrax
         import jax
@@ -134,7 +134,7 @@ def diffrax_peer(runs: int, rounds: int) -> dict[str, Any]:
 
 
 def warp_peer(runs: int, rounds: int, step: float = 1e-3) -> dict[str, Any]:
-    """A second of the delta robot in MuJoCo Warp: single precision, steps of 1 ms; `Missing` where it is not installed."""
+    """A second of the delta robot in MuJoCo Warp: single precision, steps of 1 ms; `Missing` if it is not installed."""
     try:
         mujoco_warp, warp = (importlib.import_module(name) for name in ("mujoco_warp", "warp"))
     except ImportError as error:
@@ -149,7 +149,7 @@ def warp_peer(runs: int, rounds: int, step: float = 1e-3) -> dict[str, Any]:
     def one() -> None:
         mujoco_warp.step(there, data)
 
-    if warp.get_device().is_cuda:  # as its own documentation runs it
+    if warp.get_device().is_cuda:  # as in its own documentation
         with warp.ScopedCapture() as capture:
             one()
         replay: Callable[[], None] = lambda: warp.capture_launch(capture.graph)  # noqa: E731
@@ -170,7 +170,7 @@ def warp_peer(runs: int, rounds: int, step: float = 1e-3) -> dict[str, Any]:
 
 
 def peers(runs: int, rounds: int) -> tuple[dict[str, Any], list[str]]:
-    """What others do, by name, and who is left out and why."""
+    """Figures of peers by name, and the reasons for those left out."""
     found, absent = dict[str, Any](), list[str]()
     asked = {
         "diffrax, oscillator": lambda: diffrax_peer(runs, rounds),
@@ -208,7 +208,7 @@ def _run(quick: bool) -> dict[str, Any]:
         for name, one in found.items()
     ]
     head = ("", "same bits", "handed back", "GPU, runs/s", "all cores, runs/s", "ratio")
-    print(table(f"runs on a GPU: {facts.title}, beside {processor()}", head, rows))
+    print(table(f"runs on a GPU: {facts.title}, against {processor()}", head, rows))
     if others:
         lines = [[name, one["device"], f"{one['per second']:,.0f}", f"{one['error']:.1e}"] for name, one in others.items()]
         print("\n" + table("peers", ("", "device", "runs/s", "error"), lines))

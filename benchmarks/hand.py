@@ -1,4 +1,4 @@
-"""The dexterous hand: graph to callable, a run, and the compiled right-hand side against C that was written by hand."""
+"""The dexterous hand: graph to callable, a run, and the compiled right-hand side against hand-written C."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from bondgraph import Compiled, compile_model
 SOURCE = Path(__file__).with_name("hand.c")
 FINGERS, STATES, MODES, PARAMETERS = 3, 80, 9, 80
 FINGER, CONTACT, BALL, VIRTUAL = 0, 24, 54, 67
-"""Where the states of the first finger (8 each), of the first contact (10 each) and of the two bodies begin."""
+"""Indices at which the states of the first finger (8 each), of the first contact (10 each) and of the two bodies begin."""
 
 
 @contextmanager
 def library(flags: tuple[str, ...] = ("-O2",)) -> Iterator[ctypes.CDLL]:
-    """The library made of the C file with these flags."""
+    """The library compiled from the C file with these flags."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "hand.so"
         command = [compiler(), *flags, "-std=gnu11", "-shared", "-fPIC", "-o", str(target), str(SOURCE), "-lm"]
@@ -56,7 +56,7 @@ def packed(scenario: HandScenario) -> np.ndarray:
     """Parameters (80,) of the C function: three fingers, a sphere, a motion of at most two steps."""
     g = scenario.parameters
     if g.fingers != FINGERS or g.object_shape != "sphere" or len(scenario.steps) > 2:
-        raise ValueError("the C is written for three fingers, a sphere and two steps of the reference")
+        raise ValueError("the C code is written for three fingers, a sphere and two steps of the reference")
     pose = initial_posture(g)
     lengths = np.array(g.link_lengths[1:])
     masses = np.array([*g.link_masses[1:], g.tip_mass])
@@ -107,11 +107,11 @@ def packed(scenario: HandScenario) -> np.ndarray:
 
 AGREEMENT = 1e-10
 """Largest difference of the two right-hand sides, relative to the largest rate of its kind, that counts as rounding: forces of
-2e4 N/m times places of 0.1 m cancel in the accelerations."""
+2e4 N/m times positions of 0.1 m cancel in the accelerations."""
 
 RTOL = 1e-8
 WAYS = tuple((method, rtol) for rtol in (1e-6, RTOL) for method in ("auto", "radau5"))
-"""Methods and relative tolerances of the runs: damped contacts bound the steps of an explicit method, "auto" here."""
+"""Methods and relative tolerances of the runs: damped contacts limit the steps of an explicit method, which "auto" is here."""
 SAMPLES = 250
 START = """
 import time, json
@@ -130,7 +130,7 @@ print(json.dumps({"graph": built - begin, "compile": ready - built, "ready": rea
 
 
 def places(compiled: Compiled) -> tuple[np.ndarray, np.ndarray]:
-    """Where the 80 states and the 9 modes of the C function are among those of the graph."""
+    """Indices of the 80 states and the 9 modes of the C function among the graph's."""
     layout = compiled.program.layout
     names = [f"{finger_name(i)}.mechanism.{state}" for i in range(FINGERS) for state in "qv"]
     for i in range(FINGERS):
@@ -142,14 +142,15 @@ def places(compiled: Compiled) -> tuple[np.ndarray, np.ndarray]:
 
 
 def called(loaded: ctypes.CDLL, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray, out: np.ndarray) -> Callable[[], Any]:
-    """A call that evaluates all rows of x (samples, 80) into `out`, as a function without arguments."""
+    """Return a function without arguments that evaluates all rows of x (samples, 80) into `out`."""
     keep = (np.array([t]), x, p, m, out)
     addresses = [array.ctypes.data for array in keep]
     return lambda: (loaded.hand_many(len(x), *addresses), keep)[1]
 
 
 def disagreement(compiled: Compiled, scenario: HandScenario, loaded: ctypes.CDLL, along: np.ndarray, t: float = 3.1) -> float:
-    """Largest difference at states near those `along`, with contacts on and off, in all charts, relative to the kind's size."""
+    """Largest difference at states near the states `along`, with contacts on and off, in all charts, relative to the kind's
+    size."""
     random = np.random.default_rng(2)
     states, modes = places(compiled)
     x = along[::10]
@@ -208,8 +209,8 @@ def runs(compiled: Compiled, scenario: HandScenario, repeats: int, method: str, 
 
 
 def starts(repeats: int) -> dict[str, float]:
-    """Graph to callable in fresh processes without cached code, imports excluded; without repeats, in one with the usual cache:
-    the solvers' code is not compiled again only to see that a process works."""
+    """Graph to callable in fresh processes without cached code, imports excluded; without repeats, in one with the usual cache,
+    so that a trial does not compile the solvers' code again."""
     root = Path(__file__).parents[1]
     path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "PYTHONPATH": path, **({"SCREWBOND_CACHE": "off"} if repeats else {})}
@@ -274,7 +275,7 @@ def report(found: dict[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write JSON where asked."""
+    """Measure, print, and write JSON if requested."""
     return run_command(__doc__, arguments, _run)
 
 

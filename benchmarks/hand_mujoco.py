@@ -1,12 +1,12 @@
-"""The dexterous hand in MuJoCo, from the same parameters: cost per simulated second, slip, forces, where the ball ends.
+"""The dexterous hand in MuJoCo, from the same parameters: cost per simulated second, slip, forces, final position.
 
-The springs from the poles are tendons of rest length zero; the virtual object hangs on three slides and a ball joint
-whose springs pull to the reference (`qpos_spring`, set before every step). Both are the springs of the model, without a
-callback. Links do not collide. MuJoCo's contact is soft in another way than ours: `solref` is a time constant and a
-damping ratio, and with a constant impedance d in `solimp` a contact of the effective mass m has the normal stiffness
-m d / ((1 - d) (d constant)^2). Here d = 0.95, critical damping, and the time constant that gives our normal stiffness at
-the start posture with the effective mass that MuJoCo computes there; elliptic cones with `impratio` 10 against slip. Its
-friction has no springs along the surface: under a steady tangential force a contact creeps.
+The springs from the poles are tendons of rest length zero; the virtual object is on three slides and a ball joint whose springs
+pull to the reference (`qpos_spring`, set before every step). Both are springs of the MuJoCo model, without a callback. Links do
+not collide. MuJoCo's contact is soft in another way than ours: `solref` is a time constant and a damping ratio, and with a
+constant impedance d in `solimp` a contact of the effective mass m has the normal stiffness m d / ((1 - d) (d constant)^2). Here d
+= 0.95, critical damping, and the time constant that gives our normal stiffness at the start posture with the effective mass that
+MuJoCo computes there; elliptic cones with `impratio` 10 against slip. Its friction has no springs along the surface: under a
+steady tangential force a contact creeps.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from benchmarks import timing
 from benchmarks.command import run_command
 
 IMPEDANCE, STICKS = 0.95, 5.0
-"""MuJoCo's d, and the coefficient of friction that stands for contact without a limit."""
+"""MuJoCo's d, and the coefficient of friction that represents a contact without a limit."""
 
 
 def _words(values: Sequence[float] | np.ndarray) -> str:
@@ -135,11 +135,11 @@ def run(scenario: HandScenario, step: float = 1e-3, constant: float | None = Non
     Parameters
     ----------
     step : time step, s.
-    constant : time constant of the contact, s; None: that of our normal stiffness, but at least two steps.
+    constant : time constant of the contact, s; None: the one of our normal stiffness, but at least two steps.
 
     Returns
     -------
-    wall : s of computing per s of motion, the loop that moves the reference included (`reference's share`).
+    wall : computing time per time of motion, including the loop that moves the reference (`reference's share`).
     slip : length of the tangential path at each contact, m. ball, virtual object : positions at the end, m.
     normal force : smallest and largest, N, after the first tenth of a second. lost : whether a contact was open at the end.
     """
@@ -244,7 +244,7 @@ def report(found: dict[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write JSON where asked; says so where MuJoCo is missing."""
+    """Measure, print, and write JSON if requested; report if MuJoCo is missing."""
     return run_command(__doc__.splitlines()[0] if __doc__ else None, arguments, _run)
 
 

@@ -29,18 +29,18 @@ class Missing(RuntimeError):
 
 
 class Disagreement(RuntimeError):
-    """The two right-hand sides are not the same function: a comparison of their speed would mean nothing."""
+    """The two right-hand sides are not the same function: a comparison of their speed would be meaningless."""
 
 
 @dataclass(frozen=True)
 class HandWritten:
-    """One scenario's function out of the C file."""
+    """Function of one scenario in the C file."""
 
     library: ctypes.CDLL
     name: str
 
     def many(self, x: np.ndarray, p: np.ndarray, m: np.ndarray, out: np.ndarray) -> Any:
-        """A call that evaluates all rows of x (samples, n) into `out`, as a function without arguments."""
+        """Return a function without arguments that evaluates all rows of x (samples, n) into `out`."""
         function = getattr(self.library, f"{self.name}_many")
         pointer = ctypes.c_void_p
         function.argtypes = [ctypes.c_long, *[pointer] * 5]
@@ -61,13 +61,13 @@ def compiler() -> str:
     """The C compiler of this machine."""
     found = shutil.which("gcc") or shutil.which("cc")
     if found is None:
-        raise Missing("there is no C compiler: apt install gcc")
+        raise Missing("no C compiler was found: apt install gcc")
     return found
 
 
 @contextmanager
 def hand_written(flags: tuple[str, ...]) -> Iterator[ctypes.CDLL]:
-    """The library made of the C file with these flags."""
+    """The library compiled from the C file with these flags."""
     gcc = compiler()
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "two_eggs.so"
@@ -77,13 +77,13 @@ def hand_written(flags: tuple[str, ...]) -> Iterator[ctypes.CDLL]:
 
 
 def compiler_version() -> str:
-    """First line of what the compiler says of itself."""
+    """First line of the compiler's version text."""
     gcc = compiler()
     return subprocess.run([gcc, "--version"], check=True, capture_output=True, text=True).stdout.splitlines()[0]
 
 
 def packed(name: str, compiled: Compiled) -> np.ndarray:
-    """The parameters of the C function, from those of the compiled model."""
+    """The parameters of the C function, from the parameters of the compiled model."""
     given = compiled.system.parameters
 
     def egg(index: int) -> list[float]:
@@ -103,8 +103,8 @@ def packed(name: str, compiled: Compiled) -> np.ndarray:
 def disagreement(name: str, compiled: Compiled, library: ctypes.CDLL, samples: int = 200) -> float:
     """Largest difference of the two right-hand sides at random states in all modes and charts.
 
-    Relative to the largest component of the quantity (momentum, quaternion, spring ...) that it is part of, or to that
-    quantity's root mean square over the states, where it passes through zero.
+    A difference is relative to the largest component of its quantity (momentum, quaternion, spring ...), or to the quantity's
+    root mean square over the states if it passes through zero.
     """
     rates, layout = compiled.program.rates, compiled.program.layout
     x = random_states(name, rates.n_out, samples)
@@ -125,7 +125,7 @@ def disagreement(name: str, compiled: Compiled, library: ctypes.CDLL, samples: i
 
 
 def ensure_same(name: str, compiled: Compiled, library: ctypes.CDLL) -> float:
-    """The largest relative difference; a `Disagreement` if it is more than rounding."""
+    """The largest relative difference; raises `Disagreement` if it exceeds rounding."""
     worst = disagreement(name, compiled, library)
     if not worst <= AGREEMENT:
         raise Disagreement(f"{name}: compiled and hand-written right-hand sides differ by {worst:.1e} relative")

@@ -1,15 +1,15 @@
 """S2a with ellipsoids of the eggs' size, here and in MuJoCo: cost per simulated second, slip, and energy error.
 
 An ellipsoid rolls round a fixed one, drawn to its centre by a force of constant size. MuJoCo has no such force: the
-loop sets `xfrc_applied` before every step, and its share of the time is measured and stated apart. A force that is held
-over a step suits the semi-implicit integrator `implicitfast`; with RK4 it would feed energy in.
+loop sets `xfrc_applied` before every step, and its part of the time is measured and stated separately. A force that is held
+over a step suits the semi-implicit integrator `implicitfast`; with RK4 it would add energy.
 
-MuJoCo's contact is soft in another way than ours: `solref` is a time constant and a damping ratio, and with a constant
-impedance d in `solimp` it amounts to the normal stiffness m d / ((1 - d) (d constant)^2). Chosen here: d = 0.95 and
-critical damping; the constant 7.95 ms that gives our normal stiffness of 20 kN/m, and, since it is stiffer and so slips
-less, also 2 ms, the least that its manual allows for a time step of 1 ms; elliptic friction cones with `impratio` 10
-against slip; torsional friction (`condim` 4) for the constrained omega_z; coefficients of friction so large that the
-cone is never left, for our contact sticks; a start at the penetration where each contact carries its load.
+MuJoCo's contact is soft in another way than ours: `solref` is a time constant and a damping ratio, and with a constant impedance
+d in `solimp` it amounts to the normal stiffness m d / ((1 - d) (d constant)^2). Chosen here: d = 0.95 and critical damping; the
+constant 7.95 ms that gives our normal stiffness of 20 kN/m, and also 2 ms, which is stiffer and slips less, the minimum that its
+manual allows for a time step of 1 ms; elliptic friction cones with `impratio` 10 against slip; torsional friction (`condim` 4)
+for the constrained omega_z; coefficients of friction so large that it never slips, since our contact sticks; a start at the
+penetration where each contact carries its load.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def theirs(step: float, constant: float, repeats: int) -> dict[str, Any]:
             pull()
         forces.append(time.perf_counter() - clock)
 
-    # A run of the same steps that looks at each of them.
+    # A run of the same steps that examines each of them.
     begin()
     slip, mechanical, kinetic = np.empty(count + 1), np.empty(count + 1), np.empty(count + 1)
     pair, loaded = np.empty(6), 0
@@ -215,7 +215,8 @@ def _rotation(q: np.ndarray) -> np.ndarray:
 
 
 def _quality(t: np.ndarray, slip: np.ndarray, energy: np.ndarray, kinetic: float, last: np.ndarray) -> dict[str, Any]:
-    """Slip summed up (m), largest slip velocity (m/s), change of mechanical energy relative to the kinetic at the start."""
+    """Total slip (m), largest slip velocity (m/s), and change of mechanical energy relative to the kinetic energy at the
+    start."""
     return {
         "slip": float(np.trapezoid(slip, t)),
         "slip velocity": float(np.max(slip)),
@@ -269,13 +270,13 @@ def report(found: Mapping[str, Any]) -> str:
         f"Ellipsoid rolling round an ellipsoid, {END:g} s, against MuJoCo {found['mujoco']}",
         "  ms per simulated second, own: without the loop that sets the force; ratios to our run at rtol 1e-8",
         "  energy: mechanical, change over the run and largest deviation, of the kinetic energy at the start",
-        "  contact: share of steps that have one; off: distance of the end from our run at rtol 1e-11",
+        "  contact: fraction of steps with contact; off: distance of the final position from our run at rtol 1e-11",
     )
     return timing.table("\n".join(notes), head, rows)
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write JSON where asked; says so where MuJoCo is missing."""
+    """Measure, print, and write JSON if requested; report if MuJoCo is missing."""
     return run_command(__doc__.splitlines()[0] if __doc__ else None, arguments, _run)
 
 

@@ -1,4 +1,4 @@
-"""Networks of random reactions from text, stiff and in detailed balance: processor time of text, compiling and 1e4 s of dynamics.
+"""Networks of random reactions from text, stiff and in detailed balance: CPU time to read the text, to compile, and to run 1e4 s.
 
 `python -m benchmarks.networks [--quick] [--json FILE]`
 """
@@ -34,7 +34,7 @@ def random_network(species: int = 100, reactions: int = 200, seed: int = 0) -> t
 
 
 def measured(species: int, reactions: int) -> dict[str, float]:
-    """Seconds of a processor, and how well the run keeps moieties and account."""
+    """CPU seconds, and how well the run conserves moieties and energy."""
     text, amounts = random_network(species, reactions)
     begin = time.process_time()
     graph = network("network", text, amounts)
@@ -54,7 +54,7 @@ def measured(species: int, reactions: int) -> dict[str, float]:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write the figures where asked."""
+    """Measure, print, and write the figures if requested."""
     return run_command(__doc__, arguments, _run)
 
 

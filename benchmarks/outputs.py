@@ -1,4 +1,4 @@
-"""One output of a large model at many samples: CPU seconds and memory of runs that keep everything, and that keep it alone.
+"""One output of a large model at many samples: CPU seconds and memory of runs that keep everything, or only this output.
 
 `python -m benchmarks.outputs [--quick] [--json FILE]`
 """
@@ -25,7 +25,7 @@ STEPS = "two samples"
 
 
 def one_output(sections: int, rounds: int) -> dict[str, dict[str, float]]:
-    """CPU seconds, and megabytes of arrays at most beside those of the model, by what is kept."""
+    """CPU seconds, and peak megabytes of arrays without the model's, by what is kept."""
     compiled = compile_model(chain(sections), progress=False)
     names = compiled.program.layout.names("out")
     name, times = names[len(names) // 2], np.linspace(0.0, T_END, SAMPLES)
@@ -44,9 +44,9 @@ def one_output(sections: int, rounds: int) -> dict[str, dict[str, float]]:
         }
         np.testing.assert_array_equal(run(keep=name)[name], run()[name])
         seconds = {what: list[float]() for what in calls}
-        for call in calls.values():  # what is made once
+        for call in calls.values():  # objects that are made only once
             call()
-        for _ in range(rounds):  # in turn, so that a disturbance meets all of them
+        for _ in range(rounds):  # in turn, so that a disturbance affects all of them
             for what, call in calls.items():
                 begin = time.process_time()
                 call()
@@ -56,7 +56,7 @@ def one_output(sections: int, rounds: int) -> dict[str, dict[str, float]]:
 
 
 def _megabytes(call: Callable[[], Any]) -> float:
-    """The most that a call has allocated at once."""
+    """Peak allocation of a call, MB."""
     tracemalloc.start()
     call()
     _, most = tracemalloc.get_traced_memory()
@@ -65,8 +65,8 @@ def _megabytes(call: Callable[[], Any]) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write the figures where asked."""
-    return run_command(__doc__, arguments, _measure, "a hundredth of the sections, once: to see that it works")
+    """Measure, print, and write the figures if requested."""
+    return run_command(__doc__, arguments, _measure, "a hundredth of the sections, once, as a trial")
 
 
 def _measure(quick: bool) -> dict[str, Any]:

@@ -1,13 +1,13 @@
-"""Piles of boxes and balls, here, in MuJoCo and in Bullet: cost of a step, overlap, creep, and what energy is left.
+"""Piles of boxes and balls, here, in MuJoCo and in Bullet: cost of a step, overlap, creep, and remaining energy.
 
-All fall from the same places and come to rest. MuJoCo's contact is soft: `solref` is a time constant, at least twice the step
-by its manual, and what lies on something sinks into it; with friction that is regularised, what leans on something creeps. Here
+All bodies fall from the same places and come to rest. MuJoCo's contact is soft: `solref` is a time constant, at least twice the
+step by its manual, and resting bodies sink into each other; its friction is regularised, so that leaning bodies creep. Here
 contact is rigid and friction is Coulomb's law, solved to a tolerance of 1e-4 of the largest velocity. MuJoCo is given elliptic
 cones, its Newton solver with its own defaults, and both `solref` of 20 ms, its default, and of twice the step; `condim` 3, and 6
 where balls resist rolling and spinning. Bullet has its own defaults (50 iterations), no damping, and the same coefficients of
-friction; without pybullet it is left out. All run in this process, in turn; times are those of the processor, whoever else uses
-it. None lets bodies sleep. In the hopper there are at most 200 sweeps here, MuJoCo solves by conjugate gradients (by Newton's
-method a step takes 9 s), and the others do the first half second alone.
+friction; without pybullet it is omitted. All run in this process, in turn; times are CPU times, independent of other users. None
+lets bodies sleep. In the hopper there are at most 200 sweeps here, MuJoCo solves by conjugate gradients (by Newton's method a
+step takes 9 s), and the others run only the first half second.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from screws.shapes import Ball, Box, HalfSpace
 EDGE, RADIUS, FRICTION, GRAVITY = 0.1, 0.05, 0.5, 9.81
 STEP, FALL, REST = 0.005, 3.0, 0.5  # s
 TRIAL = 0.25
-"""Of a trial, how long all fall, s."""
-TILT, WALL = np.radians(60.0), 0.3  # of the bag's four walls, which lean outwards, and where they stand, m
+"""Duration of the fall in a trial run, s."""
+TILT, WALL = np.radians(60.0), 0.3  # of the bag's four walls, which lean outwards, and their distance, m
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Scene:
     quaternions: np.ndarray
     boxes: bool
     leaning: bool = False
-    """It has the walls of a bag."""
+    """True if the scene has the walls of a bag."""
     plates: tuple[tuple[np.ndarray, np.ndarray, tuple[float, float, float]], ...] = ()
     """Place, quaternion and edges of boxes that are fixed."""
     falls: float = FALL
@@ -54,15 +54,15 @@ class Scene:
     rolling: float = 0.0
     """Rolling and spinning friction, m."""
     others: float = np.inf
-    """Time that other programs get at most for the fall, s."""
+    """Longest fall that other programs compute, s."""
     sweeps: int = 1000
-    """Most sweeps of a step here."""
+    """Maximum number of sweeps of a step here."""
     solver: str = "Newton"
-    """Of MuJoCo."""
+    """Solver of MuJoCo."""
 
     @property
     def inertia(self) -> float:
-        """About every axis, kg m^2."""
+        """Moment of inertia about every axis, kg m^2."""
         return EDGE**2 / 6.0 if self.boxes else 0.4 * RADIUS**2
 
     @property
@@ -78,7 +78,7 @@ class Scene:
 
 
 def boxes(count: int = 30) -> Scene:
-    """Boxes with edges of 0.1 m above each other, turned at random."""
+    """Boxes with edges of 0.1 m, one above the other, turned at random."""
     rng = np.random.default_rng(0)
     layer, place = np.divmod(np.arange(count), 3)
     angle = 2.0 * place + 0.5 * layer
@@ -253,7 +253,7 @@ def in_mujoco(scene: Scene, step: float, constant: float, falls: float, rests: f
 
 
 def in_bullet(scene: Scene, step: float, falls: float, rests: float) -> dict[str, float]:
-    """The same in Bullet; overlaps in the fall are looked at in every tenth step."""
+    """The same in Bullet; overlaps in the fall are examined in every tenth step."""
     import pybullet
 
     pybullet.connect(pybullet.DIRECT)
@@ -273,7 +273,7 @@ def in_bullet(scene: Scene, step: float, falls: float, rests: float) -> dict[str
     ]
     for body in (*fixed, *bodies):  # coefficients are multiplied
         pybullet.changeDynamics(body, -1, lateralFriction=np.sqrt(FRICTION), linearDamping=0.0, angularDamping=0.0)
-        if scene.rolling:  # of a pair the sum of friction times the other's rolling friction
+        if scene.rolling:  # a pair has the sum of each friction times the other's rolling friction
             resistance = scene.rolling / (2.0 * np.sqrt(FRICTION))
             pybullet.changeDynamics(body, -1, rollingFriction=resistance, spinningFriction=resistance)
 
@@ -310,7 +310,7 @@ def in_bullet(scene: Scene, step: float, falls: float, rests: float) -> dict[str
 
 
 def measure(scenes: Sequence[Scene], falls: float | None = None, rounds: int = 3) -> dict[str, Any]:
-    """All figures of these scenes: medians over rounds in which all run in turn; `falls`, s, instead of what a scene says."""
+    """All figures of these scenes: medians over rounds in which all run in turn; `falls`, s, replaces the scenes' own times."""
     import mujoco
 
     found: dict[str, Any] = {"mujoco": mujoco.__version__, "scenes": {}, "spans": {}}
@@ -337,7 +337,7 @@ def measure(scenes: Sequence[Scene], falls: float | None = None, rounds: int = 3
 
 
 def report(found: Mapping[str, Any]) -> str:
-    """The figures as tables, times beside those of MuJoCo at the same step."""
+    """The figures as tables, with times relative to MuJoCo at the same step."""
     tables = []
     head = [
         "",
@@ -381,7 +381,7 @@ def report(found: Mapping[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write JSON where asked; says so where MuJoCo is missing."""
+    """Measure, print, and write JSON if requested; report if MuJoCo is missing."""
     return run_command(__doc__.splitlines()[0] if __doc__ else None, arguments, _run)
 
 

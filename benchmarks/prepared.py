@@ -1,5 +1,5 @@
-"""Prepared runs: what a run costs beyond its steps, against model size; many runs, alone and in the lanes of vectors, against
-their right-hand sides, and threads.
+"""Prepared runs: the cost of a run beyond its steps, against model size; many runs, one by one and in vector lanes, against their
+right-hand sides; and threads.
 
 `python -m benchmarks.prepared [--quick] [--json FILE]`
 """
@@ -46,13 +46,13 @@ VARIED = {
     **dict.fromkeys(("chain of 10", "chain of 100"), "k0.stiffness"),
     "delta": "arm 1.mechanism.M2",
 }
-"""Models whose runs go side by side, and the parameter in which these differ."""
+"""Models whose runs share vector lanes, and the parameter in which these runs differ."""
 TREES = {
     "rods, 2 links": (rods(2), "rods.mechanism.rod 0 mass"),
     "rods, 5 links": (rods(5), "rods.mechanism.rod 0 mass"),
     "bodies, 5 links": (oblique(5), "oblique.mechanism.body 0 mass"),
 }
-"""The same of articulated bodies."""
+"""Models of articulated bodies, and the parameter in which their runs differ."""
 
 
 def circuit() -> Graph:
@@ -78,8 +78,8 @@ def _cpu(call: Callable[[], Any], inner: int) -> float:
 
 
 def overhead(compiled: Compiled, t_end: float, inner: int, rounds: int) -> dict[str, float]:
-    """CPU seconds of a run: `simulate`, also with another parameter each time, by `run`, and as one of many, watched and not,
-    whose loop in machine code is the steps and nothing else."""
+    """CPU seconds of a run by `simulate`, also with another parameter each time, by `run`, and as one of many, watched and not,
+    whose loop in machine code contains only the steps."""
     run = compiled.prepare_run(t_end, samples=[t_end], progress=False)
     x, p, m = run.start_values()
     copies, few = np.tile(p, (inner, 1)), max(inner // 2, 1)
@@ -97,8 +97,8 @@ def overhead(compiled: Compiled, t_end: float, inner: int, rounds: int) -> dict[
         "run": lambda: _cpu(lambda: run.run(p, x, m), inner),
         "run_many": lambda: _cpu(lambda: run.run_many(copies, x, m, threads=1, check_rank=False, lanes=1), 1) / inner,
     }
-    seconds = {name: np.array([call()]) for name, call in calls.items()}  # what is loaded once
-    for _ in range(rounds):  # in turn, so that a disturbance meets all of them
+    seconds = {name: np.array([call()]) for name, call in calls.items()}  # modules that are loaded only once
+    for _ in range(rounds):  # in turn, so that a disturbance affects all of them
         seconds = {name: np.append(seconds[name], call()) for name, call in calls.items()}
     found = {name: median(times[1:]) for name, times in seconds.items()}
     beyond = median(seconds["run"][1:] - seconds["run_many"][1:])
@@ -123,7 +123,7 @@ def side_by_side(compiled: Compiled, name: str, t_end: float, runs: int, rounds:
         "two": lambda: run.run_many(p, x, m, threads=2),
     }
     cpu, wall = ({key: np.empty(rounds) for key in [*ways, "rates"]} for _ in range(2))
-    for k in range(rounds):  # in turn, so that a disturbance meets all of them
+    for k in range(rounds):  # in turn, so that a disturbance affects all of them
         for key, way in ways.items():
             clock = time.perf_counter()
             cpu[key][k] = _cpu(way, 1) / runs
@@ -135,7 +135,7 @@ def side_by_side(compiled: Compiled, name: str, t_end: float, runs: int, rounds:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write to a file where asked."""
+    """Measure, print, and write to a file if requested."""
     return run_command(__doc__, arguments, _run)
 
 

@@ -27,7 +27,7 @@ AGREEMENT = 1e-12
 
 
 def network(count: int, gas: Any = RT) -> Graph:
-    """As many reactions, each of a species, two of the one after the next, and the next."""
+    """Network of `count` reactions in a row: each consumes a species and two of the one after the next, and produces the next."""
     graph, nodes = Graph("reactions"), [J0(f"n{i}") for i in range(count + 1)]
     for i, node in enumerate(nodes):
         graph.connect(node, Ce(f"S{i}", 1.0 + 0.1 * i, RT=gas, initial=1.0))
@@ -76,7 +76,7 @@ def compared(count: int, rounds: int, function: Callable[..., Any]) -> dict[str,
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write the figures where asked."""
+    """Measure, print, and write the figures if requested."""
     return run_command(__doc__, arguments, _run)
 
 

@@ -1,10 +1,9 @@
-"""Small smooth models beside heyoka's Taylor series (Biscani and Izzo 2021), at equal true error.
+"""Small smooth models against heyoka's Taylor series (Biscani and Izzo 2021), at equal true error.
 
-The equations are the same: those of the compiled right-hand side. The error is that of the state at the end, the largest of its
-components relative to their largest values in the run, against heyoka in long doubles. Times are CPU seconds of a run that is
-prepared: of a `run` by "auto", of one by "taylor", and of one of 32 in a `run_many` with 8 lanes; heyoka's are those of one run,
-without its batches. They are
-interpolated between the tolerances whose errors lie around the given one.
+Both solve the equations of the compiled right-hand side. The error is the largest over the components of the final state,
+relative to their largest values in the run, against heyoka in long doubles. Times are CPU seconds of a prepared run: of a `run`
+by "auto", of one by "taylor", and of one of 32 in a `run_many` with 8 lanes; for heyoka, of one run, without its batches. They
+are interpolated between the tolerances whose errors bracket the given error.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from screws.scalars import cos, sqrt
 ERRORS = (1e-6, 1e-8, 1e-10, 1e-12)
 TOLERANCES = tuple(float(f"{factor}e-{k}") for k in range(4, 14) for factor in (3, 1) if (factor, k) != (3, 4))
 PROMISED = (1e-6, 1e-9, 1e-12)
-"""Tolerances of which the true errors are told."""
+"""Tolerances for which the true errors are stated."""
 COPIES, LANES, REPEATED = 32, 8, 10
 
 
@@ -57,7 +56,7 @@ MODELS: Mapping[str, tuple[Callable[[], Graph], float]] = {
     "Kepler": (kepler, 100.0),
     "two rods": (two_rods, 10.0),
 }
-"""Graphs, and how long they run, s."""
+"""Graphs, and the ends of their runs, s."""
 
 
 def equations(compiled: Compiled, p: np.ndarray) -> list[Any]:
@@ -90,7 +89,7 @@ def equations(compiled: Compiled, p: np.ndarray) -> list[Any]:
 
 
 def seconds(call: Callable[[], Any], rounds: int) -> float:
-    """CPU seconds of a call: the least of several, after a first one."""
+    """CPU seconds of a call: the minimum of several, after a first one."""
     call()
     least = np.inf
     for _ in range(rounds):
@@ -101,7 +100,7 @@ def seconds(call: Callable[[], Any], rounds: int) -> float:
 
 
 def at_error(error: float, errors: Sequence[float], times: Sequence[float]) -> float:
-    """Time at an error, or error at a tolerance, along the line through times over errors on logarithmic axes."""
+    """Time at an error, or error at a tolerance, by interpolation on logarithmic axes."""
     order = np.argsort(errors)
     e, t = np.log(np.array(errors)[order]), np.log(np.array(times)[order])
     return float(np.exp(np.interp(np.log(error), e, t)))
@@ -178,13 +177,13 @@ def report(found: Mapping[str, Any]) -> str:
     over_rtol = {name: over for model in found["models"].values() for name, over in model["over"].items()}
     promised = [[name, *(f"{over[rtol]:.2g}" for rtol in PROMISED)] for name, over in over_rtol.items()]
     head = ["", "true error", *(f"{way}, ms" for way in ways), *(f"{way} / heyoka" for way in ways[:-1])]
-    beside = timing.table(f"Small smooth models beside heyoka {found['heyoka']}", head, rows)
+    beside = timing.table(f"Small smooth models against heyoka {found['heyoka']}", head, rows)
     over = timing.table("True error at the end, over rtol", ["", *(f"rtol {rtol:g}" for rtol in PROMISED)], promised)
     return f"{found['processor']}\n\n{beside}\n\n{over}"
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write JSON where asked; says so where heyoka is missing."""
+    """Measure, print, and write JSON if requested; report if heyoka is missing."""
     return run_command(__doc__.splitlines()[0] if __doc__ else None, arguments, _run)
 
 

@@ -1,7 +1,8 @@
 """Stiff models by the Rosenbrock method, by Radau IIA, by "auto", and by SciPy's Radau: steps, errors, time of runs.
 
-Errors are those of all states at the samples, relative to the largest value that each has, as parts of rtol; against a run of the
-Rosenbrock method with a tolerance a thousand times smaller. `python -m benchmarks.stiff [--quick] [--json FILE] [--write]`
+Errors are the largest over all states at the samples, relative to the largest value of each state, in units of rtol, against a
+run of the Rosenbrock method with a tolerance a thousand times smaller. `python -m benchmarks.stiff [--quick] [--json FILE]
+[--write]`
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def _of(block: Block) -> Graph:
 
 
 def van_der_pol(mu: float) -> Callable[[], Graph]:
-    """An oscillator that rests for long and then turns over at once."""
+    """An oscillator that rests for long and then switches suddenly."""
 
     def made() -> Graph:
         rates = [("x'", lambda v: v, ["v"]), ("v'", lambda x, v, mu: mu * ((1.0 - x * x) * v) - x, ["x", "v", "mu"])]
@@ -58,7 +59,7 @@ def van_der_pol(mu: float) -> Callable[[], Graph]:
 
 
 def rod(cells: int) -> Callable[[], Graph]:
-    """Heat from a source that swings, through a rod that is cold at first."""
+    """Heat from an oscillating source, through an initially cold rod."""
 
     def made() -> Graph:
         graph = Graph("rod")
@@ -74,7 +75,7 @@ def rod(cells: int) -> Callable[[], Graph]:
 
 
 def plate(side: int) -> Callable[[], Graph]:
-    """Heat from one edge of a square plate that is cold at first."""
+    """Heat from one edge of an initially cold square plate."""
 
     def made() -> Graph:
         graph, edge = Graph("plate"), J0("edge")
@@ -101,7 +102,7 @@ def rectifier() -> Graph:
 
 
 def network(count: int) -> Callable[[], Graph]:
-    """Capacitors of which every pair is joined by a resistor: many powers beside few states."""
+    """Capacitors with a resistor between every pair: many powers for few states."""
 
     def made() -> Graph:
         graph = Graph("network")
@@ -132,7 +133,7 @@ def coupled(count: int) -> Callable[[], Graph]:
 
 @dataclass(frozen=True)
 class Case:
-    """A model, how long it runs (s), and by what."""
+    """A model, the end of its run (s), and its solvers."""
 
     name: str
     make: Callable[[], Graph]
@@ -158,8 +159,8 @@ CASES = (
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write the figures where asked."""
-    return run_command(__doc__, arguments, _run, "small models, few repetitions: to see that it works")
+    """Measure, print, and write the figures if requested."""
+    return run_command(__doc__, arguments, _run, "small models, few repetitions, as a trial")
 
 
 def _run(quick: bool) -> dict[str, Any]:
@@ -183,7 +184,7 @@ def _run(quick: bool) -> dict[str, Any]:
 
 
 def _measured(case: Case, rounds: int) -> dict[str, Any]:
-    """Of every solver: steps, evaluations, events, error, and CPU time of a whole run, in turn with the others."""
+    """Steps, evaluations, events, error and CPU time of a whole run for every solver, run in turn."""
     compiled, samples = compile_model(case.make()), np.linspace(0.0, case.end, 101)
 
     def run(rtol: float = RTOL, **settings: str) -> Any:
@@ -233,7 +234,7 @@ def _name(settings: dict[str, str]) -> str:
 
 
 def _many(runs: int) -> dict[str, dict[str, float]]:
-    """CPU microseconds a run, each with numbers of its own, by one thread."""
+    """CPU microseconds per run by one thread, each run with its own numbers."""
     compiled, mu = compile_model(van_der_pol(1.0)()), np.linspace(100.0, 1000.0, runs)
     prepared = compiled.prepare_run(20.0, samples=20.0, rtol=RTOL, progress=False, method="rodas5p")
     points = prepared.start_values_many({"o.mu": mu})

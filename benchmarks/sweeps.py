@@ -1,6 +1,6 @@
-"""Sweeps: what a stored run costs beside one of `simulate` in a loop, and beside its right-hand sides; threads and processes.
+"""Sweeps: the cost of a stored run against `simulate` in a loop, and against its right-hand sides; threads and processes.
 
-What the caller of a sweep does (points, the store) is done by one thread, whatever the number of workers: it bounds their gain.
+The caller's part of a sweep (points, the store) runs in one thread, whatever the number of workers, and limits their gain.
 
 `python -m benchmarks.sweeps [--quick] [--json FILE] [--write]`
 """
@@ -31,7 +31,7 @@ from examples.tolerances import motor
 
 @dataclass(frozen=True)
 class Case:
-    """A model, what is varied and kept of it, and how far and how often it is run."""
+    """A model, its varied parameters and kept quantities, the end and the number of its runs."""
 
     build: Callable[[], Graph]
     varied: str
@@ -54,7 +54,7 @@ SAMPLES = 11
 
 
 def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
-    """Seconds per run by each way, in turn; all must keep the same numbers first."""
+    """Seconds per run by each way, in turn, after a check that all keep the same numbers."""
     compiled = compile_model(case.build(), progress=False)
     values = compiled.parameters[case.varied].value * np.linspace(0.9, 1.1, runs)
     samples, folder = case.t_end / (SAMPLES - 1), tempfile.TemporaryDirectory()
@@ -100,7 +100,8 @@ def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
 def right_hand_sides(compiled: Compiled, case: Case, values: np.ndarray, samples: float) -> float:
     """CPU seconds of as many evaluations of the right-hand side as a run has on average, in a loop of machine code.
 
-    The nominal run does not tell how many: that of the delta robot, whose arms are alike, takes a quarter fewer than the others.
+    The nominal run does not give this number: for the delta robot, whose arms are alike, it takes a quarter fewer than the
+    others.
     """
     prepared = compiled.prepare_run(case.t_end, samples=samples, progress=False)
     p, x0, m0 = prepared.start_values_many({case.varied: values})
@@ -120,7 +121,7 @@ HEAD = ("model", "simulate us", "sweep us", "the caller", "sweep / simulate", "i
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write the figures where asked."""
+    """Measure, print, and write the figures if requested."""
     return run_command(__doc__, arguments, _run)
 
 
@@ -143,7 +144,7 @@ def _run(quick: bool) -> dict[str, Any]:
     ]
     print(
         table(
-            f"CPU microseconds of a stored run, and wall time of one thread over that of two ({found['processor']})", HEAD, rows
+            f"CPU microseconds of a stored run, and wall time of one thread over two threads ({found['processor']})", HEAD, rows
         )
     )
     return found

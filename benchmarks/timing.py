@@ -1,4 +1,4 @@
-"""Times on a machine that others use too: calls in turn, medians, and ratios between neighbours in time."""
+"""Times on a shared machine: calls in turn, medians, and ratios between neighbours in time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bondgraph.emit.kernel import Kernel
 
 
 def interleaved(calls: Mapping[str, Callable[[], Any]], rounds: int, inner: int = 1) -> dict[str, np.ndarray]:
-    """Seconds per call, (rounds,) each: A B A B ..., so that a disturbance meets all of them."""
+    """Seconds per call, (rounds,) each: A B A B ..., so that a disturbance affects all of them."""
     seconds = {name: np.empty(rounds) for name in calls}
     for call in calls.values():
         call()
@@ -31,7 +31,7 @@ def interleaved(calls: Mapping[str, Callable[[], Any]], rounds: int, inner: int 
 
 @contextmanager
 def without_cache() -> Iterator[None]:
-    """Compile everything anew: no machine code comes from the cache on disk."""
+    """Compile everything afresh: no machine code comes from the cache on disk."""
     before = os.environ.get("SCREWBOND_CACHE")
     os.environ["SCREWBOND_CACHE"] = "off"
     try:
@@ -46,14 +46,14 @@ def without_cache() -> Iterator[None]:
 def machine_loop(kernel: Kernel, *blocks: np.ndarray, out: np.ndarray) -> Callable[[], None]:
     """The kernel's loop of machine code over samples, as a function without arguments.
 
-    `Kernel.many` looks at its blocks at every call, which takes microseconds; C by hand is given addresses, and so is this.
-    Blocks are (samples, length), or (length,) for what is the same in all; `out` (samples, outputs).
+    `Kernel.many` checks its blocks at every call, which takes microseconds; hand-written C gets addresses, and so does this loop.
+    Blocks are (samples, length), or (length,) for values that all samples share; `out` is (samples, outputs).
     """
     kernel.many(*blocks, out=out)  # refuses what does not fit
     strides = [block.shape[1] if block.ndim == 2 else 0 for block in blocks]
     addresses = [block.ctypes.data for block in (*blocks, out)]
     loop, keep = kernel.loop, (kernel, blocks, out)
-    assert loop is not None, "the kernel is no machine code"
+    assert loop is not None, "the kernel is not machine code"
     return lambda: (loop(len(out), *strides, *addresses), keep)[0]
 
 
@@ -69,7 +69,7 @@ def median(values: Sequence[float] | np.ndarray) -> float:
 
 
 def processor() -> str:
-    """Name of the processor, as far as the system tells."""
+    """Name of the processor, if the system gives it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

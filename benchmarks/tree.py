@@ -23,7 +23,7 @@ from screws.linear import solve_spd
 
 SIZES = (2, 5, 10, 20, 50, 100)
 LARGEST_MATRIX = 50
-"""Links up to which the mass matrix is formed and solved too: beyond, making its code takes minutes."""
+"""Number of links up to which the mass matrix is also formed and solved; beyond, generating its code takes minutes."""
 GRAVITY = np.array([0.0, 0.0, -9.81])
 SAMPLES = 200
 AGREEMENT = 1e-9
@@ -55,7 +55,7 @@ CHAINS = {"rods": rods, "oblique": oblique}
 
 
 def construction(chain: Chain) -> tuple[Compiled, float]:
-    """The compiled chain, and the seconds from its links to a right-hand side that has been called once."""
+    """The compiled chain, and the seconds from its links to the first call of the right-hand side."""
     begin = time.perf_counter()
     part = chain_graph(chain, gravity=GRAVITY)
     compiled = compile_model(Graph("top").connect(part.port("joints"), Se("idle", dimension=chain.freedoms)))
@@ -65,7 +65,7 @@ def construction(chain: Chain) -> tuple[Compiled, float]:
 
 
 def ways(chain: Chain) -> dict[str, Callable[..., dict[str, Any]]]:
-    """v' without efforts, of q, v and the numbers of the inertias, by both ways."""
+    """v' without efforts, from q, v and the numbers of the inertias, by both methods."""
 
     def by_matrix(q: Any, v: Any, p: Any) -> dict[str, Any]:
         weight = partials(lambda at: [potential(chain, GRAVITY, at, *p)], q, (p,))[0]
@@ -78,7 +78,7 @@ def ways(chain: Chain) -> dict[str, Callable[..., dict[str, Any]]]:
 
 
 def pinocchio_of(chain: Chain) -> Any:
-    """The chain in Pinocchio: (module, model); None where it is not installed."""
+    """The chain in Pinocchio: (module, model); None if it is not installed."""
     try:
         import pinocchio as pin
     except ImportError:
@@ -150,13 +150,13 @@ def _agree(chain: Chain, name: str, ours: np.ndarray, theirs: np.ndarray) -> Non
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write the figures where asked."""
-    return run_command(__doc__, arguments, _run, "small sizes, few repetitions: to see that it works")
+    """Measure, print, and write the figures if requested."""
+    return run_command(__doc__, arguments, _run, "small sizes, few repetitions, as a trial")
 
 
 def _run(quick: bool) -> dict[str, Any]:
     sizes, rounds = (SIZES[:2], 2) if quick else (SIZES, 40)
-    construction(rods(3))  # what is loaded once
+    construction(rods(3))  # modules that are loaded only once
     found: dict[str, Any] = {"processor": processor()}
     for name, make in CHAINS.items():
         found[name] = {}

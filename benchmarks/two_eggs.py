@@ -1,4 +1,4 @@
-"""Two eggs: build, compile and run apart; the compiled right-hand side against C that was written by hand."""
+"""Two eggs: times to build, to compile and to run; the compiled right-hand side against hand-written C."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def right_hand_sides(name: str, compiled: Compiled, rounds: int = 200) -> dict[s
 
 
 def inside_the_run(name: str, compiled: Compiled, runs: int) -> dict[str, float]:
-    """A run at rtol 1e-8 against its bare function: what the loop of the integrator adds to each evaluation."""
+    """A run at rtol 1e-8 against its bare function: the time that the integrator's loop adds to each evaluation."""
     bare, inside, walls, shares, starts = [], [], [], [], []
     program, p = compiled.program, compiled.parameters()
     kernel = program.rates if program.rates_and_powers is None else program.rates_and_powers
@@ -150,7 +150,7 @@ def report(found: Mapping[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print, and write JSON where asked."""
+    """Measure, print, and write JSON if requested."""
     return run_command(__doc__, arguments, _run)
 
 

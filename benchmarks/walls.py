@@ -1,5 +1,5 @@
-"""Walls: rigidly coupled storages, ladders of diodes, balls in a box, pendulums, from the graph to a right-hand side that can be
-called, and a run.
+"""Walls: rigidly coupled storages, ladders of diodes, balls in a box, pendulums, from the graph to a callable right-hand side,
+and a run.
 
 `python -m benchmarks.walls [--quick] [--json FILE]`
 """
@@ -44,18 +44,18 @@ def levers(count: int, parent: Callable[[int], int] = lambda k: k - 1) -> Graph:
 
 
 def tree(count: int) -> Graph:
-    """Levers of which each has two further ones."""
+    """Levers that each drive two further ones."""
     return levers(count, lambda k: (k - 1) // 2)
 
 
 def star(count: int) -> Graph:
-    """Levers that all lead to the first mass."""
+    """Levers that all connect to the first mass."""
     return levers(count, lambda _: 0)
 
 
 def ladder(sections: int, resistance: float = 1.0) -> Graph:
-    """A wave that charges capacitors with leaks in a row, with a diode from each to the next, and a resistance with it: without,
-    charges are shared out by impulses. The capacitors begin unlike each other."""
+    """A wave that charges a row of leaky capacitors, with a diode and a resistance from each to the next; without the resistance,
+    impulses redistribute the charges. The capacitors start with different voltages."""
     graph, before = Graph("ladder"), J1("in")
     graph.connect(Se("wave", lambda t: 10.0 * sin(6.0 * t), signals=["time"]), before).connect(before, R("lead", 1.0))
     for k in range(sections):
@@ -88,7 +88,7 @@ def clamped(sections: int) -> Graph:
 
 
 def multiplier(stages: int) -> Graph:
-    """Cockcroft and Walton's: two capacitors and two diodes a stage, a resistance beside each diode and at the source."""
+    """Cockcroft and Walton's: two capacitors and two diodes a stage, a resistance in series with each diode and at the source."""
     graph, top, bottom = Graph("multiplier"), J0("drive"), None
     source = J1("source")
     graph.connect(Se("wave", lambda t: 10.0 * sin(6.0 * t), signals=["time"]), source).connect(source, R("lead", 0.1))
@@ -179,7 +179,7 @@ def balls_on_a_plane(count: int) -> Graph:
 
 
 def pendulums(count: int) -> Graph:
-    """Bodies side by side, each held by a revolute joint as a constraint."""
+    """Pendulums side by side, each held by a revolute joint as a constraint."""
     graph, base = Graph("pendulums"), ground("base")
     graph.add(base)
     for k in range(count):
@@ -192,7 +192,7 @@ def pendulums(count: int) -> Graph:
 
 
 def double_pendulums(count: int) -> Graph:
-    """Two bodies below each other, many times side by side, each held by a revolute joint as a constraint."""
+    """Double pendulums side by side, each body held by a revolute joint as a constraint."""
     graph, base = Graph("double pendulums"), ground("base")
     graph.add(base)
     for k in range(count):
@@ -232,7 +232,7 @@ QUICK = {"levers in a row": (30,), "ladder of diodes": (10,)}
 
 
 def steps(graph: Graph) -> tuple[int, int]:
-    """Steps of the rates, and of all routines, those that are shared counted once; none of what is compiled by loops."""
+    """Number of steps of the rates, and of all routines, with shared ones counted once, and without those compiled as loops."""
     system = equations(graph.freeze())
     if is_large(system):
         return 0, 0
@@ -242,7 +242,7 @@ def steps(graph: Graph) -> tuple[int, int]:
 
 
 def measured(build: Callable[[int], Graph], count: int, runs: bool) -> dict[str, Any]:
-    """CPU seconds from nothing to a right-hand side that has been called once, and of a run; nothing comes from the cache."""
+    """CPU seconds to build, compile and first call a right-hand side, and of a run; without the cache."""
     begin = time.process_time()
     compiled = compile_model(build(count), progress=False)
     x, m = compiled.initial()
@@ -271,7 +271,7 @@ def _run(quick: bool) -> dict[str, Any]:
 def _measure(sizes: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     found: dict[str, Any] = {"processor": processor()}
     rows = []
-    measured(levers, 4, True)  # what a process does once
+    measured(levers, 4, True)  # work that a process does only once
     for name, counts in sizes.items():
         build, found[name] = GRAPHS[name][0], {}
         for count in counts:

@@ -1,4 +1,4 @@
-"""Run every campaign with its own counts, one after the other, but mutants, which take the tests: `python -m campaigns`."""
+"""Run every campaign with its own counts, one after the other, except mutants, which runs the tests: `python -m campaigns`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def main() -> int:
-    """1 where one of them found something."""
+    """Return 1 if one of them found something."""
     found = 0
     for path in sorted(Path(__file__).parent.glob("[!_]*.py")):
         if path.stem == "mutants":

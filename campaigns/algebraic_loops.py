@@ -1,8 +1,8 @@
 """Random nonlinear algebraic loops whose solutions are known: `python -m campaigns.algebraic_loops --count 500 --seed 0`.
 
-A source and a resistor feed a load whose relation has one to five solutions by construction. One solution is found; of several
-the model is refused with at least two of them, or the one nearest to a guess is taken. Order, arrows, names and units do not
-matter.
+A source and a resistor feed a load whose relation has one to five solutions by construction. A single solution is found; if there
+are several, the model is refused with at least two of them, or the nearest to a guess is taken. Order, arrows, names and units do
+not matter.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def variants(case: LoopCase, rng: np.random.Generator) -> Iterator[tuple[str, Lo
 
 
 def built(case: LoopCase) -> Graph:
-    """Build the graph: drive - resistance x - load(x) vanishes at the known solutions only. The arrow is the polarity of a
+    """Build the graph: drive - resistance x - load(x) vanishes only at the known solutions. The arrow is the polarity of a
     part at a 1-junction, so that a load whose arrow points outward has its relation reversed."""
     unknowns = len(case.scale)
 
@@ -128,7 +128,7 @@ def _value(compiled: Compiled, name: str) -> np.ndarray:
 
 
 def _faults(case: LoopCase) -> Iterator[str]:
-    """Yield what is wrong with the answers for one way of writing a loop."""
+    """Yield the errors in the answers for one way of writing a loop."""
     solutions, name = case.solutions, _unknown(case)
     size = float(np.abs(solutions).max())
 
@@ -171,7 +171,7 @@ def _close(words: list[str], known: np.ndarray) -> bool:
 
 
 def faults(seed: int) -> list[str]:
-    """Return what is wrong with the answers for the loop of a seed, written in all ways."""
+    """Return the errors in the answers for the loop of a seed, written in all ways."""
     case = drawn(seed)
     return [
         f"seed {seed}, {way}: {fault}"
@@ -181,10 +181,10 @@ def faults(seed: int) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run it; 1 where something is wrong."""
+    """Run the campaign; return 1 if an answer is wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=500, help="loops (default %(default)d)")
-    parser.add_argument("--seed", type=int, default=0, help="of the first loop (default %(default)d)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first loop (default %(default)d)")
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1), help="default %(default)d")
     given, _ = parser.parse_known_args(arguments)
     check: Callable[[int], list[str]] = faults

@@ -1,11 +1,11 @@
 """Estimates from noisy data: `python -m campaigns.estimates --count 100 --seed 0`.
 
-Data are runs at known numbers with noise of a seed. Of the estimates at all seeds the true numbers lie within the ellipsoid of
-95 per cent in some 95 per cent; fewer than `least` would come by chance once in a thousand campaigns.
+Data are runs at known numbers with the noise of a seed. The ellipsoid of 95 per cent holds the true numbers for about 95 per cent
+of the seeds; by chance, it holds them fewer than `least` times once in a thousand campaigns.
 
-Whether it is chance is seen without estimates: with the derivatives J = U S V^T of the clean run over sigma, the linear problem
-is |U^T noise| off, the square of which is chi-square by construction. At the same noise an estimate may differ from it by the
-curvature of the model alone, so that the count of one less the count of the other has a tenth of the scatter of either.
+A check without estimates shows whether it is chance: with the derivatives J = U S V^T of the clean run over sigma, the linear
+problem is |U^T noise| off, the square of which is chi-square by construction. At the same noise, an estimate differs from the
+linear problem only by the curvature of the model, so that the difference of the two counts has a tenth of the scatter of either.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from examples.bouncing_ball import with_restitution
 
 @dataclass(frozen=True)
 class Study:
-    """A model, its true numbers with the bounds of the search, and what is measured with which noise.
+    """Model, its true numbers with the bounds of the search, and its measurements with their noise.
 
-    `data` : name -> (sample times, standard deviation); `parameters` : of the experiment.
+    `data` : name -> (sample times, standard deviation); `parameters` : parameters of the experiment.
     """
 
     compiled: Compiled
@@ -83,7 +83,7 @@ def study(name: str) -> Study:
 
 @functools.cache
 def clean(name: str) -> Mapping[str, np.ndarray]:
-    """What would be measured without noise."""
+    """Return the measurements without noise."""
     own = study(name)
     times = np.unique(np.concatenate([t for t, _ in own.data.values()]))
     result = own.compiled.simulate(times[-1], samples=times, parameters=own.parameters, progress=False)
@@ -92,7 +92,7 @@ def clean(name: str) -> Mapping[str, np.ndarray]:
 
 @functools.cache
 def seen(name: str) -> np.ndarray:
-    """What of the noise over sigma the numbers follow in the linear problem: an orthonormal basis (rows, numbers)."""
+    """Return an orthonormal basis (rows, numbers) of the noise over sigma that the numbers follow in the linear problem."""
     own, measured = study(name), clean(name)
     times = np.unique(np.concatenate([[0.0], *(t for t, _ in own.data.values())]))
     end, names = float(times[-1]), list(own.truth)
@@ -106,8 +106,8 @@ def seen(name: str) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Found:
-    """Of a seed: how far the truth is from the estimate, and from the answer of the linear problem, in standard deviations; and
-    whether the ellipsoid of 95 per cent holds it."""
+    """Result of a seed: the distance of the truth from the estimate and from the solution of the linear problem, in standard
+    deviations, and whether the ellipsoid of 95 per cent holds the truth."""
 
     distance: float
     linear: float
@@ -115,7 +115,7 @@ class Found:
 
 
 def found(case: tuple[str, int]) -> Found:
-    """The estimate at a seed, against the truth."""
+    """Compare the estimate at a seed with the truth."""
     name, seed = case
     own, rng = study(name), np.random.default_rng(seed)
     noise = {channel: rng.normal(size=clean(name)[channel].shape) for channel in own.data}
@@ -126,20 +126,21 @@ def found(case: tuple[str, int]) -> Found:
 
 
 def within(distances: np.ndarray) -> int:
-    """Of distances in standard deviations of three numbers, how many lie within 95 per cent."""
+    """Count distances of three numbers, in standard deviations, that lie within 95 per cent."""
     from scipy.stats import chi2
 
     return int(np.sum(distances**2 <= chi2.ppf(0.95, 3)))
 
 
 def least(count: int) -> int:
-    """Of so many estimates with a chance of 95 per cent each, fewer come about once in a thousand times."""
+    """Return the number of successes, of `count` estimates with a chance of 95 per cent each, below which only one campaign in a
+    thousand falls."""
     chances = np.cumsum([math.comb(count, k) * 0.95**k * 0.05 ** (count - k) for k in range(count + 1)])
     return int(np.searchsorted(chances, 1e-3))
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """1 where too few ellipsoids hold the truth."""
+    """Return 1 if too few ellipsoids hold the truth."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)

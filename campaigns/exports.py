@@ -1,15 +1,15 @@
-"""Runs that leave the house, against the run here: C by gcc and clang, FMI 3.0 and 2.0 in FMPy, WebAssembly in node.
+"""Exported runs against the run here: C by gcc and clang, FMI 3.0 and 2.0 in FMPy, WebAssembly in node.
 
 `python -m campaigns.exports [MODEL ...]` takes the ten models of live pages, the systems of the papers and the gallery. It prints
-a row for each model, and how many runs are the same, differ, fail and are refused, by code. "Same" is: states, outputs and modes
-have the same bits at every sample, and the counts of steps and events are equal (a unit does not tell its events). It exits with
-1 if any differ or fail. Machine code is that of `SCREWBOND_PROCESSOR=baseline`.
+a row for each model, and how many runs are the same, differ, fail and are refused, by code. "Same" means that states, outputs and
+modes have the same bits at every sample, and the counts of steps and events are equal (a unit does not report its events). It
+exits with 1 if any differ or fail. Machine code is compiled for `SCREWBOND_PROCESSOR=baseline`.
 
-`--columns gcc clang fmi3 fmi2 wasm` chooses columns, `--write` puts the verdicts into the page docs/exports.md, where those of
+`--columns gcc clang fmi3 fmi2 wasm` chooses columns, `--write` puts the verdicts into the page docs/exports.md, where verdicts on
 other models and columns stay.
 
-Another compiler in the place of gcc: `--compiler "clang -O2"`. Another processor: `--compiler "aarch64-linux-gnu-gcc -static"`,
-with `--runner qemu-aarch64-static`.
+Another compiler instead of gcc: `--compiler "clang -O2"`. Another processor: `--compiler "aarch64-linux-gnu-gcc -static"`, with
+`--runner qemu-aarch64-static`.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ PAGE = Path(__file__).parents[1] / "docs" / "exports.md"
 SECONDS = 900.0
 """Wall time after which a model is given up, s."""
 POINTS = 97.31
-"""Communication points of a unit in its run: none is a tick, where a unit has the values after it."""
+"""Number of communication points in the run of a unit: none falls on a tick, where a unit has the values after it."""
 SAME, DIFFERS, FAILS, ABSENT = "same", "differs", "fails", "-"
 EACH = " / "
-"""Between the verdicts of a row that are not all the same."""
+"""Separator between the verdicts of a row that are not all the same."""
 
 
 class Model(NamedTuple):
-    """What makes a graph, the end of its run (s), and settings of the run."""
+    """Model: the function that makes its graph, the end of its run (s), and settings of the run."""
 
     make: Callable[[], Graph]
     t_end: float
@@ -85,7 +85,8 @@ MODELS: Mapping[str, Model] = {name: model for group in GROUPS.values() for name
 
 @dataclass(frozen=True)
 class Job:
-    """A compiled model whose run leaves: end of the run (s), settings, a folder for files, and the compiler and runner of C."""
+    """Compiled model whose run is exported: end of the run (s), settings, a folder for files, and the compiler and runner of
+    C."""
 
     compiled: Compiled
     t_end: float
@@ -112,7 +113,7 @@ def outputs_of(run: Result) -> np.ndarray:
 
 
 def gap(here: np.ndarray, there: np.ndarray) -> float:
-    """Return the largest difference of two arrays (k, n), as a part of the largest value in its column; 0 for the same bits."""
+    """Return the largest difference of two arrays (k, n), relative to the largest value in its column; 0 for the same bits."""
     here, there = (np.ascontiguousarray(each, dtype=float) for each in (here, there))
     if here.shape != there.shape:
         return float("inf")
@@ -273,7 +274,7 @@ def in_node(job: Job) -> str:
 
 
 class Column(NamedTuple):
-    """Title of a column, what judges a job, and what must be there for it: a program, or a package."""
+    """Column: its title, the judge of a job, and the program or package that it needs."""
 
     title: str
     judge: Callable[[Job], str]
@@ -282,7 +283,7 @@ class Column(NamedTuple):
 
     @property
     def missing(self) -> str:
-        """What is missing, or nothing."""
+        """Missing program or package; empty if none is."""
         if self.package:
             return missing_package(self.package)
         return "" if shutil.which(self.program) else f"there is no {self.program}"
@@ -298,8 +299,8 @@ COLUMNS: Mapping[str, Column] = {
 
 
 def judge(name: str, columns: Iterable[str], compiler: str, runner: str, tell: Callable[[str, str], None]) -> None:
-    """Tell the method, states, steps and events of a model, and then the verdict of each column."""
-    warnings.simplefilter("ignore")  # of runs that are to be trusted as little as those here
+    """Report the method, states, steps and events of a model, and then the verdict of each column."""
+    warnings.simplefilter("ignore")  # of runs that are as unreliable as the run here
     model = MODELS[name]
     compiled = compile_model(model.make(), progress=False)
     with tempfile.TemporaryDirectory() as folder:
@@ -317,20 +318,20 @@ def judge(name: str, columns: Iterable[str], compiler: str, runner: str, tell: C
                 tell(column, COLUMNS[column].judge(job))
             except ModelError as error:
                 tell(column, f"{error.problems[0].code}: {'; '.join((error.problems[0].title, *error.problems[0].details))}")
-            except Exception as error:  # whatever a judge says
+            except Exception as error:  # whatever a judge raises
                 tell(column, f"{FAILS}: {type(error).__name__}: {str(error)[:300]}")
 
 
 def _in_process(pipe: Connection, name: str, columns: Sequence[str], compiler: str, runner: str) -> None:
-    """Judge a model in a process group of its own, and send each verdict."""
+    """Judge a model in a separate process group, and send each verdict."""
     os.setsid()
     judge(name, columns, compiler, runner, lambda *cell: pipe.send(cell))
     pipe.close()
 
 
 def cells(name: str, columns: Sequence[str], compiler: str, runner: str, seconds: float = SECONDS) -> dict[str, str]:
-    """Return the row of a model: column -> verdict, by a process that is ended after so many seconds."""
-    context = multiprocessing.get_context("fork")  # it has loaded and translated everything
+    """Return the row of a model: column -> verdict, from a process that is ended after `seconds`."""
+    context = multiprocessing.get_context("fork")  # the parent has loaded and translated everything
     receive, send = context.Pipe(duplex=False)
     process = context.Process(target=_in_process, args=(send, name, columns, compiler, runner))
     process.start()
@@ -367,7 +368,7 @@ _ROW = re.compile(r"^\| `([^`]+)` \| (.*) \|$", re.MULTILINE)
 
 
 def short(said: str) -> str:
-    """Return what a cell of the page says: same, differs and by how much, fails, or the code of a refusal."""
+    """Return the text of a cell of the page: same, differs and by how much, fails, or the code of a refusal."""
     code = re.match(r"E\d{3}", said)
     if code:
         return code[0]
@@ -406,7 +407,7 @@ def _line(name: str, row: Mapping[str, str]) -> str:
 
 
 def summary(rows: Mapping[str, Mapping[str, str]]) -> str:
-    """Return a table of counts: same, different, failed and refused ones of each column, by code."""
+    """Return a table of counts of same, different, failed and refused runs in each column, by code."""
     counts = {word: collections.Counter(_kind(row.get(word, ABSENT)) for row in rows.values()) for word in COLUMNS}
     kinds = sorted({kind for each in counts.values() for kind in each}, key=lambda kind: (kind != SAME, kind))
     lines = [f"| {kind} | {' | '.join(str(counts[word][kind]) for word in COLUMNS)} |" for kind in kinds]
@@ -442,7 +443,7 @@ def main() -> int:
     for name in set(asked.columns) - set(columns):
         print(COLUMNS[name].missing)
     found = dict[str, dict[str, str]]()
-    for name in ("oscillator", "stiff"):  # so that every process has the solvers
+    for name in ("oscillator", "stiff"):  # so that every process inherits the solvers
         judge(name, columns, asked.compiler, asked.runner, lambda *_: None)
     for name, row in judged(asked.models or list(MODELS), columns, asked.compiler, asked.runner):
         found[name] = row

@@ -1,6 +1,6 @@
-"""Mutated files through every file format: each is read, or refused with a code; each run writes all its files, or none.
+"""Mutated files through every file format: each is read or refused with a code, and each run writes all its files or none.
 
-No traceback, no partial output, no crash and no hang: `python -m campaigns.files --count 10000 --runs 300 --seed 1`.
+There must be no traceback, partial output, crash or hang: `python -m campaigns.files --count 10000 --runs 300 --seed 1`.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from campaigns.processes import Progress, limit_addresses, limit_time
 
 PICTURES = (".png", ".html", ".mp4", ".gif")
 LONGEST_READ, LONGEST_RUN, LONGEST_END = 10.0, 60.0, 60.0
-"""Processor time (s) after which reading a file is called a hang, after which a run is interrupted, and after which one that does
-not end then is called a hang; nothing in the suite depends on it."""
+"""Processor time (s) after which reading a file is called a hang, after which a run is interrupted, and after which an
+interrupted run that does not end is called a hang; nothing in the suite depends on them."""
 LONGEST_WAIT = 1800.0
-"""Wall time (s) after which a run is called a hang that takes no time of a processor."""
+"""Wall time (s) after which a run that takes no CPU time is called a hang."""
 LONGEST_MOTION = 1.0
-"""A mutated file may ask for a run of hours: one between this time and `ENDLESS` (s) is only read."""
+"""Length of a run (s) from which, up to `ENDLESS`, a mutated file is only read, since it may ask for a run of hours."""
 ENDLESS = 1e9
 
 
 @dataclass(frozen=True)
 class Format:
-    """A file format: files that are fine, how it is read, the command that runs it, and what that writes without pictures."""
+    """File format: valid files, its reader, the command that runs it, and the files that the command writes without pictures."""
 
     seeds: tuple[str, ...]
     read: Callable[[Path], Any]
@@ -151,7 +151,7 @@ def run_trial(form: Format, data: bytes, folder: Path) -> tuple[str, str]:
 
 
 def _incomplete(out: Path, files: list[str]) -> str:
-    """What is wrong with the files of a run, or ""."""
+    """Return what is wrong with the files of a run, or ""."""
     there = {path.name for path in out.iterdir()} if out.is_dir() else set()
     if there != set(files):
         return f"there are {sorted(there)}, not {sorted(files)}"
@@ -174,7 +174,7 @@ def _refuse(word: str) -> None:
 def campaign(count: int, runs: int, seed: int, *, first: int = 0, progress: bool = False) -> tuple[Counter[str], list[str]]:
     """Mutate `count` files in turn, from number `first` on, read them, and run the first `runs` of those that can be read.
 
-    Returns how often each outcome occurred, and what went wrong with which file: `format seed number: what`.
+    Return how often each outcome occurred, and what went wrong with which file: `format seed number: what`.
     """
     outcomes: Counter[str] = Counter()
     wrong: list[str] = []
@@ -198,7 +198,7 @@ def campaign(count: int, runs: int, seed: int, *, first: int = 0, progress: bool
 
 
 def mutant(name: str, seed: int, number: int) -> bytes:
-    """The mutated file of a number, whatever came before it."""
+    """Return the mutated file of a number, independent of the files before it."""
     rng = random.Random(f"{name} {seed} {number}")
     return mutated(rng.choice(FORMATS[name].seeds).encode(), rng)
 
@@ -209,7 +209,7 @@ def _short(found: Any) -> bool:
 
 
 def _apart(name: str, data: bytes, folder: Path) -> tuple[str, str]:
-    """`run_trial` in a process of its own, so that a crash or a hang is seen and ended."""
+    """Run `run_trial` in a separate process, so that a crash or a hang is detected and ended."""
     folder.mkdir()
     context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     here, there = context.Pipe(duplex=False)
@@ -231,16 +231,14 @@ def _apart(name: str, data: bytes, folder: Path) -> tuple[str, str]:
 
 
 def _report(there: Any, name: str, data: bytes, folder: Path) -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it would be ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it would be ignored
     limit_addresses(6 << 30)
-    limit_time(
-        LONGEST_RUN, LONGEST_END
-    )  # a file may ask for more steps than anybody waits for: the user interrupts, nothing is left
+    limit_time(LONGEST_RUN, LONGEST_END)  # a file may ask for endless steps: the user interrupts, and no files remain
     there.send(run_trial(FORMATS[name], data, folder))
 
 
 def lines(outcomes: Counter[str], wrong: list[str]) -> Iterator[str]:
-    """The summary of a campaign."""
+    """Return the summary of a campaign."""
     for outcome, number in sorted(outcomes.items()):
         yield f"{number:6d}  {outcome}"
     yield from wrong
@@ -248,12 +246,12 @@ def lines(outcomes: Counter[str], wrong: list[str]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Run it; 1 where something went wrong."""
+    """Run the campaign; return 1 if something went wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000, help="files (default %(default)d)")
     parser.add_argument("--first", type=int, default=0, help="number of the first file (default %(default)d)")
     parser.add_argument("--runs", type=int, default=300, help="how many of those that can be read are run (default %(default)d)")
-    parser.add_argument("--seed", type=int, default=1, help="of the random numbers (default %(default)d)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random numbers (default %(default)d)")
     given = parser.parse_args()
     outcomes, wrong = campaign(given.count, given.runs, given.seed, first=given.first, progress=True)
     print("\n" + "\n".join(lines(outcomes, wrong)))

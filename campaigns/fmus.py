@@ -1,7 +1,7 @@
-"""FMUs in graphs: a plant with its sampled PID as a unit of ours is the whole graph, to the last bit; and what a tick costs.
+"""FMUs in graphs: a plant whose sampled PID is one of our units equals the whole graph, to the last bit; and the cost of a tick.
 
-`python -m campaigns.fmus --ticks N` exits with 1 if a run differs, or a tick takes 10 us of CPU more than one in the graph. It
-needs the C compiler `cc`, on Linux.
+`python -m campaigns.fmus --ticks N` exits with 1 if a run differs, or a tick takes 10 us of CPU time more than a tick in the
+graph. It needs the C compiler `cc`, on Linux.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T_END = 0.2
 CLOCKS = ((1e-3, 0.0), (1e-3, 5e-4), (7e-4, 1e-4), (3e-4, 0.0))
 """Periods and offsets, s; at tick 50 the reference steps."""
 MOST = 10.0
-"""CPU microseconds that a tick may take beyond one of a controller in the graph."""
+"""CPU microseconds that a tick may take beyond a tick of a controller in the graph."""
 
 
 def pid(period: float, offset: float = 0.0) -> Element:
@@ -34,7 +34,7 @@ def pid(period: float, offset: float = 0.0) -> Element:
 
 
 def difference(folder: Path, version: int, period: float, offset: float) -> float:
-    """Largest difference of a run with the unit from that of the whole graph; NaN for other steps."""
+    """Largest difference of a run with the unit from a run of the whole graph; NaN if their steps differ."""
     start = offset + 50 * period
     whole = compile_model(plant(pid(period, offset), "pid.y", start)).simulate(T_END, progress=False)
     unit = pid_unit(folder / "unit.fmu", version, period, offset)
@@ -47,7 +47,7 @@ def difference(folder: Path, version: int, period: float, offset: float) -> floa
 
 
 def microseconds(graph: Graph | Compiled, ticks: int) -> float:
-    """CPU time of a run for each of its ticks, the least of three."""
+    """CPU time of a run per tick, the minimum of three."""
     compiled, spent = compile_model(graph) if isinstance(graph, Graph) else graph, []
     for _ in range(3):
         begin = time.process_time()

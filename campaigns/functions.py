@@ -1,4 +1,4 @@
-"""Functions of CasADi and JAX: their numbers and derivatives at random points, and a run of diffrax, beside the kernels here.
+"""Functions of CasADi and JAX: their values and derivatives at random points, and a run of diffrax, against the kernels here.
 
 `python -m campaigns.functions [MODEL ...]` prints a table for ten models: the largest difference of the rates, relative to their
 size, at 100 points; of CasADi's Jacobian from differences of the kernels, and of JAX's derivatives, forwards and backwards, from

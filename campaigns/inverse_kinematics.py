@@ -1,4 +1,4 @@
-"""Inverse kinematics of public robots: random reachable poses, against damped least squares in Pinocchio with as many starts.
+"""Inverse kinematics of public robots: random reachable poses, against as many starts of damped least squares in Pinocchio.
 
 `python -m campaigns.inverse_kinematics [POSES]` prints a row for each robot, and fails for a pose that Pinocchio alone reaches.
 """
@@ -41,7 +41,7 @@ def farthest(tree: Tree) -> str:
 
 
 def bounds(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
-    """Return limits (n,), a turn where there are none."""
+    """Return limits (n,), one turn if there are none."""
     lower, upper = tree.limits.T
     return np.where(np.isfinite(lower), lower, -np.pi), np.where(np.isfinite(upper), upper, np.pi)
 
@@ -49,7 +49,7 @@ def bounds(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
 def reached_by_pinocchio(
     judge: Judge, follow: tuple[np.ndarray, np.ndarray], tree: Tree, link: str, goal: np.ndarray, starts: np.ndarray
 ) -> bool:
-    """Return True if damped least squares (Wampler 1986) with clipped steps come to the goal from one of the starts.
+    """Return True if damped least squares (Wampler 1986) with clipped steps reach the goal from one of the starts.
 
     `follow` : S and s, positions of all joints = S q + s.
     """
@@ -89,7 +89,7 @@ def compare(name: str, link: str, poses: int) -> tuple[Any, ...]:
 
 
 def main() -> int:
-    """Return 1 where Pinocchio alone reaches a pose."""
+    """Return 1 if Pinocchio alone reaches a pose."""
     poses = int(sys.argv[1]) if len(sys.argv) > 1 and sys.argv[1].isdigit() else 1000
     print(f"{'robot':24}{'link':26}{'ours':>7}{'theirs':>8}{'missed':>8}{'ms':>8}   of {poses} poses, {STARTS} starts")
     missed = 0

@@ -19,12 +19,12 @@ from campaigns.graphs.descriptions import TRANSFORMATIONS, Description, built, d
 from campaigns.processes import Progress, each
 
 AGREES = 1e-8
-"""Relative difference of energies and powers: what rounding makes of graphs whose matrices are well conditioned."""
+"""Relative difference of energies and powers: the effect of rounding in graphs whose matrices are well conditioned."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a random graph is ("runs", or the codes of its refusal), and how it differs under which laws."""
+    """Result of a random graph ("runs", or the codes of its refusal), and the laws under which it differs, and how."""
 
     seed: int
     kind: str
@@ -32,7 +32,7 @@ class Found:
 
 
 def physics(d: Description) -> tuple[str, dict[str, np.ndarray]]:
-    """Energy of and power into what every part of the original has become; or the codes of a refusal."""
+    """Energy of, and power into, the counterpart of every original part; or the codes of a refusal."""
     try:
         compiled = compile_model(built(d), backend="numpy")
     except ModelError as error:
@@ -49,7 +49,7 @@ def physics(d: Description) -> tuple[str, dict[str, np.ndarray]]:
 
 
 def difference(mine: dict[str, np.ndarray], theirs: dict[str, np.ndarray]) -> str:
-    """How the physics of two graphs differ; "" if they do not."""
+    """Return how the physics of two graphs differ; "" if they do not."""
     size = max((float(np.abs(v).max()) for v in mine.values()), default=0.0)
     gap = max((float(np.abs(mine[k] - theirs[k]).max()) for k in mine), default=0.0)
     return "" if gap <= AGREES * (size + 1.0) else f"off by {gap:.3g} of {size:.3g}"
@@ -71,7 +71,7 @@ def under_laws(seed: int, laws: Iterable[str] = TRANSFORMATIONS) -> Found:
 
 
 def campaign(count: int, first: int = 0, *, processes: int = 0, progress: bool = False) -> list[Found]:
-    """As many graphs, from a seed on, under all laws; with `processes` in as many besides this one."""
+    """Check `count` graphs, from a seed on, under all laws; with `processes` > 0 in that many further processes."""
     found: list[Found] = []
     watched = Progress(count, "graphs", shown=progress)
     for one in each(under_laws, range(first, first + count), processes):
@@ -85,7 +85,7 @@ def _differences(one: Found) -> Iterator[str]:
 
 
 def lines(found: list[Found]) -> Iterator[str]:
-    """The summary of a campaign."""
+    """Return the summary of a campaign."""
     for kind, number in Counter(one.kind for one in found).most_common():
         yield f"{number:6d}  {kind}"
     for law in TRANSFORMATIONS:
@@ -96,10 +96,10 @@ def lines(found: list[Found]) -> Iterator[str]:
 
 
 def main() -> int:
-    """Run it; 1 where something differs."""
+    """Run the campaign; return 1 if something differs."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=2_000, help="graphs, each under every law (default %(default)d)")
-    parser.add_argument("--seed", type=int, default=0, help="of the first graph (default %(default)d)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first graph (default %(default)d)")
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1), help="default %(default)d")
     given, _ = parser.parse_known_args()
     found = campaign(given.count, given.seed, processes=given.processes, progress=True)

@@ -1,7 +1,7 @@
 """Live pages of all examples in Chromium: `python -m campaigns.live_pages [--out FOLDER] [NAME ...]`.
 
-Each is made, opened from its file at two widths, and run with every slider at both ends: the console stays silent, nothing is
-asked of a network, nothing stands out of the window. A row tells size, steps, and the times that it took to make and to run.
+Each page is written, opened from its file at two widths, and run with every slider at both ends: the console stays silent, no
+network request is made, nothing extends beyond the window. A row gives size, steps, and the times to write and to run the page.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""MJCF files, those of a folder and random ones, against MuJoCo: poses, mass matrix, bias and passive forces, limits.
+"""MJCF files of a folder and random ones, against MuJoCo: poses, mass matrix, bias and passive forces, limits.
 
 `python -m campaigns.mjcf_files [FOLDER] [--random N]` prints files and reasons as tables.
 """
@@ -41,7 +41,7 @@ class Judge:
         self.joints = self._joints()
 
     def _names(self) -> dict[str, int]:
-        """Return the links of the bodies -> their numbers; bodies without a name have those of the reader."""
+        """Return the links of the bodies -> their numbers; bodies without a name get the reader's names."""
         names = [self.model.body(b).name for b in range(self.model.nbody)]
         taken, links = {plain(name) for name in names if name}, dict[str, int]()
         for b, name in enumerate(names):

@@ -1,12 +1,13 @@
-"""Units in model exchange: FMPy's CVODE integrates them, beside the native run.
+"""Units in model exchange: FMPy's CVODE integrates them, against the native run.
 
 `python -m campaigns.model_exchange [MODEL ...] [--version 2]` writes each model as a unit, integrates it at a relative tolerance
 of 1e-9 and compares all states, at a hundred times, with a native run at a far smaller tolerance. An error is relative to the
-size of the state: its largest absolute value in the run, or the typical size that the unit tells (its nominal), if that is
-larger. An instant is a time at which the importer lets the unit handle events or ticks, the start apart.
+size of the state: its largest absolute value in the run, or the unit's nominal value, if that is larger. An instant is a time,
+other than the start, at which the importer lets the unit handle events or ticks.
 
-Then four models that are known from other collections of units: a bouncing ball, Van der Pol's oscillator, exponential decay and
-a counter. FMPy's CVODE integrates the unit, and the same equations written down plainly, both at a relative tolerance of 1e-12.
+Then four models that are known from other collections of units follow: a bouncing ball, Van der Pol's oscillator, exponential
+decay and a counter. FMPy's CVODE integrates the unit, and the same equations written down plainly, both at a relative tolerance
+of 1e-12.
 
 It exits with 1 if an error is above 1e-6, or above 1e-9 for these four.
 """
@@ -30,11 +31,11 @@ from tests.export.live_models import CASES
 
 POINTS = 100
 _TIGHT = {"eggs": 1e-11}
-"""Relative tolerance of the native run, where 1e-12 lies below the rounding of rates."""
+"""Relative tolerance of the native run, if 1e-12 is below the rounding of rates."""
 
 
 def states_of(path: Path) -> list[str]:
-    """Return the names of the states in their order, one for each."""
+    """Return the names of the states in their order."""
     import fmpy
 
     found: dict[int, str] = {}
@@ -52,7 +53,7 @@ def exchanged(path: Path, t_end: float, names: list[str], tolerance: float) -> t
     nominals = list[np.ndarray]()
 
     class Solver(sundials.CVodeSolver):  # type: ignore[misc]
-        """CVODE, that keeps the nominals."""
+        """CVODE, which also keeps the nominals."""
 
         def __init__(self, nx: int, **given: Any) -> None:
             super().__init__(nx=nx, **given)
@@ -182,7 +183,7 @@ TWINS: dict[str, tuple[Callable[[], Graph], float, str, Callable[[np.ndarray], n
     "decay": (decay, 10.0, "x.q", lambda t: Plain(lambda x: [-x[0]], [1.0]).run(t, 1e-12)),
     "counter": (counter, 9.5, "counter.n", lambda t: 1.0 + np.floor(t)),
 }
-"""Models, the end of the run (s), the value that is compared, and the same by plain equations."""
+"""Models, the end of the run (s), the compared value, and the same model by plain equations."""
 
 
 def twin(name: str, folder: Path, version: int) -> bool:
@@ -203,7 +204,7 @@ def main() -> int:
     os.environ.setdefault("SCREWBOND_PROCESSOR", "baseline")
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", choices=[[], *CASES, *TWINS], help="all by default")
-    parser.add_argument("--version", type=int, default=3, help="of the standard: 2 or 3 (default 3)")
+    parser.add_argument("--version", type=int, default=3, help="version of the standard: 2 or 3 (default 3)")
     given = parser.parse_args()
     asked = given.models or [*CASES, *TWINS]
     fine = True

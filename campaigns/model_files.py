@@ -1,6 +1,6 @@
-"""Mutated files of models: each is refused with a code, or is a model whose run is the same, bit by bit, after it is saved again.
+"""Mutated files of models: each is refused with a code, or gives a model that runs the same, bit by bit, after it is saved.
 
-No traceback, no hang, no great memory: `python -m campaigns.model_files --count 10000 --seed 1`.
+There must be no traceback, hang or excessive memory: `python -m campaigns.model_files --count 10000 --seed 1`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from campaigns.small_models import SMALL
 LONGEST = 60
 """Processor time (s) after which reading and compiling a file is called a hang; nothing in the suite depends on it."""
 MEMORY = 3 << 30
-"""Bytes of addresses that a trial may take, besides those that its process has."""
+"""Bytes of address space that a trial may take in addition to what its process has."""
 STEPS = 30
-"""Of a run, in Python."""
+"""Maximum number of steps of a run, in Python."""
 
 
 @functools.cache
@@ -41,7 +41,7 @@ def seed_text(name: str) -> str:
 
 
 def mutant(name: str, seed: int, number: int) -> bytes:
-    """The mutated file of a number, whatever came before it: as any JSON file, or with an eye to what is in this one."""
+    """Return the mutated file of a number, independent of the files before it, mutated as any JSON file or by its content."""
     rng = random.Random(f"{name} {seed} {number}")
     data = seed_text(name).encode()
     return mutated(data, rng) if rng.random() < 0.3 else of_a_model(data, rng)
@@ -55,7 +55,7 @@ def trial(job: tuple[str, int, int]) -> tuple[tuple[str, int, int], str, str]:
 
 
 def differences(model: Model) -> list[str]:
-    """What is not the same in the run of a model and in that of its file, whether that comes to an end or is refused."""
+    """Return the differences between the run of a model and the run of its file, whether it completes or is refused."""
     text = dump_model(model)
     again = parse_model(text)
     found = [] if dump_model(again) == text else ["the text"]
@@ -74,7 +74,7 @@ def _run(model: Model) -> Result | ScrewbondError:
 
 
 def outcome(data: bytes, name: str) -> tuple[str, str]:
-    """What becomes of a file."""
+    """Read and run a file, and return the outcome."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -98,7 +98,7 @@ def outcome(data: bytes, name: str) -> tuple[str, str]:
 
 
 class limited:
-    """Ends what takes too long, or too much memory, with an exception in it."""
+    """Context that ends its block with an exception if it takes too long or too much memory."""
 
     def __enter__(self) -> None:
         self.memory = resource.getrlimit(resource.RLIMIT_AS)
@@ -132,17 +132,17 @@ def campaign(
 
 
 def lines(outcomes: Counter[str]) -> Iterator[str]:
-    """The table of a campaign."""
+    """Return the table of a campaign."""
     for kind, number in outcomes.most_common():
         yield f"{number:7d}  {kind}"
 
 
 def main() -> int:
-    """Run it; 1 where something went wrong."""
+    """Run the campaign; return 1 if something went wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000, help="files (default %(default)d)")
     parser.add_argument("--first", type=int, default=0, help="number of the first file (default %(default)d)")
-    parser.add_argument("--seed", type=int, default=1, help="of the random numbers (default %(default)d)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random numbers (default %(default)d)")
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1), help="default %(default)d")
     given, _ = parser.parse_known_args()
     outcomes, wrong = campaign(given.count, given.seed, first=given.first, processes=given.processes, progress=True)

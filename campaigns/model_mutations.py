@@ -1,6 +1,6 @@
-"""Mutations with an eye to what is in a file of a model: its JSON and a random generator in; nearly a model out.
+"""Mutations of the content of a model file: from its JSON and a random generator, almost a model.
 
-Most files of blind mutations are refused where they are read; these are read further. The content is changed in place.
+Most files of blind mutations are refused early; these are read further. The content is changed in place.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ NUMBERS: tuple[Any, ...] = (
     0, 1, -1, 2, 1000, 10**6, 2**31, 2**53, 2**63 - 1, 2**63, 10**15, 10**39, 0.0, -0.0, 0.5, 1e308, -1e308, 5e-324, 1e-320,
     1e200, 1e-200, 1.0 + 1e-15, "inf", "-inf", "nan", "Infinity", "1", True, None,
 )  # fmt: skip
-"""What may stand where a number or a count is expected."""
+"""Values put where a number or a count is expected."""
 NAMES = (
     *WORDS, "time", "mode", "ω", "größe", "m.p", "a b", "it's", 'say "q"', "a -> b:effort", "x'", "-x", "$is", "1", "effort",
     "initial", "nan", "None", "__class__", "\\alpha_{1}", "%s", "{0}", "a/b", "\u202e", "Ω" * 300,
 )  # fmt: skip
-"""What a part of a model may be called."""
+"""Names put on parts of a model."""
 PARTS: tuple[Any, ...] = (
     [],
     {},
@@ -38,11 +38,11 @@ PARTS: tuple[Any, ...] = (
     {"$is": "Model"},
     {"$map": [["a", 1]]},
 )
-"""What else may stand somewhere."""
+"""Other values put anywhere."""
 
 
 def exchanged(whole: Content, rng: random.Random) -> None:
-    """A value where another of its own kind stood, or a number that has moved on by one."""
+    """Replace a value by another of the same kind, or increase a number by one."""
     table: dict[type, list[tuple[Any, Any]]] = {}
     for home, key in homes(whole):
         table.setdefault(type(home[key]), []).append((home, key))
@@ -58,8 +58,8 @@ def exchanged(whole: Content, rng: random.Random) -> None:
 
 
 def in_a_formula(whole: Content, rng: random.Random) -> None:
-    """Another operation, a step that reads itself or what comes later, steps left out, doubled, exchanged, differentiated; other
-    shapes, constants and results."""
+    """Change a formula: another operation, a step that reads itself or a later step, steps left out, doubled, exchanged,
+    differentiated; other shapes, constants and results."""
     formula = rng.choice(list(whole["formulas"].values()))
     steps, results = formula["steps"], formula["results"]
     count = sum(map(_size, formula["arguments"])) + len(steps)
@@ -100,7 +100,7 @@ def in_a_formula(whole: Content, rng: random.Random) -> None:
 
 
 def in_an_operation(whole: Content, rng: random.Random) -> None:
-    """Another formula, another kind, no formula, texts and modes that it has not."""
+    """Change an operation: another formula, another kind, no formula, unknown texts and modes."""
     operation = rng.choice(whole["operations"])
     changes: tuple[Callable[[], Any], ...] = (
         lambda: operation.update(formula=rng.choice(list(whole["formulas"]))),
@@ -115,7 +115,7 @@ def in_an_operation(whole: Content, rng: random.Random) -> None:
 
 
 def in_a_record(whole: Content, rng: random.Random) -> None:
-    """A record of another kind, with fields of another, without one, or with a value of another type."""
+    """Change a record: another kind, fields of another record, a missing field, or a value of another type."""
     records = [home[key] for home, key in homes(whole["model"]) if isinstance(home[key], dict) and home[key]]
     record, other = rng.choice(records), rng.choice(records)
     kind = RECORDS.get(record.get("$is", "")) or rng.choice(list(RECORDS.values()))
@@ -132,7 +132,7 @@ def in_a_record(whole: Content, rng: random.Random) -> None:
 
 
 def in_a_number(whole: Content, rng: random.Random) -> None:
-    """A number, a count or an array that is extreme, of another shape or by the mode of an automaton."""
+    """Change a number, a count or an array: extreme values, another shape, or by the mode of an automaton."""
     model = whole["model"]
     places = [(home, key) for home, key in homes(model) if isinstance(home[key], (int, float)) or key in ("value", "initial")]
     home, key = rng.choice(places)
@@ -149,7 +149,7 @@ def in_a_number(whole: Content, rng: random.Random) -> None:
 
 
 def renamed(whole: Content, rng: random.Random) -> None:
-    """An element, automaton or parameter by another name wherever it stands, so that a model is left; or only once."""
+    """Rename an element, automaton or parameter wherever it appears, so that the file is still a model; or only once."""
     model = whole["model"]
     names = [*model["elements"], *model.get("automata", {})]
     names += [name for element in model["elements"].values() for name in element.get("parameters", {})]
@@ -161,7 +161,7 @@ def renamed(whole: Content, rng: random.Random) -> None:
 
 
 def about_itself(whole: Content, rng: random.Random) -> None:
-    """What a file says that it is: its format, version, name and parts."""
+    """Change a file's header: its format, version, name and parts."""
     key = rng.choice(("format", "version", "name", "starts", "left out", "model", "operations", "formulas", "more"))
     if rng.random() < 0.3:
         whole.pop(key, None)
@@ -189,7 +189,7 @@ KINDS: tuple[Callable[[Content, random.Random], None], ...] = (
     exchanged, exchanged, exchanged, in_a_formula, in_a_formula, in_an_operation, in_a_record, in_a_record, in_a_number, renamed,
     about_itself,
 )  # fmt: skip
-"""Mutations, those that find more than once."""
+"""Mutations; those that find more appear more than once."""
 
 
 def of_a_model(data: bytes, rng: random.Random) -> bytes:
@@ -200,6 +200,12 @@ def of_a_model(data: bytes, rng: random.Random) -> bytes:
         before = copy.deepcopy(whole)
         try:
             kind(whole, rng)
-        except (TypeError, KeyError, IndexError, ValueError, AttributeError):  # the last one has left nothing to change there
+        except (
+            TypeError,
+            KeyError,
+            IndexError,
+            ValueError,
+            AttributeError,
+        ):  # the last mutation has left nothing to change there
             whole = before
     return json.dumps(whole).encode()

@@ -2,8 +2,8 @@
 
 `python -m campaigns.modelica [MODEL ...]` prints a table: lines of the source, and the largest difference of all states at all
 samples, relative to the size of each state, before and after the events at sample times; or the code of the refusal. `--write`
-writes its rows into docs/modelica.md. `--count N --seed S` draws random graphs until N of them leave as Modelica and run
-here, and counts them by verdict. Each model has 60 s of a processor. It exits with 1 if one differs or fails.
+writes its rows into docs/modelica.md. `--count N --seed S` draws random graphs until N of them can be exported as Modelica and
+run here, and counts them by verdict. Each model has 60 s of CPU time. It exits with 1 if one differs or fails.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ TOLERANCE = 1e-6
 ABSOLUTE = 1e-14
 """Absolute tolerance of rumoca."""
 SECONDS = 60.0
-"""Time of a processor that a model may take in all."""
+"""Total CPU time that a model may take."""
 METHODS = (("rk-like", 1e-9), ("bdf", 1e-10), ("bdf", 1e-9))
-"""Methods of rumoca with their tolerances, as they are tried: the implicit one where the explicit one fails, and with a larger
-tolerance where rumoca finds its own interpolation too coarse for the smaller one."""
+"""Methods of rumoca with their tolerances, in the order of trial: the implicit one if the explicit one fails, with a larger
+tolerance if rumoca finds its own interpolation too coarse for the smaller one."""
 COMPARED = ("agrees", "differs", "failed", "out of time")
-"""Verdicts on a model that leaves as Modelica, and that runs here."""
+"""Verdicts on a model that is exported as Modelica and runs here."""
 INSTANT = 1e-10
-"""Part of a run within which tools place an event at one instant."""
+"""Fraction of a run within which tools place an event at one instant."""
 PAGE = Path(__file__).parents[1] / "docs" / "modelica.md"
 HEAD = "| model | lines | rumoca |", "|---|---|---|"
 
 
 class Verdict(NamedTuple):
-    """What became of a model: "agrees", "differs", "failed", "out of time", "ends early", "no model" or "refused, E663"."""
+    """Verdict on a model: "agrees", "differs", "failed", "out of time", "ends early", "no model" or "refused, E663"."""
 
     kind: str
     lines: int = 0
@@ -89,9 +89,9 @@ def difference(
 ) -> float:
     """Largest difference from the run here, relative to the size of each state along it; nan if that run ends early.
 
-    A state that is zero by symmetry is noise: no state counts as smaller than a million times what two runs here differ by, or
-    the absolute tolerance of the judge. Where the judge has rows before and after an event at a sample, both count. It has one
-    alone of an event that rounding puts to either side of a sample: it may be what is before or after.
+    A state that is zero by symmetry is noise: the size of a state is at least a million times the difference of two runs here, or
+    the judge's absolute tolerance. If the judge has rows before and after an event at a sample, both are compared. For an event
+    that rounding puts on either side of a sample, it has a single row, which may be the state before or after.
     """
     source = modelica_source(compiled)
     grid = np.linspace(0.0, t_end, samples)
@@ -135,7 +135,7 @@ def verdict(
         gap = difference(compiled, t_end, method=method, settings=settings)
     except ModelError:
         return Verdict("ends early", lines)
-    except Exception as error:  # whatever the judge says
+    except Exception as error:  # whatever the judge raises
         return Verdict("failed", lines, remark=f"{type(error).__name__}: {str(error)[:300]}")
     if np.isnan(gap):
         return Verdict("ends early", lines)
@@ -153,7 +153,7 @@ def _send(
 
 
 def limited(make: Callable[[], Graph], t_end: float, settings: Mapping[str, Any] = MappingProxyType({})) -> Verdict:
-    """Judge a model in a process of its own, which ends when its time is over; by each method, until one agrees."""
+    """Judge a model in a separate process, which ends when its time is over; by each method, until one agrees."""
     context = multiprocessing.get_context("fork")
     found = Verdict("out of time")
     for method in METHODS:
@@ -179,7 +179,7 @@ def trial(seed: int, number: int) -> Verdict:
 
 
 def random_graphs(count: int, seed: int) -> collections.Counter[str]:
-    """Draw graphs until so many leave as Modelica; print those that do not agree, and count all verdicts."""
+    """Draw graphs until `count` of them can be exported as Modelica; print those that do not agree, and count all verdicts."""
     counts: collections.Counter[str] = collections.Counter()
     for number in itertools.count():
         found = limited(lambda number=number: drawn(seed, number).graph, T_END)  # type: ignore[misc]
@@ -192,7 +192,7 @@ def random_graphs(count: int, seed: int) -> collections.Counter[str]:
 
 
 def rows(names: Iterable[str]) -> Iterator[tuple[str, Verdict]]:
-    """Row of a table of each model, and its verdict, as they come."""
+    """Yield the row of each model and its verdict, as they come."""
     for name in names:
         make, t_end, settings = MODELS[name]
         found = limited(make, t_end, settings)

@@ -2,8 +2,8 @@
 
 Networks of diodes, switches, R, L, C and sources against loop analysis with complementarity; rows, trees and drives of masses
 with dry friction against Moreau's time stepping; linkages of redundant joints with friction, stops and locks against models of
-one coordinate. A model is refused rightly where its judge finds no solution. `--store FILE` keeps each verdict as a line of
-JSON, and a campaign that was interrupted goes on from there; `--shrink` looks for the smallest case of each cause.
+one coordinate. A refusal is right if the judge finds no solution. `--store FILE` keeps each verdict as a line of JSON, from which
+an interrupted campaign continues; `--shrink` looks for the smallest case of each cause.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from campaigns.ideal.verdicts import FAMILIES, KINDS, Verdict, judged
 from campaigns.processes import Progress
 
 LONGEST_WAIT = 1800.0
-"""Wall time (s) after which a case is called a hang that takes no time of a processor."""
+"""Wall time (s) after which a case that takes no CPU time is called a hang."""
 SEEDS = 6
-"""Seeds that the table lists of a cause."""
+"""Number of seeds that the table lists for a cause."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,12 @@ def read(line: str) -> Trial:
 
 
 def drawn(family: str, seed: int, largest: int) -> Case:
-    """Draw the case of a seed; the largest number of masses counts for their family only."""
+    """Draw the case of a seed; `largest`, the maximum number of masses, applies only to families of masses."""
     return FAMILIES[family](seed, largest) if family == "masses" else FAMILIES[family](seed)
 
 
 def apart(case: Case) -> Verdict:
-    """Judge a case in a process of its own, which is ended when it takes too much time of a processor."""
+    """Judge a case in a separate process, which is ended when it takes too much CPU time."""
     context: Any = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     here, there = context.Pipe(duplex=False)
     process = context.Process(target=_report, args=(there, case))
@@ -78,13 +78,13 @@ def apart(case: Case) -> Verdict:
 
 
 def _report(there: Any, case: Case) -> None:
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it would be ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it would be ignored
     there.send(judged(case, limited=True))
     there.close()
 
 
 def campaign(families: Iterable[str], seeds: range, largest: int = 8, store: Path | None = None) -> Iterator[Trial]:
-    """Judge the cases of all seeds, those first that a store holds; a quarter as many linkages, which take longest."""
+    """Judge the cases of all seeds, first those in the store; only a quarter as many linkages, which take longest."""
     known = {(trial.family, trial.seed): trial for trial in stored(store)}
     for family in families:
         chosen = seeds[: max(1, len(seeds) // 4)] if family == "linkages" else seeds
@@ -108,7 +108,7 @@ def stored(store: Path | None) -> list[Trial]:
 
 
 def shrunk(case: Case, verdict: Verdict, tries: int = 60) -> Case:
-    """Leave out parts as long as the verdict and its cause stay, with at most so many tries."""
+    """Leave out parts as long as the verdict and its cause stay, with at most `tries` trials."""
     shows = True
     while shows:
         shows = False
@@ -135,7 +135,7 @@ def table(trials: list[Trial]) -> Iterator[str]:
 
 
 def causes(trials: list[Trial]) -> dict[tuple[str, str, str], list[int]]:
-    """Return the seeds of each family, verdict and cause but "right", the most frequent first."""
+    """Return the seeds of each family, verdict and cause except "right", the most frequent first."""
     found: dict[tuple[str, str, str], list[int]] = {}
     for trial in trials:
         if trial.verdict.kind != "right":
@@ -144,10 +144,10 @@ def causes(trials: list[Trial]) -> dict[tuple[str, str, str], list[int]]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run it; 1 where something failed."""
+    """Run the campaign; return 1 if something failed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=500, help="cases of a family; of linkages a quarter (default %(default)d)")
-    parser.add_argument("--seed", type=int, default=0, help="of the first case (default %(default)d)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first case (default %(default)d)")
     parser.add_argument("--family", choices=list(FAMILIES), action="append", help="default: all")
     parser.add_argument("--largest", type=int, default=8, help="masses in a row, at most (default %(default)d)")
     parser.add_argument("--store", type=Path, help="file of JSON lines to which verdicts are added")

@@ -1,8 +1,9 @@
 """Tests on mutants, in forks of one pytest session that has collected them once.
 
 One fork runs all tests on the project itself, with probes in its machine code, and records which statements each test executes.
-For each mutant, another fork plants it in memory and runs the tests that execute the mutated statement, those that kill most
-per second first. Machine code is not optimised, which leaves its bits and is ten times faster; only that of the mutant is new.
+For each mutant, another fork plants it in memory and runs the tests that execute the mutated statement, those that kill most per
+second first. Machine code is not optimised, which does not change its results and compiles ten times faster; only the mutant's
+code is new.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ Statement = tuple[str, int]
 """Name of a function with its module, and the line of a statement in it."""
 Tell = Callable[[Any], None]
 SLACK, FACTOR = 8.0, 10.0
-"""A test is endless, and kills a mutant, beyond SLACK + FACTOR times its process time on the project itself, s."""
+"""Limit SLACK + FACTOR times its process time on the project itself, s, beyond which a test counts as endless and kills a
+mutant."""
 
 
 class Recorded(NamedTuple):
@@ -65,7 +67,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the tests say of a mutant.
+    """Verdict of the tests on a mutant.
 
     Parameters
     ----------
@@ -101,7 +103,8 @@ def plant(mutant: Mutant) -> None:
 
 
 class Codes:
-    """Machine code of the solvers by its writer, with the names of the functions in it; code of a changed function is new."""
+    """Machine code of the solvers by its writer, with the names of the functions in it; only code of a changed function is
+    compiled again."""
 
     def __init__(self) -> None:
         self.ready: dict[tuple[str, ...], tuple[set[str], tuple[bytes, Sequence[str]]]] = {}
@@ -130,7 +133,7 @@ class Codes:
         return self.ready[key][1]
 
     def make(self, tell: Tell) -> None:
-        """Make all code that no model changes, and tell it."""
+        """Compile all code that does not depend on a model, and report it."""
         for part in warming.PARTS.values():
             part()
         tell(self.ready)
@@ -143,7 +146,7 @@ class Probe(NamedTuple):
 
 
 def probed(functions: Iterable[Any]) -> Callable[[], frozenset[Statement]]:
-    """Let the machine code of this process mark the statements of functions that it executes; return a function that reads and
+    """Make the machine code of this process mark the statements of functions that it executes; return a function that reads and
     clears the marks."""
     nodes = [(name_of(f), node) for f in functions for node in ast.walk(tree_of(f)) if isinstance(node, ast.stmt)]
     numbers = {id(node): number for number, (_, node) in enumerate(nodes)}
@@ -172,7 +175,7 @@ def probed(functions: Iterable[Any]) -> Callable[[], frozenset[Statement]]:
 
 
 def in_fork(task: Callable[[Tell], None]) -> Iterator[Any]:
-    """Run a task in a fork of this process, without output, and yield what it tells until it ends or dies."""
+    """Run a task in a fork of this process, without output, and yield its reports until it ends or dies."""
     context = multiprocessing.get_context("fork")
     receiving, sending = context.Pipe(duplex=False)
     child = context.Process(target=_silent, args=(task, sending.send))
@@ -202,7 +205,7 @@ def failures(items: Sequence[pytest.Item], limits: Mapping[str, float]) -> Itera
 
 
 def record(items: Sequence[pytest.Item], functions: Sequence[Any]) -> dict[str, Recorded]:
-    """Return what each test does on the project itself, by its name."""
+    """Return the record of each test on the project itself, by its name."""
 
     def run(tell: Tell) -> None:
         executed = probed(functions)
@@ -227,8 +230,8 @@ class Trials:
         self.kills = Counter[str]()
 
     def chosen(self, mutant: Mutant) -> list[pytest.Item]:
-        """Return the tests that execute a mutated statement, those first that kill most per second; a test with other parameters
-        is worth less."""
+        """Return the tests that execute a mutated statement, those that kill most per second first; kills of a test with other
+        parameters count less."""
         new = Recorded(0.0, frozenset({mutant.statement}), False)
         known = {item.nodeid: self.recorded.get(item.nodeid, new) for item in self.items}
         able = [name for name, test in known.items() if mutant.statement in test.executed and not test.failed]
@@ -243,7 +246,7 @@ class Trials:
         return sorted((item for item in self.items if item.nodeid in seen), key=lambda item: -worth(item.nodeid))
 
     def verdict(self, mutant: Mutant, longest: float) -> Verdict:
-        """Return what the tests say of a mutant; those that would take longer than so much process time, s, do not run."""
+        """Return the verdict of the tests on a mutant; tests beyond a total process time of `longest`, s, do not run."""
         able, chosen, total = self.chosen(mutant), list[pytest.Item](), 0.0
         limits = {item.nodeid: SLACK + FACTOR * self.time(item) for item in able}
         for item in able:

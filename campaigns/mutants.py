@@ -76,7 +76,8 @@ def _is_kernel(function: object) -> bool:
 
 
 def mutations(function: ast.FunctionDef) -> list[tuple[int, int]]:
-    """Return the mutations of a function: the number of a node in the walk of its tree, and that of a mutation of this node."""
+    """Return the mutations of a function: the number of a node in the walk of its tree, and the number of a mutation of this
+    node."""
     nodes = enumerate(ast.walk(function))
     return [(index, choice) for index, node in nodes for choice in range(3) if _mutate(copy.copy(node), choice)]
 
@@ -132,13 +133,13 @@ def mutant_of(path: Path, function: ast.FunctionDef, mutation: tuple[int, int]) 
     original = getattr(_module(path), function.name)
     nodes = list(ast.walk(function))
     inside = [node for node in nodes[1:] if isinstance(node, ast.stmt) and nodes[mutation[0]] in ast.walk(node)]
-    line = inside[-1].lineno  # the walk comes to the innermost last
+    line = inside[-1].lineno  # the walk reaches the innermost last
     where = f"{path.relative_to(ROOT).as_posix()}, {function.name}, {text}"
     return Mutant(original, (name_of(original), line), where, ast.fix_missing_locations(mutant))
 
 
 class Campaign:
-    """Plugin of pytest: try mutants, so many of a random choice, where a session would run its tests."""
+    """Plugin of pytest: try a number of random mutants instead of running the tests of a session."""
 
     def __init__(self, given: argparse.Namespace):
         self.given, self.codes = given, Codes()
@@ -148,7 +149,7 @@ class Campaign:
         """Try the mutants; a survivor is a failure of the session."""
         recorded = self.recorded(session.items)
         for name in (name for name, test in recorded.items() if test.failed):
-            print(f"fails on the project itself, and is left out: {name}")
+            print(f"fails on the project itself, and is omitted: {name}")
         (self.codes.ready,) = in_fork(self.codes.make)
         trials = Trials(session.items, recorded, self.codes)
         chosen = mutants(self.given.count, self.given.seed)
@@ -162,7 +163,8 @@ class Campaign:
         return True
 
     def recorded(self, items: Sequence[pytest.Item]) -> dict[str, Recorded]:
-        """Return what the tests do on the project itself, from the file of an earlier campaign if the sources are the same."""
+        """Return the records of the tests on the project itself, from the file of an earlier campaign if the sources are the
+        same."""
         file, sources = self.given.record, cache.sources()
         if file and file.exists():
             read, tests = json.loads(file.read_text(encoding="utf-8"))
@@ -181,7 +183,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Return 1 if a mutant survives."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[2].replace("\n", " "))
     parser.add_argument("--count", type=int, default=100, help="mutants (default 100)")
-    parser.add_argument("--seed", type=int, default=0, help="of the random choice (default 0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random choice (default 0)")
     parser.add_argument("--longest", type=float, default=math.inf, help="process time of the tests of one mutant, s")
     parser.add_argument("--record", type=Path, help="file for what each test executes, which the next campaign reads")
     parser.add_argument("--tests", nargs="+", default=TESTS, help=f"files or folders (default {' '.join(TESTS)})")

@@ -1,4 +1,4 @@
-"""Mutations of a JSON file: bytes and a random generator in; bytes that are nearly the same, or nearly JSON, or neither, out."""
+"""Mutations of a JSON file: from bytes and a random generator, bytes that are nearly the same, or nearly JSON, or neither."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ EXTREMES = (
     "9" * 5000, "1.0e+0", "00", "+1", ".5", "0x10", "1_000", "true", "false", "null", '""', '"heavy"', "[]", "{}", "[1]",
     "[1, 2, 3]",
 )  # fmt: skip
-"""What may stand where a number is expected."""
+"""Texts put where a number is expected."""
 WORDS = (
     "", "a" * 100_000, "\u0000", "\ud800", "\U0001f600", "../../etc", "é", "\n", "type", "_x", "comment", "sphere", "plane",
     "free",
 )  # fmt: skip
-"""What may stand where a word or a key is expected."""
+"""Texts put where a word or a key is expected."""
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|true|false|null|[{}\[\],:]')
 NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
 
@@ -80,7 +80,7 @@ def of_tokens(data: bytes, rng: random.Random) -> bytes:
 
 
 def of_numbers(data: bytes, rng: random.Random) -> bytes:
-    """One number replaced by an extreme one, or scaled, so that the file stays one."""
+    """Replace one number by an extreme one, or scale it; the file stays valid JSON."""
     text = data.decode("utf-8", "replace")
     places = [found.span() for found in NUMBER.finditer(text)]
     if not places:

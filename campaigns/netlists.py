@@ -1,6 +1,6 @@
-"""All circuits of the tests: voltages at the start and end of a run against ngspice 39, and the ngspice that is installed.
+"""All circuits of the tests: voltages at the start and end of a run against ngspice 39, and against the installed ngspice.
 
-`python -m campaigns.netlists`; 1 where a voltage differs by more than 1e-5.
+`python -m campaigns.netlists` exits with 1 if a voltage differs by more than 1e-5.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from bondgraph import compile_model
 from tests.models.netlist.circuits import CIRCUITS, RESTING
 
 NEAR = 1e-5
-"""Largest relative difference of a voltage; the tests have 1e-5 too."""
+"""Largest relative difference of a voltage, as in the tests."""
 _OPTIONS = ".options reltol=1e-7 abstol=1e-15 vntol=1e-10 method=gear itl1=500"
 
 
 def of_ngspice(text: str, end: float, nodes: Sequence[str], uic: bool) -> dict[str, tuple[float, float]]:
-    """Return the voltages of nodes at the start and the end of a run by ngspice; nothing where its run does not get there."""
+    """Return the voltages of nodes at the start and the end of a run by ngspice; nothing if its run does not reach the end."""
     step = end / 40_000
     names = " ".join(f"v({node})" for node in nodes)
     run = f".tran {step} {end} 0 {step}{' uic' if uic else ''}"
@@ -45,7 +45,7 @@ def of_graph(text: str, end: float, nodes: Sequence[str], uic: bool) -> dict[str
 
 
 def main() -> int:
-    """Print a line for each voltage; return 1 where one differs."""
+    """Print a line for each voltage; return 1 if one differs."""
     circuits = [(name, text, end, {node: (None, v) for node, v in ends.items()}) for name, (text, end, ends) in CIRCUITS.items()]
     circuits += [(name, text, end, dict(voltages)) for name, (text, end, voltages) in RESTING.items()]
     failed = 0
@@ -53,7 +53,7 @@ def main() -> int:
         uic = name in CIRCUITS
         here = of_graph(text, end, list(stored), uic)
         there = of_ngspice(text, end, list(stored), uic) if shutil.which("ngspice") else {}
-        if uic:  # the first point of ngspice is that behind a step
+        if uic:  # the first point of ngspice is the one after a step
             there = {node: (None, voltage) for node, (_, voltage) in there.items()}
         for node, voltages in here.items():
             pairs = [pair for other in (stored, there) if node in other for pair in zip(voltages, other[node], strict=True)]

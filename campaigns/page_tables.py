@@ -1,4 +1,4 @@
-"""Tables of campaigns in pages of the documentation: fresh rows take the place of those with the same first cell."""
+"""Tables of campaigns in pages of the documentation: fresh rows replace those with the same first cell."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def write_rows(
 ) -> None:
     """Write fresh rows into the table of a command in a page; it keeps the rows of the other `names`, in their order.
 
-    The table stands between the comments `<!-- command -->` and `<!-- end -->`; `remark` says of all rows what follows them.
+    The table is between the comments `<!-- command -->` and `<!-- end -->`; `remark` gives the text after it, from all rows.
     """
     start = f"<!-- {command} -->\n"
     before, rest = path.read_text(encoding="utf-8").split(start)

@@ -1,4 +1,4 @@
-"""A task for many jobs, in several processes; lines that say how far it is; the memory that one may take."""
+"""A task for many jobs in several processes, progress lines, and limits of time and memory."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def each(task: Callable[[Job], Found], jobs: Sequence[Job], processes: int, chunk: int = 8) -> Iterator[Found]:
-    """Results of a task as they come, `chunk` at a time; here where `processes` is 0, else in as many besides this one.
+    """Results of a task as they come, `chunk` at a time; in this process if `processes` is 0, else in that many further ones.
+    Each of these has one thread: the matrices are small, and threads of linear algebra in several processes wait for one another
+    (twice the time on two cores).
 
-    Each of those has one thread: the matrices are small, and threads of linear algebra in several processes wait for one
-    another (twice the time on two cores). An interrupt ends them in silence, so that what has been found can be told.
+    An interrupt ends them silently, so that results so far can be reported.
     """
     if not processes:
         yield from map(task, jobs)
         return
     os.environ.update({name: os.environ.get(name, "1") for name in _THREADS})  # read where NumPy is first imported
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it would be ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in a shell's background it would be ignored
     ignored = signal.SIGINT, signal.SIG_IGN
     with multiprocessing.get_context("spawn").Pool(processes, signal.signal, ignored) as pool:
         yield from pool.imap_unordered(task, jobs, chunksize=chunk)
 
 
 class Progress:
-    """Lines on standard error that say how far a campaign is: one in ten seconds, one at its end, and what it finds at once.
-
-    They can be read in the file of a campaign that still runs.
+    """Progress lines of a campaign on standard error: one every ten seconds, one at the end, and each finding at once, so that
+    the file of a running campaign shows them.
     """
 
     def __init__(self, count: int, what: str, *, shown: bool = True):
@@ -65,9 +65,9 @@ class Progress:
 
 
 def limit_time(interrupted: float, ended: float) -> None:
-    """Interrupt this process, as a user would, when it has used so much time of a processor (s), and end it after more.
+    """Interrupt this process, as a user would, after `interrupted` s of CPU time, and end it after `ended` s.
 
-    Time on the wall would end it earlier where others use the machine. Without such timers the process goes on.
+    Wall time would end it earlier on a busy machine. Without such timers the process is not limited.
     """
     if not hasattr(signal, "setitimer"):
         return
@@ -79,10 +79,10 @@ def limit_time(interrupted: float, ended: float) -> None:
 
 
 def limit_addresses(more: int) -> None:
-    """Let this process take so many bytes of addresses besides those that it has, where the system counts them.
+    """Let this process take `more` bytes of address space in addition to what it has, if the system counts them.
 
-    A limit that is no larger than what a process has already, which may be any number of libraries, leaves no room for its stack
-    to grow: it dies by a segmentation fault in the first deep recursion, where one would have been refused.
+    A limit below what the process already has, which may be many libraries, leaves no room for its stack to grow: the first deep
+    recursion would end in a segmentation fault instead of a refusal.
     """
     counted = Path("/proc/self/statm")
     if not counted.exists():

@@ -1,8 +1,8 @@
 """Many runs by the code of a GPU, run as C, against the processor: `python -m campaigns.ptx [--bits] [--runs N] [NAME ...]`.
 
-A row tells in how many of the runs all ends, measures, counts and samples have the same bits, in threads that sleep and take the
-next run; and what NVIDIA's assembler says of the code, where `ptxas` is installed (pip: nvidia-cuda-nvcc), which takes minutes
-for large models. Nothing here runs on a GPU. `--write` writes the rows into docs/gpu.md.
+A row gives the number of runs in which all ends, measures, counts and samples have the same bits, in threads that sleep and take
+the next run; and, if `ptxas` is installed (pip: nvidia-cuda-nvcc), the figures of NVIDIA's assembler, which takes minutes for
+large models. Nothing here runs on a GPU. `--write` writes the rows into docs/gpu.md.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "gpu.md"
 
 
 class Model(NamedTuple):
-    """A graph, the end of its run (s), a parameter that varies, the value whose course and peak are kept (its first component),
-    and settings."""
+    """Model: its graph, the end of its run (s), a parameter that varies, the value whose samples and peak are kept (its first
+    component), and settings."""
 
     graph: Callable[[], Graph]
     t_end: float
@@ -63,7 +63,7 @@ def motor() -> Graph:
 
 
 def sampled_delta() -> Graph:
-    """The delta robot on a way, under control that is sampled at 1 kHz."""
+    """The delta robot on a path, under control sampled at 1 kHz."""
     robot = DeltaParameters.fit()
     way = axes(quintic(0.0, 0.01, 0.0, 1.0), quintic(0.0, 0.0, 0.0, 1.0), quintic(0.45, 0.45, 0.0, 1.0))
     control = task_control(robot, way, kp=25.0, kd=10.0, period=1e-3)
@@ -92,11 +92,11 @@ MODELS = {
     "rolling eggs": _live("eggs", "gravity.spring.force", "contact.gap"),
 }
 SHARES = 0.9, 1.1
-"""Least and largest value of what varies, as shares of that of the model."""
+"""Smallest and largest value of the varied parameter, relative to the model's."""
 
 
 def row(name: str, runs: int, folder: Path, command: str | None) -> tuple[str, bool]:
-    """Return the row of a model, and whether all is the same; `command` assembles."""
+    """Return the row of a model, and True if all bits are the same; `command` assembles."""
     try:
         cells, is_same = compared(name, runs, folder, command)
     except Exception as error:
@@ -105,7 +105,7 @@ def row(name: str, runs: int, folder: Path, command: str | None) -> tuple[str, b
 
 
 def compared(name: str, runs: int, folder: Path, command: str | None) -> tuple[Sequence[object], bool]:
-    """Return the cells of a row after its name, and whether all is the same in some runs that were not handed back."""
+    """Return the cells of a row after its name, and True if all bits are the same in runs that were not handed back."""
     model = MODELS[name]
     run = compile_model(model.graph(), progress=False).prepare_run(
         model.t_end, samples=model.t_end / 10, progress=False, **model.settings
@@ -143,7 +143,7 @@ def assembled(ptx: str, folder: Path, command: str | None) -> Sequence[str]:
 
 
 def assembler() -> str | None:
-    """Return the path of `ptxas`, on the path or of the package nvidia-cuda-nvcc; None where it is not installed."""
+    """Return the path of `ptxas`, on the path or in the package nvidia-cuda-nvcc; None if it is not installed."""
     try:
         packaged = [str(each.locate()) for each in metadata.files("nvidia-cuda-nvcc") or () if each.name == "ptxas"]
     except metadata.PackageNotFoundError:
@@ -152,16 +152,16 @@ def assembler() -> str | None:
 
 
 def no_gpu(rows: Sequence[str]) -> str:
-    """What the table is of."""
+    """Return the remark on how the table was made."""
     how = f"the PTX was run as C, and `ptxas -arch={ARCHITECTURE}` counted registers, stack and spills"
     return f"No GPU was used for these {len(rows)} rows: {how}."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print a row for each model; 1 where bits differ."""
+    """Print a row for each model; return 1 if bits differ."""
     parser = argparse.ArgumentParser(prog="python -m campaigns.ptx", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, default=8)
-    parser.add_argument("--bits", action="store_true", help="compare bits alone")
+    parser.add_argument("--bits", action="store_true", help="compare only bits")
     parser.add_argument("--write", action="store_true", help=f"write the rows into {PAGE.name}")
     parser.add_argument("names", nargs="*", metavar="NAME")
     given, found, fresh = parser.parse_args([] if arguments is None else arguments), 0, list[str]()

@@ -1,8 +1,8 @@
 """Random graphs against dense algebra: `python -m campaigns.random_graphs --count 20000 --seed 1`.
 
-Every graph is compiled and compared with its own relations, all at once, in several modes at random states; where something
-happens at one instant, or blocks are sampled, it is run as well. What is refused is judged by the rank of its pencil. None is
-wrong, none ends without a code, none takes more than 20 s; graphs that are refused though they have one solution are listed.
+Every graph is compiled and compared with its own relations, all at once, in several modes at random states; with simultaneous
+events or sampled blocks, it is also run. Refusals are judged by the rank of the pencil. No graph may be wrong, end without a
+code, or take more than 20 s; graphs that are refused although they have one solution are listed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ KINDS = ("right", "undecided", "rightly refused", "regular refused", "wrong", "u
 
 @dataclass(frozen=True)
 class Trial:
-    """A graph by its number, what it was drawn from, the verdict, and of a failure the smallest graph that shows it."""
+    """Graph by its number, the families and features from which it was drawn, the verdict, and for a failure the smallest graph
+    that shows it."""
 
     number: int
     drawn_from: tuple[str, ...]
@@ -37,7 +38,7 @@ class Trial:
 
 
 def drawn(seed: int, number: int) -> Drawn:
-    """The graph of a number, whatever came before it."""
+    """Return the graph of a number, independent of the graphs before it."""
     return widened(np.random.default_rng([seed, number]))
 
 
@@ -63,7 +64,8 @@ def trial(job: tuple[int, int]) -> Trial:
 
 
 def campaign(count: int, seed: int, *, first: int = 0, processes: int = 0, progress: bool = False) -> list[Trial]:
-    """Judge `count` graphs, from number `first` on; with `processes` in as many besides this one. Interrupted, those so far."""
+    """Judge `count` graphs, from number `first` on; with `processes` > 0 in that many further processes. If interrupted, return
+    the trials so far."""
     jobs = [(seed, number) for number in range(first, first + count)]
     trials: list[Trial] = []
     watched = Progress(count, "graphs", shown=progress)
@@ -83,7 +85,7 @@ def _failure(seed: int, found: Trial) -> Iterator[str]:
 
 
 def lines(trials: list[Trial], seed: int) -> Iterator[str]:
-    """The tables of a campaign."""
+    """Return the tables of a campaign."""
     rows = ("all", "any", "rigid", "switched", "curved", *FEATURES)
     yield f"{'':10}" + "".join(f"{kind:>17}" for kind in KINDS)
     for row in rows:
@@ -101,10 +103,10 @@ def lines(trials: list[Trial], seed: int) -> Iterator[str]:
 
 
 def main() -> int:
-    """Run it; 1 where something failed."""
+    """Run the campaign; return 1 if something failed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=20_000, help="graphs (default %(default)d)")
-    parser.add_argument("--seed", type=int, default=1, help="of the random numbers (default %(default)d)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random numbers (default %(default)d)")
     parser.add_argument("--first", type=int, default=0, help="number of the first graph (default %(default)d)")
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1), help="default %(default)d")
     given, _ = parser.parse_known_args()

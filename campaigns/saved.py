@@ -1,7 +1,7 @@
-"""Runs, each carried out again by the model of its file: a plugin, `python -m pytest -p campaigns.saved tests/examples`.
+"""Runs, each repeated by the model loaded from its file: a plugin, `python -m pytest -p campaigns.saved tests/examples`.
 
-Every test that is run so saves each model that it simulates, loads it, compiles that and runs it with the same settings; a test
-fails where anything that a result holds is not equal to the last bit. Tests that count warnings count those of both runs.
+With it, every test saves each model that it simulates, loads it, compiles it again and runs it with the same settings; a test
+fails if any content of the two results differs by a bit. Tests that count warnings count the warnings of both runs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _inside: list[Compiled] = []
 
 
 def again(compiled: Compiled) -> Compiled:
-    """The model that its file holds, compiled in the same way."""
+    """Return the model loaded from its file, compiled in the same way."""
     if id(compiled) not in _loaded:
         backend = "auto" if compiled.program.rates.is_machine_code else "numpy"
         model = parse_model(dump_model(compiled))
@@ -29,7 +29,7 @@ def again(compiled: Compiled) -> Compiled:
 
 
 def unequal(first: Result, second: Result) -> list[str]:
-    """Names of what is not the same in two results."""
+    """Return the names of contents that differ in two results."""
     if first.names() != second.names():
         return ["the names"]
     found = [name for name in first.names() if not np.array_equal(first[name], second[name], equal_nan=True)]
@@ -38,8 +38,8 @@ def unequal(first: Result, second: Result) -> list[str]:
 
 
 def twice(compiled: Compiled, *given: Any, **settings: Any) -> Result:
-    """The run of a model, after that of its file has been compared with it; unless start values that a file has as found
-    may follow from what is changed."""
+    """Return the run of a model after a comparison with the run of its file, except where start values that a file stores as
+    found may depend on changed ones."""
     result = _first(compiled, *given, **settings)
     changed = settings.get("parameters") or settings.get("initial")
     if not _inside and not (compiled.model.starts and changed):
@@ -53,5 +53,5 @@ def twice(compiled: Compiled, *given: Any, **settings: Any) -> Result:
 
 
 def pytest_configure() -> None:
-    """Every run of a compiled model is carried out twice from here on."""
+    """Make every run of a compiled model run twice."""
     Compiled.simulate = twice  # type: ignore[method-assign]

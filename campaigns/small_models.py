@@ -1,4 +1,4 @@
-"""Small graphs that together have every law, every kind of formula and every kind of event: nothing in; graphs by name out."""
+"""Small graphs by name that together have every law, every kind of formula and every kind of event."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from screws.scalars import array, cos, exp, log, sin, tanh
 
 
 def drive() -> Graph:
-    """A motor with a rope: all linear elements, a relation of the user's, a table and a sampled controller."""
+    """A motor with a rope: all linear elements, a user-defined relation, a table and a sampled controller."""
     graph, armature, rotor = Graph("drive"), J1("armature", domain="electrical"), J1("rotor", domain="rotation")
     graph.connect(Se("supply", lambda u, y: u + y, parameters={"u": 2.0}, signals=["control.y"]), armature)
     graph.connect(armature, R("winding", 4.0)).connect(armature, I("coil", 1e-3))
@@ -60,7 +60,7 @@ def drive() -> Graph:
 
 
 def rectifier() -> Graph:
-    """Ideal diode, an ideal switch and a diode by its law: a loop that is not linear."""
+    """An ideal diode, an ideal switch and a diode by its law: a nonlinear loop."""
     graph, series, node = Graph("rectifier"), J1("series", domain="electrical"), J0("node", domain="electrical")
     graph.add(signals.sine("mains", 10.0, 2.0))
     graph.connect(Se("source", lambda u: u, signals=["mains.y"]), series).connect(series, Diode("diode"))
@@ -78,7 +78,7 @@ def rectifier() -> Graph:
 
 
 def bouncing() -> Graph:
-    """A ball on a floor with restitution, where bounces accumulate, with dry friction beside it and a damper by mode."""
+    """A ball on a floor with restitution, with accumulating bounces, with dry friction and a damper by mode."""
     graph, fall, slide = Graph("bouncing"), J1("fall", domain="translation"), J1("slide", domain="translation")
     floor = Constraint("floor", initial=1.0, automaton="contact", active=["resting"], restitution=0.5)
     bounce = Transition("free", "free", lambda h: -h, ("floor.h",), impact=("floor",), accumulates="resting", kind="bounces")
@@ -90,7 +90,7 @@ def bouncing() -> Graph:
 
 
 def pendulum(form: str = "hamiltonian") -> Graph:
-    """A pendulum by its energies, its angle reset by a machine, its torque through a switched junction."""
+    """A pendulum by its energies, its angle reset by an automaton, its torque through a switched junction."""
     graph, joint = Graph("pendulum"), J1("joint", domain="rotation")
     arm = IC(
         "arm",
@@ -126,7 +126,8 @@ def rod() -> Graph:
 
 
 def lever() -> Graph:
-    """A dependent storage by a nonlinear law, a modulated transformer, a body's Euler junction, and a start that follows."""
+    """A dependent storage by a nonlinear law, a modulated transformer, a body's Euler junction, and a start value that follows
+    from others."""
     graph, v1, v2 = Graph("lever"), J1("v1", domain="translation"), J1("v2", domain="translation")
     ratio = MTF("arm", lambda q: 1.0 / (3.0 + 0.1 * sin(q)), signals=["spring.q"])
     graph.connect(v1, I("m1", 2.0, initial=1.0)).connect(v1, ratio.port("1")).connect(ratio.port("2"), v2)
@@ -140,7 +141,7 @@ def lever() -> Graph:
 
 
 def clutch() -> Graph:
-    """A node that an automaton empties, an excited motor, a plane that turns by products of its own, with no matrix."""
+    """A node that an automaton empties, an excited motor, a plane that turns by its own products, without a matrix."""
     graph, rail, node = Graph("clutch"), J0("rail", domain="electrical"), X0("node", automaton="key", active=["on", "held"])
     graph.connect(Sf("feed", 1.0), rail).connect(rail, R("leak", 2.0)).connect(rail, node).connect(node, R("heater", 3.0))
     graph.connect(rail, C("buffer", capacitance=0.1, initial=0.05))

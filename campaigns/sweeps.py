@@ -1,7 +1,7 @@
-"""Sweeps that are killed: each run is stored once, and equal to that of a sweep which nobody killed.
+"""Sweeps that are killed: each run is stored once, and equals the same run of an undisturbed sweep.
 
 A process sweeps a motor by Monte Carlo and is killed with all its workers (SIGKILL) after a random count of runs, again and
-again, until nothing is left to run: `python -m campaigns.sweeps --count 20000 --kills 20 --seed 1`. Needs a system with SIGKILL.
+again, until all runs are done: `python -m campaigns.sweeps --count 20000 --kills 20 --seed 1`. Needs a system with SIGKILL.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PATIENCE = 600.0
 
 
 def motor() -> Graph:
-    """A motor that is switched on; some in twenty have a winding that cannot be."""
+    """A motor that is switched on; in about one of twenty, the winding is impossible."""
     graph, winding, rotor = Graph("motor"), J1("winding loop", domain="electrical"), J1("rotor speed", domain="rotation")
     graph.connect(Se("supply", 12.0), winding).connect(winding, R("winding", 1.0)).connect(winding, I("coil", inductance=0.01))
     armature = GY("armature", 0.1)
@@ -46,7 +46,7 @@ def motor() -> Graph:
 
 
 def run(store: Path, count: int, executor: str, held: int | None = None) -> None:
-    """One sweep, or what is left of it; chunks that begin at run `held` or later wait to be killed."""
+    """Run one sweep, or the rest of it; chunks that begin at run `held` or later wait to be killed."""
     drawn = {"winding.resistance": normal(1.0, 0.6), "rotor.inertia": normal(1e-3, 1e-4)}
     keep = {"speed": last("rotor.flow"), "current": peak("coil.flow"), "course": "rotor.flow"}
     with _executor(executor, held) as chosen:
@@ -55,7 +55,7 @@ def run(store: Path, count: int, executor: str, held: int | None = None) -> None
 
 @dataclass(frozen=True)
 class Held:
-    """An executor that does not come to the end of a sweep, however fast it is."""
+    """Executor that never reaches the end of a sweep, however fast it is."""
 
     executor: Executor
     num_workers: int
@@ -66,7 +66,7 @@ class Held:
 
 
 def waiting(*_: object) -> NoReturn:
-    """Until somebody kills this process."""
+    """Wait until this process is killed."""
     while True:
         time.sleep(PATIENCE)
 
@@ -83,7 +83,7 @@ def _executor(name: str, held: int | None) -> Iterator[Executor | Held | None]:
 
 
 def begun(store: Path, count: int, executor: str, held: int | None = None) -> subprocess.Popen[bytes]:
-    """A process, and all that it will start, in a group of its own."""
+    """Start a process in its own group, with all its children."""
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     command = [sys.executable, "-m", "campaigns.sweeps", "--store", str(store), "--count", str(count), "--executor", executor]
     command += [] if held is None else ["--held", str(held)]
@@ -91,14 +91,14 @@ def begun(store: Path, count: int, executor: str, held: int | None = None) -> su
 
 
 def stored(store: Path) -> int:
-    """How many runs are stored, while somebody else writes."""
+    """Return the number of stored runs while another process writes."""
     with contextlib.suppress(FileError):
         return len(load_runs(store))
     return 0
 
 
 def killed(store: Path, count: int, kills: int, executor: str, rng: random.Random) -> list[int]:
-    """Kill a sweep so many times and let it end; the counts of runs that were stored where it was killed."""
+    """Kill a sweep `kills` times and let it end; return the counts of stored runs at each kill."""
     places, goals = [], sorted(rng.sample(range(1, 9 * count // 10), kills))
     for goal in goals:
         process = begun(store, count, executor, goal + rng.randint(0, count // 20))
@@ -108,7 +108,7 @@ def killed(store: Path, count: int, kills: int, executor: str, rng: random.Rando
             now = stored(store)
             met, since = now, (time.monotonic() if now > met else since)
             if time.monotonic() - since > PATIENCE:
-                raise RuntimeError(f"no run more than {met} in {PATIENCE:.0f} s")
+                raise RuntimeError(f"no further run after {met} in {PATIENCE:.0f} s")
         time.sleep(rng.uniform(0.0, 0.1))
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -122,13 +122,13 @@ def killed(store: Path, count: int, kills: int, executor: str, rng: random.Rando
 
 
 def integrity(store: Path) -> list[str]:
-    """What SQLite says of the state of a file."""
+    """Return SQLite's check of a file."""
     with contextlib.closing(sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True)) as reading:
         return [word for (word,) in reading.execute("PRAGMA integrity_check")]
 
 
 def wrong(store: Path, reference: Path, count: int) -> list[str]:
-    """What is wrong with a store that was killed, beside one that was not."""
+    """Return the differences between a killed store and an undisturbed one."""
     found, known, state = load_runs(store), load_runs(reference), integrity(store)
     said = [] if state == ["ok"] else [f"the file is damaged: {state[:3]}"]
     numbers = found["run"]
@@ -138,7 +138,7 @@ def wrong(store: Path, reference: Path, count: int) -> list[str]:
 
 
 def campaign(count: int, kills: int, seed: int, executor: str, folder: Path) -> tuple[list[int], list[str]]:
-    """Where a sweep of so many runs was killed, and what is wrong with what it left."""
+    """Return where a sweep of `count` runs was killed, and what is wrong with its store."""
     store, reference = folder / "killed.db", folder / "reference.db"
     places = killed(store, count, kills, executor, random.Random(seed))
     run(reference, count, "threads")
@@ -146,14 +146,14 @@ def campaign(count: int, kills: int, seed: int, executor: str, folder: Path) -> 
 
 
 def main() -> int:
-    """1 where something was wrong."""
+    """Return 1 if something was wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=20_000, help="runs (default %(default)d)")
-    parser.add_argument("--kills", type=int, default=20, help="how often it is killed (default %(default)d)")
+    parser.add_argument("--kills", type=int, default=20, help="number of kills (default %(default)d)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--executor", choices=EXECUTORS, default="threads")
     parser.add_argument("--store", type=Path, help="only sweep, into this file")
-    parser.add_argument("--held", type=int, help="with --store: from which run on nothing is done but wait to be killed")
+    parser.add_argument("--held", type=int, help="with --store: first run at which the sweep only waits to be killed")
     given = parser.parse_args()
     if given.store is not None:
         run(given.store, given.count, given.executor, given.held)

@@ -1,6 +1,6 @@
-"""The models of `examples/twelve` against programs and closed forms that do not use the library, also for random numbers.
+"""The models of `examples/twelve` against independent programs and closed forms, also for random numbers.
 
-Run it: `python -m campaigns.twelve_models --count 3 --seed 1`; `--only rattleback` for one of them.
+Run `python -m campaigns.twelve_models --count 3 --seed 1`; `--only rattleback` for one of them.
 """
 
 from __future__ import annotations
@@ -168,11 +168,11 @@ def rattleback_deviation(run: Result, n: SimpleNamespace) -> float:
 
 
 def cam_deviation(run: Result, n: SimpleNamespace) -> float:
-    """Lift of an ellipse in closed form; free oscillation from where the force would pull to the landing."""
+    """Lift of an ellipse in closed form; free oscillation from the point where the force would pull until landing."""
     (a, b), frequency = n.axes, np.sqrt(n.stiffness / n.mass)
 
     def lift(t: Any) -> tuple[Any, Any, Any]:
-        """Distance of the follower from the shaft while it touches, and its rates."""
+        """Return the distance of the follower from the shaft while it touches, and its rates."""
         angle, speed = n.speed * t + 0.5 * n.acceleration * t**2, n.speed + n.acceleration * t
         s, c, size = np.sin(angle), np.cos(angle), np.sqrt((a * np.cos(angle)) ** 2 + (b * np.sin(angle)) ** 2)
         slope = n.offset * s + (b**2 - a**2) * s * c / size
@@ -315,8 +315,8 @@ def road_deviation(run: Result, n: SimpleNamespace) -> float:
 
 @dataclass(frozen=True)
 class Checked:
-    """A model, its largest deviation from its reference over the size of what is compared, and ranges of numbers to draw;
-    `inputs` writes files into a folder, and returns arguments."""
+    """Model, its largest deviation from its reference relative to the size of the compared values, and ranges of numbers to draw;
+    `inputs` writes files into a folder and returns arguments."""
 
     module: ModuleType
     deviation: Callable[[Result, SimpleNamespace], float]
@@ -326,7 +326,7 @@ class Checked:
 
     @property
     def reference(self) -> str:
-        """What the reference is, in words."""
+        """Description of the reference."""
         return (self.deviation.__doc__ or "").rstrip(".")
 
     def run(self, **numbers: Any) -> Result:
@@ -404,10 +404,11 @@ CHECKED: dict[str, Checked] = {
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Print the deviation of each model, with its own numbers and with drawn ones; 1 where one is too large, or a run warns."""
+    """Print the deviation of each model, with its own numbers and with drawn ones; return 1 if one is too large, or a run
+    warns."""
     parser = argparse.ArgumentParser(prog="python -m campaigns.twelve_models", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=2, help="draws of each model (2)")
-    parser.add_argument("--seed", type=int, default=1, help="of the draws (1)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the draws (1)")
     parser.add_argument("--only", nargs="*", choices=[*CHECKED, []], metavar="MODEL", help=", ".join(CHECKED))
     options = parser.parse_args([] if given is None else given)
     wrong = False

@@ -1,6 +1,6 @@
-"""Public URDF files of a folder: read, or refused for a reason; poses and M(q) against Pinocchio, where it is installed.
+"""Public URDF files of a folder: read, or refused for a reason; poses and M(q) against Pinocchio, if it is installed.
 
-`python -m campaigns.urdf_files FOLDER` prints files and reasons as tables; a file counts once, however many copies there are.
+`python -m campaigns.urdf_files FOLDER` prints files and reasons as tables; copies of a file count once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bondgraph import ModelError
 from campaigns.processes import Progress
 
 TOLERANCE = 1e-9
-"""Of a pose, relative to the robot's size, and of M(q), relative to its largest entry."""
+"""Largest difference of a pose, relative to the robot's size, and of M(q), relative to its largest entry."""
 
 SAMPLES = 3
 """Configurations of each robot."""
@@ -35,7 +35,7 @@ SHAPES = re.compile(rb"<(visual|collision|gazebo|transmission)\b.*?</\1>", re.DO
 
 
 class NotCompared(Exception):
-    """Pinocchio cannot read a file, or has no joint of a kind."""
+    """Pinocchio cannot read a file, or lacks a kind of joint."""
 
 
 def files_of(folder: Path) -> Iterator[Path]:
@@ -54,7 +54,7 @@ def reasons_of(error: ModelError) -> set[str]:
 
 
 def mended(text: bytes) -> bytes:
-    """Return a file for a strict parser: links and joints alone, all products of inertia, limits, a declared world, plain XML."""
+    """Return a file for a strict parser: only links and joints, all products of inertia, limits, a declared world, plain XML."""
     from lxml import etree
 
     parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, remove_comments=True)
@@ -152,7 +152,7 @@ def plain(name: str) -> str:
 
 
 def compare(pin: Any, robot: Robot, text: bytes) -> str:
-    """Return how a robot compares with Pinocchio, which gets the file as it is, or else mended."""
+    """Return how a robot compares with Pinocchio, which reads the file as it is, or else mended."""
     as_it_is = compare_text(pin, robot, text)
     if as_it_is.startswith("poses agree"):
         return as_it_is

@@ -1,8 +1,8 @@
-"""Mutated files that people write: each is refused with a code, or is a model that runs as a second reading of it says.
+"""Mutated handwritten files: each is refused with a code, or gives a model that runs as a second reading of it.
 
-`python -m campaigns.written_files --count 10000 --seed 1` of short files, netlists, SBML and descriptions of FMUs. Short files
-are read again as a script would be written (`written_scripts`), SBML by libsbml's own conversions, descriptions by FMPy; every
-model is saved, loaded and run again. No traceback, no hang, no great memory.
+`python -m campaigns.written_files --count 10000 --seed 1` mutates short files, netlists, SBML and descriptions of FMUs. Short
+files are read again as a script would be written (`written_scripts`), SBML by libsbml's own conversions, descriptions by FMPy;
+every model is saved, loaded and run again. There must be no traceback, hang or excessive memory.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _model_text(graph: Graph) -> str:
 
 
 def of_script(text: str, graph: Graph) -> list[str]:
-    """Return what differs between a short file's graph and that of the script that says the same."""
+    """Return what differs between a short file's graph and the graph of the equivalent script."""
     script = script_of(text)
     try:
         return [] if _model_text(graph) == _model_text(script) else ["the model of the script"]
@@ -112,8 +112,8 @@ def of_script(text: str, graph: Graph) -> list[str]:
 
 
 def of_libsbml(text: str, network: SBMLNetwork) -> list[str]:
-    """Return the species whose rates at the start are not those of the formulas that libsbml writes, its own functions and
-    initial assignments expanded."""
+    """Return the species whose start rates differ from the formulas that libsbml writes, with its own functions and initial
+    assignments expanded."""
     import libsbml
 
     document = libsbml.readSBMLFromString(text)
@@ -149,7 +149,7 @@ def of_libsbml(text: str, network: SBMLNetwork) -> list[str]:
         if name in held or not math.isfinite(terms[name]):
             continue
         amount, rate = (f"{name}.q", f"{name}.flow") if network.has_bonds else (f"network.{name}", f"network.{name} rate")
-        sign = -1.0 if network.has_bonds else 1.0  # half arrows lead out of Ce
+        sign = -1.0 if network.has_bonds else 1.0  # half arrows point out of Ce
         close = math.isclose(result[amount][0], amounts[name], rel_tol=1e-12, abs_tol=1e-300)
         if not close or not abs(sign * result[rate][0] - rates[name]) <= 1e-9 * terms[name] + 1e-12 * abs(amounts[name]):
             found.append(f"{name}: {result[amount][0]}, {result[rate][0]}, not {amounts[name]}, {rates[name]}")
@@ -173,7 +173,7 @@ def _infix(text: str, values: Mapping[str, float]) -> float:
 
 
 def of_fmpy(text: str, description: Description) -> list[str]:
-    """Return the variables that FMPy reads otherwise."""
+    """Return the variables that FMPy reads differently."""
     import fmpy
 
     with tempfile.TemporaryDirectory() as folder:
@@ -185,7 +185,7 @@ def of_fmpy(text: str, description: Description) -> list[str]:
         if variable.type not in kinds or not 0 <= variable.valueReference < 2**32:
             continue
         one = description.variables.get(variable.name)
-        if one is None and description.version == 2:  # FMPy takes an unknown type for that of the variable before
+        if one is None and description.version == 2:  # FMPy gives an unknown type the type of the preceding variable
             continue
         same = one is not None and (one.reference, one.causality) == (variable.valueReference, variable.causality or "local")
         if not same:
@@ -202,7 +202,7 @@ def _saved(graph: Graph) -> list[str]:
 
 
 def _lenient(judge: Callable[[str, Any], list[str]], text: str, read: Any) -> list[str]:
-    """Return what a second reader finds; nothing where it does not read the file itself."""
+    """Return what a second reader finds; nothing if the judge cannot read the file."""
     try:
         return judge(text, read)
     except (ScrewbondError, ArithmeticError, MemoryError):
@@ -212,7 +212,7 @@ def _lenient(judge: Callable[[str, Any], list[str]], text: str, read: Any) -> li
 
 
 def judged(form: str, text: str, read: Any) -> list[str]:
-    """Return what is not as a second reading says."""
+    """Return what differs from a second reading."""
     if form == "fmu":
         return _lenient(of_fmpy, text, read)
     graph = read.graph if form == "sbml" else read
@@ -223,7 +223,7 @@ def judged(form: str, text: str, read: Any) -> list[str]:
 
 
 def mutant(text: str, words: str, rng: random.Random) -> str:
-    """One to three mutations of a text: an end, a word more, some letters less, lines, words or numbers exchanged."""
+    """One to three mutations of a text: cut off, a word added, letters removed, lines, words or numbers exchanged."""
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         at = rng.randrange(len(text) + 1)
         kind = rng.choices(("end", "word", "gap", "lines", "tokens", "number"), (1, 4, 3, 2, 3, 5))[0]
@@ -249,7 +249,7 @@ def mutant(text: str, words: str, rng: random.Random) -> str:
 
 
 def outcome(form: str, text: str) -> tuple[str, str]:
-    """Return what becomes of a file: "the same", a code, or "wrong" with what happened."""
+    """Return the outcome of a file: "the same", a code, or "wrong" with what happened."""
     try:
         with warnings.catch_warnings(), limited():
             warnings.simplefilter("error")
@@ -268,7 +268,7 @@ def outcome(form: str, text: str) -> tuple[str, str]:
 
 
 def mutant_of(form: str, seed: int, number: int) -> str:
-    """Return the mutated file of a number, whatever came before it."""
+    """Return the mutated file of a number, independent of the files before it."""
     texts = TEXTS[form]()
     return mutant(texts[number % len(texts)], WORDS[form], random.Random(f"{form} {seed} {number}"))
 
@@ -292,11 +292,11 @@ def campaign(
 
 
 def main() -> int:
-    """Run it; 1 where something went wrong."""
+    """Run the campaign; return 1 if something went wrong."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000, help="files of each form (default %(default)d)")
-    parser.add_argument("--seed", type=int, default=1, help="of the random numbers (default %(default)d)")
-    parser.add_argument("--form", choices=list(READ), help="one form alone")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random numbers (default %(default)d)")
+    parser.add_argument("--form", choices=list(READ), help="only one form")
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1), help="default %(default)d")
     given, _ = parser.parse_known_args()
     failed = 0

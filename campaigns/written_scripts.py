@@ -1,6 +1,6 @@
 """Graphs of short files as a script would build them: the YAML as PyYAML reads it, and formulas as Python evaluates them.
 
-A second reading of the same text, which shares no reader with `read_graph`: only the tables of kinds and units.
+This is a second reading of the same text: it shares only the tables of kinds and units with `read_graph`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""A robot arm strikes a wall (Wang, Dehio and Kheddar 2022): with which mass, with which force, and how fast it leaves.
+"""A robot arm strikes a wall (Wang, Dehio and Kheddar 2022): its effective mass, its force, and how fast it rebounds.
 
    arm (IC of seven joints) --> MTF n . v  --> ideal constraint      joints free: turned round is one component of the twist, or
    one free body            --> MTF n . v  --> ideal constraint      all six; joints locked: the links are one body
 
-Each graph measures a mass, impulse over jump of the velocity, that the paper has a formula for. The force of the impact is
-k s + c s s' over the compression s, whose restitution Lambert's W gives; the arm then strikes with it in simulation.
+Each graph measures a mass, impulse over velocity jump, for which the paper has a formula. The force of the impact is k s + c s s'
+at the compression s; Lambert's W gives its restitution. The simulated arm then strikes with this force.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from __future__ import annotations
 from screwbond.models.impact import KINDS, ImpactStudy, MeasuredImpact, ViscoelasticImpact, study_impact
 
 MEASURED = MeasuredImpact(v0=0.1754, impulse=0.6662, duration=10.4e-3, e=0.1, poses=100)
-"""Speed, impulse and duration of the paper's Fig. 1; restitution as it is estimated there."""
+"""Speed, impulse and duration of the paper's Fig. 1; restitution as estimated there."""
 
 
 def study() -> ImpactStudy:
-    """The paper's impact, and an arm of round numbers."""
+    """The paper's impact, and an arm with round numbers."""
     return study_impact(MEASURED)
 
 
 def report(found: ImpactStudy) -> str:
-    """The law, the masses, and what the arm does."""
+    """The law, the masses, and the motion of the arm, as text."""
     law, struck = found.laws["viscoelastic"], found.impacts["viscoelastic"]
     assert isinstance(law, ViscoelasticImpact)
     lines = [f"k = {law.k:.3g} N/m, c = {law.c:.3g} N s/m^2 and m = {law.m:.4g} kg: e = {law.restitution:.3f}"]
     for kind, mass in found.masses.items():
-        measured = f"{found.graphs[kind].mass:.6f} kg by its graph" if kind in found.graphs else "which has no graph"
+        measured = f"{found.graphs[kind].mass:.6f} kg from its graph" if kind in found.graphs else "which has no graph"
         lines.append(f"  {KINDS[kind].name}: {mass:.6f} kg, {measured}")
     lines.append(f"the arm strikes: e = {struck.restitution:.3f}, {struck.impulse:.3f} N s in {1e3 * struck.duration:.2f} ms")
     share = found.order.shares()["projection > composite > momentum"]

@@ -1,13 +1,13 @@
-"""A ball rolls through a maze that stands on edge and is turned under feedback (Bortoff 2020, section 3, figures 5 to 11).
+"""A ball rolls through an upright maze that is turned under feedback (Bortoff 2020, section 3, figures 5 to 11).
 
    Se motor --> 1 maze --> I     Se weight --> 1 ball --> I     1 spin --> I      flows: the rates of q1; q2, q3; q4
                    |                          |       |            |
                    +--------- rolling (9b) ---+-------|------------+              constraints that hold while the
                                                  normal (9a)                      ball is on a ring
 
-On top of a ring the ball is not stable. One compensator measures its place to the side and holds it there, another turns the
-maze until a gate is under the ball, and it falls to the next ring: left, right, left, right, into the centre. At every landing
-the constraints take hold smoothly: h'' + 10 h' + 25 h = 0 from h = 0 with the speed v of the fall gives h = v t exp(-5 t).
+On top of a ring the ball is unstable. One compensator measures its sideways position and holds it there; another turns the maze
+until a gate is under the ball, which then falls to the next ring: left, right, left, right, into the centre. At every landing the
+constraints become active smoothly: h'' + 10 h' + 25 h = 0 from h = 0 with the speed v of the fall gives h = v t exp(-5 t).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAZE = MazeParameters()
 
 @cache
 def simulate(t_end: float = 45.0) -> MazeRun:
-    """The course, from above the outermost ring to the centre."""
+    """The run, from above the outermost ring to the centre."""
     return run_maze(MAZE, t_end=t_end)
 
 
@@ -31,7 +31,7 @@ def last_gate() -> float:
 
 
 def report() -> str:
-    """Poles, zeros and margins on each ring, and when what happens, for reading."""
+    """Poles, zeros and margins on each ring, and the events with their times, as text."""
     lines = []
     for i in MAZE.rings:
         ring = analyse(MAZE, i)
@@ -39,7 +39,7 @@ def report() -> str:
         assert hold is not None and turn is not None  # both loops are stable
         lines.append(
             f"ring {i}: poles +-{ring.poles.real.max():.4f}, zeros +-{ring.maze.zeros.real.max():.4f} 1/s;"
-            f" k1 may fall to {hold.lower:.2f}, k2 rise to {turn.upper:.2f} of what it is;"
+            f" k1 may fall to {hold.lower:.2f}, k2 rise to {turn.upper:.2f} times its value;"
             f" with both loops {ring.closed.real.max():.6f} 1/s"
         )
     lines += [f"{event.time:10.6f} s  {event.kind}" for event in simulate().events]

@@ -1,5 +1,5 @@
-"""A ball on the floor, three ways: a constraint that a machine of three states switches (Bortoff 2020, section 2), an impact with
-Newton's restitution whose bounces accumulate, and the same constraint without damping, where the ball gains height.
+"""A ball on the floor, three ways: a constraint that an automaton of three states switches (Bortoff 2020, section 2), an impact
+with Newton's restitution whose bounces accumulate, and the same constraint without damping, where the ball gains height.
 
 While the ball touches, h'' + a1 h' + a0 h + a2 h^3 = 0 defines the force; else the force is zero. The ball leaves when the
 force would have to pull.

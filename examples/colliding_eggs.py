@@ -1,7 +1,7 @@
 """Two eggs in free flight collide without friction (Visser 2002, figure 5: the impact).
 
-Only v_z is constrained, by a spring without damper: the contact the paper calls "rolling and sliding". Nothing acts
-but the normal force for some 2.4 ms, and no energy is lost: it changes between translation, rotation and the spring.
+Only v_z is constrained, by a spring without damper: the contact the paper calls "rolling and sliding". Only the normal force
+acts, for about 2.4 ms, and no energy is lost: translation, rotation and the spring exchange it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A delta robot takes a block from one place to another and comes back, under a controller sampled at 1 kHz.
 
 The tool follows a cubic spline that is as fast as limits of velocity, acceleration and jerk allow. The controller's output
-u = kp (r - w) + kd (r' - w') + r'' is an acceleration of the tool; the inertia of its task space turns it into torques, to which
-those of gravity are added. The tool is computed from the motors' angles, its velocity is a filtered difference.
+u = kp (r - w) + kd (r' - w') + r'' is an acceleration of the tool; the task-space inertia turns it into torques, to which the
+gravity torques are added. The tool is computed from the motors' angles, its velocity is a filtered difference.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PICK, PLACE = (-0.12, -0.05, 0.5), (0.12, 0.06, 0.5)
 
 
 def simulate() -> Tracking:
-    """There and back."""
+    """The motion there and back."""
     motion = transfer(PICK, PLACE, lift=0.08, velocity=1.0, acceleration=10.0, jerk=200.0, pause=0.2)
     return track(DeltaParameters.fit(), motion, samples=2e-3)
 

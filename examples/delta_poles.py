@@ -6,7 +6,7 @@
      |     constraint
    constraint
 
-With constant torques that hold it there, six poles are left. At 45 degrees the robot swings, lightly damped; at 0 degrees one
+With constant torques that hold it there, six poles remain. At 45 degrees the robot swings, lightly damped; at 0 degrees one
 pole is unstable: all arms fold or stretch together and the tool runs away up or down.
 """
 
@@ -30,7 +30,7 @@ def crossing_angle() -> float:
 
 
 def report() -> str:
-    """The figures of the paper's section IV.E, for reading."""
+    """The figures of the paper's section IV.E, as text."""
     lines = []
     for angle, shown in zip(ANGLES.values(), maps().values(), strict=True):
         rest = ROBOT.forward_kinematics((angle,) * 3)

@@ -1,8 +1,8 @@
-"""A delta robot touches a brick without moving it (Bortoff 2020, figure 13), and the two ways in which that goes wrong.
+"""A delta robot touches a brick without moving it (Bortoff 2020, figure 13), and two ways in which this fails.
 
-The finger is brought near on a spline, then approaches at 0.2 mm/s while the gain kp along its way fades to zero. At the contact
+The finger is brought near on a spline, then approaches at 0.2 mm/s while the gain kp along its path fades to zero. At the contact
 the robot is under velocity control: the force jumps to Lambda alpha1 v = 90 mN, then stays at Lambda kd v = 40 mN, and the brick,
-which dry friction holds up to 147 mN, does not move at all. With kp kept, the reference runs on, and the brick slips; with a
+which dry friction holds up to 147 mN, does not move at all. If kp is kept, the reference moves on, and the brick slips; with a
 contact as hard as a ball's, the finger bounces.
 """
 

@@ -22,7 +22,7 @@ UP_AND_ASIDE = (
 
 
 def hand(friction: float | None = None) -> Hand:
-    """The hand; `hand().graph()` is all of it as one bond graph."""
+    """The hand; `hand().graph()` is the whole system as one bond graph."""
     return Hand(HandParameters(fingers=3, friction=friction), UP_AND_ASIDE)
 
 

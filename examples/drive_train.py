@@ -1,11 +1,11 @@
 """An electric cart from its battery to the road, in one graph over five domains. A half bridge chops the voltage of the battery,
-a motor drives a wheel through a gear with losses, a tyre slips on the road, and a hydraulic brake holds the cart in the end.
+a motor drives a wheel through a gear with losses, a tyre slips on the road, and a hydraulic brake holds the cart at the end.
 
     battery - bridge - winding - GY gap - rotor - gear - wheel - TF rim - tyre - cart      The winding and the brake warm two
                           | heat                           | brake (pressure, heat)        bodies, which ambient air cools.
 
-The duty goes up, stays, and goes down again: then the motor brakes and charges the battery. The picture shows the account by
-domain: what one domain gives, another receives.
+The duty goes up, stays, and goes down again: then the motor brakes and charges the battery. The picture shows the energy ledger
+by domain: what one domain gives, another receives.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PRESSURE, TORQUE, AMBIENT = 4e6, 150.0, 293.15  # Pa, N m at that pressure, K
 
 
 def duty_of_drive(t: float) -> float:
-    """Share of a period in which the upper switch is closed, at the time t (s)."""
+    """Fraction of a period in which the upper switch is closed, at the time t (s)."""
     return DUTY * minimum(minimum(t / RISE, 1.0), maximum((STOP - t) / (STOP - FALL), 0.0))
 
 
@@ -99,7 +99,7 @@ if __name__ == "__main__":
 
     out = output_folder(__doc__, "demo/drive_train")
     result = run()
-    print(f"{result!r}; the account closes to {result.ledger.relative_residual:.0e} of the energy in play")
+    print(f"{result!r}; the energy ledger closes to {result.ledger.relative_residual:.0e} of the energy in play")
     for name, domain in result.ledger.domains.items():
         print(f"  {name:>12}: received {domain.received[-1]:8.1f} J, dissipated {domain.dissipated[-1]:7.1f} J")
     with styled():

@@ -3,8 +3,8 @@
     pump - supply - valve = cylinder - MTF joints - MTF bodies     One valve and one cylinder per joint. All losses of the valves
         relief - tank   | heat to the oil                          warm the oil, which the ambient air cools.
 
-A cylinder has no mass, so that its length is a function of the angle of its joint alone, by the law of cosines: an MTF closes the
-loop exactly. One cycle of duty raises the boom, and then curls the bucket. Drawn is the account by domain.
+A cylinder has no mass, so that its length depends only on its joint angle, by the law of cosines: an MTF closes the
+loop exactly. One work cycle raises the boom, and then curls the bucket. The picture shows the energy ledger by domain.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def lever(name: str, q: Any) -> Any:
 
 
 def jacobian(q: Any) -> Any:
-    """Velocities x and y of the three centres of mass by the rates of the joints."""
+    """Jacobian from the rates of the joints to the velocities x and y of the three centres of mass."""
     angles = np.tri(3) @ q
     turned = [(-sin(angles[k]), cos(angles[k])) for k in range(3)]
     rows = [[sum(arm[k] * turned[k][axis] for k in range(joint, 3)) for joint in range(3)] for arm in ARMS for axis in range(2)]
@@ -117,7 +117,7 @@ if __name__ == "__main__":
 
     out = output_folder(__doc__, "demo/excavator")
     result = run()
-    print(f"{result!r}; the account closes to {result.ledger.relative_residual:.0e} of the energy in play")
+    print(f"{result!r}; the energy ledger closes to {result.ledger.relative_residual:.0e} of the energy in play")
     with styled():
         import matplotlib.pyplot as plt
 

@@ -1,6 +1,6 @@
 """An arm of two links moves from stretched out to a bent pose in the shortest time that its motors allow. The equations of its
 graph go to CasADi; direct collocation at Legendre points makes a nonlinear program of them (Betts 2010, section 4.5), which IPOPT
-solves; and the torques that it finds drive the graph itself, which arrives at the goal."""
+solves; the torques found then drive the graph itself to the goal."""
 
 from __future__ import annotations
 

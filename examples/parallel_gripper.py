@@ -1,12 +1,12 @@
 """A parallel gripper closes on a disc and moves down along it (Pang, a convex quasi-static time-stepping scheme): the fingers are
-commanded .01 m into the disc and .03 m down, in .5 s, through springs; the disc lies on the floor.
+commanded 0.01 m into the disc and 0.03 m down, in 0.5 s, through springs; the disc rests on the floor.
 
-    command Sf -> 0 -> 1 finger            The command meets the spring C at a 0-junction: commanded straight, the finger
+    command Sf -> 0 -> 1 finger            The command meets the spring C at a 0-junction: commanded directly, the finger
                   |                        and the contact would both decide its velocity (Hogan 1985). The fingers share one
                   C                        height. The disc does not rotate.
 
-The fingers stick until .08 s, slide to .15 s, where the command stops, and stick again: 10 N each, friction min(200 t, 16) N
-together, the gripper ends at y = -.014 m. The convex law of friction lifts what slides off by mu v h.
+The fingers stick until 0.08 s, slide to 0.15 s, where the command stops, and stick again: 10 N each, friction min(200 t, 16) N
+together, the gripper ends at y = -0.014 m. The convex friction law lifts sliding bodies off by mu v h.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SQUEEZE, SPEED, STOP, T_END = 0.01, 0.2, 0.15, 0.5  # m, m/s, s, s
 
 
 def gripper(mass: float = 0.05) -> Graph:
-    """Disc (x, z) and fingers (left, right, and their height y), each a mass of its own (kg), with three contacts."""
+    """Disc (x, z) and fingers (left, right, and their height y), each with its own mass (kg), with three contacts."""
     graph = Graph("parallel gripper")
     v = {name: J1(name, domain="translation") for name in ("disc x", "disc z", "left", "right", "y")}
     starts = {"disc x": 0.0, "disc z": RADIUS, "left": -RADIUS, "right": RADIUS, "y": 0.0}
@@ -49,7 +49,7 @@ def gripper(mass: float = 0.05) -> Graph:
 
 
 def _seen(graph: Graph) -> Graph:
-    """What pictures show: the disc, both fingers, and where the contacts are."""
+    """Marks for pictures: the disc, both fingers, and the places of the contacts."""
     disc = {"x": "disc x place.y", "y": "disc z place.y"}
     mark_planar_body(graph, "disc", disc, outline=RADIUS)
     for name, side in (("left", 1.0), ("right", -1.0)):
@@ -61,7 +61,7 @@ def _seen(graph: Graph) -> Graph:
 
 
 def runs(step: float = 0.01) -> dict[str, Result]:
-    """Law of friction -> result, in steps (s)."""
+    """Law of friction -> result, at this step (s)."""
     return {law: stepper(gripper(), friction=law).simulate(T_END, step=step) for law in ("coulomb", "convex")}
 
 

@@ -1,7 +1,7 @@
-"""Thirty boxes fall on a heap, and a hundred balls into a bag: bodies that touch anywhere, in steps of time.
+"""Thirty boxes fall on a heap, and a hundred balls into a bag: bodies that touch anywhere, by time stepping.
 
-Shapes say what bodies collide with; where they touch is found again in each step, and impulses with Coulomb friction follow. At
-rest the floor carries the weight of all of them, though nobody can say how they share it.
+Bodies collide by their shapes; every step finds where they touch, and the impulses with Coulomb friction. At rest the floor
+carries their total weight, though its distribution over the contacts is indeterminate.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ GRAVITY, STEP = (0.0, 0.0, -9.81), 0.005  # m/s^2, s
 
 
 def boxes(count: int = 30) -> list[Body]:
-    """Cubes above each other, turned at random."""
+    """Cubes, one above the other, turned at random."""
     rng = np.random.default_rng(0)
     inertia, found = (MASS * EDGE**2 / 6,) * 3, []
     for k in range(count):
@@ -61,7 +61,7 @@ def bagful() -> Graph:
 
 
 def simulate(graph: Graph, t_end: float) -> FreeBodyResult:
-    """Until all lie still."""
+    """Run until all bodies lie still."""
     return free_body_stepper(graph).simulate(t_end, step=STEP)
 
 
@@ -73,7 +73,7 @@ if __name__ == "__main__":
     for graph, end in ((heap(), 2.5), (bagful(), 3.0)):
         run = simulate(graph, end)
         print(
-            f"{graph.name}: {run.contact_count[-1]} contacts press, {run.slip_speed[-1]:.1e} m/s slip,"
+            f"{graph.name}: {run.contact_count[-1]} contacts, slip {run.slip_speed[-1]:.1e} m/s,"
             f" {run.penetration[-1]:.1e} m overlap"
         )
         scene = scene_of(run)

@@ -1,6 +1,7 @@
-"""A finger pushes a box over the floor, in a plane and in space. In the plane it stands on two corners, and moves on with mu m g.
-In space its four corners are found from its shape at every step; pushed beside its middle it turns away, and the finger slides
-along it.
+"""A finger pushes a box over the floor, in a plane and in space.
+
+In the plane the box stands on two corners, and the push becomes mu m g. In space its four corners are found from its shape at
+every step; pushed off centre it turns away, and the finger slides along it.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def in_a_plane() -> Graph:
 
 
 def in_space(aside: float = 0.04) -> Graph:
-    """A box and a ball for a finger, so far beside the middle of its face (m)."""
+    """A box, and a ball for a finger, `aside` (m) from the middle of its face."""
     down = (0.0, 0.0, -GRAVITY)
     inertia = (MASS * (A * A + B * B) / 12, MASS * (A * A + B * B) / 12, MASS * A * A / 6)
     body = rigid_body("box", mass=MASS, inertia=inertia, gravity=down, position=(0, 0, B / 2), shape=Box(A, A, B))
@@ -50,7 +51,7 @@ def in_space(aside: float = 0.04) -> Graph:
 
 
 def runs() -> dict[str, Result]:
-    """Where -> result."""
+    """Setting, plane or space -> result."""
     plane = stepper(in_a_plane()).simulate(1.0, step=0.01)
     return {"in a plane": plane, "in space": stepper(in_space(), reach=0.02).simulate(1.0, step=0.01)}
 

@@ -15,7 +15,8 @@ from screws.scalars import array, where
 HALF, MASS, GRAVITY, FRICTION, SLIDING = 0.5, 1.0, 9.81, 0.8, 0.1  # m, kg, m/s^2, - at the floor, - at the finger
 HEIGHT, SPEED, BACK, TURN, T_END = 0.9, 0.4, 3.0, 0.8, 2.5  # m, m/s, m/s, s, s
 TIPS = MASS * GRAVITY * HALF / (HEIGHT - 2.0 * HALF * SLIDING)
-"""The push at which the box turns, N: weight by half its width, over the arm of the push less that of friction at the finger."""
+"""Push at which the box tips, N: weight times half its width, over the arm of the push minus the arm of friction at the
+finger."""
 
 
 def speed(t: float) -> np.ndarray:
@@ -27,7 +28,7 @@ def box(mass: float = MASS) -> Graph:
     """The box on two corners, and the finger with its servo."""
     graph = Graph("tipping box")
     body = planar_body("box", mass=mass, inertia=2.0 / 3.0 * mass * HALF**2, place=(0.0, HALF, 0.0), gravity=GRAVITY)
-    wedge = [(0.0, 0.0), (-0.4, 0.05), (-0.4, -0.05)]  # what pictures show of the finger: its tip is its origin
+    wedge = [(0.0, 0.0), (-0.4, 0.05), (-0.4, -0.05)]  # picture of the finger, whose tip is its origin
     finger = planar_body("finger", mass=0.05, place=(-HALF, HEIGHT), outline=wedge)
     servo, stretch = J0("servo", dimension=2, domain="translation"), J1("stretch", dimension=2, domain="translation")
     graph.connect(Sf("command", speed, signals=["time"], dimension=2), servo).connect(servo, finger.motion)

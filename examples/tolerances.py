@@ -1,7 +1,7 @@
-"""A motor whose parts have tolerances: how fast, and how soon, will the motors of a series be?
+"""A motor whose parts have tolerances: how fast will the motors of a series run, and how soon?
 
-Winding, inductance, magnet and bearing are drawn from what their makers promise; every draw is a run. What theory says of the
-mean parts is compared: the steady speed u k / (k^2 + R b).
+Winding, inductance, magnet and bearing are drawn from their makers' tolerances; every draw is a run. The results are compared
+with theory for the mean parts: the steady speed u k / (k^2 + R b).
 """
 
 from __future__ import annotations

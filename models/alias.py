@@ -1,6 +1,6 @@
 """Alias `models`, the old name of `screwbond.models`: both names import the same modules.
 
-A checkout makes the alias where its folder is imported by the old name; a wheel has this file as its module `models` too.
+A checkout makes the alias when its folder is imported by the old name; a wheel also has this file as the module `models`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class _AliasFinder:
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Give the module its own spec back, for which the import has put that of the alias."""
+        """Restore the module's own spec, which the import has replaced by the alias's."""
         module.__spec__ = module.__spec__.loader_state  # type: ignore[union-attr]
 
     def get_code(self, fullname: str) -> CodeType | None:
@@ -38,7 +38,7 @@ class _AliasFinder:
 
 
 def make_alias() -> None:
-    """Make `models` another name of `screwbond.models`, and of each module in it."""
+    """Make `models` another name for `screwbond.models`, and likewise for each module in it."""
     sys.modules["models"] = import_module("screwbond.models")
     if not any(isinstance(finder, _AliasFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _AliasFinder())  # type: ignore[arg-type]

@@ -40,13 +40,13 @@ TWIST = SCREW.flow_unit
 """Unit of a twist."""
 
 UNIT_TOLERANCE = 1e-3
-"""A quaternion whose norm is off by less is normalised; by more, it is refused."""
+"""Largest deviation of a quaternion's norm from 1: up to it, the quaternion is normalised; beyond it, refused."""
 
 
 class Body(Graph):
     """Graph of one body; `surface` is its surface in object coordinates (None: no contact), E427 if invalid; `shape` is one
-    collision solid or several (None: no collisions), E545 if invalid; `visual` is what pictures show instead of both, one or
-    several, E576 if invalid."""
+    collision solid or several (None: no collisions), E545 if invalid; `visual` is one `Visual` or several that pictures show
+    instead of both, E576 if invalid."""
 
     momentum: str | None = None
     """Name of the momentum state (6,) inside a free body."""
@@ -80,7 +80,7 @@ class Body(Graph):
 
     @property
     def frame_path(self) -> str:
-        """As `pose_path`: the pose (7,) is a state here."""
+        """Path of the pose in the cheapest form, here `pose_path`."""
         return self.pose_path
 
 
@@ -126,10 +126,9 @@ def diagonal_if_possible(matrix: np.ndarray) -> np.ndarray:
 def gyroscopic(momentum: Any, twist: Any, inertia: Any) -> Any:
     """Return J(P, T, M), (6, 6) skew-symmetric, with J T = -ad(T)^T P: the efforts of the Euler junction structure.
 
-    The linear momentum p = m v + b has a part m v along v, which has no torque and only turns with the body: its force is
-    m omega x v. As p x v its torque would be a difference of equal products, whose rounding turns a body in flight. m is the
-    entry (4, 4) of M; b is m omega x c where the centre of mass is c, plus (M_vv - m 1) v where the inertia depends on the
-    direction.
+    The linear momentum is p = m v + b. The part m v is along v: it has no torque, and turns with the body under the force m omega
+    x v. Computed as p x v, its torque would be a difference of equal products, whose rounding turns a body in flight. m is the
+    entry (4, 4) of M; b is m omega x c for the centre of mass c, plus (M_vv - m 1) v if the inertia depends on the direction.
     """
     omega, v = twist[:3], twist[3:]
     if np.ndim(inertia) == 1:
@@ -175,7 +174,7 @@ def _gyroscopic(mass: str) -> Op:
 
 
 GYROSCOPIC, GYROSCOPIC_OF_AXES = _gyroscopic("44"), _gyroscopic("4")
-"""Moduli of Euler junction structures for an inertia (6, 6), and for one with its diagonal (6,) alone."""
+"""Moduli of Euler junction structures for an inertia (6, 6), and for a diagonal one (6,)."""
 
 
 @in_units(
@@ -202,13 +201,14 @@ def rigid_body(
     Parameters
     ----------
     mass, inertia : kg, and kg m^2 about the centre of mass in object axes, (3,) principal or (3, 3).
-    surface, shape, visual : surface for contacts of curved bodies, collision solids, and what pictures show in their place.
-    centre_of_mass : in object coordinates, m.
+    surface, shape, visual : surface for contacts of curved bodies, collision solids, and visuals that pictures show instead.
+    centre_of_mass : position in object coordinates, m.
     position, quaternion : start pose of the object frame (w, x, y, z; object to world).
-    velocity, angular_velocity : of the centre of mass at the start, world coordinates, m/s and rad/s.
+    velocity, angular_velocity : velocity of the centre of mass, and angular velocity, at the start, in world coordinates, m/s and
+        rad/s.
     gravity : uniform acceleration in world coordinates, m/s^2.
 
-    Raises `GeometryError` for a mass or an inertia that no body has; `ModelError` E424 for vectors of wrong length or with
+    Raises `GeometryError` for a mass or an inertia that no body can have; `ModelError` E424 for vectors of wrong length or with
     non-finite numbers, E425 for a quaternion far from unit.
 
     Source: Stramigioli 2001 (Newton-Euler in screw form); Breedveld's Euler junction structure.
@@ -257,7 +257,7 @@ def world_junction(name: str) -> Element:
 def complete_body(body: Body, world: Element, pose: str, twist: str, frame: str | None = None, **appearance_fields: Any) -> Body:
     """Add the port and the signals of a body, from its junction and the paths of its pose and body twist.
 
-    `frame` : path of its pose (4, 4), if it has one; `appearance_fields`: further fields of its `Appearance`.
+    `frame` : path of its pose (4, 4), if any; `appearance_fields` : further fields of its `Appearance`.
     """
     body.expose("world", world)
     body.export("pose", pose)

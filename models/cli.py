@@ -25,13 +25,13 @@ from bondgraph.errors import RunEndedWarning, ScrewbondError
 
 def main(arguments: Sequence[str] | None = None, commands: Iterable[Command] | None = None) -> int:
     """Run a command and return the exit status: 0 done, 1 the run ended early, 2 bad input, a path that cannot be
-    written, or an internal error; then one message says so, and nothing is written.
+    written, or an internal error. A run with status 2 prints one message and writes nothing.
 
     `commands` : the table of commands, by default `COMMANDS`.
     """
     options = parser_of(COMMANDS if commands is None else commands, _version("screwbond")).parse_args(arguments)
     try:
-        # The commands report by themselves how a run ended and which values are not finite.
+        # The commands themselves report how a run ended and which values are not finite.
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore", RunEndedWarning)
             warnings.showwarning = lambda message, *_, **__: print(f"screwbond: warning: {message}", file=sys.stderr)
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None, commands: Iterable[Command] | N
     except (ScrewbondError, ValueError, OSError) as error:
         message = str(error)
     except MemoryError:
-        message = "there is not enough memory; fewer points, or fewer samples"
+        message = "not enough memory; try fewer points or fewer samples"
     except KeyboardInterrupt as interrupt:
         message = "; ".join(getattr(interrupt, "__notes__", ())) or "nothing is written"
         print(f"screwbond: interrupted, {message}", file=sys.stderr)
@@ -96,7 +96,7 @@ def _warm(_: Any) -> int:
 
 
 INFO = Command("info", "versions, and whether pictures can be rendered", lambda parser: None, _info)
-WARM = Command("warm", "compile the solvers now, so that no first run waits for it", lambda parser: None, _warm)
+WARM = Command("warm", "compile the solvers now, so that the first run need not", lambda parser: None, _warm)
 COMMANDS: tuple[Command, ...] = (CONTACT_COMMAND, DELTA, HAND, IMPACT, MAZE_COMMAND, RUN_FILE, SHOW_FILE, EXPORT_FILE)
 COMMANDS += (SWEEP, DIAGRAM, EXAMPLES, INFO, WARM)
 """Every command."""

@@ -63,7 +63,7 @@ def refuse_attached(graph: Graph, part: Graph) -> None:
     """Raise `ModelError` E488 for a part that is connected to bodies in this graph already."""
     if any(name == part.name for name, _ in graph.wires) and graph.parts.get(part.name) is part:
         title = f'"{part.name}" is attached in "{graph.name}" already'
-        cures = "another part like it, with a name of its own", f'graph.remove("{part.name}"), to attach it elsewhere'
+        cures = "a similar part with another name", f'graph.remove("{part.name}") first, to attach it elsewhere'
         raise refusal("E488", title, *cures, about=part.name)
 
 

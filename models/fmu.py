@@ -31,22 +31,22 @@ def fmu_block(
 
     At a tick the FMU steps from the previous tick to this one, with the previous inputs; then it receives the inputs of this
     tick, and the block holds its outputs until the next one. Inputs that reach an output without a step act at once, as in the
-    graph. An FMU that computes its outputs in its steps alone gives each of them one period later. The FMU steps on a grid of its
-    own, `offset` + count x `period`. Each run has an instance of its own.
+    graph. An FMU that computes its outputs only in its steps delivers them one period later. The FMU steps on its own grid,
+    `offset` + count x `period`. Each run has its own instance.
 
-    Opening the file unpacks it; a run executes its library, which may do anything: take FMUs that you trust.
+    Opening the file unpacks it; a run executes its library, which may do anything: use only FMUs that you trust.
 
     Parameters
     ----------
-    path : of the FMU.
+    path : file of the FMU.
     inputs : variables of the FMU -> signals, {"u.value": "error.y"}.
     outputs : variables of the FMU; each is the signal `<name>.<variable>`.
-    period, offset : time between ticks, and of the first one, s.
+    period, offset : time between ticks, and time of the first tick, s.
     parameters : values of the FMU's parameters, which become parameters of the block.
-    name : of the block, that of the file by default.
+    name : name of the block; by default the file's name.
 
-    Raises `ModelError` E690 for a file that is no such FMU, E691 for variables that it does not have or that are of another kind;
-    a run raises `RunError` E692 with the words of an FMU that fails; E693: functions that need formulas do not take the block.
+    Raises `ModelError` E690 for an unsuitable file, E691 for variables that the FMU lacks or that are of another kind. A run
+    raises `RunError` E692 with the FMU's own message if the FMU fails. Functions that need formulas refuse the block (E693).
     """
     name, parameters = name or Path(path).stem, dict(parameters or {})
     unit = open_unit(path, inputs, outputs, parameters)

@@ -31,13 +31,13 @@ Applied = Vector | Callable[..., Any]
 """Components of a force, or a function of signals that returns them."""
 
 _ROWS = {ROTATION: slice(0, 3), TRANSLATION: slice(3, 6), SCREW: slice(0, 6)}
-"""Components of the twist of the point by the domain of the source."""
+"""Components of the point's twist, by the domain of the source."""
 
 
 class AppliedForce(Graph):
     """Graph of an applied force, torque or wrench, which `attach_force` connects to its body.
 
-    Signals: `velocity`, of the point, in the axes of the force: the power is their product; `wrench` (6,), on the body in world
+    Signals: `velocity` of the point, in the axes of the force (their product is the power); `wrench` (6,), on the body in world
     coordinates; `point` (3,), in the world, m.
     """
 
@@ -72,13 +72,13 @@ def force(name: str, force: Applied, *, at: Vector = (0.0, 0.0, 0.0), axes: str 
     Parameters
     ----------
     force : three numbers, or a function of `signals` that returns them, as for `Se`.
-    at : where it acts; it moves with the body.
-    axes : of its components: "world", or "body" for a force that turns with the body, such as a thrust.
+    at : point of application; it moves with the body.
+    axes : axes of the components: "world", or "body" for a force that turns with the body, such as a thrust.
     signals : paths in the graph around the body, arguments of the function.
 
     Signals of the part: `velocity` (3,), `wrench` (6,), `point` (3,); see `AppliedForce`. Parameters: `source.value`, `place.at`.
 
-    Raises `ModelError` E337 for components, a point or axes that are invalid.
+    Raises `ModelError` E337 for invalid components, point or axes.
     """
     return _applied(name, force, TRANSLATION, at, axes, signals)
 
@@ -134,8 +134,8 @@ def attach_force(graph: Graph, part: AppliedForce, body: Touchable) -> Graph:
     """Connect an applied force to its body in the graph around both: a half arrow to the body, and the signals that it reads.
     Return the graph.
 
-    Raises `ModelError` E336 for anything but a force, a torque or a wrench, and for no body, or one inside another part; E488 for
-    a force that is attached already.
+    Raises `ModelError` E336 if `part` is not a force, torque or wrench, or if `body` is not a body or is inside another part;
+    E488 if the force is attached already.
     """
     if not isinstance(part, AppliedForce):
         cure = 'attach_force(graph, force("push", (10.0, 0.0, 0.0)), body)'
@@ -157,6 +157,6 @@ def attach_force(graph: Graph, part: AppliedForce, body: Touchable) -> Graph:
 
 
 def _holder(graph: Graph, part: Graph | Element) -> Graph | None:
-    """Return the graph inside `graph` that holds a part; None for one that is in `graph` itself, or nowhere."""
+    """Return the graph inside `graph` that holds a part; None if the part is in `graph` itself, or nowhere."""
     inside = [inner for inner in graph.parts.values() if isinstance(inner, Graph)]
     return next((inner for inner in inside if any(each is part for each in inner.parts.values()) or _holder(inner, part)), None)

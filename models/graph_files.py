@@ -1,4 +1,4 @@
-"""Models in files of every form by their endings, and the commands `screwbond run`, `show` and `export` for them."""
+"""Readers of model files, chosen by the file's ending, and the commands `screwbond run`, `show` and `export`."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def _short(path: Path) -> Graph:
 
 
 def _json(path: Path) -> Graph | Model:
-    """Read a file of `save_model`, which says so, or one that a person wrote."""
+    """Read a file of `save_model`, which is marked as such, or a handwritten one."""
     try:
         is_short = json_document(*text_of(path)).content.get("format") != FORMAT
-    except ScrewbondError:  # as of a saved model of more than a megabyte
+    except ScrewbondError:  # for example a saved model of more than a megabyte
         is_short = False
     return _short(path) if is_short else load_model(path)
 
@@ -51,7 +51,7 @@ READERS: Mapping[str, Callable[[Path], Graph | Model]] = MappingProxyType(
 
 
 def load_any(path: Path) -> Graph | Model:
-    """Return the model of a file by its ending; E357 for an unknown one, and as the readers."""
+    """Return the model in a file, read by its ending. Raises E357 for an unknown ending, and the errors of the readers."""
     read = READERS.get(path.suffix.lower())
     if read is None:
         title = f"no model is read from {printable_path(path)}: its ending is unknown"
@@ -69,15 +69,15 @@ def _model(parser: Any) -> None:
 
 
 def follow(path: Path, redraw: Callable[[], object], go_on: Callable[[], bool]) -> int:
-    """Call `redraw` at once, and whenever the content of a file has changed, while `go_on` says so; return how often.
+    """Call `redraw` at once, and whenever the content of a file has changed, while `go_on()` is true; return the number of calls.
 
-    Errors of this project are printed, and the next change of the file is waited for.
+    Errors of this project are printed, and the next change of the file is awaited.
     """
     content, count = None, 0
     while count == 0 or go_on():
         try:
             new = path.read_bytes()
-        except OSError:  # an editor may put a new file in its place
+        except OSError:  # an editor may replace the file
             new = b"no file"
         if new != content:
             content, count = new, count + 1
@@ -101,7 +101,7 @@ _SHOW = replace(SHOW, read=read_request)
 
 
 def _show(options: Namespace) -> int:
-    """Write report and graph once, or with --watch again and again."""
+    """Write report and graph once, or with --watch after each change of the file."""
     if not options.watch:
         return _SHOW(options)
     follow(Path(options.model), lambda: _SHOW(options), _wait)
@@ -110,22 +110,22 @@ def _show(options: Namespace) -> int:
 
 def _show_arguments(parser: ArgumentParser) -> None:
     _AS_SHOW.fill(parser)
-    parser.add_argument("--watch", action="store_true", help="again whenever the file changes, until it is interrupted")
+    parser.add_argument("--watch", action="store_true", help="repeat whenever the file changes, until interrupted")
 
 
 @dataclass(frozen=True)
 class Export:
-    """Form in which a model is written: a line about it, and what writes it to a folder, with the options of the command, and
-    returns the paths."""
+    """Form in which a model is written: its description, and a function that writes it to a folder, with the options of the
+    command, and returns the paths."""
 
     about: str
     write: Callable[[Graph | Model, Path, Namespace], Any]
 
 
 def _fmu(model: Graph | Model, out: Path, options: Namespace) -> Path:
-    """Write a functional mock-up unit. Raises `ModelError` E613 without an end of its run; as `fmu`."""
+    """Write a functional mock-up unit. Raises `ModelError` E613 if the end of its run is missing; others as `fmu`."""
     if options.t_end is None:
-        title = "a functional mock-up unit needs the end of a run"
+        title = "a functional mock-up unit needs the end time of its run"
         raise refusal("E613", title, "--t-end 10, in s", about=model.name, places=())
     path = out / f"{model_identifier(model.name)}.fmu"
     chosen = {"version": options.fmi_version, "inputs": options.input or (), "outputs": options.output or ()}
@@ -140,7 +140,7 @@ def _casadi(model: Graph | Model, out: Path, _: Namespace) -> Path:
 
 EXPORTS: Mapping[str, Export] = MappingProxyType(
     {
-        "json": Export("a file of save_model", lambda model, out, _: save_model(model, out / f"{model.name}.json")),
+        "json": Export("a saved model (save_model)", lambda model, out, _: save_model(model, out / f"{model.name}.json")),
         "c": Export("C source", lambda model, out, _: c_source(model).write(out)),
         "matlab": Export("a MATLAB package", lambda model, out, _: matlab_source(model).write(out)),
         "numpy": Export("a NumPy module", lambda model, out, _: numpy_source(model).write(out)),
@@ -155,12 +155,12 @@ EXPORTS: Mapping[str, Export] = MappingProxyType(
 def _export_arguments(parser: ArgumentParser) -> None:
     parser.description = "Writes " + "; ".join(f"{name}: {export.about}" for name, export in EXPORTS.items()) + "."
     _model(parser)
-    parser.add_argument("--to", choices=list(EXPORTS), required=True, help="what the model becomes")
+    parser.add_argument("--to", choices=list(EXPORTS), required=True, help="form to write")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
-    unit = parser.add_argument_group("of a functional mock-up unit")
-    unit.add_argument("--t-end", type=float, metavar="S", help="end of its run, s; required")
-    unit.add_argument("--input", action="append", metavar="NAME", help="a parameter that the importer sets; more than one")
-    unit.add_argument("--output", action="append", metavar="NAME", help="a value that is an output; more than one")
+    unit = parser.add_argument_group("options for a functional mock-up unit")
+    unit.add_argument("--t-end", type=float, metavar="S", help="end time of its run, s; required")
+    unit.add_argument("--input", action="append", metavar="NAME", help="a parameter that the importer sets; may be repeated")
+    unit.add_argument("--output", action="append", metavar="NAME", help="a value that is an output; may be repeated")
     unit.add_argument("--fmi-version", type=int, choices=(2, 3), default=3, help="version of the standard, 3 by default")
 
 
@@ -178,7 +178,7 @@ RUN_FILE = study_command("run", replace(RUN, read=read_request), arguments=_mode
 SHOW_FILE = Command("show", SHOW.help, _show_arguments, _show)
 EXPORT_FILE = Command(
     "export",
-    "write a model of a file as source code, as a functional mock-up unit, or as a file of save_model",
+    "write the model of a file as source code, as a functional mock-up unit, or as a saved model",
     _export_arguments,
     _export,
 )

@@ -37,7 +37,7 @@ from screws.numeric_arguments import floats
 from screws.scalars import array, cos, sin
 
 PlaceSignals = str | Mapping[str, str]
-"""A signal (2,) or (3,) of x, y and the angle; or scalar signals by these three words, zero if left out."""
+"""Signal (2,) or (3,) of x, y and the angle; or scalar signals by the words "x", "y" and "angle", zero if left out."""
 
 Outline = float | Sequence[Vector] | np.ndarray
 """Radius of a disc, or corners (n, 2) of a convex polygon, m."""
@@ -52,8 +52,8 @@ class PlanarAppearance:
     Attributes
     ----------
     outline : radius of a disc about its origin, or corners (n, 2) of a convex polygon in its axes, m; None: unknown.
-    visuals : what pictures show instead.
-    mass, inertia : kg, kg m^2: a square for a body without an outline; None: unknown.
+    visuals : visuals that pictures show instead. mass, inertia : kg, kg m^2; they size the square drawn for a body without an
+        outline; None: unknown.
     gravity : along -y, m/s^2.
     """
 
@@ -71,7 +71,8 @@ class PlanarContactGeometry:
     Attributes
     ----------
     point : (2,) in the axes of its body, m.
-    normal, offset : (2,) outward unit normal of the face in the axes of its body; its distance from the origin along that, m.
+    normal, offset : (2,) outward unit normal of the face in the axes of its body; its distance from the origin along this normal,
+        m.
     slip : (2,) unit vector in the axes of the face's body along which the slip of the point is positive.
     """
 
@@ -93,10 +94,10 @@ def mark_planar_body(
 
     Parameters
     ----------
-    place : of its origin: a signal (x, y, angle), or {"x": ..., "y": ..., "angle": ...} with a scalar signal for each, zero if
-        left out; m, rad.
+    place : pose of its origin: a signal (x, y, angle), or {"x": ..., "y": ..., "angle": ...} with a scalar signal for each, zero
+        if left out; m, rad.
     outline : radius of a disc, or corners (n, 2) of a convex polygon in its axes, m.
-    visual : what pictures show instead.
+    visual : a `Visual`, or several, that pictures show instead.
 
     Return the graph. Raises `ModelError` E575 for invalid places and outlines.
     """
@@ -115,8 +116,8 @@ def mark_planar_contact(
 
     Parameters
     ----------
-    point : the place of a marked body as it was marked, and the point in its axes, m.
-    face : likewise or None for the world, the outward normal in its axes, and its distance from the origin along that, m.
+    point : the place of a marked body, as given when it was marked, and the point in its axes, m.
+    face : likewise, or None for the world; the outward normal in its axes; and its distance from the origin along the normal, m.
     slip : direction in the axes of the face's body in which the slip of the point is positive; None: the normal rotated by -90
         degrees, as in `attach_planar_contact`.
 
@@ -180,7 +181,7 @@ def planar_contact(name: str, *, gap: float = 0.0, friction: float | None = None
 
     Parameters
     ----------
-    gap : at the start, m.
+    gap : gap at the start, m.
     friction : coefficient; None: frictionless.
 
     Signals: `gap` m, `slip` m/s. Raises `ModelError` E503 for an invalid gap or friction.
@@ -243,18 +244,18 @@ def planar_body(
     ----------
     mass : kg.
     inertia : kg m^2 about its centre; None: it does not rotate.
-    place : of its centre of mass at the start, m and rad; without inertia the angle stays.
+    place : start pose of its centre of mass, m and rad; without inertia the angle is constant.
     gravity : along -y, m/s^2.
-    outline : for pictures alone: radius of a disc, or corners (n, 2) of a convex polygon in its axes, m; None: the square that
+    outline : for pictures only: radius of a disc, or corners (n, 2) of a convex polygon in its axes, m; None: the square that
         has its inertia, or a dot.
-    visual : what pictures show instead.
+    visual : a `Visual`, or several, that pictures show instead.
 
     Raises `ModelError` E503 for invalid numbers, E150 for an invalid place, E575 for an invalid outline.
     """
     _check_numbers(name, mass=mass, inertia=inertia, gravity=gravity)
     numbers = floats(place, (2,), (3,))
     if numbers is None:
-        raise refused("place", place, "x, y and an angle, finite, m and rad", "place=(0.0, 1.0, 0.0)")
+        raise refused("place", place, "finite x, y and angle, in m and rad", "place=(0.0, 1.0, 0.0)")
     start = np.array([*numbers, 0.0][:3] if inertia is not None else numbers[:2])
     size = len(start)
     body = PlanarBody(name, start)
@@ -283,7 +284,7 @@ def attach_planar_contact(
     Parameters
     ----------
     point : the body, and the point in its axes, m.
-    face : the body or None, the outward normal in its axes, and the distance of the face from its origin along that, m.
+    face : the body or None, the outward normal in its axes, and the distance of the face from its origin along the normal, m.
     friction : coefficient; None: frictionless.
 
     Return the contact, which is `graph.<name>`.
@@ -335,7 +336,7 @@ def _lever(c: np.ndarray, direction: np.ndarray, number: int, size: int) -> Op:
 
 
 def _check_numbers(name: str, **values: float | None) -> None:
-    """Raise E503 for values that are not a finite numbers, and for a negative friction, mass or inertia."""
+    """Raise E503 for values that are not finite numbers, and for a negative friction, mass or inertia."""
     for what, value in values.items():
         number = None if value is None else real(value)
         positive = what in ("friction", "mass", "inertia")

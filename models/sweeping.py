@@ -73,8 +73,8 @@ class SweepPlan:
     keep: Mapping[str, Keepable]
     settings: Mapping[str, Any]
     t_end: float = number("s", "end of every run")
-    runs: int | None = number("", "how often is drawn from distributions", None, integer=True, least=1)
-    seed: int = number("", "of random values", 0, integer=True, least=0)
+    runs: int | None = number("", "number of draws from distributions", None, integer=True, least=1)
+    seed: int = number("", "seed of random values", 0, integer=True, least=0)
 
 
 def read_plan(path: str | os.PathLike[str]) -> SweepPlan:
@@ -98,7 +98,7 @@ def _points(section: JsonSection) -> Any:
 
 
 def _accept_all_keys(section: JsonSection) -> Mapping[str, Any]:
-    """Return an object whose keys are names in the model."""
+    """Return a section in which every key is accepted, as a name in the model."""
     section.known_keys.extend(section.values)
     return section.values
 
@@ -115,7 +115,7 @@ def _values(vary: JsonSection, name: str) -> Any:
         return np.linspace(spacing["first"], spacing["last"], int(np.nan_to_num(spacing["count"])))
     if len(entry) != 1 or not set(entry) <= set(DISTRIBUTIONS):
         words = f"an object that names {', '.join(entry) or 'nothing'}"
-        vary.report("E408", name, f"{words}, where one of {', '.join(DISTRIBUTIONS)} is known, or from, to and count")
+        vary.report("E408", name, f"{words}; it needs one of {', '.join(DISTRIBUTIONS)}, or from, to and count")
         return []
     ((kind, numbers),) = entry.items()
     if not isinstance(numbers, Sequence) or isinstance(numbers, str) or len(numbers) != 2:
@@ -134,7 +134,7 @@ def _keep(section: JsonSection) -> dict[str, Keepable]:
 
 
 def _measure(keep: JsonSection, name: str) -> Keepable:
-    """Read a quantity, or a measure of one."""
+    """Read a quantity, or a measure of a quantity."""
     entry = keep.values[name]
     if isinstance(entry, str):
         return entry
@@ -162,13 +162,13 @@ def _settings(section: JsonSection) -> dict[str, Any]:
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Runs a model at many points. Stored runs are not repeated: after an interruption, repeat the command."
-    parser.add_argument("model", type=Path, metavar="MODEL.json", help="a file of save_model")
+    parser.add_argument("model", type=Path, metavar="MODEL.json", help="a saved model (save_model)")
     parser.add_argument("plan", type=Path, metavar="PLAN.json", help="varied values, duration, kept quantities")
-    parser.add_argument("--store", type=Path, required=True, metavar="FILE", help="an SQLite database, made or gone on with")
-    parser.add_argument("--out", type=Path, metavar="TABLE.csv", help="a row for each run, once all are there")
-    parser.add_argument("--plot", type=Path, metavar="PICTURE", help="kept quantities over varied ones: .png, .svg, .pdf")
+    parser.add_argument("--store", type=Path, required=True, metavar="FILE", help="an SQLite database, created or continued")
+    parser.add_argument("--out", type=Path, metavar="TABLE.csv", help="a row for each run, once all are done")
+    parser.add_argument("--plot", type=Path, metavar="PICTURE", help="kept quantities against varied ones: .png, .svg, .pdf")
     parser.add_argument(
-        "--processes", type=_process_count, metavar="N", help="processes to run in, instead of threads of this one"
+        "--processes", type=_process_count, metavar="N", help="number of processes, instead of threads of this process"
     )
     parser.add_argument("--device", metavar="NAME", help='a GPU: "cuda", "cuda:1" or "auto"; the CPU by default')
     parser.epilog = "\n".join(
@@ -179,7 +179,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _process_count(text: str) -> int:
     """Parse a number of processes."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a count of processes: a whole number from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes: it must be a whole number from 1")
     return int(text)
 
 
@@ -214,7 +214,7 @@ def _sweep(options: argparse.Namespace) -> int:
 
 
 def write_runs(runs: Runs, path: Path) -> None:
-    """Write a CSV table with one row for each run, numbers with all digits; atomically."""
+    """Write a CSV table atomically, with one row for each run and all digits of numbers."""
     columns = runs.table()
     with atomic_file(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)

@@ -18,7 +18,7 @@ from screws.shapes import Solid
 from screws.surfaces import Surface
 
 SHAPE_SIZES = {"box": 3, "cylinder": 2, "capsule": 2, "sphere": 0}
-"""Primitive shapes, and the count of numbers of each; 0: a scalar."""
+"""Primitive shape -> number of its sizes; 0: a scalar."""
 
 MESH_SUFFIXES = ".stl, .obj, .ply"
 """Suffixes of mesh files."""
@@ -34,11 +34,11 @@ class Visual:
     mesh : file (.stl, .obj, .ply), a mesh of pyvista, (points (m, 3), triangles (n, 3)), or a function that returns one of these
         when it is drawn.
     box : edges along x, y and z, m.
-    cylinder, capsule : radius and length along z, m; that of a capsule is between the centres of its caps.
+    cylinder, capsule : radius and length along z, m; a capsule's length is between the centres of its caps.
     sphere : radius, m.
-    colour : "#rrggbb"; chosen automatically where None.
+    colour : "#rrggbb"; chosen automatically if None.
     opacity : 1 is opaque.
-    scale : of the mesh: a number, or three; 0.001 for files in mm.
+    scale : scale of the mesh: a number, or three; 0.001 for files in mm.
     position, quaternion : pose of its axes in those of the body; m, and (w, x, y, z).
 
     Raises `ModelError` E576 for no shape or several, or invalid numbers, colours and meshes; E577 for a missing file.
@@ -58,10 +58,8 @@ class Visual:
     def __post_init__(self) -> None:
         shapes = [name for name in ("mesh", *SHAPE_SIZES) if getattr(self, name) is not None]
         if len(shapes) != 1:
-            what = "nothing" if not shapes else " and ".join(shapes)
-            raise _visual_error(
-                "E576", f"a visual is made of {what}", 'one shape: Visual(mesh="part.stl"), Visual(box=(0.1, 0.1, 0.3))'
-            )
+            what = "no shape" if not shapes else " and ".join(shapes)
+            raise _visual_error("E576", f"a visual has {what}", 'one shape: Visual(mesh="part.stl"), Visual(box=(0.1, 0.1, 0.3))')
         if shapes == ["mesh"]:
             _check_mesh(self.mesh)
         else:
@@ -78,7 +76,7 @@ class Visual:
             raise _visual_error("E576", f"the opacity of a visual is {self.opacity!r}", "a number above 0, at most 1")
         p, q = reals(self.position, 3), reals(self.quaternion, 4)
         if p is None or q is None or abs(float(np.linalg.norm(q)) - 1.0) > 1e-3:
-            title = f"a visual lies at position={self.position!r}, quaternion={self.quaternion!r}"
+            title = f"a visual has the pose position={self.position!r}, quaternion={self.quaternion!r}"
             raise _visual_error("E576", title, "three finite numbers in m, and a unit quaternion (w, x, y, z)")
 
     def _check_numbers(self, shape: str) -> None:
@@ -102,11 +100,9 @@ def _visual_error(code: str, title: str, cure: str) -> ModelError:
 def _check_mesh(mesh: Any) -> None:
     if isinstance(mesh, (str, Path)):
         if Path(mesh).suffix.lower() not in MESH_SUFFIXES.split(", "):
-            raise _visual_error("E576", f"{mesh} is not a file with a mesh", f"one that ends in {MESH_SUFFIXES}")
+            raise _visual_error("E576", f"{mesh} is not a mesh file", f"a file that ends in {MESH_SUFFIXES}")
         if not Path(mesh).is_file():
-            raise _visual_error(
-                "E577", f"there is no file {mesh}", "a path from the folder in which Python runs, or an absolute one"
-            )
+            raise _visual_error("E577", f"there is no file {mesh}", "a path relative to the current folder, or an absolute one")
         return
     pair = isinstance(mesh, (tuple, list)) and len(mesh) == 2
     if not (pair or hasattr(mesh, "points") or callable(mesh)):
@@ -129,8 +125,9 @@ class Appearance:
 
     Attributes
     ----------
-    surface, solids, visuals : its surface, its collision solids, what pictures show instead.
-    mass, inertia, centre : kg, (3, 3) kg m^2 about the centre of mass (3,), m: a shape for a body without one; None: unknown.
+    surface, solids, visuals : its surface, its collision solids, and visuals that pictures show instead.
+    mass, inertia, centre : kg, (3, 3) kg m^2 about the centre of mass (3,), m; they give a shape to a body without one; None:
+        unknown.
     gravity : (3,) m/s^2, which gives a picture the downward direction.
     """
 

@@ -1,7 +1,7 @@
 """Screw bond graphs: the version, and the public names of `bondgraph`, `screws` and `screwbond.models`.
 
-`from screwbond import Graph, rigid_body, sphere` is `from bondgraph import Graph` and so on; `python -m screwbond` is the command
-of this name. `contact` is the component of `models`, not the package of `screws`.
+`from screwbond import Graph, rigid_body, sphere` is `from bondgraph import Graph` and so on; `python -m screwbond` runs the
+command `screwbond`. `contact` is the component of `models`, not the package in `screws`.
 """
 
 from types import ModuleType
@@ -19,10 +19,11 @@ import screwbond.models as models  # noqa: E402
 
 if TYPE_CHECKING:
     from bondgraph import *  # noqa: F403
-from screwbond.models import *  # noqa: E402, F403 - before `screws`, whose `contact` is a package: a type checker takes the first
+# `contact` is a component in `models` and a package in `screws`: type checkers use the first import of it, Python the last.
+from screwbond.models import *  # noqa: E402, F403
 from screws.renamed import answer_old_names  # noqa: E402
 from screws import *  # type: ignore[assignment]  # noqa: E402, F403
-from screwbond.models import contact as contact  # noqa: E402 - and Python the last
+from screwbond.models import contact as contact  # noqa: E402
 # isort: on
 
 __version__: str
@@ -31,7 +32,7 @@ __version__: str
 _NAMES = dict.fromkeys(name for package in (bondgraph, screws, models) for name in package.__all__)
 _MODULES = [name for name in _NAMES if isinstance(globals().get(name, vars(bondgraph).get(name)), ModuleType)]
 __all__ = [name for name in _NAMES if name not in _MODULES]
-"""Names that `from screwbond import *` imports: no modules, which are imported by name, `from screwbond import signals`."""
+"""Names that `from screwbond import *` imports. Import modules by name: `from screwbond import signals`."""
 
 if not TYPE_CHECKING:
     globals().update({name: value for name, value in vars(bondgraph).items() if name in bondgraph.__all__})

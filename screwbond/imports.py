@@ -1,6 +1,6 @@
 """Check that imports of our packages find our files, and find `screwbond.models` in a checkout.
 
-This module runs before all others of ours, and imports none of them.
+This module runs before all our others and imports none of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 MARK = '__distribution__ = "screwbond"'
-"""Line in the `__init__.py` of each of our packages, and of no other distribution."""
+"""Line that marks the `__init__.py` of each of our packages and of no other distribution."""
 
 
 class ShadowError(ImportError):
@@ -38,14 +38,14 @@ def check_packages(*packages: str) -> None:
 
 
 def _hidden(package: str, file: Path) -> ShadowError:
-    """Return the error for an import that finds another file before ours."""
+    """Return the error for a package whose import finds another file before ours."""
     location, word = (file.parent, "folder") if file.name == "__init__.py" else (file, "file")
     from importlib import metadata
 
     for name in _others(package):
         if metadata.distribution(name).locate_file(f"{package}/__init__.py") == file:
             title = f'the package "{location}" of the distribution "{name}" hides the package "{package}" of screwbond'
-            return ShadowError("E561", title, f"pip uninstall {name}, or an environment for each of the two")
+            return ShadowError("E561", title, f"pip uninstall {name}, or a separate environment for each")
     return ShadowError("E561", f'"{location}" hides the package "{package}" of screwbond', f"another name for that {word}")
 
 

@@ -1,4 +1,4 @@
-"""Base class of all errors that users can fix, errors for invalid geometric input and invalid calls, and names of own modules."""
+"""Base class of all errors that users can fix, errors for invalid geometry and calls, and a test for this project's modules."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class CodedError(ScrewbondError):
 
 
 class GeometryError(CodedError, ValueError):
-    """Geometric input from which no equation can be built: codes from "G101" on."""
+    """Geometric input from which no equation can be built: codes "G101" and up."""
 
 
 class CallError(CodedError, TypeError):

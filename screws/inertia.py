@@ -22,10 +22,10 @@ def spatial_inertia(
     Parameters
     ----------
     mass : kg.
-    rotational : about the centre of mass in the axes of the frame, kg m^2: (3, 3), or (3,) principal.
-    centre : of mass (3,), m.
+    rotational : inertia about the centre of mass in the axes of the frame, kg m^2: (3, 3), or (3,) principal.
+    centre : centre of mass (3,), m.
 
-    Raises `GeometryError` where all values are numbers and no rigid body can have them (see `check_inertia`).
+    Raises `GeometryError` if all values are numbers that no rigid body can have (see `check_inertia`).
     """
     J = np.asarray(rotational)
     if J.shape == (3,):

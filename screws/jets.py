@@ -252,4 +252,4 @@ _SPECIAL: dict[str, Callable[[Jet, Jet], Jet]] = {
     "minimum": lambda a, b: scalars.where(scalars.less(a.value, b.value), a, b),
     "maximum": lambda a, b: scalars.where(scalars.less(a.value, b.value), b, a),
 }
-"""Functions of the first and, where there are two, the last argument."""
+"""Functions of the first and the last argument, which are the same for a function of one variable."""

@@ -1,7 +1,7 @@
 """Joints: unit screws of the free motions of a joint, and the constraint wrenches that it transmits.
 
 A joint of n freedoms is a set of n independent twists in one frame, the joint frame; T = screws @ q' at its reference pose, where
-the frames of the two bodies coincide. The wrenches that it transmits are those without power on any of these twists.
+the frames of the two bodies coincide. The wrenches that it transmits do no work on any of these twists.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class Joint:
 
     Parameters
     ----------
-    name : in messages and graphs; the constructors take the kind if none is given.
+    name : for messages and graphs; the constructors default to the kind.
     screws : (6, n) independent twists [omega; v], all in the joint frame, n from 0 to 6.
     kind : "revolute", "prismatic", "helical", "cylindrical", "universal", "spherical", "planar", "inline", "inplane", "rod",
-        "free" or "fixed"; "general" for arbitrary screws, which say nothing about large motions.
+        "free" or "fixed"; "general" for arbitrary screws, which do not define large motions.
     frame : (4, 4) pose of the joint's own axes in the joint frame: origin at its centre, z along its axis or normal (universal: x
         along the first axis, z normal to both).
 
-    Raises `GeometryError` g131 for screws of another shape, not finite, or not independent.
+    Raises `GeometryError` G131 for screws of another shape, not finite, or not independent.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Joint:
         if screws.shape[1]:
             values = np.linalg.svd(screws, compute_uv=False)
             if not values[-1] > _INDEPENDENCE * values[0]:
-                title = f'the {screws.shape[1]} screws of joint "{self.name}" repeat each other'
+                title = f'the {screws.shape[1]} screws of joint "{self.name}" are not independent'
                 raise GeometryError("G131", title, "only independent twists, one for each freedom")
         object.__setattr__(self, "screws", fixed_floats(screws))
         object.__setattr__(self, "frame", fixed_floats(self.frame))
@@ -129,7 +129,8 @@ def cylindrical(axis: Vector, point: Vector = ORIGIN, name: str = "cylindrical")
 
 
 def universal(axis1: Vector, axis2: Vector, point: Vector = ORIGIN, name: str = "universal") -> Joint:
-    """Return a universal joint: crossing axes through `point` (m), the second moves with the first; two freedoms (rad)."""
+    """Return a universal joint: crossing axes through `point` (m), of which the second moves with the first; two freedoms
+    (rad)."""
     a, b, p = _direction(name, axis1), _direction(name, axis2), _point(name, point)
     normal = np.cross(a, b)
     if np.linalg.norm(normal) < 1e-3:
@@ -159,7 +160,8 @@ def inline(axis: Vector, point: Vector = ORIGIN, name: str = "inline") -> Joint:
     """Return a joint that keeps one point of body b, `point` (m), on the line along `axis` of body a: four freedoms (m, rad, rad,
     rad), a translation along the line and all rotations about the point.
 
-    As a hinge that closes a loop of bodies in a plane normal to `axis`, it constrains only what the others leave free.
+    As a hinge that closes a loop of bodies in a plane normal to `axis`, it constrains only motions that the other hinges leave
+    free.
     """
     a, p = _direction(name, axis), _point(name, point)
     frame = _frame(a, p)
@@ -179,11 +181,13 @@ def rod(end_a: Vector, end_b: Vector, name: str = "rod") -> Joint:
     """Return a massless rod of fixed length from the point `end_a` (m) of body a to `end_b` of body b, a ball at each end: five
     freedoms (rad), of the rod about two axes normal to it through its end on a, and of body b about the rod's end on b.
 
-    Raises `GeometryError` g133 for ends that coincide.
+    Raises `GeometryError` G133 for ends that coincide.
     """
     a, b = _point(name, end_a), _point(name, end_b)
     if not np.linalg.norm(b - a) > 0.0:
-        raise GeometryError("G133", f'both ends of the rod "{name}" are {a.tolist()}', "two points, or a spherical joint at one")
+        raise GeometryError(
+            "G133", f'both ends of the rod "{name}" are {a.tolist()}', "two different points, or a spherical joint at one point"
+        )
     frame = _frame((b - a) / np.linalg.norm(b - a), b)
     swings = [twists.revolute(frame[:3, k], a) for k in (0, 1)]
     return Joint(name, np.column_stack([*swings, *_rotations(frame)]), "rod", frame)
@@ -195,7 +199,7 @@ def free(name: str = "free") -> Joint:
 
 
 def fixed(name: str = "fixed") -> Joint:
-    """Return a joint without freedom: both bodies move as one."""
+    """Return a joint without freedoms: both bodies move as one."""
     return Joint(name, np.zeros((6, 0)), "fixed")
 
 

@@ -1,6 +1,6 @@
-"""Names that changed, in one table: old scripts get an error that says the new name, old files are read.
+"""Names that changed, in one table: old scripts get an error that states the new name; old files are still read.
 
-A package calls `answer_old_names(__name__)`, a class or function that had other members or keywords is decorated with the same.
+A package calls `answer_old_names(__name__)`; it also decorates classes and functions with renamed members or keywords.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def now(old: str, new: str) -> str:
 
 
 def current_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings from a file, which may be of old names and values, with the names and values of today."""
+    """Return the settings of a file with their current names and values, which may be old in the file."""
     named = {SETTINGS.get(name, name): value for name, value in settings.items()}
     return {
         name: SETTING_VALUES.get(name, {}).get(value, value) if isinstance(value, str) else value for name, value in named.items()
@@ -124,12 +124,12 @@ def current_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def new_words(names: Iterable[str]) -> dict[str, str]:
-    """Old name of a setting among `names` -> the sentence that says the new one."""
+    """Return, for each old name of a setting among `names`, the sentence that states the new name."""
     return {name: now(name, SETTINGS[name]) for name in names if name in SETTINGS}
 
 
 def answer_old_names(owner: T) -> T:
-    """Let a package (by its name), a class or a function answer an old name with the new one; else it stays as it is."""
+    """Make a package (by its name), a class or a function answer an old name with the new one; otherwise leave it unchanged."""
     if isinstance(owner, str):
         _for_package(owner)
         return owner
@@ -164,7 +164,8 @@ def _for_package(package: str) -> None:
 
 
 def _missing(module: Any, package: str, name: str) -> AttributeError:
-    """Return the error of a name that a package does not have, with similar ones; Python asks for `__names__` of its own."""
+    """Return the error of a name that a package lacks, with similar names unless Python itself asks for it, such as
+    `__path__`."""
     near = [] if name.startswith("_") else similar_names(name, module.__all__, most=2)
     asked = f"; did you mean {' or '.join(near)}?" if near else ""
     return AttributeError(f"module {package!r} has no attribute {name!r}{asked}", name=name, obj=module)
@@ -174,7 +175,7 @@ def _member_reader(members: Mapping[str, str], other: Any) -> Any:
     def read(self: Any, name: str) -> Any:
         if name in members:
             raise AttributeError(now(name, members[name]), name=name, obj=self)
-        return other(self, name)  # which raises what has led here
+        return other(self, name)  # raises the error that led here
 
     return read
 
@@ -190,8 +191,8 @@ def _checking(function: Any, keywords: Mapping[str, str]) -> Any:
 
 
 class _OldImports(MetaPathFinder):
-    """Raises for imports of old names what says the new ones, once nothing else has been found: `from bondgraph import OLD` too,
-    which asks for a module of that name before it gives up."""
+    """Finder that raises an error with the new name when an old one is imported and no other finder has it. It also sees `from
+    bondgraph import OLD`, which looks for a module of that name before it fails."""
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
         package, _, name = fullname.rpartition(".")

@@ -2,12 +2,12 @@
 
 A formula written with these functions, `+ - * /` and NumPy indexing passes floats (the reference), SymPy
 expressions (readable equations), jets (derivatives along a surface) and the scalars of a compiler (code)
-through one and the same text. A foreign scalar takes part by a method
+through one and the same text. A foreign scalar takes part through a method
 
     __scalar_function__(self, name, arguments) -> scalar
 
-where `name` is a key of `FUNCTIONS` and at least one of `arguments` is an instance of its class. Behind the first argument of a
-lookup, "searchsorted" or "take", stands its row: scalars, or one array of floats (n,).
+where `name` is a key of `FUNCTIONS` and at least one of `arguments` is an instance of its class. The arguments of a lookup,
+"searchsorted" or "take", after the first are its row: scalars, or one array of floats (n,).
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def count_up_to(u: Any, points: np.ndarray) -> Any:
 
 
 def entry_of(index: Any, values: np.ndarray) -> Any:
-    """Return the entries (...) of the values (..., n) at whole numbers (...); the first or last one for an index beyond them."""
+    """Return the entries (...) of the values (..., n) at whole numbers (...); the first or last value for an index out of
+    range."""
     row = np.clip(np.nan_to_num(index), 0, values.shape[-1] - 1).astype(np.intp)
     if values.ndim == 1:
         return values[row]
@@ -73,7 +74,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
     "searchsorted": (_in_rows(count_up_to), ""),
     "take": (_in_rows(entry_of), ""),
 }
-"""Name -> the NumPy function of floats, and the name of SymPy's class or function; "" where it takes more than one."""
+"""Name -> the NumPy function of floats, and the name of SymPy's class or function; "" if several are needed."""
 
 COMPARISONS = ("less", "less_equal", "equal")
 """Names of the functions whose result is a condition."""
@@ -84,7 +85,7 @@ LOOKUPS = ("searchsorted", "take")
 
 
 def apply(name: str, *arguments: Scalar) -> Scalar:
-    """Apply one elementary function, or "where", dispatching on the kind of its scalars."""
+    """Apply one elementary function, or "where", dispatching on the kind of its arguments."""
     foreign = None
     for argument in arguments:
         if isinstance(argument, np.ndarray):
@@ -168,12 +169,12 @@ atan = _unary("atan", "Arc tangent, rad, in (-pi/2, pi/2).")
 atan2 = _binary("atan2", "atan2(y, x): angle of the point (x, y), rad, in (-pi, pi].")
 sqrt = _unary("sqrt", "Non-negative square root.")
 exp = _unary("exp", "Exponential function.")
-expm1 = _unary("expm1", "Exponential function less 1, exact to rounding also for small x, where exp(x) - 1 cancels.")
+expm1 = _unary("expm1", "Exponential function minus 1, exact to rounding also for small x, where exp(x) - 1 cancels.")
 log = _unary("log", "Natural logarithm.")
 tanh = _unary("tanh", "Hyperbolic tangent.")
 absolute = _unary("absolute", "Absolute value.")
 sign = _unary("sign", "Sign: -1, 0 or 1.")
-floor = _unary("floor", "Largest whole number that is not above x.")
+floor = _unary("floor", "Largest whole number not above x.")
 minimum = _binary("minimum", "The smaller of two scalars.")
 maximum = _binary("maximum", "The larger of two scalars.")
 less = _binary("less", "Condition a < b, for `where`.")
@@ -196,13 +197,13 @@ def searchsorted(points: Sequence[Scalar] | np.ndarray, u: Scalar) -> Scalar:
 
 
 def take(values: Sequence[Scalar] | np.ndarray, index: Scalar) -> Scalar:
-    """Return the value at an index, a whole number from 0 on, as `np.take`; the first or last value for one beyond them."""
+    """Return the value at an index, a whole number from 0, as `np.take`; the first or last value for an index out of range."""
     row = _row(values)
     return _for_each(lambda each: apply("take", each, *row), index) if len(values) > 1 else values[0]
 
 
 def _row(entries: Sequence[Scalar] | np.ndarray) -> Sequence[Scalar] | np.ndarray:
-    """Return the arguments of a lookup after the first: an array of floats is one of them, however long it is."""
+    """Return the arguments of a lookup after the first: an array of floats is one argument, however long it is."""
     is_numbers = isinstance(entries, np.ndarray) and entries.dtype != object and entries.ndim == 1
     return (entries,) if is_numbers else entries
 

@@ -1,4 +1,4 @@
-"""Names like one that does not exist: the one function behind every "did you mean"."""
+"""Names similar to an unknown name: the one function behind every "did you mean"."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ MAX_LISTED = 4
 
 
 def similar_names(name: object, names: Iterable[str], most: int = MAX_LISTED) -> list[str]:
-    """Return the names that may be meant by one that does not exist, the likeliest first; none if no name is like it.
+    """Return the names that an unknown name may mean, the likeliest first; an empty list if no name is similar.
 
-    A name in another case alone is meant for certain. Then come names without their underscores; of a path, `damper.resistance`,
-    names of the same part; names with nearly the same letters; and at last longer names that contain them.
+    A name that differs only in case is certain. Then come names without their underscores; for a path such as
+    `damper.resistance`, names of the same part; names with nearly the same letters; and last, longer names that contain it.
 
     >>> similar_names("PID", ["gain", "pid", "sampled_pid"])
     ['pid']

@@ -29,7 +29,7 @@ def cross(a: Any, b: Any) -> Any:
 
 
 def scaled(a: Triple, factor: Scalar) -> Triple:
-    """Triple times a scalar."""
+    """Return a triple times a scalar."""
     return (a[0] * factor, a[1] * factor, a[2] * factor)
 
 

@@ -80,7 +80,7 @@ def test_without_the_other_program_it_says_so(package, text, monkeypatch, capsys
 def test_without_a_compiler_it_says_so_and_other_faults_are_not_hidden(monkeypatch, capsys):
     monkeypatch.setattr(hand_written.shutil, "which", lambda _: None)
     assert run_command("of C", [], lambda quick: {"C": hand_written.compiler()}) is None
-    assert capsys.readouterr().out == f"there is no C compiler: apt install gcc; {LEFT_OUT}\n"
+    assert capsys.readouterr().out == f"no C compiler was found: apt install gcc; {LEFT_OUT}\n"
     with pytest.raises(ModuleNotFoundError):
         run_command("of nothing", [], lambda quick: __import__("no_such_package"))
     with pytest.raises(ValueError, match="nothing was measured"):

@@ -233,6 +233,6 @@ def test_says_when_another_distribution_has_taken_the_place_of_a_package(environ
         "over ours": f'the distribution "foreign" has overwritten the package "{package}" of screwbond in "/site/{package}"; '
         f"try: pip uninstall foreign, then {again}",
         "before ours": f'the package "/first/{package}" of the distribution "foreign" hides the package "{package}" of '
-        "screwbond; try: pip uninstall foreign, or an environment for each of the two",
+        "screwbond; try: pip uninstall foreign, or a separate environment for each",
         "gone": f'the package "{package}" of screwbond has lost its file __init__.py; try: {again}',
     }

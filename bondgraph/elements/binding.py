@@ -13,7 +13,7 @@ from bondgraph.model.ops import Op, need_function
 Formula = TypeVar("Formula", bound="Callable[..., Any] | None")
 
 Signals = Sequence[str] | Mapping[str, str]
-"""Paths of signals, a single one as plain text; or paths by argument of a formula."""
+"""Paths of signals (a single path may be plain text), or a path for each argument of a formula."""
 
 _OWN_ARGUMENTS = ("x", "y", "z")
 """Names of a formula's own variables in messages."""
@@ -88,7 +88,7 @@ def _refused(
 ) -> ModelError:
     shown = ", ".join(each.name for each in arguments)
     title = f'the arguments ({shown}) of a formula of "{about}" do not show which argument is which'
-    first = f"{count} of its own, " if count else ""
-    why = f"there are {first}parameters: {', '.join(parameters) or 'none'}; signals: {', '.join(signals) or 'none'}"
-    cures = ("arguments that are called like the parameters, and one for each signal", 'signals={"argument": "path"}')
+    arity = f"own arguments: {count}; " if count else ""
+    why = f"{arity}parameters: {', '.join(parameters) or 'none'}; signals: {', '.join(signals) or 'none'}"
+    cures = ("arguments named like the parameters, and one for each signal", 'signals={"argument": "path"}')
     return refusal("E567", title, *cures, about=about, why=why)

@@ -29,11 +29,11 @@ def Block(
 ) -> Element:
     """Return a signal block: `equations` are (outs, formula, args) over local names.
 
-    `inputs` maps local names to signal paths, `states` maps state variables to a `StateSpec` or the start value alone, `rates`
+    `inputs` maps local names to signal paths, `states` maps state variables to a `StateSpec` or a plain start value, `rates`
     maps states to the local names of their time derivatives. Every local name is the signal `<name>.<local>`.
 
-    `updates` maps states to the local names of their values after a tick; ticks are at `offset` + n `period` (n = 0, 1, ...; s,
-    without a period at `offset` alone), which become parameters of these names. A state without a rate is held between them, and
+    `updates` maps states to the local names of their values after a tick; ticks are at `offset` + n `period`, s, n = 0, 1, ...
+    (without a period, only at `offset`); both become parameters of these names. A state without a rate is held between ticks, and
     between the resets of automata. `breaks` names parameters that are times (s) of jumps or kinks of a result.
     """
     need_mapping("parameters", parameters, '"k": 2.0')

@@ -60,13 +60,14 @@ def Ce(
 def Re(name: str, rate: Any = None, *, RT: Any = None, symbols: Mapping[str, str] | None = None) -> Element:
     """Return a chemical reaction from the species at port 1 to those at port 2: v = kappa (exp(A_f / RT) - exp(A_r / RT)).
 
-    A_f and A_r are the efforts of ports 1 and 2, the same v flows in at port 1 and out at port 2 (mass action where species are
-    Ce). Several species of one side meet at a 1-junction; a TF of ratio n between reaction and species takes n of it.
+    A_f and A_r are the efforts of ports 1 and 2; the same v flows in at port 1 and out at port 2 (mass action if the species are
+    Ce). Several species of one side meet at a 1-junction; a TF of ratio n between reaction and species gives the species the
+    stoichiometric coefficient n.
 
     Parameters
     ----------
     rate : kappa, mol/s; None is the number 1.
-    RT : gas constant times temperature, J/mol, as of `Ce`.
+    RT : gas constant times temperature, J/mol, as for `Ce`.
 
     Raises `ModelError` E137 for a constant that is not positive.
 
@@ -93,7 +94,7 @@ def _amount(potential: Any, constant: Any, RT: Any) -> Any:
 
 
 def _energy(q: Any, constant: Any, RT: Any) -> Any:
-    """Return the integral of the potential, also at its smallest value."""
+    """Return the integral of the potential, also where `TINY` limits it."""
     present = _present(constant * q)
     return RT * (q * log(present) - present / constant)
 
@@ -105,7 +106,8 @@ def _mass_action(forward: Any, reverse: Any, rate: Any, RT: Any) -> Any:
 def _bound_to_parameters(
     values: Mapping[str, Any], fixed: Mapping[str, float], formula: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return the formula of its variables, then of the parameters in their order, with the fixed numbers inserted."""
+    """Return the formula as a function of its variables, then of the parameters in their order, with the fixed numbers
+    inserted."""
     names, constants = tuple(values), tuple(fixed.items())  # tuples, which `formula_key` can compare
 
     def with_constants(*arguments: Any) -> Any:

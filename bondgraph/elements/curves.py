@@ -1,7 +1,7 @@
 """Curves and maps through tabulated data: piecewise polynomials of one or two variables, found by bisection.
 
-They are formulas like any other: called with floats, SymPy symbols or scalars of the tape, where their data are arrays. The
-polynomials give their derivatives.
+They are formulas like any other, called with floats, SymPy symbols or scalars of the tape, where their data are arrays. Their
+derivatives come from the polynomials.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class TableAxis:
         return np.concatenate([self.points[:1], self.points])
 
     def locate(self, u: Any) -> tuple[Any, Any, Any]:
-        """Return the whole periods of u, its interval in the first period, and its local coordinate there."""
+        """Return the number of whole periods in u, its interval in the first period, and its local coordinate there."""
         first, turns = float(self.points[0]), 0.0
         if self.is_periodic:
             period = float(self.points[-1]) - first
@@ -89,7 +89,7 @@ class Curve(Frozen):
 
     @cached_property
     def inverse(self) -> Curve | None:
-        """The inverse, with u and value exchanged, of a linear curve that ascends or descends everywhere; None of any other."""
+        """The inverse, with u and value exchanged, of a linear curve that ascends or descends everywhere; None for any other."""
         if self.flaw or len(self.coefficients) > 2:
             return None
         values, slopes = self.coefficients
@@ -159,7 +159,8 @@ def curve(points: Numbers, values: Numbers, kind: str = "linear", outside: str =
     Parameters
     ----------
     kind : "linear"; "monotone", cubic pieces that rise and fall with the data (Fritsch and Butland 1984, PCHIP); "akima", cubic
-        pieces of few wiggles (Akima 1970); "spline", cubic pieces with a continuous second derivative, which overshoot at steps.
+        pieces with few wiggles (Akima 1970); "spline", cubic pieces with a continuous second derivative, which overshoot at
+        steps.
     outside : "hold" keeps the value at either end, "extend" continues along the tangent, "periodic" repeats the curve.
 
     Raises `ModelError` E110 for another kind, E146 for points that are not finite and ascending, E147 for values that do not fit
@@ -202,8 +203,8 @@ def checked_points(what: str, about: str, points: Any) -> np.ndarray:
     """Return points (n,), n > 1. Raises `ModelError` E147 for anything but numbers, E146 unless they are finite and ascend."""
     knots = real(points)
     if knots is None or knots.ndim != 1 or len(knots) < 2:
-        why = "given: no numbers" if knots is None else f"given: shape {knots.shape}"
-        raise refusal("E147", f"{what}: points are a list of two numbers or more", "[0.0, 1.0]", about=about, why=why)
+        why = "given: not numbers" if knots is None else f"given: shape {knots.shape}"
+        raise refusal("E147", f"{what}: points must be a list of at least two numbers", "[0.0, 1.0]", about=about, why=why)
     bad = np.flatnonzero(~(np.isfinite(knots[:-1]) & np.isfinite(knots[1:]) & (np.diff(knots) > 0)))
     if bad.size:
         first = int(bad[0])
@@ -285,7 +286,7 @@ def _polynomial(coefficients: Sequence[Any], s: Any) -> Any:
 
 
 def _extreme_slopes(coefficients: np.ndarray, widths: np.ndarray) -> np.ndarray:
-    """Return slopes (3, n) of polynomials of degree 1 or 3 at both ends, and where they are extreme between these."""
+    """Return slopes (3, n) of polynomials of degree 1 or 3 at both ends, and at their extremum in between."""
     linear, square, cubic = np.vstack([coefficients[1:], np.zeros((4 - len(coefficients), len(widths)))])
     with np.errstate(divide="ignore", invalid="ignore"):
         turn = np.nan_to_num(-square / (3.0 * cubic))

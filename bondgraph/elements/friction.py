@@ -19,7 +19,7 @@ from bondgraph.model.ops import Op, constant
 from screws.scalars import array, equal, less, maximum, minimum, sqrt, where
 
 STICK, FORWARD, BACKWARD, SLIP, START = "stick", "forward", "backward", "slip", "start"
-"""States of friction: that of all, those along one direction, those in several."""
+"""States of friction: common to both kinds, along one direction, and in several directions."""
 
 _LETTERS = {"limit": r"e_{\mathrm{C}}", "stick_limit": r"e_{\mathrm{S}}", "viscous": "b", "heading": "u"}
 
@@ -42,45 +42,46 @@ def Friction(
     symbols: Mapping[str, str] | None = None,
     frame: str | None = None,
 ) -> Element:
-    """Return dry (Coulomb) friction with an exact stick state: it sticks, without any flow, while the effort for this is below
-    `stick_limit` (by default `limit`); else it slips with the effort `limit` + `viscous` |f| against the flow.
+    """Return dry (Coulomb) friction with an exact stick state: it sticks, with zero flow, while the effort that this takes is
+    below `stick_limit` (by default `limit`); otherwise it slips with the effort `limit` + `viscous` |f| against the flow.
 
-    At a dead centre nothing can hold its flow: it changes its direction there, and takes no impulse.
+    At a dead centre no effort can hold the flow: friction changes its direction there, and takes no impulse.
 
-    Its automaton has its name and the states "stick", "forward" and "backward"; it begins slipping where its parts move against
-    each other at the start. `scale`(*parameters, *signals) multiplies both limits, for example the normal force where the
-    limits are coefficients of friction; a run ends where it becomes negative. `backward` is the scale of negative efforts, where
-    that is another. Both may be piecewise linear in what the friction changes itself, as in a gear whose loss follows its load.
+    Its automaton has its name and the states "stick", "forward" and "backward"; it starts in slip if its parts move against each
+    other. `scale`(*parameters, *signals) multiplies both limits, for example the normal force where the limits are coefficients
+    of friction; a run ends where it becomes negative. `backward` is the scale of negative efforts, if it differs. Both may be
+    piecewise linear in variables that the friction itself affects, as in a gear whose loss follows its load.
 
     With a `dimension` of 2 (or more) it acts in all directions of a plane: limits apply to the size of the effort (a cone, where
     the normal force scales them), which opposes the flow during slip. Then the states are "stick" and "slip", and the signal
-    `<name>.heading` is the direction in which it began to slip, or last turned by more than 60 degrees.
+    `<name>.heading` is the slip direction, stored when slip begins and after each turn by more than 60 degrees.
 
-    Where its effort has no influence on its flow, as where an Sf commands it, it holds nothing: its sense is that of the flow,
-    and it leaves "stick" as the flow leaves zero. While the command rests, any effort below the limit fits; it is zero, and
-    marked as indeterminate. Behind a spring without inertia it sticks while the spring's effort is below `stick_limit`; then it
-    slides at once until that effort is the one of slip (Prandtl, Jenkin). In several directions it needs an inertia there.
+    If its effort has no influence on its flow, as with an Sf that commands the flow, it holds nothing: it slips in the sense of
+    the flow, and leaves "stick" as the flow leaves zero. While the commanded flow is zero, any effort below the limit is
+    possible; the result is zero, marked as indeterminate. In series with a spring, with no inertia between them, it sticks while
+    the spring's effort is below `stick_limit`; then it slides at once until that effort equals the slip effort (Prandtl, Jenkin).
+    In several directions it needs an inertia there.
 
-    Where the scale is the multiplier of an ideal constraint, the normal force depends on the friction that it causes. A run ends
-    (E324) where that has no or several solutions (Painleve); in a collision friction adds its part of the impulse.
+    If the scale is the multiplier of an ideal constraint, the normal force depends on the friction that it causes. A run ends
+    (E324) where their equation has no solution or several (Painleve); in a collision, friction contributes to the impulse.
 
     Parameters
     ----------
     limit, stick_limit : effort during slip, and effort at which slip begins (with `scale`: per unit of it), zero or more, the
         second no less than the first.
     viscous : additional effort per flow, zero or more.
-    scale, backward : formulas of the parameters, then the signals, or of arguments with their names; `backward` is that of
-        `scale` by default, and for one dimension only.
-    heat : True for a port "heat" as of an `R`, out of which its power flows as heat; what it takes in an impulse is booked as
+    scale, backward : formulas of the parameters, then the signals, or of arguments with their names; `backward` equals `scale` by
+        default, and is for one dimension only.
+    heat : True for a port "heat" as on an `R`, out of which its power flows as heat; the energy of an impulse is recorded as
         lost, and does not become heat.
 
     Source: Coulomb 1785; state machine as in Karnopp 1985; in a plane Moreau 1988.
     """
     if isinstance(dimension, bool) or not isinstance(dimension, int) or dimension < 1:
-        title, why = f'friction "{name}" has no whole number of directions', f"dimension = {dimension!r}"
+        title, why = f'friction "{name}" needs a whole number of directions', f"dimension = {dimension!r}"
         raise refusal("E161", title, f'Friction("{name}", ..., dimension=2)', about=name, why=why)
     if backward is not None and dimension > 1:
-        title, why = f'friction "{name}" in {dimension} directions has no backward', "one scale serves for all of them"
+        title, why = f'friction "{name}" in {dimension} directions cannot have `backward`', "one scale applies in all directions"
         raise refusal("E161", title, f'Friction("{name}", ..., scale=...)', about=name, why=why)
     paths = paths_of(signals)
     size: Callable[..., Any] = bound(name, scale, 0, parameters, signals) or (lambda *_: 1.0)
@@ -96,7 +97,9 @@ def Friction(
     states, slip, edges = _along_a_line(name, size, other, read) if dimension == 1 else _in_a_plane(name, size, read)
     for formula in (size,) * (scale is not None) + (other,) * (backward is not None):
         negative, kind = Op("-scale", lambda *arguments, f=formula: -f(*arguments)), f"{name} has a negative scale"
-        wrong = f'the scale of friction "{name}" is negative, so that it would drive: a normal force is positive where it presses'
+        wrong = (
+            f'the scale of friction "{name}" is negative, so that friction would drive; a normal force that presses is positive'
+        )
         edges += [Transition(state, state, negative, read, kind=kind, error=wrong) for state in states]
     law = IdealConstraint(
         None,
@@ -113,10 +116,11 @@ def Friction(
 
 
 def with_commanded_law(element: Element, automaton: Automaton) -> tuple[Element, Automaton]:
-    """Return dry friction, and its automaton, of which the effort has no influence on its flow, as where a source commands it.
+    """Return dry friction, and its automaton, for an effort that has no influence on the flow, as where a source commands the
+    flow.
 
-    Nothing is held then. It leaves "stick" as the flow leaves zero; while the command rests, any effort below the limit fits, and
-    it is zero.
+    Friction then holds nothing. It leaves "stick" as the flow leaves zero; while the commanded flow is zero, any effort below the
+    limit is possible, and the effort is zero.
     """
     law, path = element.law_as(IdealConstraint), element.name
     assert law.released is not None
@@ -149,8 +153,8 @@ def with_commanded_law(element: Element, automaton: Automaton) -> tuple[Element,
 def with_flow_law(element: Element, automaton: Automaton) -> tuple[Element, Automaton]:
     """Return dry friction along a line, and its automaton, that takes its effort from springs and gives its flow.
 
-    Where it comes to rest its effort is at the limit, except for the error of the run. What is beyond the limit then is the state
-    `beyond`, so that it slips again only when the effort rises further.
+    When it comes to rest, its effort is at the limit, up to the error of the run. The state `beyond` stores the excess over the
+    limit, so that it slips again only when the effort rises further.
     """
     law, path = element.law_as(IdealConstraint), element.name
     assert law.released is not None
@@ -218,10 +222,10 @@ def _along_a_line(name: str, size: Callable[..., Any], other: Callable[..., Any]
 def _in_a_plane(name: str, size: Callable[..., Any], signals: tuple[str, ...]) -> _Parts:
     """Return friction in a plane.
 
-    The flow has a varying direction, and reaches zero in all components at once, or passes by. So the effort keeps its direction
-    through zero as in a straight motion, by the `heading`, which stays within a right angle of the flow: it is stored again
-    before they are that far apart, and a flow that falls to zero along it has come to rest. Small flows are measured by the
-    `pace`, the highest speed stored."""
+    The direction of the flow varies, and the flow reaches zero in all components at once, or passes near zero. So the effort
+    keeps its direction through zero, as in a straight motion. The `heading` gives this direction: it stays within a right angle
+    of the flow, since it is stored again before they are that far apart, and a flow whose component along it falls to zero has
+    come to rest. A flow is small relative to the `pace`, the highest speed stored."""
 
     def slip(mode: Any, flow: Any, heading: Any, pace: Any, *others: Any) -> Any:
         _began, limit, _most, viscous, *arguments = others
@@ -254,12 +258,12 @@ def _in_a_plane(name: str, size: Callable[..., Any], signals: tuple[str, ...]) -
 
 _FIRST, _NO_FLOW = 1e-6, 1e-300
 _STILL = 1e-8
-"""Fraction of the pace of a slip below which its direction is that of its heading: below the accuracy of a run."""
+"""Fraction of the pace of a slip below which its direction is its heading; smaller than the accuracy of a run."""
 
 
 def _sliding(flow: Any, heading: Any, pace: Any) -> Any:
-    """Return the direction of the friction effort: that of the flow, and of the heading where the flow is past rest or small
-    relative to its pace. So nothing reverses, and nothing small grows, in a step past rest."""
+    """Return the direction of the friction effort: the flow's, or the heading's where the flow is past rest or small relative to
+    its pace, so that nothing reverses, and nothing small grows, in a step past rest."""
     still, forward = _STILL * pace, less(0.0, _dot(flow, heading))
     ahead = still * still / (length(flow) + still + _NO_FLOW)
     return direction([where(forward, f + ahead * u, u) for f, u in zip(flow, heading, strict=True)], heading)
@@ -276,7 +280,7 @@ def _slows(flow: Any, rate: Any, pace: Any) -> Any:
 
 
 def _gained(flow: Any, rate: Any, alpha1: Any) -> Any:
-    """Return the pace that a beginning motion will soon have."""
+    """Return the pace that a motion will have soon after its start."""
     return length(flow) + length(rate) / alpha1
 
 
@@ -295,7 +299,7 @@ def length(v: Any) -> Any:
 
 
 def direction(v: Any, near: Any) -> Any:
-    """Return the direction (n,) of a vector; of zero the unit vector `near`."""
+    """Return the direction (n,) of a vector; for a zero vector, the unit vector `near`."""
     squared = _dot(v, v)
     size = sqrt(where(less(0.0, squared), squared, 1.0))
     return array([where(less(0.0, squared), part / size, u) for part, u in zip(v, near, strict=True)])

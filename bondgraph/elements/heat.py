@@ -24,16 +24,15 @@ def HeatTransfer(
     symbols: Mapping[str, str] | None = None,
 ) -> Element:
     """Return heat transfer from the temperature T1 at port 1 to T2 at port 2: Q = G (T1 - T2) (`conductance`, W/K), or your
-    `heat`(T1, T2, *parameters, *signals), W, as of radiation.
+    `heat`(T1, T2, *parameters, *signals), W, as for radiation.
 
     The ports are true bonds of the domain "thermal" (an irreversible transducer, RS): the entropy Q / T1 flows in at port 1, Q /
-    T2 out at port 2, so that what flows in as energy flows out, and the entropy Q / T2 - Q / T1 is produced. At pseudo-bonds an R
-    does this.
+    T2 out at port 2, so that energy is conserved and the entropy Q / T2 - Q / T1 is produced. With pseudo-bonds, use an R.
 
     Signals: `<name>.power`, the heat Q; `<name>.entropy`, the entropy produced, W/K; `<name>.1.effort` ... `<name>.2.flow`.
 
-    Raises `ModelError` E110 unless exactly one of both is given; a model is refused (E153) where a formula without signals moves
-    heat from cold to hot.
+    Raises `ModelError` E110 unless exactly one of the two is given; a model is refused (E153) where a formula without signals
+    moves heat from cold to hot.
 
     Source: Thoma 1975; Karnopp, Margolis and Rosenberg 2012, chapter 12.
     """

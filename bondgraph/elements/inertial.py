@@ -43,16 +43,16 @@ def IC(
     ----------
     inertia : M(q, *parameters, *signals), symmetric positive definite (n, n), a diagonal (n,) or a number; or
     kinetic : T(q, v, *parameters, *signals) in J, quadratic in v.
-    potential : V(q, *parameters, *signals) in J; none is zero.
+    potential : V(q, *parameters, *signals) in J; zero by default.
     bias : h(q, v, *parameters, *signals), centrifugal and Coriolis forces (n,); M' v - dT/dq by default.
-    acceleration : v'(q, v, e, *parameters, *signals), (n,), of all of M v' + h + dV/dq = e, for a recursion with fewer operations
-        than forming M and solving; it may be given with both `inertia` and `kinetic`.
+    acceleration : v'(q, v, e, *parameters, *signals), (n,), the solution of M v' + h + dV/dq = e, for a recursion with fewer
+        operations than forming M and solving; with it, both `inertia` and `kinetic` may be given.
     form : "lagrangian" or "hamiltonian".
     position, velocity : q and v at the start, (n,) or, for one coordinate in scalar formulas, numbers; at rest by default.
     nominal : typical size of the states, or {"q": ..., "v": ...} (or "p").
 
-    Signals that change T during motion do so without power: the Hamiltonian form is right for them, the Lagrangian one lacks the
-    force of their rate.
+    Signals that change T during motion do so without power: use the Hamiltonian form for them; the Lagrangian form lacks the
+    force due to their rate.
 
     Raises `ModelError` E110 for none or both of `inertia` and `kinetic`, or an unused `bias` or `acceleration`; E135 for another
     `form`, or a start momentum that depends on signals.
@@ -82,7 +82,7 @@ def IC(
     if not lagrangian and np.any(v):
         if signals or any(isinstance(value.value, ByMode) for value in values.values()):
             title = f'IC "{name}" cannot have a start momentum that depends on signals'
-            raise refusal("E135", title, f'no velocity here, and initial={{"{name}.p": ...}} at the run', about=name)
+            raise refusal("E135", title, f'omit velocity here, and give initial={{"{name}.p": ...}} for the run', about=name)
         numbers = [np.asarray(in_unit(name, key, each, each.expected), dtype=float)[()] for key, each in values.items()]
         v = np.asarray(on_bond(mechanics, Mechanics.momentum, 2)(q, v, *numbers), dtype=float)[()]
     law = _law(mechanics, lagrangian, q, v, nominal)
@@ -91,7 +91,7 @@ def IC(
 
 
 def _start(value: Any, dimension: int | None) -> tuple[Any, bool]:
-    """Return the start value in the shape of the bond, where one coordinate is a scalar, and True for a number."""
+    """Return the start value in the shape of the bond (a scalar for one coordinate), and True if it is a number."""
     start = start_of(value, dimension)
     if np.shape(start) == (1,) and isinstance(start, np.ndarray):
         return start[0], False

@@ -21,15 +21,15 @@ class Ports(TypedDict, total=False):
     domains: tuple[Domain | str | None, Domain | str | None]
     frames: tuple[str | None, str | None]
     symbols: Mapping[str, str] | None
-    """LaTeX of its signals, by local name."""
+    """LaTeX of the signals, by local name."""
 
 
 @spelled_out
 def TF(name: str, ratio: Any, *, structural: bool = False, **ports: Unpack[Ports]) -> Element:
     """Return a transformer, power from port 1 to port 2: f2 = N f1, e1 = N^T e2.
 
-    `ratio` is a scalar, a row (n1,) or a matrix (n2, n1). With `structural` its numbers belong to the equations
-    (a selection of components, say) and are not run-time parameters.
+    `ratio` is a scalar, a row (n1,) or a matrix (n2, n1). With `structural`, its numbers belong to the equations (as in a
+    selection of components) and are not run-time parameters.
     """
     if structural:
         ratio = in_unit(name, "ratio", ratio, "")
@@ -55,7 +55,7 @@ def MTF(
 ) -> Element:
     """Return a modulated transformer: f2 = N f1, e1 = N^T e2 with N = matrix(*parameters, *signals).
 
-    `action` has cheaper formulas for both products than rows times columns.
+    `action` gives formulas for both products that are cheaper than rows times columns.
     """
     law = Transformer(as_op(bound(name, matrix, 0, parameters, signals), "N"), dimensions in _SCALAR, action)
     return _two_port("MTF", name, law, parameters or {}, paths_of(signals), dimensions, **ports)

@@ -89,15 +89,15 @@ def R(
     **port: Unpack[OnePort],
 ) -> Element:
     """Return an R dissipator: e = R f (`resistance`, in mechanics `damping`), f = G e (`conductance`), or a user's relation
-    `effort`(f, *parameters, *signals) and / or its inverse `flow`(e, *parameters, *signals), or where neither can be written,
-    `relation`(e, f, *parameters, *signals) = 0, which Newton iteration solves for the unknown ones.
+    `effort`(f, *parameters, *signals) and / or its inverse `flow`(e, *parameters, *signals), or, if neither can be written,
+    `relation`(e, f, *parameters, *signals) = 0, which Newton iteration solves for the unknowns.
 
-    A relation that is declared `passive` is tested at many values when the model is checked, and refused where it gives power.
-    `guess`, {"effort": 72.0} or {"flow": 14.0}, picks one of several solutions of an algebraic loop at the start: the nearest.
+    A relation that is declared `passive` is tested at many values when the model is checked, and refused if it delivers power.
+    `guess`, {"effort": 72.0} or {"flow": 14.0}, picks the nearest of several solutions of an algebraic loop at the start.
 
-    With `heat` it has a second port, `r.port("heat")`, out of which its power flows as heat (an RS): at a bond of the domain
-    "thermal" as the entropy flow power / temperature, which it produces, at a pseudo-bond of the domain "heat" as the power
-    itself. Signals: `<name>.heat.effort`, `<name>.heat.flow`. While the port is open the heat goes to the surroundings.
+    With `heat` it has a second port, `r.port("heat")`, out of which its power flows as heat (an RS): as the entropy flow power /
+    temperature, which it produces, at a bond of the domain "thermal", or as the power itself at a pseudo-bond of the domain
+    "heat". Signals: `<name>.heat.effort`, `<name>.heat.flow`. While the port is open the heat goes to the surroundings.
     """
     linear = {"resistance": resistance, "damping": damping, "conductance": conductance}
     formulas = {"effort": effort, "flow": flow, "relation": relation}
@@ -167,14 +167,14 @@ def Constraint(
         1). Each has a port ("1", "2" ... in their order), to be connected where q_k' is the flow; the compiler derives
         h' = sum of J_k q_k' and the efforts J_k^T lambda from the position, so that no MTF is needed. `dimension` is then the
         number of scalars of h.
-    holds : "position", h = 0 (of a switched one: a gap, which h still measures while the constraint is off), or
-        "velocity": then there is no h, and h'' + alpha1 h' = 0 (a clutch locks at any angle).
+    holds : "position", h = 0 (in a switched constraint h is a gap, measured also while the constraint is off), or "velocity":
+        then there is no h, and h'' + alpha1 h' = 0 (a clutch locks at any angle).
     automaton, active : a switched constraint holds while the automaton is in one of the `active` states; else its effort is 0.
-    closing : "impulse": where it begins to hold, the flow jumps to zero and momentum is conserved (a plastic impact);
+    closing : "impulse": when it begins to hold, the flow jumps to zero and momentum is conserved (a plastic impact);
         "smooth": the flow decays by alpha1 and alpha0, without an impact.
     restitution : e of a `Transition` with `impact` on this constraint, which turns the flow f into -e f.
-    measured : True if the signals of `position` correct themselves by their own rates, as contact coordinates do: then h' is the
-        flow nevertheless, and no E170 compares the two.
+    measured : True if the signals of `position` correct themselves by their own rates, as contact coordinates do: then h' is
+        still taken as the flow, and the two are not compared (E170).
 
     Signals: `<name>.h`, `<name>.h'`, and `<name>.multiplier`, the effort in the direction of h.
 
@@ -234,7 +234,7 @@ _VALUE = Op("value", lambda v: v, "#1")
 def _source(
     kind: str, name: str, gives: Variable, value: Any, parameters: Mapping[str, Any] | None, signals: Signals, port: OnePort
 ) -> Element:
-    """Return a source of a formula, of a structural zero, or of a number, which gives the dimension where nothing else does."""
+    """Return a source of a formula, a structural zero or a number; a number gives the dimension if nothing else does."""
     if callable(value):
         formula = bound(name, value, 0, parameters, signals)
         return one_port(kind, name, Source(gives, as_op(formula, gives)), parameters or {}, paths_of(signals), **port)
@@ -288,12 +288,12 @@ def C(
 ) -> Element:
     """Return a C storage: its state q is the integral of the flow, its effort a function of q.
 
-    Give `capacitance` or `compliance` (e = q / C), `stiffness` or `elastance` (e = K q, scalar or symmetric (n, n)), by the usual
-    word, since 50.0 alone may be any of them; or a formula: `energy`(q, *parameters, *signals) in J, whose gradient is the
+    Give `capacitance` or `compliance` (e = q / C), `stiffness` or `elastance` (e = K q, scalar or symmetric (n, n)), by its usual
+    name, since a bare 50.0 would be ambiguous; or a formula: `energy`(q, *parameters, *signals) in J, whose gradient is the
     effort; `output`(q, ...), the effort, whose energy from q = 0 is found by quadrature unless `energy` gives it too; or
-    `charge`(e, ...), the inverse law, q by the effort, which is then solved for by Newton iteration. Where something
-    else sets the effort (derivative causality), q = inverse(e, *parameters, *signals) in addition to output or energy saves a
-    Newton iteration for the q with this effort, which begins at `initial`.
+    `charge`(e, ...), the inverse law q(e), which Newton iteration solves for the effort. If something else sets the effort
+    (derivative causality), Newton iteration from `initial` finds the q with this effort; q = `inverse`(e, *parameters, *signals),
+    in addition to `output` or `energy`, saves it.
 
     Raises `ModelError` E110 unless exactly one is given, E562 for a number without its name, E563 for a word of another domain.
     """
@@ -333,9 +333,9 @@ def I(  # noqa: E743 - the name of the element in the literature
 
     Give `inertia`, or by the domain's word `mass`, `inductance` or `inertance` (f = p / I; a scalar, a diagonal (n,) or a
     symmetric positive definite (n, n) matrix), or a formula: `energy`(p, *parameters, *signals) in J, whose gradient is the flow;
-    `output`(p, ...), the flow, with the energy by quadrature as for a C; or `flux`(f, ...), the inverse law, p by the
-    flow. Where something else sets its flow (derivative causality), p = inverse(f, *parameters, *signals) saves a Newton
-    iteration as for a C.
+    `output`(p, ...), the flow, with the energy by quadrature as for a C; or `flux`(f, ...), the inverse law p(f). If
+    something else sets the flow (derivative causality), p = `inverse`(f, *parameters, *signals) saves the Newton iteration, as
+    for a C.
 
     Raises `ModelError` E110 unless exactly one is given, E563 for a word of another domain.
     """
@@ -413,7 +413,7 @@ def _inverse_alone(kind: str, name: str, stored: tuple[Variable, str, StateSpec]
     """Return E110 for a storage with an inverse alone."""
     gives, state, _ = stored
     title = f'{kind} "{name}" has inverse({gives[0]}), the {state} of its {gives}, but no law for it to invert'
-    why = f"inverse is used where something else sets the {gives}, in addition to output({state}) or energy({state})"
+    why = f"inverse is used if something else sets the {gives}, in addition to output({state}) or energy({state})"
     cures = (f'{kind}("{name}", {by_output}=lambda {gives[0]}: ...) if the {gives} is to be solved for', "output= as well")
     return refusal("E110", title, *cures, about=name, why=why)
 
@@ -444,10 +444,10 @@ def Switch(
     """Return an ideal switch: no effort while the automaton is in one of the `closed` states, no flow in all others.
 
     Where it closes on charged capacitors or opens on a current, an impulse redistributes charge or flux, which are conserved, and
-    the ledger books the energy as lost. Rounding errors decay with `alpha1`, 1/s.
+    the energy ledger records the energy as lost. Rounding errors decay with `alpha1`, 1/s.
 
-    With `heat` it has a port "heat" as an `R`; since an ideal switch takes no power, only what numbers round flows out there, and
-    the loss of an impulse does not: an R in series has the heat of a real one.
+    With `heat` it has a port "heat" as an `R` has. An ideal switch takes no power: only rounding errors flow out there, and the
+    loss of an impulse does not. Model the heat of a real switch by an R in series.
     """
     law = IdealSwitch(automaton, active=names_of(closed, "closed"))
     element = one_port("Sw", name, law, {"alpha1": bounded(alpha1)}, dimension=1, domain=domain, symbols=symbols)
@@ -467,12 +467,12 @@ def Diode(
 
     The sense of positive power is into the element, as for any one-port, for both directions of the half arrow at its bond. At a
     1-junction the diode conducts along the arrow if that points to it, and reversing the arrow reverses the diode. At a
-    0-junction it conducts from the node to ground. One that feeds a node needs its own 1-junction, `j = J1("j")`: `connect(j,
+    0-junction it conducts from the node to ground. A diode that feeds a node needs its own 1-junction, `j = J1("j")`: `connect(j,
     d).connect(j, node)` conducts from ground into the node.
 
     Its automaton has its name and the states "open" and "closed"; it opens as the flow falls through zero and closes as the
     effort rises through zero. Signals: `<name>.mode`, `<name>.inflow` (the flow into it; the negative of the bond's
-    where the arrow points away). `heat` as of `Switch`.
+    where the arrow points away). `heat` as for `Switch`.
     """
     closes = Transition("open", "closed", Op("e", lambda e: e, "#1"), (f"{name}.effort",), kind=f"{name} closes")
     opens = Transition("closed", "open", Op("-f", lambda f: -f, "-#1"), (f"{name}.inflow",), kind=f"{name} opens")

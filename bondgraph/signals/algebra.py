@@ -92,7 +92,7 @@ def table(
     parameters = of_result(shown.get("unit", ""), values=values)
     knots, ordinates = numbers_of(points), numbers_of(parameters["values"])
     if knots is None or ordinates is None or knots.ndim != 1 or knots.shape != ordinates.shape or len(knots) < 2:
-        title, cure = f'table "{name}": points and values do not fit together', "two lists of one length, two or more"
+        title, cure = f'table "{name}": points and values do not fit together', "two lists of the same length, at least two"
         raise refusal("E147", title, cure, about=name, why=f"points {shape_message(knots)}, values {shape_message(ordinates)}")
     if (kind, outside) != ("linear", "hold"):
         formula = curve(knots, ordinates, kind, outside)
@@ -124,7 +124,7 @@ def logic(name: str, relation: str, inputs: Sequence[str], *, symbol: str = "") 
     need_inputs("logic", name, inputs)
     if relation == "not" and len(inputs) != 1:
         title, cure = f'logic "{name}": "not" has {len(inputs)} inputs', '"and" or "or" first, and "not" of its result'
-        raise refusal("E140", title, cure, about=name, why="it has one")
+        raise refusal("E140", title, cure, about=name, why="it takes one")
     op = formulas.NOT if relation == "not" else formulas.logic(relation, len(inputs))
     return static_block(name, op, inputs, {}, symbol=symbol)
 
@@ -138,7 +138,7 @@ _UNITS = dict.fromkeys(("start", "end", "width", "period", "duration"), "s") | {
 
 
 def _wave(name: str, op: Op, values: Mapping[str, Any], breaks: Sequence[str] = (), **shown: Unpack[Format]) -> Element:
-    """Return a block of the time; its numbers are times, or have the unit of the result."""
+    """Return a block whose input is the time; its numbers are times, or have the unit of the result."""
     unit = shown.get("unit", "")
     units = {key: _UNITS.get(key, per_second(unit) if key == "slope" else unit) for key in values}
     return static_block(name, op, ["time"], parameters_of(values, units), breaks, **shown)
@@ -178,14 +178,14 @@ def chirp(
 
 @spelled_out
 def step(name: str, start: Any = 0.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[Format]) -> Element:
-    """Step: y = `before` until t = start (s), `after` from then on; integration restarts at the jump."""
+    """Step: y = `before` until t = start (s), then `after`; integration restarts at the jump."""
     values = {"start": start, "before": before, "after": after}
     return _wave(name, formulas.STEP, values, ["start"], **shown)
 
 
 @spelled_out
 def pulse(name: str, start: Any = 0.0, width: Any = 1.0, before: Any = 0.0, after: Any = 1.0, **shown: Unpack[Format]) -> Element:
-    """Pulse: y = `after` from t = start (s) for `width` seconds, `before` before and from then on; no step leads across an edge.
+    """Pulse: y = `after` from t = start (s) for `width` seconds, `before` otherwise; no integration step crosses an edge.
 
     Raises `ModelError` E142 unless the width is positive.
     """
@@ -198,10 +198,10 @@ def pulse(name: str, start: Any = 0.0, width: Any = 1.0, before: Any = 0.0, afte
 def square(
     name: str, period: Any = 1.0, start: Any = 0.0, duty: Any = 0.5, low: Any = 0.0, high: Any = 1.0, **shown: Unpack[Format]
 ) -> Element:
-    """Square wave: y = `high` for the part `duty` (0 to 1) of each `period` (s), else `low`; a period begins at t = start.
+    """Square wave: y = `high` for the fraction `duty` (0 to 1) of each `period` (s), else `low`; a period begins at t = start.
 
     The wave has neither beginning nor end. Raises `ModelError` E142 unless the period is positive; the graph refuses a `duty`
-    outside of 0 to 1 (E151).
+    outside 0 to 1 (E151).
     """
     need_positive("square wave", name, period=period)
     values = {"period": period, "start": start, "duty": bounded(duty, max_value=1.0), "low": low, "high": high}

@@ -59,8 +59,8 @@ def shape_message(numbers: np.ndarray | None) -> str:
 
 
 def start_values(initial: Any, dimension: int | None) -> Any:
-    """Return the start value, a scalar spread over `dimension` (E150 for an invalid one); anything but numbers is left to the
-    checks."""
+    """Return the start value, a scalar spread over `dimension` (E150 if that is invalid); the checks report anything but
+    numbers."""
     if dimension is not None and not (isinstance(dimension, int) and dimension > 0):
         raise refused("dimension", dimension, "a whole number from 1", "dimension=3")
     start = numbers_of(initial)
@@ -74,7 +74,7 @@ def need_positive(kind: str, name: str, **values: Any) -> None:
     for key, value in values.items():
         number = numbers_of(value)
         if number is not None and not np.all(number > 0.0):
-            title, cure = f'{kind} "{name}": {key} must be positive', f"a {key} above zero; without it, leave the block out"
+            title, cure = f'{kind} "{name}": {key} must be positive', f"a {key} above zero, or omit the block"
             raise refusal("E142", title, cure, about=name, why=f"given: {number[()]}")
 
 
@@ -88,7 +88,7 @@ def need_order(kind: str, name: str, **values: Any) -> None:
 
 
 def coefficients(name: str, which: str, value: Any) -> np.ndarray:
-    """Return coefficients without leading zeros; only den must not vanish."""
+    """Return coefficients without leading zeros; num may be zero, den may not."""
     numbers = real(value_of(value))
     if numbers is None or numbers.ndim != 1 or not np.isfinite(numbers).all() or not numbers.size:
         title = f'transfer function "{name}": {which} is not a list of coefficients'
@@ -114,7 +114,7 @@ def limits_of(kind: str, name: str, limits: Any, unit: str) -> dict[str, Paramet
     """Return a pair of limits as parameters `lowest` and `highest`; E148 unless they are a pair in this order."""
     if not isinstance(limits, (tuple, list, np.ndarray)) or len(limits) != 2:
         title = f'{kind} "{name}" has the limits {limits!r}'
-        raise refusal("E148", title, "limits=(lowest, highest)", about=name, why="they are a pair")
+        raise refusal("E148", title, "limits=(lowest, highest)", about=name, why="limits are a pair")
     held = of_result(unit, lowest=limits[0], highest=limits[1])
     need_order(kind, name, **held)
     return held
@@ -195,7 +195,7 @@ class BlockBuilder:
 
         Parameters
         ----------
-        spec : of the state, and of the previous value, which is a state too, as is the count of ticks since the last difference.
+        spec : for the state and the previous value, which is a state too, as is the count of ticks since the last difference.
         fresh : local name of the state after the tick.
         time, between : parameters, T and the time between differences, a multiple of the period, s.
         """

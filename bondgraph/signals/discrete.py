@@ -51,7 +51,7 @@ def sampled(
     nominal: Any = None,
     **shown: Unpack[Format],
 ) -> Element:
-    """Discrete-time block of your own: at every tick state = `update`(state, *parameters, *signals).
+    """User-defined discrete-time block: at every tick state = `update`(state, *parameters, *signals).
 
     Its result `y` is `output`(state, *parameters), with the state called `x`, or without `output` the state itself, () or
     (dimension,). Before the first tick the state is `initial`.
@@ -141,9 +141,9 @@ def sampled_pid(
     """Sampled PID controller of a signal e = `error`, held between the ticks: y = kp e + ki integral + kd slope.
 
     integral[n] = integral[n-1] + period e[n]; slope is the filtered difference of e (see `sampled_derivative`, T =
-    `time_constant`), or minus that of the signal `measurement`, so that a goal that jumps gives no kick. With
-    `filter_period`, a multiple of `period`, only every this many ticks enter the difference. `limits` (lowest, highest)
-    hold y; the integral rests while it would push y beyond them.
+    `time_constant`), or minus the filtered difference of the signal `measurement`, so that a jump of the goal gives no kick. With
+    `filter_period`, a multiple of `period`, the difference is taken only that often. `limits` (lowest, highest) hold y; the
+    integral is held while it would push y beyond them.
 
     Raises `ModelError` E142 for a period that is not positive, E143 for `measurement` or `filter_period` without `kd`,
     E148 unless limits are a pair in this order, E331 for a filter period that is not a multiple of the period.
@@ -225,9 +225,9 @@ def noise(
 ) -> Element:
     """Noise: a random number of this mean and standard deviation at every tick, held until the next one; `mean` before the first.
 
-    Its power density is deviation^2 period, up to a frequency of 1 / (2 period). Numbers are "normal" or "uniform". They follow
-    from the seed alone, so that a run gives the same bits again, everywhere. Blocks with different seeds are independent. The
-    seed is a run-time parameter: `parameters={"wind.seed": 7}`.
+    Its power density is deviation^2 period, up to a frequency of 1 / (2 period). Numbers are "normal" or "uniform". They depend
+    on the seed alone, so that a run gives the same bits on every machine. Blocks with different seeds are independent. The seed
+    is a run-time parameter: `parameters={"wind.seed": 7}`.
 
     Raises `ModelError` E142 unless the period is positive, E110 for another distribution, E182 for a seed that is not a whole
     number from 0 to 2147483397.

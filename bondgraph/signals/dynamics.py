@@ -88,7 +88,7 @@ def pid(
     filtered) / T.
 
     Without `ki` there is no state `integral`, without `kd` no state `filtered`; T = `filter_time` in s. `initial` gives start
-    values of these states by name (zero else). `limits` (lowest, highest) hold y. Then the integral must not wind up: by
+    values of these states by name (zero by default). `limits` (lowest, highest) hold y. Then the integral must not wind up: by
     back-calculation, integral' = e + (y - v) / (ki Tt), where v is y without limits and Tt = `tracking_time` in s, often kp / ki.
 
     Raises `ModelError` E142 unless T and Tt are positive, E143 if only one of `kd` and `filter_time` is given, or of
@@ -104,7 +104,7 @@ def pid(
         )
         raise refusal("E143", title, f"{missing}=...", about=name, why=why)
     if (tracking_time is None) != (limits is None or ki is None):
-        lacks = "no tracking_time" if tracking_time is None else "no limits and ki"
+        lacks = "no tracking_time" if tracking_time is None else "tracking_time, but not both limits and ki"
         cure = "tracking_time=... in s, often kp / ki" if tracking_time is None else "limits=(lowest, highest) and ki=..."
         why = "back-calculation keeps an integral from winding up while limits hold y"
         raise refusal("E143", f'pid "{name}" has {lacks}', cure, about=name, why=why)
@@ -112,7 +112,9 @@ def pid(
     builder.symbols |= PID_LETTERS
     if initial is not None and not isinstance(initial, Mapping):
         cure = 'initial={"integral": 1.0}'
-        raise refusal("E143", f'pid "{name}" has the start values {initial!r}', cure, about=name, why="they are given by name")
+        raise refusal(
+            "E143", f'pid "{name}" has the start values {initial!r}', cure, about=name, why="start values are given by name"
+        )
     arguments, start = ["u"], dict(initial or {})
     integral_rate = "u" if tracking_time is None else "tracking"
     if ki is not None:
@@ -146,10 +148,11 @@ def pid(
 
 @spelled_out
 def delay(name: str, input: str, time: Any, *, initial: Any = None, **result: Unpack[Scaled]) -> Element:
-    """Delay (transport delay): y(t) = u(t - `time`), from the dense output of the run, so as exact as its solution.
+    """Delay (transport delay): y(t) = u(t - `time`), from the dense output of the run, and as exact as its solution.
 
-    `time` is a run-time parameter, s. Before the start u had its first value, or it was `initial`: a number, or a function of the
-    time, `initial=lambda t: 1.0 + t`. Steps are no longer than the shortest delay; what breaks at t breaks again at t + `time`.
+    `time` is a run-time parameter, s. Before the start, u is its first value, or `initial`: a number, or a function of the time,
+    `initial=lambda t: 1.0 + t`. Integration steps are no longer than the shortest delay; a jump or kink at t returns at t +
+    `time`.
 
     Raises `ModelError` E142 unless the time is positive, E184 if it is not a single number.
 

@@ -194,7 +194,7 @@ RELAY = Op(
 
 
 def _beyond(u: Any, level: Any) -> Any:
-    """Return a guard that jumps: one that is positive at the start fires there although it falls."""
+    """Return a guard that jumps, so that it fires at the start if it is positive there, although it falls."""
     return where(less(level, u), 1.0, -1.0)
 
 
@@ -248,11 +248,12 @@ LIMITED_RATE = Op(
     r"\begin{cases} #2 & #1 = 0 \\ #4 & #1 = 1 \\ #3 & #1 = 2 \end{cases}",
 )
 _SAME, _SAME_INSTANT = 1e-9, 1e-14
-"""Fractions of a value and of the time below which a difference is not a jump: errors of integration, of an event's time."""
+"""Fractions of a value and of the time below which a difference is an error, of integration or of an event's time, and not a
+jump."""
 
 
 def _slack(u: Any, y: Any, falling: Any, rising: Any, t: Any) -> Any:
-    """Return the difference below which y follows u."""
+    """Return the difference below which y counts as equal to u."""
     return _SAME * (absolute(u) + absolute(y)) + _SAME_INSTANT * absolute(t) * (rising - falling)
 
 
@@ -266,8 +267,8 @@ BEHIND = Op("behind", lambda u, y, *rest: _beyond(y - u, _slack(u, y, *rest)), r
 MET = Op("met", _met, "#1")
 EXCEEDS = Op("difference", lambda slope, rate: slope - rate, "#1 - (#2)")
 DIFFERENCE = Op("filtered difference", _difference, r"\tfrac{1}{#7 + #6}\left(#7\,#3 + #1 - (#2)\right)")
-"""(u, u before, slope, count, period, time between differences, time constant) -> slope, u and count after a tick; the
-count is that of ticks since the last difference, -1 before the first tick."""
+"""(u, u before, slope, count, period, time between differences, time constant) -> slope, u and count after a tick; the count is
+the number of ticks since the last difference, -1 before the first tick."""
 
 
 @cache
@@ -295,11 +296,11 @@ def sampled_pid(integral: bool, slope: int, limited: bool) -> Op:
 MODULI, MULTIPLIERS = (2147483563.0, 2147483399.0), (40014.0, 40692.0)
 """Moduli and multipliers of both congruential generators of `NOISE`; all products are whole numbers below 2^53."""
 SEEDING_STEPS = 8
-"""Steps after which neighbouring seeds have unrelated numbers."""
+"""Number of steps after which neighbouring seeds give unrelated numbers."""
 
 
 def _advanced(generator: Any) -> Any:
-    """Return both states of the generator after a step, whole numbers from 1 to the modulus less 1."""
+    """Return both states of the generator after a step, whole numbers from 1 to the modulus minus 1."""
     products = [multiplier * state for multiplier, state in zip(MULTIPLIERS, generator, strict=True)]
     return array([product - modulus * floor(product / modulus) for product, modulus in zip(products, MODULI, strict=True)])
 
@@ -312,7 +313,8 @@ def _draw(generator: Any) -> tuple[Any, Any]:
 
 
 def _seeded(generator: Any, seed: Any) -> Any:
-    """Return the generator, and instead of states of zero, those before the first tick, the one of the seed."""
+    """Return the generator; its states are zero before the first tick, and are then replaced by the states that the seed
+    gives."""
     fresh = array([seed + 1.0, seed + 1.0])
     for _ in range(SEEDING_STEPS):  # exchanged, so that no stream is a multiple of another
         fresh = array([maximum(state, 1.0) for state in _advanced(fresh)[::-1]])

@@ -1,7 +1,7 @@
 """Linear systems as signal blocks, continuous or sampled: transfer functions and state space, from numbers or a system object.
 
-A system object is one of python-control, of `scipy.signal`, or a `Linear` or `TransferFunction` of `bondgraph.analysis`: whatever
-has `num` and `den`, or `A`, `B`, `C`, `D`, and perhaps `dt` or `period`, s.
+A system object comes from python-control or `scipy.signal`, or is a `Linear` or `TransferFunction` of `bondgraph.analysis`: any
+object with `num` and `den`, or `A`, `B`, `C`, `D`, and perhaps `dt` or `period`, s.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def transfer_function(
     system object with one input and one output, of python-control, SciPy or `linearise`.
 
     Raises `ModelError` E142 unless the period is positive, E144 if num has a higher degree than den, E145 for invalid
-    coefficients or start values, E443 for a system object that is no such transfer function.
+    coefficients or start values, E443 for an unsuitable system object.
     """
     if den is None:
         num, den, period = _quotient(name, num, period)
@@ -57,7 +57,7 @@ def transfer_function(
         return _block(builder, None, formulas.RATIO, ("u", "num", "den"), period, offset, **shown)
     start = start_values(initial, order)
     if np.shape(start) != (order,):
-        title = f'transfer function "{name}": {initial!r} is not a start of its state'
+        title = f'transfer function "{name}": {initial!r} is not a start value of its state'
         meaning = "x and its derivatives, lowest first" if period is None else "x and the samples after it"
         raise refusal("E145", title, f"{order} numbers: {meaning}", about=name, why=f"x has shape ({order},)")
     pole = 1.0
@@ -108,7 +108,7 @@ def state_space(
         return _block(builder, None, static, ("D", *local), period, offset, len(c), **shown)
     start = start_values(initial, len(a))
     if np.shape(start) != (len(a),):
-        raise _refused(name, f"{initial!r} is not a start of its state", f"x has shape ({len(a)},)", f"{len(a)} numbers")
+        raise _refused(name, f"{initial!r} is not a start value of its state", f"x has shape ({len(a)},)", f"{len(a)} numbers")
     builder.parameters |= {"A": a, "B": b, "C": c}
     builder.add("rate" if period is None else "next", formulas.state_space(len(local), False), "x", "A", "B", *local)
     if not np.any(d):
@@ -128,8 +128,8 @@ def _block(
     rows: int = 1,
     **shown: Unpack[Format],
 ) -> Element:
-    """Return the block with an output of `rows` numbers, and perhaps a state x, with the rate `rate`; with a period, x is `next`
-    after a tick, and the output is held, and zero before the first tick."""
+    """Return the block with an output of `rows` numbers, and perhaps a state x, with the rate `rate`; with a period, x becomes
+    `next` at a tick, and the output is held, zero before the first tick."""
     if period is None:
         if spec is not None:
             builder.add_state("x", spec, "rate")
@@ -153,7 +153,7 @@ def _period_of(name: str, system: Any, period: Any) -> Any:
         raise _refused(name, "the system is sampled, but its period is unknown", "dt=True", "a system with its period as dt, s")
     if period is not None and period != clock:
         kind = f"sampled every {clock:g} s" if clock else "continuous"
-        cures = ("period= for numbers alone", "the system sampled by c2d" if not clock else "a system with this period")
+        cures = ("period= only for numbers", "the system sampled by c2d" if not clock else "a system with this period")
         raise _refused(name, f"period={period!r}, but the system is {kind}", "a system object has its own period", *cures)
     return clock or None
 

@@ -46,10 +46,10 @@ def measured(
     ----------
     source : the path of a CSV file; a DataFrame or Series of pandas; columns by name, {"t": t, "height": h}; or two arrays,
         (t, h).
-    value : header of the values, with its unit or without; it may be left out where there is one.
+    value : header of the values, with or without its unit; it may be left out if there is only one.
     over : header of the points; by default "t" or "time", else the index of pandas, or the first column of a file. Dates and
-        times of day, in a file as of ISO 8601 ("2026-01-31 12:00:00.5", "12:00"), count in s from the first one.
-    clean : sorts the rows, leaves out those without a number, and averages those at the same point. Otherwise such rows are
+        times of day, in a file by ISO 8601 ("2026-01-31 12:00:00.5", "12:00"), become seconds since the first one.
+    clean : True sorts the rows, leaves out rows without a number, and averages rows at the same point, which are otherwise
         refused.
     kind, outside : as in `curve`.
 
@@ -145,8 +145,8 @@ def _split(header: str) -> tuple[str, str]:
 
 
 def _found(name: str, headers: Sequence[str], wanted: str | None, argument: str, other: str | None) -> str:
-    """Return the header that is wanted, by its whole text or without its unit; without a wish that of the time, or the only one
-    beside the `other`."""
+    """Return the header that `wanted` names, with or without its unit; if it is None, the header of the time, or the only header
+    except `other`."""
     if wanted is not None:
         near = [each for each in headers if each == wanted] or [each for each in headers if _split(each)[0] == wanted]
     elif argument == "over":
@@ -159,12 +159,12 @@ def _found(name: str, headers: Sequence[str], wanted: str | None, argument: str,
     if wanted is not None:
         title = f'{len(near)} columns are called "{wanted}"' if near else f'no column is called "{wanted}"'
     choice = [each for each in near or headers if each and each != other and headers.count(each) == 1]
-    cures = [f'{argument}="{each}"' for each in choice[-2:]] or ["a column of its own, with a name of its own"]
+    cures = [f'{argument}="{each}"' for each in choice[-2:]] or ["a separate column, with its own name"]
     raise _refused("E444", name, title, f"columns: {', '.join(headers[:12])}", *cures)
 
 
 def _times(headers: Sequence[str], value: str | None) -> list[str]:
-    """Return the headers of times; the wanted `value`, such as a temperature T, is none of them."""
+    """Return the headers of times, except for the wanted `value`, such as a temperature T."""
     return [each for each in headers if _split(each)[0].lower() in TIME_NAMES and value not in (each, _split(each)[0])]
 
 
@@ -235,8 +235,8 @@ def _row(line: str, delimiter: str) -> list[str]:
 def _cells(
     name: str, lines: Sequence[str], labels: Sequence[int], where: tuple[int, int], delimiter: str
 ) -> tuple[np.ndarray, bool]:
-    """Return two columns (rows, 2) of a file, and True if the first held dates, now s; NaN for cells without a number, E444 for
-    other texts."""
+    """Return two columns (rows, 2) of a file, and True if the first held dates, now in s; NaN for cells without a number, E444
+    for other texts."""
     rows = [lines[k - 1] for k in labels]
     if not rows:
         return np.empty((0, 2)), False
@@ -259,7 +259,9 @@ def _cells(
             marks |= {mark: labels[k] for mark in ",." if mark in cell and since is None}
     if len(marks) == 2:
         why = "lines " + " and ".join(map(str, marks.values()))
-        raise _refused("E444", name, "numbers have decimal commas and points", why, "one decimal mark, and none of thousands")
+        raise _refused(
+            "E444", name, "numbers have decimal commas and points", why, "one decimal mark, and no thousands separator"
+        )
     return numbers, first is not None
 
 
@@ -277,7 +279,7 @@ def _moment(cell: str) -> datetime.datetime | None:
 
 
 def _seconds(moment: datetime.datetime | None, first: datetime.datetime) -> float | None:
-    """Return the time since the first moment, s; None where there is none, or where only one of both has a time zone."""
+    """Return the time since the first moment, s; None for a missing moment, or if only one of the two has a time zone."""
     if moment is None or (moment.tzinfo is None) != (first.tzinfo is None):
         return None
     return (moment - first).total_seconds()
@@ -295,7 +297,7 @@ def _number(cell: str, comma: bool) -> float | None:
 
 
 def _converted(name: str, header: str, numbers: np.ndarray, unit: str, expected: str) -> Any:
-    """Return numbers in the expected unit, in SI without one; E445 where there is no conversion."""
+    """Return numbers in the expected unit, or in SI if none is expected; E445 if no conversion exists."""
     convert = conversion(unit, expected)
     if isinstance(convert, Unreadable):
         title, cure = f'the unit "{unit}" of "{header}" cannot be read', "a unit, or a header without brackets"

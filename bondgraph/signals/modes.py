@@ -29,7 +29,8 @@ def hysteresis(
 ) -> Element:
     """Relay with hysteresis (Schmitt trigger): y jumps to `high` as u rises through `upper`, to `low` as it falls below `lower`.
 
-    Both are events of the automaton `name`, whose states are "low" and "high"; it starts in `initial`, or where u says otherwise.
+    Both are events of the automaton `name`, whose states are "low" and "high"; it starts in `initial`, unless u is beyond a
+    threshold.
 
     Raises `ModelError` E148 if lower is above upper.
     """
@@ -67,9 +68,10 @@ def quantiser(name: str, input: str, step: Any, **shown: Unpack[Format]) -> Elem
 
 @spelled_out
 def pwm(name: str, duty: str, period: Any, *, low: Any = 0.0, high: Any = 1.0, **shown: Unpack[Format]) -> Element:
-    """Pulse-width modulation: y = `high` for the part `duty` of each `period` (s), else `low`; the first one begins at t = 0.
+    """Pulse-width modulation: y = `high` for the fraction `duty` of each `period` (s), else `low`; the first period begins at t =
+    0.
 
-    The signal `duty` is read where a period begins: 0 or less gives no pulse, 1 or more no gap. Both edges are events of the
+    The signal `duty` is read when a period begins: 0 or less gives no pulse, 1 or more no gap. Both edges are events of the
     automaton `name`, whose states are "low" and "high".
 
     Raises `ModelError` E142 unless the period is positive.
@@ -99,8 +101,8 @@ def pwm(name: str, duty: str, period: Any, *, low: Any = 0.0, high: Any = 1.0, *
 def rate_limiter(name: str, input: str, falling: Any, rising: Any, *, initial: Any = 0.0, **result: Unpack[Scaled]) -> Element:
     """Rate limiter (slew rate): y follows u, at no more than `rising` and no less than `falling`, per second.
 
-    It begins at `initial`. The changes between the modes of the automaton `name` are events: y' = u' while "tracking"; from where
-    u is too fast, or jumps, y' = `rising` or `falling`, until y meets u again.
+    It begins at `initial`. The changes between the modes of the automaton `name` are events: y' = u' while "tracking"; once u is
+    too fast, or jumps, y' = `rising` or `falling` until y meets u again.
 
     Raises `ModelError` E148 if falling is above rising.
     """

@@ -1,1 +1,1 @@
-"""Graphs drawn at random, and what they must do by independent algebra: shared by campaigns and tests."""
+"""Graphs drawn at random, and their behaviour by independent algebra, for campaigns and tests."""

@@ -11,7 +11,7 @@ import numpy as np
 from bondgraph.model.mechanics import Mechanics
 
 WIDTH = 3e-4
-"""Of the differences that stand for slopes, relative to the size of what is varied (at least 1)."""
+"""Width of the differences that give slopes, relative to the size of the varied number (at least 1)."""
 
 
 def slopes(formula: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
@@ -27,7 +27,7 @@ def slopes(formula: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.nda
 
 @dataclass(frozen=True)
 class Balances:
-    """Of a configuration of n coordinates; `sign` is +1 where the half arrow points in. Arguments are numbers where n = 1."""
+    """Balances of n coordinates; `sign` is +1 if the half arrow points in. Arguments are numbers if n = 1."""
 
     mechanics: Mechanics
     n: int
@@ -49,7 +49,7 @@ class Balances:
         return np.atleast_1d(p) - self.mass(np.atleast_1d(q), others) @ np.atleast_1d(v)
 
     def mass(self, q: np.ndarray, others: Sequence[Any]) -> np.ndarray:
-        """M (n, n): as it was given, or of T(q, v), which is quadratic in v."""
+        """M (n, n): as given, or from T(q, v), which is quadratic in v."""
         if self.mechanics.inertia is not None:
             found = np.asarray(self.mechanics.inertia(self._given(q), *others), dtype=float)
             return found if found.ndim == 2 else found * np.eye(self.n) if found.ndim == 0 else np.diag(found)

@@ -19,7 +19,7 @@ def rates_and_power(
     """Rates of all states (by element) and the largest violation of power continuity, relative to the largest power.
 
     Unknowns are the effort and the flow of every bond; each port of each element contributes one vector equation. Nothing
-    is sorted. Causality is only looked at for a switched junction that is off: it says which variables are then zero.
+    is sorted. Causality is used only for a switched junction that is off, to find which variables are then zero.
     """
     system = Relations(model, states, modes or {}, causality)
     for path in model.elements:
@@ -42,7 +42,7 @@ def residual_and_power(
     causality: Causality | None = None,
 ) -> tuple[float, float]:
     """Largest violation of an element's relation by given values of all bonds, and of power continuity, both relative to
-    the largest terms. States may depend on each other here; whether their rates are right is another question."""
+    the largest terms. States may depend on each other here; their rates are not checked."""
     states = {
         path: np.asarray(values[resolve(f"{path}.{element.law.state}")])
         for path, element in model.elements.items()
@@ -56,7 +56,7 @@ def residual_and_power(
     for path, element in model.elements.items():
         law, bond = element.law, model.bonds_at(path)[0]
         if isinstance(law, IdealConstraint):
-            continue  # its relation is one of rates
+            continue  # its relation is between rates
         if isinstance(law, Resistor) and (law.effort is None or law.flow is None):
             known, free, relation = ("f", "e", law.effort) if law.effort else ("e", "f", law.flow)
             inward = {"e": 1, "f": system.sign(bond, path)}
@@ -123,7 +123,7 @@ class Relations:
         )
 
     def worst_power(self, solution: np.ndarray) -> float:
-        """Largest violation of power continuity at an element that keeps power, relative to the largest power of a bond."""
+        """Largest violation of power continuity at an element that conserves power, relative to the largest power of a bond."""
         most = max(np.abs(solution[self.block(b, "e")] * solution[self.block(b, "f")]).max() for b in self.model.bonds)
         worst = max((abs(self.power(solution, p)) for p in self.model.elements if self.keeps_power(p)), default=0.0)
         return worst / (1e-6 + most)

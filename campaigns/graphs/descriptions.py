@@ -1,7 +1,7 @@
 """Graphs as data: a description that can be transformed, drawn at random, and built into a Graph.
 
-A transformation is a pure function from a description to one of the same physics. What must not change are the energy of every
-storage and the power into every part; `owner` keeps track of which part of the original each part stands for.
+A transformation is a pure function from a description to another of the same physics. It must not change the energy of any
+storage or the power into any part; `owner` tracks which part of the original each part represents.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from campaigns.graphs.drawn import asinh, cosh_less_one, sinh
 
 @dataclass(frozen=True)
 class Joint:
-    """A junction: its name, 0 or 1, and the nested graph that it is in ("": none)."""
+    """Junction: its name, 0 or 1, and the nested graph that contains it ("": none)."""
 
     name: str
     type: int
@@ -25,7 +25,7 @@ class Joint:
 
 @dataclass(frozen=True)
 class Link:
-    """What joins two junctions: "bond", "tf" or "gy" with its ratio; the half arrows point from `a` to `b`, or back."""
+    """Link between two junctions: "bond", "tf" or "gy" with its ratio; the half arrows point from `a` to `b`, or back."""
 
     name: str
     a: str
@@ -37,8 +37,8 @@ class Link:
 
 @dataclass(frozen=True)
 class Part:
-    """A one-port at a junction; "c" and "i" are curved, output = size sinh(size x). Behind a unit transformer, and with its arrow
-    turned, if so."""
+    """One-port at a junction; "c" and "i" are curved, output = size sinh(size x). It may be behind a unit transformer, or have
+    its arrow reversed."""
 
     name: str
     kind: str
@@ -53,7 +53,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Description:
-    """A graph as data; `order` is that of its calls of `connect`, as numbers of its links and parts."""
+    """Graph as data; `order` is the order of its calls of `connect`, as numbers of its links and parts."""
 
     joints: tuple[Joint, ...]
     links: tuple[Link, ...]
@@ -166,8 +166,8 @@ def renamed(d: Description, rng: np.random.Generator) -> Description:
 
 
 def turned(d: Description, rng: np.random.Generator) -> Description:
-    """Half arrows the other way. A bond's own effort (at a 1-junction) or flow (at a 0-junction) then counts the other way too:
-    what is given in that sense changes its sign. Between unlike junctions an arrow says which way is forward, and stays."""
+    """Reverse half arrows. A bond's own effort (at a 1-junction) or flow (at a 0-junction) then has the opposite sign, and
+    numbers given in its sense change sign. An arrow between different junctions defines which way is forward, and stays."""
     type_of = {j.name: j.type for j in d.joints}
 
     def part(p: Part) -> Part:
@@ -218,17 +218,17 @@ def dual(d: Description, rng: np.random.Generator) -> Description:
 
 
 def nested(d: Description, rng: np.random.Generator) -> Description:
-    """Junctions with what hangs on them inside of nested graphs."""
+    """Put junctions and the parts on them into nested graphs."""
     names = ["", "left", "right"]
     return replace(d, joints=tuple(replace(j, group=names[rng.integers(3)]) for j in d.joints))
 
 
 ORDERS = 12.0
-"""Most orders of magnitude by which units change, up or down."""
+"""Maximum number of orders of magnitude by which units change, up or down."""
 
 
 def rescaled(d: Description, rng: np.random.Generator) -> Description:
-    """Every state in another unit: effort times a and flow over a, another a behind every two-port."""
+    """Every state in another unit: effort times a and flow over a, with another a beyond every two-port."""
     region = {j.name: j.name for j in d.joints}
     for x in d.links:
         if x.kind == "bond":

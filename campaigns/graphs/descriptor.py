@@ -1,7 +1,7 @@
 """A third way to the equations: N y' + M y = b with all bond variables and ALL storage states as unknowns y.
 
-Linear graphs only. Nothing is sorted, no state is eliminated and no derivative is taken: what depends on what comes out of
-the numbers. Its finite generalised eigenvalues are the poles of the graph, counted with their multiplicity.
+Linear graphs only. Nothing is sorted, no state is eliminated and no derivative is taken: dependences come out of the numbers. Its
+finite generalised eigenvalues are the poles of the graph, counted with their multiplicity.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from campaigns.graphs.dense import Relations, _square
 
 
 class Descriptor(Relations):
-    """The matrices N, M and b of a model in one combination of modes.
+    """Matrices N, M and b of a model in one combination of modes.
 
-    `algebraic` names constraints and switches that need no time derivative of what vanishes, since it depends on the efforts
+    `algebraic` names constraints and switches whose vanishing variable needs no time derivative, since it depends on the efforts
     and flows themselves: a1 f + a0 h = 0 holds for them, without f'.
     """
 
@@ -27,7 +27,7 @@ class Descriptor(Relations):
         self.algebraic = frozenset(algebraic)
         super().__init__(model, {}, modes, causality)
         self.held: dict[str, int] = {}
-        """Storage or constraint -> where its state stands in y."""
+        """Storage or constraint -> place of its state in y."""
         self.moving: list[tuple[int, int, float]] = []
         for path, element in model.elements.items():
             law = element.law
@@ -43,7 +43,7 @@ class Descriptor(Relations):
                 matrix[row, column] += value
 
     def state(self, path: str) -> slice:
-        """Where the state of a storage or constraint stands in y."""
+        """Return the place of the state of a storage or constraint in y."""
         return slice(self.held[path], self.held[path] + self.model.bonds_at(path)[0].dimension)
 
     def relations(self, path: str) -> None:
@@ -64,7 +64,7 @@ class Descriptor(Relations):
         elif isinstance(element.law, IdealSwitch):
             closed = self.modes[element.law.automaton] in element.law.active
             variable = self.block(bond, "e" if closed else "f")
-            asked = closed == self.causality.effort_into(bond, path)  # else what vanishes is what the switch itself gives
+            asked = closed == self.causality.effort_into(bond, path)  # else the vanishing variable is the switch's own output
             a1 = float(element.parameters["alpha1"].value)
             moving = asked and path not in self.algebraic
             self.rows([(variable, a1 * np.eye(n))], [(variable, np.eye(n))] if moving else [])
@@ -106,7 +106,7 @@ class Descriptor(Relations):
         return complex(phase), float(size)
 
     def is_singular(self) -> bool:
-        """Whether the graph has no unique solution at all: s N + M is singular for every s."""
+        """Return True if the graph has no unique solution at all: s N + M is singular for every s."""
         worst = [np.linalg.svd(_scaled(s * self.N + self.M), compute_uv=False) for s in (0.7 + 1.1j, -1.3 + 0.4j)]
         return all(values[-1] < 1e-10 * values[0] for values in worst)
 

@@ -34,7 +34,7 @@ from bondgraph.model.laws import InertialField, Storing
 from screws.scalars import exp, log, sqrt
 
 SENSIBLE = 0.98
-"""How often an element is put where it fits: 1 would never show a conflict."""
+"""Probability of placing an element where it fits: 1 would never show a conflict."""
 
 
 def random_graph(rng: np.random.Generator) -> Graph:
@@ -72,10 +72,10 @@ def consistent(graph: Graph) -> Graph:
 
 
 class Draw:
-    """A random graph: junctions, a part that decides what each has in common, branches between them, guests."""
+    """Random graph: junctions, a part at each that decides its common variable, branches between them, and guests."""
 
     linear = False
-    """Whether relations with curves and modulated two-ports are left out."""
+    """True if relations with curves and modulated two-ports are left out."""
 
     def __init__(self, rng: np.random.Generator, dimension: int):
         self.rng, self.n, self.count = rng, dimension, 0
@@ -142,7 +142,7 @@ class Draw:
         return kind(name, **{"capacitance" if kind is C else "inertia": self.positive()}, initial=self.numbers())
 
     def decider(self, junction: Element) -> None:
-        """What sets the common variable of a junction."""
+        """Return a part that sets the common variable of a junction."""
         zero, draw = junction.kind.endswith("0"), self.rng.random()
         if draw < 0.8:
             part = self.storage(C if zero else I)
@@ -153,7 +153,7 @@ class Draw:
         self.join(junction, part)
 
     def guest(self, junction: Element) -> Element:
-        """What follows the common variable of a junction."""
+        """Return a part that follows the common variable of a junction."""
         zero = junction.kind.endswith("0")
         if self.rng.random() > SENSIBLE:
             zero = not zero
@@ -185,7 +185,7 @@ class Draw:
         return R(name, flow=lambda e, g: g * e, parameters={"conductance": self.rng.uniform(0.5, 2.0)}, dimension=self.n)
 
     def branch(self, a: Element, b: Element) -> None:
-        """Connect two junctions: directly where they differ, else through a gyrator; matrices the way they can go."""
+        """Connect two junctions: directly if they differ, else through a gyrator; matrices in a direction that is possible."""
         alike = a.kind[-1] == b.kind[-1]
         if self.rng.random() > SENSIBLE:
             alike = not alike
@@ -232,7 +232,7 @@ class Rigid(Draw):
     linear = True
 
     def decider(self, junction: Element) -> None:
-        """A storage, twice as often as not with another one that follows it, a resistor, or nothing."""
+        """Return a storage, in two of three cases with another that follows it, a resistor, or nothing."""
         zero, draw = junction.kind.endswith("0"), self.rng.random()
         if draw < 0.7:
             self.join(junction, self.storage(C if zero else I))
@@ -244,7 +244,7 @@ class Rigid(Draw):
             self.join(junction, self.resistor(sets_effort=zero))
 
     def branch(self, a: Element, b: Element) -> None:
-        """Like junctions are coupled rigidly half of the time: their storages depend on each other."""
+        """Connect two junctions, equal ones rigidly half of the time, so that their storages depend on each other."""
         if a.kind[-1] == b.kind[-1] and self.rng.random() < 0.5:
             if self.rng.random() < 0.5:
                 return self.join(a, b)
@@ -264,7 +264,7 @@ class Switched(Rigid):
         return [["on"], ["on", "half"], ["off"]][self.rng.integers(3)]
 
     def guest(self, junction: Element) -> Element:
-        """Now and then what holds in some modes only."""
+        """Return, now and then, a part that holds only in some modes."""
         draw, one = self.rng.random(), junction.kind.endswith("1")
         if draw < 0.15 and self.n == 1:
             return Switch(self.name("s"), automaton="relay", closed=self.active())
@@ -292,12 +292,12 @@ class Switched(Rigid):
 
 
 def sinh(x):
-    """Of each component."""
+    """Apply it to each component."""
     return (exp(x) - exp(-x)) / 2
 
 
 def asinh(y):
-    """Of each component."""
+    """Apply it to each component."""
     return log(y + sqrt(y * y + 1.0))
 
 

@@ -32,7 +32,7 @@ from campaigns.graphs.rebuilding import names_of, rebuilt
 from campaigns.graphs.rewritten import Rewritten, put, signals_read
 
 DUAL = {"C": "I", "I": "C", "q": "p", "p": "q", "effort": "flow", "flow": "effort", "Se": "Sf", "Sf": "Se"}
-"""Kinds, states and variables that take each other's place."""
+"""Kinds, states and variables that are exchanged."""
 
 
 def split(graph: Graph, rng: np.random.Generator) -> Rewritten:
@@ -47,7 +47,7 @@ def split(graph: Graph, rng: np.random.Generator) -> Rewritten:
             continue
         key, given = numbers[0]
         share = float(rng.uniform(0.2, 0.8))
-        series = (junction.law.type == 1) == (key == "resistance")  # conductances in series are those of larger resistors
+        series = (junction.law.type == 1) == (key == "resistance")  # conductances in series belong to larger resistors
         sizes = (share, 1.0 - share) if series else (1.0 / share, 1.0 / (1.0 - share))
         one, other = (
             replace(part, name=name, parameters={key: Parameter(size * np.asarray(given.value)[()], given.unit)})
@@ -91,7 +91,7 @@ def _at_junctions(scope: Graph, prefix: str = "") -> Iterator[tuple[Graph, str, 
 
 
 def dual(graph: Graph, rng: np.random.Generator) -> Rewritten | None:
-    """Effort and flow exchanged; None where an element has no dual (an IC, a constraint, a matrix with a direction)."""
+    """Exchange effort and flow; None if an element has no dual (an IC, a constraint, a matrix with a direction)."""
     model = graph.freeze()
     if any(_dual_law(element.law) is None for element in model.elements.values()):
         return None

@@ -1,6 +1,6 @@
 """Rows of a graph at a point -> the rates and bond variables that they allow, with the equations that are hidden in them.
 
-Dependent storages and constraints say something about rates only once they are differentiated: the rows are stacked with
+Dependent storages and constraints determine rates only once they are differentiated: the rows are stacked with
 their own time derivatives and solved at once, by singular values.
 """
 
@@ -14,31 +14,32 @@ import numpy as np
 from campaigns.graphs.point import Point
 
 NEGLIGIBLE = 1e-11
-"""Singular values below this part of the largest are zero: rows are scaled to one, and random numbers are of the size of one."""
+"""Fraction of the largest singular value below which others are zero: rows are scaled to one, and random numbers are of the order
+of one."""
 FREQUENCIES = (0.7 + 1.1j, -1.3 + 0.4j)
-"""Where the pencil s N + G is looked at, 1/s."""
+"""Values of s at which the pencil s N + G is examined, 1/s."""
 
 
 @dataclass(frozen=True)
 class Allowed:
-    """What the relations allow at a point: all of y and the rates of its states, what of them is decided, how far the rows are
-    from agreeing, and how sensitive the solution is."""
+    """Solution of the relations at a point: all of y and the rates of its states, which of them are determined, how far the rows
+    are from consistent, and how sensitive the solution is."""
 
     y: np.ndarray
     rates: np.ndarray
-    """Of states; zero elsewhere."""
+    """Rates of states; zero elsewhere."""
     decided: np.ndarray
-    """Of y, bool."""
+    """True for each determined entry of y."""
     rates_decided: np.ndarray
-    """Of rates, bool."""
+    """True for each determined rate."""
     misfit: float
     condition: float
 
 
 def allowed(point: Point, most: int) -> Allowed:
-    """Solve all rows with the states as they are, and as many of their derivatives as it takes, `most` if need be.
+    """Solve all rows with the given states, and as many of their derivatives as needed, up to `most`.
 
-    Beyond the first derivative the slopes are taken as constant, as they are in linear graphs.
+    Beyond the first derivative, slopes count as constant, as they are in linear graphs.
     """
     states = split(point)[1]
     for levels in range(most + 1):
@@ -62,7 +63,7 @@ def _with_derivatives(point: Point, levels: int) -> Allowed:
 
 
 def motion(linear: Point, most: int = 2) -> tuple[np.ndarray, np.ndarray] | None:
-    """P and c of x' = P x + c for states that fit each other, of a linear graph at the point where all is zero."""
+    """P and c of x' = P x + c for consistent states, of a linear graph at the point where all is zero."""
     z, x = split(linear)
     right = np.hstack([-linear.G[:, x], -linear.g[:, None]])
     for levels in range(most + 1):
@@ -74,7 +75,7 @@ def motion(linear: Point, most: int = 2) -> tuple[np.ndarray, np.ndarray] | None
 
 
 def restarted(linear: Point, before: np.ndarray, levels: int = 2) -> np.ndarray:
-    """States (n,) after an instant at which relations became those of a linear graph at the point where all is zero.
+    """States (n,) after an instant at which the relations became those of a linear graph at the point where all is zero.
 
     N_x (x+ - x-) + G_z Z = 0 with Z the impulses of efforts and flows, and x+ such that all rows, and their derivatives, hold.
     """
@@ -90,7 +91,7 @@ def restarted(linear: Point, before: np.ndarray, levels: int = 2) -> np.ndarray:
 
 
 def split(point: Point) -> tuple[np.ndarray, np.ndarray]:
-    """Indices in y of what is no state, and of states."""
+    """Indices in y of non-states and of states."""
     inside = np.zeros(len(point.y), dtype=bool)
     for name in point.states:
         inside[point.rows.places[name]] = True
@@ -98,12 +99,12 @@ def split(point: Point) -> tuple[np.ndarray, np.ndarray]:
 
 
 def stacked(point: Point, levels: int, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All rows, and their derivatives, over (change of z, x', z', x'', z'', ...): matrix and right side, that of the rows
-    themselves being `right` (rows, k)."""
+    """All rows, and their derivatives, over (change of z, x', z', x'', z'', ...): matrix and right side; `right` (rows, k) is the
+    right side of the rows themselves."""
     z, x = split(point)
     N = settled(point)
     G, wide = point.G, len(z) + len(x)
-    still = ~N[:, z].any(axis=1)  # the row of what decays is an equation of rates already
+    still = ~N[:, z].any(axis=1)  # the row of a decaying variable is already an equation of rates
     rest = len(x) + (levels - 1) * wide if levels else 0
     rows = [np.hstack([G[:, z], N[:, x], N[:, z], np.zeros((len(G), rest))])]
     for level in range(levels):
@@ -120,7 +121,7 @@ def stacked(point: Point, levels: int, right: np.ndarray) -> tuple[np.ndarray, n
 
 
 def settled(point: Point) -> np.ndarray:
-    """N, without v' in rows of constraints and switches whose v is decided at once and not by the states alone."""
+    """N, without v' in rows of constraints and switches whose v is determined directly, and not by the states alone."""
     N = point.N.copy()
     z, x = split(point)
     held = np.zeros(len(point.G), dtype=bool)
@@ -137,7 +138,7 @@ def settled(point: Point) -> np.ndarray:
 
 
 def is_singular(point: Point) -> bool:
-    """Whether the relations have no unique solution at all: s N + G is singular for every s."""
+    """Return True if the relations have no unique solution at all: s N + G is singular for every s."""
     for s in FREQUENCIES:
         values = np.linalg.svd(_balanced(s * point.N + point.G), compute_uv=False)
         if values[-1] > 1e-10 * values[0]:
@@ -146,7 +147,8 @@ def is_singular(point: Point) -> bool:
 
 
 def jumps_with_blocks(point: Point, levels: int = 2) -> bool:
-    """Whether other states would have to jump together with what a block holds: no states fit a change of that alone."""
+    """Return True if other states would have to jump together with the value that a block holds: no states fit a change of that
+    value alone."""
     own = [point.rows.places[name] for name in point.states if name.rpartition(".")[0] in point.blocks]
     held = [k for place in own for k in range(place.start, place.stop)]
     return least_squares(*stacked(point, levels, -point.G[:, held]))[2] > 1e-8
@@ -160,7 +162,7 @@ def null_space(matrix: np.ndarray) -> np.ndarray:
 
 
 def least_squares(matrix: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, float]:
-    """Solution of least norm for each right side (m, k), null space, largest misfit, and condition of what is solved."""
+    """Solution of least norm for each right side (m, k), null space, largest misfit, and condition number of the solved part."""
     columns = sizes_of_columns(matrix)
     u, s, vt = np.linalg.svd(matrix / columns, full_matrices=True)
     rank = int(np.sum(s > NEGLIGIBLE * s[0])) if len(s) else 0
@@ -180,7 +182,7 @@ def _scaled(matrix: np.ndarray) -> np.ndarray:
 
 
 def _balanced(matrix: np.ndarray, sweeps: Sequence[int] = range(3)) -> np.ndarray:
-    """Rows and columns in turn brought to the size of one."""
+    """Scale rows and columns in turn to unit size."""
     for _ in sweeps:
         matrix = _scaled(_scaled(matrix).T).T
     return matrix

@@ -19,23 +19,23 @@ from campaigns.graphs.situations import at_zero, indices_of
 from campaigns.graphs.widened import INSTANT, Drawn
 
 END = 0.07
-"""Of a run, s: past the instant, and no tick."""
+"""End of a run, s: past the instant, and not at a tick."""
 AGREES = 1e-5
-"""Of states after a run at rtol 1e-8, relative to the largest on the way."""
+"""Largest error of states after a run at rtol 1e-8, relative to the largest along the run."""
 STARTS = 100
-"""At random, from which a solution of a loop is sought that a run did not find."""
+"""Number of random starts of the search for a solution of a loop that a run did not find."""
 
 
 def run_differs(compiled: Compiled, drawn: Drawn) -> str:
-    """How a run differs from what must happen; "" if it does not.
+    """Return how a run differs from the expected one; "" if it does not.
 
-    All that has a guard that rises at the instant acts there, and then only; states go on as they were but for those that a
-    transition sets; and of a linear graph the states at the end are those of the exponentials. A run may end where a loop has no
+    Every automaton whose guard rises at the instant acts there, and only then; states continue unchanged, except for those that a
+    transition sets; and the final states of a linear graph are those of the exponentials. A run may end where a loop has no
     solution.
     """
     laws = [element.law for element in compiled.model.elements.values()]
     if any(isinstance(law, (IdealConstraint, IdealSwitch)) for law in laws):
-        return ""  # those act by themselves, and by impulses
+        return ""  # these act by themselves, and by impulses
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RunEndedWarning)
         result = compiled.simulate(END, rtol=1e-8, samples=[0.0, END], progress=False)
@@ -47,7 +47,7 @@ def run_differs(compiled: Compiled, drawn: Drawn) -> str:
 
 
 def _loops_have_solutions(compiled: Compiled, result: Result) -> bool:
-    """Whether SciPy finds a solution of every loop from one of many starts, at the end of a run."""
+    """Return True if SciPy finds a solution of every loop from one of many starts, at the end of a run."""
     rng, t, m, p = np.random.default_rng(0), float(result.t[-1]), result.m[-1], result.p
     for loop in compiled.program.loops:
         places, count = list(loop.states), len(loop.states)
@@ -130,8 +130,8 @@ def _ticked(model: Model, path: str, values: dict[str, np.ndarray]) -> dict[str,
 
 
 def _acted(compiled: Compiled, modes: dict[str, str], values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Every automaton that waits acts, in the order of their names: impulses bring states to where new relations allow them;
-    a state that is set takes those along that follow from it."""
+    """Every automaton that waits acts, in the order of their names: impulses bring states to values that the new relations allow;
+    a state that is set changes those that follow from it."""
     model = compiled.model
     for name, automaton in sorted(model.automata.items()):
         for transition in automaton.transitions:
@@ -146,7 +146,7 @@ def _acted(compiled: Compiled, modes: dict[str, str], values: dict[str, np.ndarr
 
 
 def _followed(compiled: Compiled, modes: dict[str, str], values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The states, with those that follow from others as these are."""
+    """Return the states, with dependent ones computed from the others."""
     x = np.concatenate([np.ravel(values[state.name]) for state in compiled.system.states])
     env = compiled.evaluate(0.0, x, None, indices_of(compiled.model, modes))
     return {name: np.asarray(env[compiled.system.resolve(name)], dtype=float) for name in values}

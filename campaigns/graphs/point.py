@@ -1,8 +1,8 @@
 """A fourth way to the equations, for graphs with curves too: every relation of every element, linear about one point.
 
-N y' + g(y) = 0 with all efforts, flows and states as unknowns y. Nothing is sorted, nobody sets anything for anybody, and no
-derivative is taken by formula: slopes are differences. `hidden` adds the rows' own time derivatives, which is what dependent
-storages and constraints need, and solves them by singular values.
+N y' + g(y) = 0 with all efforts, flows and states as unknowns y. Nothing is sorted, no element sets a variable of another, and no
+derivative is taken by formula: slopes are differences. `hidden` adds the time derivatives of the rows, which dependent storages
+and constraints need, and solves them by singular values.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from campaigns.graphs.rows import Rows, Situation, Terms
 
 
 class Point:
-    """The relations of a model in one situation.
+    """Relations of a model in one situation.
 
     Bond variables are `<bond>:effort`, `<bond>:flow`, states `<element>.<state>`, the acceleration of an IC `<element>:rate`.
     """
@@ -83,7 +83,7 @@ class Point:
         return self.y[self.rows.places[name]]
 
     def sign(self, bond: Bond, path: str) -> int:
-        """+1 where the half arrow points into the element."""
+        """Return +1 if the half arrow points into the element."""
         return 1 if bond.head.element == path else -1
 
     def others(self, element: Element) -> tuple[list[Any], list[str]]:
@@ -172,7 +172,7 @@ class Point:
                 closed = self.at.modes[law.automaton] in law.active
                 self._vanishes(e[0] if closed else f[0], [], float(element.parameters["alpha1"].value))
             case _:
-                raise TypeError(f"no relation is known for {element.kind}")
+                raise TypeError(f"there is no relation for {element.kind}")
 
     def _inertial(self, path: str, element: Element, e: str, f: str, sign: int) -> None:
         """q' = f, M a + h + dV/dq = e, and the flow from the motion."""
@@ -253,7 +253,7 @@ class Point:
             )
 
     def _vanishes(self, name: str, position: Terms, alpha1: float) -> None:
-        """Rows v' + a1 v + a0 h = 0; `settled` takes v' out where v is no state."""
+        """Rows v' + a1 v + a0 h = 0; `settled` removes v' if v is not a state."""
         one = np.eye(len(self.value(name)))
         self.rows.held.append((self.linear_rows([(name, alpha1 * one), *position], [(name, one)]), name))
 
@@ -273,7 +273,7 @@ def state_names(path: str, element: Element) -> list[str]:
 
 
 def _gradient(law: Storage, n: int) -> Callable[..., Any]:
-    """The output of a storage: as its author wrote it, or differences of the energy where that is all there is."""
+    """Return the output of a storage: as its author wrote it, or differences of the energy if there is nothing else."""
     if not law.by_gradient:
         return law.output
 

@@ -24,7 +24,7 @@ def names_of(graph: Graph, prefix: str = "") -> list[str]:
 
 
 def path_of(path: str, names: Mapping[str, str]) -> str:
-    """A path with every part of it renamed."""
+    """Return a path with every part of it renamed."""
     steps, at = [], ""
     for step in path.split("."):
         at = f"{at}.{step}" if at else step
@@ -33,9 +33,9 @@ def path_of(path: str, names: Mapping[str, str]) -> str:
 
 
 def rebuilt(graph: Graph, names: Mapping[str, str] = NOTHING, elsewhere: Mapping[str, str] = NOTHING, prefix: str = "") -> Graph:
-    """A copy that shares no graph with the original, its ports named where bonds end.
+    """Return a copy that shares no graph with the original, with ports named at the ends of bonds.
 
-    `names` renames parts by their paths, `elsewhere` tells readers of a signal, by its path, which other they read.
+    `names` renames parts by their paths; `elsewhere` maps the path of a signal to the one read instead.
     """
     new = Graph(names.get(prefix.removesuffix("."), graph.name))
     made: dict[int, Element | Graph] = {}

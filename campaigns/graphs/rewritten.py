@@ -18,7 +18,7 @@ from campaigns.graphs.rebuilding import automaton_of, names_of, path_of, rebuilt
 
 
 def nested(graph: Graph, rng: np.random.Generator) -> Graph:
-    """A flat graph with some junctions, and what hangs on them alone, inside of two nested graphs."""
+    """A flat graph with some junctions, and the parts on these alone, inside two nested graphs."""
     parts = {name: part for name, part in graph.parts.items() if isinstance(part, Element)}
     home = dict.fromkeys(parts, "")
     ends = [(link.tail.owner.name, link.head.owner.name) for link in graph.links]
@@ -54,7 +54,7 @@ def nested(graph: Graph, rng: np.random.Generator) -> Graph:
 
 
 def _is_free(part: Element) -> bool:
-    """Whether no automaton decides anything about a part."""
+    """Return True if a part does not depend on an automaton."""
     return (
         part.automaton is None
         and getattr(part.law, "automaton", None) is None
@@ -73,12 +73,12 @@ def _reading(part: Element, home: dict[str, str]) -> Element:
 
 @dataclass(frozen=True)
 class Rewritten:
-    """A graph written in another way, and what became of each part: path in the original -> path."""
+    """Graph written in another way, and the new path of each part: path in the original -> path."""
 
     graph: Graph
     paths: Mapping[str, str]
     shares: Mapping[str, str] = field(default_factory=dict)
-    """Path of a new part -> the path there of the one with which it shares what one part of the original does."""
+    """Path of a new part -> path of the other part that shares the effect of one original part with it."""
 
 
 def reordered(graph: Graph, rng: np.random.Generator) -> Rewritten:
@@ -109,15 +109,15 @@ def renamed(graph: Graph, rng: np.random.Generator) -> Rewritten:
 
 
 def boxed(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """The whole graph, with its automata, inside of another."""
+    """The whole graph, with its automata, inside another."""
     around = Graph(graph.name)
     around.parts["inside"] = graph
     return Rewritten(around, {path: f"inside.{path}" for path in names_of(graph)})
 
 
 def turned(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """Half arrows the other way where no sign of a state or source hangs on them: of storages and sources of what is common
-    to a junction, and of linear resistors, if nothing reads their effort or flow."""
+    """Reverse half arrows that do not determine the sign of a state or source: of storages and sources of a junction's common
+    variable, and of linear resistors, if nothing reads their effort or flow."""
     new = rebuilt(graph)
     read = set(signals_read(new))
 
@@ -163,7 +163,7 @@ def signals_read(graph: Graph) -> Iterator[str]:
 
 
 def measured(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """The state of every independent storage in another unit, 1e-12 to 1e12 of its own; who reads it reads it in the old one."""
+    """The state of every independent storage in another unit, 1e-12 to 1e12 times its own; readers get it in the old unit."""
     same = {path: path for path in names_of(graph)}
     try:
         model = graph.freeze()
@@ -201,7 +201,7 @@ def measured(graph: Graph, rng: np.random.Generator) -> Rewritten:
 
 
 def put(scope: Graph, part: Element, changed: Element) -> None:
-    """Another part of the same name in the place of one."""
+    """Replace a part by another of the same name."""
 
     def end(old: PortRef) -> PortRef:
         return PortRef(changed if old.owner is part else old.owner, old.name)
@@ -217,7 +217,7 @@ def _unit(path: str) -> str:
 
 
 def _scaled(law: Storage, s: float) -> Storage:
-    """The law with s times its state for a state."""
+    """Return the law of a state that is s times the old one."""
     return replace(
         law,
         spec=replace(law.spec, initial=s * np.asarray(law.spec.initial, dtype=float)[()], nominal=None),

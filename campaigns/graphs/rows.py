@@ -1,4 +1,4 @@
-"""Rows of N y' + g(y) = 0, gathered block by block, and the situation in which they are looked at."""
+"""Rows of N y' + g(y) = 0, gathered block by block, and the situation in which they are evaluated."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Terms = Sequence[tuple[str, np.ndarray]]
 
 @dataclass(frozen=True)
 class Situation:
-    """Where relations are looked at: states and bond variables by name, the mode of every automaton, and which bond of a switched
-    junction that is open has the common variable of its own."""
+    """Situation in which relations are evaluated: states and bond variables by name, the mode of every automaton, and for each
+    open switched junction the bond that has its own common variable."""
 
     values: Mapping[str, np.ndarray]
     modes: Mapping[str, str]

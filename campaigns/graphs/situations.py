@@ -16,7 +16,7 @@ from campaigns.graphs.point import Point, state_names
 from campaigns.graphs.rows import Situation
 
 MOST_COMBINATIONS = 1024
-"""Of modes, of one model."""
+"""Maximum number of combinations of modes of one model."""
 
 
 def modes_of(model: Model) -> list[dict[str, str]]:
@@ -55,7 +55,7 @@ def values_of(compiled: Compiled, x: np.ndarray, m: np.ndarray) -> dict[str, np.
 
 
 def _rate_of_motion(compiled: Compiled, path: str, env: Mapping[str, Any]) -> np.ndarray:
-    """v' or p' of an IC; by its law from the effort, where others move it."""
+    """Return v' or p' of an IC; by its law from the effort, if other elements move it."""
     system, element, (bond,) = compiled.system, compiled.model.elements[path], compiled.model.bonds_at(path)
     law = element.law
     assert isinstance(law, InertialField)
@@ -73,7 +73,7 @@ def switched_junctions(model: Model) -> dict[str, Junction]:
 
 
 def parted_by(compiled: Compiled) -> dict[str, str]:
-    """Of each switched junction, the bond that sets its common variable: what opening means is said in terms of it."""
+    """Return, for each switched junction, the bond that sets its common variable, which defines what opening means."""
     return {
         path: bond.name
         for path, law in switched_junctions(compiled.model).items()
@@ -83,7 +83,7 @@ def parted_by(compiled: Compiled) -> dict[str, str]:
 
 
 def openings(model: Model, modes: Mapping[str, str], choices: Mapping[str, Sequence[str]] | None) -> Iterator[dict[str, str]]:
-    """With each bond in turn as the one that an open junction leaves to itself: those of its `choices`, if they are known."""
+    """Yield each bond in turn as the one that an open junction leaves to itself, among its `choices` if they are known."""
     shut = [path for path, law in switched_junctions(model).items() if modes[str(law.automaton)] not in law.active]
     every = choices or {path: [bond.name for bond in model.bonds_at(path)] for path in shut}
     for bonds in itertools.product(*(every[path] for path in shut)):
@@ -114,6 +114,6 @@ def at_random(model: Model, modes: Mapping[str, str], parted: Mapping[str, str],
 
 
 def at_zero(compiled: Compiled, modes: Mapping[str, str]) -> Point:
-    """The relations where all is zero."""
+    """Return the relations where all is zero."""
     zeros = {name: np.zeros(shape) for name, shape in shapes_of(compiled.model).items()}
     return Point(compiled.model, Situation(zeros, modes, parted_by(compiled)))

@@ -1,4 +1,4 @@
-"""A graph that shows something -> the smallest that is found by leaving out parts that still shows it."""
+"""Reduce a graph that shows something to the smallest that still shows it, by leaving out parts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_TRIES = 150
 
 
 def smallest(graph: Graph, shows: Callable[[Graph], bool]) -> Graph:
-    """Leave out one part after the other, as long as what is left shows it; nested graphs as a whole."""
+    """Leave out parts one by one, nested graphs as a whole, as long as the rest still shows it."""
     tries, again = 0, True
     while again:
         again = False

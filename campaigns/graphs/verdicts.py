@@ -1,4 +1,4 @@
-"""One random graph -> what the compiler made of it, judged by the dense algebra of `hidden`."""
+"""One random graph -> the compiler's result, judged by the dense algebra of `hidden`."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from campaigns.graphs.situations import at_random, indices_of, modes_of, near_st
 from campaigns.graphs.widened import Drawn
 
 LONGEST = 20.0
-"""Most time of a processor that a compilation may take, s: wall time on a machine that does nothing else."""
+"""Maximum CPU time of a compilation, s."""
 MOST_MODES, MOST_OPENINGS = 3, 8
-"""Combinations of modes that are looked at, and of what open junctions may mean in each of a graph that was refused."""
+"""Number of combinations of modes that are examined, and of meanings of open junctions in each, for a refused graph."""
 FAILURES = ("wrong", "uncoded", "slow")
 RUN_CURVED = 0.3
-"""How often a graph with curves is run: of those, only when events happen is compared."""
+"""Fraction of graphs with curves that are run: for these, only the times of events are compared."""
 AGREES = 1e-8
-"""Relative difference of rates and bond variables that is rounding, in a problem of condition below 1e5."""
+"""Relative difference of rates and bond variables that counts as rounding, in a problem with a condition number below 1e5."""
 TOO_ILL = 1e10
-"""Condition beyond which nothing can be said."""
+"""Condition number beyond which there is no verdict."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """right, undecided, rightly refused, regular refused, wrong, uncoded or slow; and why."""
+    """Verdict: right, undecided, rightly refused, regular refused, wrong, uncoded or slow; and why."""
 
     kind: str
     reason: str = ""
@@ -44,7 +44,7 @@ class Verdict:
 
     @property
     def failed(self) -> bool:
-        """Whether this must not happen."""
+        """Return True if this must not happen."""
         return self.kind in FAILURES
 
 
@@ -78,7 +78,7 @@ def _slow(begin: float) -> Verdict | None:
 
 
 def accepted(compiled: Compiled, drawn: Drawn, rng: np.random.Generator) -> Verdict:
-    """Rates, states and bond variables in some modes at random states; then the run, where something happens in it."""
+    """Rates, states and bond variables in some modes at random states; then the run, if an event happens in it."""
     every = modes_of(compiled.model)
     unsure = ""
     for index in rng.permutation(len(every))[:MOST_MODES]:
@@ -129,7 +129,7 @@ def _in_mode(compiled: Compiled, modes: Mapping[str, str], linear: bool, rng: np
 
 
 def _misses(point: Point, y: np.ndarray) -> float:
-    """By how much bond variables miss the rows without rates, relative to the terms of each (and to one)."""
+    """Return by how much bond variables violate the rows without rates, relative to the terms of each (and to one)."""
     still = ~point.N.any(axis=1)
     off = np.abs(point.g + point.G @ (y - point.y))[still]
     sizes = (np.abs(point.G) @ np.maximum(np.abs(y), np.abs(point.y)))[still]
@@ -151,8 +151,9 @@ def _worst(point: Point, wanted: np.ndarray) -> str:
 
 
 def refused(graph: Graph, codes: str, said: str, rng: np.random.Generator) -> Verdict:
-    """Rightly, where the relations have no unique solution in some mode, an open junction has several meanings, or states would
-    have to jump with what a block holds; judged with the meanings that causality can give to open junctions."""
+    """Judge a refusal: it is right if the relations have no unique solution in some mode, an open junction has several meanings,
+    or states would have to jump with the value that a block holds; open junctions get the meanings that causality can give
+    them."""
     try:
         model = graph.freeze()
     except ModelError:
@@ -165,7 +166,7 @@ def refused(graph: Graph, codes: str, said: str, rng: np.random.Generator) -> Ve
             point = at_random(model, modes, parted, rng)
             regular += not is_singular(point)
             if "E209" in codes and jumps_with_blocks(point):
-                return Verdict("rightly refused", f"{codes}: states follow what a block holds")
+                return Verdict("rightly refused", f"{codes}: states follow the value that a block holds")
             if regular and "E154" not in codes:
                 break
         if not regular:
@@ -177,7 +178,7 @@ def refused(graph: Graph, codes: str, said: str, rng: np.random.Generator) -> Ve
 
 
 def _choices(model: Model, all_of_them: bool) -> dict[str, tuple[str, ...]] | None:
-    """Of each switched junction the bonds that may be left to themselves; None where causality knows none."""
+    """Return, for each switched junction, the bonds that may be left to themselves; None if causality has none."""
     try:
         found = causality.openings(model)
     except ModelError:

@@ -1,4 +1,4 @@
-"""Random graphs of every kind of element: those of `drawn`, widened by features that are drawn besides."""
+"""Random graphs of every kind of element: those of `drawn`, with further features drawn at random."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from campaigns.graphs.rewritten import boxed, nested
 from screws.scalars import cos
 
 FEATURES = ("ic", "field", "reaction", "nested", "sampled", "instant", "ratio")
-"""What a graph may have besides: IC, multiport fields, Ce and Re, nested parts, sampled blocks, several events at one instant,
+"""Further features of a graph: IC, multiport fields, Ce and Re, nested parts, sampled blocks, several events at one instant,
 ratios that jump."""
 INSTANT = 0.05
-"""When everything happens that happens at one instant, s."""
+"""Instant of all simultaneous events, s."""
 BASES = {"any": Draw, "rigid": Rigid, "switched": Switched, "curved": Curved}
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A random graph, what it was drawn from, and whether all its relations are linear."""
+    """Random graph, the families and features from which it was drawn, and whether all its relations are linear."""
 
     graph: Graph
     base: str
@@ -50,7 +50,7 @@ class Drawn:
 
 
 def widened(rng: np.random.Generator) -> Drawn:
-    """One of the families of `drawn`, small, with one to three features; one in ten with none."""
+    """One of the families of `drawn`, small, with one to three features, or one time in ten with none."""
     base = str(rng.choice(list(BASES)))
     count = 0 if rng.random() < 0.1 else int(rng.integers(1, 4))
     features = tuple(str(f) for f in rng.permutation(FEATURES)[:count])
@@ -67,7 +67,7 @@ def widened(rng: np.random.Generator) -> Drawn:
 
 
 def _event(graph: Graph, rng: np.random.Generator) -> None:
-    """One more automaton that acts at the instant: it halves an independent state."""
+    """Add an automaton that acts at the instant and halves an independent state."""
     try:
         model = graph.freeze()
         dependent = assign_causality(model).derivative
@@ -85,7 +85,7 @@ def _event(graph: Graph, rng: np.random.Generator) -> None:
 
 
 class _Wide(Draw):
-    """Mixed into a family: what the features add to it."""
+    """Mixin for a family, with the parts that the features add."""
 
     def __init__(self, rng: np.random.Generator, dimension: int, features: tuple[str, ...]):
         self.features, self.used, self.holds = features, set[str](), list[str]()
@@ -100,7 +100,7 @@ class _Wide(Draw):
             late()
 
     def _automata(self) -> None:
-        """Two that act at the instant by guards of unlike slope, or never."""
+        """Two automata that act at the instant by guards with different slopes, or never."""
         if not {"instant", "ratio"} & set(self.features):
             return
         for name, slope in (("first", 1.0), ("second", 3.0)):
@@ -115,7 +115,7 @@ class _Wide(Draw):
 
     @property
     def jumps(self) -> bool:
-        """Whether the next number is one by mode."""
+        """Return True if the next number depends on a mode."""
         return bool({"instant", "ratio"} & set(self.features)) and self.rng.random() < 0.4
 
     def storage(self, kind: Callable[..., Element]) -> Element:
@@ -150,7 +150,7 @@ class _Wide(Draw):
         )
 
     def source(self, kind: Callable[..., Element]) -> Element:
-        """Some follow a sampled state, some jump."""
+        """Return a source; some follow a sampled state, some jump."""
         rng, n = self.rng, self.n
         if "sampled" in self.features and self.states and rng.random() < 0.6:
             self.used.add("sampled")
@@ -225,7 +225,7 @@ class _Wide(Draw):
             self.join(at[k % len(at)], field.port(port))
 
     def _chemistry(self) -> None:
-        """Species at 0-junctions, reactions between complexes of them; coupled to the rest where that is scalar."""
+        """Species at 0-junctions, reactions between complexes of them; coupled to the rest if that is scalar."""
         rng, g = self.rng, self.graph
         self.used.add("reaction")
         count = int(rng.integers(2, 5))
@@ -245,7 +245,7 @@ class _Wide(Draw):
             g.connect(lever, self.junctions[rng.integers(len(self.junctions))])
 
     def _complex(self, reaction: Element, port: str, pools: list[Element]) -> None:
-        """What stands on one side of a reaction, each species once or twice."""
+        """Add one side of a reaction, each species once or twice."""
         rng, g = self.rng, self.graph
         meet = J1(self.name("j"))
         bonds = [(pool, meet) if port == "1" else (meet, pool) for pool in pools]

@@ -1,4 +1,4 @@
-"""Graphs of the cases: records in, a graph and the names of what the judge knows out."""
+"""Graphs of the cases: records -> a graph and the names of the quantities that the judge knows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def source(name: str, wave: Wave) -> Element:
 
 def timed(name: str, times: tuple[float, ...], closed: bool) -> tuple[Automaton, list[str]]:
     """Return an automaton that turns at given times, and its modes in which a switch is closed."""
-    modes = tuple(f"{name} {k}" for k in range(max(len(times), 1) + 1))  # one more than it meets where it never turns
+    modes = tuple(f"{name} {k}" for k in range(max(len(times), 1) + 1))  # if it never turns, one time that it does not reach
     turns = [Transition(modes[k], modes[k + 1], lambda t, at=at: t - at, "time") for k, at in enumerate(times)]
     return Automaton(f"{name} turns", modes, modes[0], tuple(turns)), list(modes[0 if closed else 1 :: 2])
 
@@ -93,7 +93,7 @@ def masses_graph(case: Masses) -> tuple[Graph, list[str]]:
 
 
 def linkage_graph(case: Linkage) -> tuple[Graph, dict[str, float]]:
-    """Return the graph of a linkage, and the rate that it is to start with; its crank's joint is "crank"."""
+    """Return the graph of a linkage, and its start rate; its crank's joint is "crank"."""
     graph, frame = Graph("linkage"), ground("frame")
     placed, _ = places(case, np.array(case.start))
     bodies = {}

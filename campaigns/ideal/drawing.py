@@ -1,4 +1,4 @@
-"""Random networks, rows and linkages by seed, and the smaller ones that may show the same: a seed in, records out."""
+"""Random networks, rows and linkages by seed, as records, and smaller ones that may show the same fault."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SAMPLES = np.linspace(0.0, END, 41)
 
 
 def _short(value: float) -> float:
-    """Return a number with two digits, as one writes it."""
+    """Return a number rounded to two digits."""
     return float(f"{value:.2g}")
 
 
@@ -88,7 +88,7 @@ def without_dead_ends(network: Network) -> Network:
 
 
 def drawn_masses(seed: int, largest: int = 8) -> Masses:
-    """Draw a row, a tree or a drive: limits are equal, round, or any; many ties among them."""
+    """Draw a row, a tree or a drive: limits are equal, round or arbitrary, with many ties."""
     rng = np.random.default_rng([seed, 2])
     count, kind = int(rng.integers(2, largest + 1)), ("row", "tree", "drive")[int(rng.integers(3))]
     limits = rng.choice((1.0, 2.0)) * np.ones(3 * count) if seed % 2 else np.round(rng.uniform(0.2, 2.0, 3 * count), 1)
@@ -98,7 +98,7 @@ def drawn_masses(seed: int, largest: int = 8) -> Masses:
         pairs.append((count - 1, None))
     else:
         pairs += [(i, None) for i in range(1, count) if rng.random() < 0.4]
-    if kind == "drive":  # clutches side by side, and between any two
+    if kind == "drive":  # parallel clutches, and between any two masses
         pairs += [(int(a), int(b)) for a, b in (rng.choice(count, 2, replace=False) for _ in range(1 + count // 3))]
     gears = [_short(rng.uniform(0.3, 3.0)) if kind == "drive" and rng.random() < 0.3 else 1.0 for _ in pairs]
     rubs = tuple(Rub(a, b, float(limit), ratio) for (a, b), limit, ratio in zip(pairs, limits, gears, strict=False))
@@ -113,7 +113,7 @@ def drawn_masses(seed: int, largest: int = 8) -> Masses:
 
 
 def drawn_linkage(seed: int) -> Linkage:
-    """Draw a four-bar, a slider-crank or a six-bar whose crank turns through, with friction, a stop and a lock or without."""
+    """Draw a four-bar, a slider-crank or a six-bar whose crank makes full turns, with or without friction, a stop and a lock."""
     rng = np.random.default_rng([seed, 3])
 
     def link(length: float) -> Link:
@@ -155,7 +155,7 @@ Case = Network | Masses | Linkage
 
 
 def smaller(case: Case) -> Iterator[Case]:
-    """Yield cases with one part less."""
+    """Yield cases with one part fewer."""
     if isinstance(case, Network):
         for k, branch in enumerate(case.branches):
             fewer = without_dead_ends(replace(case, branches=(*case.branches[:k], *case.branches[k + 1 :])))
@@ -187,7 +187,7 @@ def smaller(case: Case) -> Iterator[Case]:
 
 
 def _is_driven(network: Network) -> bool:
-    """Return True where there is a source, and all branches are joined."""
+    """Return True if there is a source, and all branches are connected."""
     reached = {network.nodes[0]} if network.nodes else set()
     for _ in network.branches:
         reached |= {end for b in network.branches if {b.tail, b.head} & reached for end in (b.tail, b.head)}

@@ -1,4 +1,4 @@
-"""Step halving: a program that runs with any step size in, its answer and its own error out.
+"""Step halving: from a program that runs with any step size, its answer and an estimate of its error.
 
 The error is of the first order with a factor that depends on where events lie between steps, so that no extrapolation helps, and
 the larger of two differences is its bound.
@@ -12,14 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 SMALL = 1e-5
-"""Errors relative to the largest value that nothing is said about."""
+"""Errors, relative to the largest value, that are ignored."""
 LARGE = 0.02
-"""Errors relative to the largest value of a reference that is not settled."""
+"""Errors, relative to the largest value, beyond which a reference is not settled."""
 
 
 @dataclass(frozen=True)
 class Course:
-    """Values at the sample times (samples, channels) of a run with one step size, and from when on there is no solution."""
+    """Values at the sample times (samples, channels) of a run with one step size, and the time from which there is no
+    solution."""
 
     values: np.ndarray
     ends: float = np.inf
@@ -30,8 +31,7 @@ class Reference:
     """Answer of a judge.
 
     values : (samples, channels), up to the time `ends`, after which there is no solution.
-    error : (channels,) bound of what they may be off.
-    settled : False where smaller steps do not bring the answers together.
+    error : (channels,) bounds of the errors. settled : False if smaller steps do not make the answers converge.
     """
 
     values: np.ndarray
@@ -41,7 +41,7 @@ class Reference:
 
 
 def halved(simulate: Callable[[float], Course], samples: np.ndarray, step: float, least: float) -> Reference:
-    """Halve the step, at most down to a sixteenth, until two answers agree well; what is below `least` is nothing."""
+    """Halve the step, at most down to a sixteenth, until two answers agree well; values below `least` count as zero."""
     finest = step / 16.0
     courses = [simulate(step), simulate(step / 2.0)]
     while True:

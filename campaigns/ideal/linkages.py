@@ -1,9 +1,9 @@
-"""One-coordinate models of linkages: a linkage in, angle and rate of its crank with their own error out.
+"""One-coordinate models of linkages: a linkage -> angle and rate of its crank, with error bounds.
 
     M(a) a'' + M'(a) a'^2 / 2 + V'(a) = torque(t) - sum F_j |k_j(a)| sign(a')
 
 Positions are intersections of circles and lines in closed form, on a fine grid of the crank's angle a; splines give their
-derivatives. Rest, breaking loose, stop and lock are events between smooth pieces, which SciPy integrates.
+derivatives. Rest, breakaway, stop and lock are events between smooth pieces, which SciPy integrates.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from campaigns.ideal.records import Dyad, Link, Linkage
 POINTS = 4001
 """Angles of the grid."""
 STILL = 1e-7
-"""Rate (rad/s) of a bounce that is rest."""
+"""Rate (rad/s) of a bounce that counts as rest."""
 TURN = 2.0 * np.pi
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a link is: its begin (x + i y), its angle, its mass and moment of inertia, and how far its centre is along it."""
+    """Place of a link: its start (x + i y), angle, mass, moment of inertia, and the distance of its centre along it."""
 
     begin: np.ndarray
     angle: np.ndarray
@@ -87,7 +87,7 @@ class Reduced:
 
 
 def _rate(linkage: Linkage, joint: str, a: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Return dq/da of a joint: of an angle, or of the way of a slider."""
+    """Return dq/da of a joint: of an angle, or of a slider's displacement."""
     name, _, dyad = joint.partition(" ")
     slides = name == "base" and linkage.dyads[int(dyad)].kind == "slider"
     return np.asarray(_periodic(a, q).derivative()(a)) if slides else _turning(a, q)
@@ -122,7 +122,7 @@ class _Motion:
         self.stop, self.restitution = linkage.stop or (math.inf, 0.0)
 
     def push(self, t: float, a: float) -> float:
-        """Return the torque on the crank but that of friction and inertia."""
+        """Return the torque on the crank without friction and inertia."""
         return float(self.linkage.torque.at(t) - self.reduced.dV(a % TURN))
 
     def grip(self, a: float) -> float:
@@ -130,7 +130,7 @@ class _Motion:
         return sum(limit * abs(float(self.reduced.k[joint](a % TURN))) for joint, limit in self.linkage.frictions)
 
     def loosened(self, t: float, a: float, until: float) -> float:
-        """Return when a linkage at rest begins to move."""
+        """Return the time at which a linkage at rest begins to move."""
         grip, blocked = self.grip(a), a >= self.stop - 1e-12
 
         def margin(s: float) -> float:
@@ -146,7 +146,7 @@ class _Motion:
         return until
 
     def moved(self, t: float, a: float, w: float, until: float, rtol: float) -> Any:
-        """Integrate until the crank comes to rest or meets the stop; the solution of SciPy."""
+        """Integrate until the crank comes to rest or meets the stop; return SciPy's solution."""
         direction = math.copysign(1.0, w)
 
         def rates(t: float, y: np.ndarray) -> list[float]:

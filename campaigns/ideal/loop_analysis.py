@@ -1,7 +1,7 @@
-"""Loop analysis of networks with ideal diodes and switches: a network in, voltages and currents with their own error out.
+"""Loop analysis of networks with ideal diodes and switches: a network -> voltages and currents, with error bounds.
 
-Implicit Euler makes each branch a resistance and a voltage, u = r i - e. The currents of all loops are those of least
-dissipation that no diode forbids,
+Implicit Euler makes each branch a resistance and a voltage, u = r i - e. The currents of all loops minimise dissipation among
+those that no diode forbids,
 
     min 1/2 i^T r i - e^T i,   Kirchhoff's current law,   i >= 0 in diodes,
 
@@ -23,16 +23,16 @@ from campaigns.ideal.records import Branch, Network
 WIRE = 1e-9
 """Resistance (Ohm) in series with each branch, where the others are of order one."""
 SHORT = 1e-5
-"""Voltage across such a resistance, in parts of the largest source, that shows in two steps in a row a source which nothing
-opposes; an impulse, as of a capacitor that is charged, takes one step."""
+"""Voltage across such a resistance, relative to the largest source, that reveals an unopposed source if it lasts two steps in a
+row; an impulse, such as the charging of a capacitor, takes one step."""
 NOTHING = 1e-6
-"""Voltages and currents, in parts of the largest source, that are nothing."""
+"""Voltages and currents, relative to the largest source, that count as zero."""
 ORDER = "DSVCRL"
-"""Branches of a tree first: the others then have large impedances, and each of those its own loop."""
+"""Order of branches for the tree: the others then have large impedances, each with its own loop."""
 
 
 def channels(network: Network) -> list[str]:
-    """Return the names of branches with a value of its own: voltages of capacitors, currents of coils and resistors."""
+    """Return the names of the branch values: voltages of capacitors, currents of coils and resistors."""
     return [branch.name for branch in network.branches if branch.kind in "CLR"]
 
 
@@ -111,7 +111,7 @@ def _loops(branches: tuple[Branch, ...], conducting: tuple[bool, ...]) -> np.nda
 
 
 def _way(tree: dict[int, list[tuple[int, int, float]]], begin: int, end: int) -> list[tuple[int, float]] | None:
-    """Return the branches of a tree from one node to another with their directions; None where there is no way."""
+    """Return the branches of a tree from one node to another with their directions; None if there is no path."""
     ways: dict[int, list[tuple[int, float]]] = {begin: []}
     queue = [begin]
     for node in queue:

@@ -1,9 +1,9 @@
-"""Moreau's time stepping for masses with dry friction: masses in, velocities with their own error out.
+"""Moreau's time stepping for masses with dry friction: masses -> velocities, with error bounds.
 
     M (v+ - v) = h (f - D (v+ + v) / 2) - G^T p,   |p_k| <= h F_k,   p_k = h F_k sign(G_k v+) where it slips
 
 is the optimality condition of a least-squares problem with bounds, min |L^-1 G^T p - L^T v*|, which an active set solves
-(Stark and Parker, BVLS). A step is tried in the modes of the last one first. Source: Moreau 1988; forces at half steps.
+(Stark and Parker, BVLS). A step first tries the modes of the last one. Source: Moreau 1988; forces at half steps.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from campaigns.ideal.halving import Course, Reference, halved
 from campaigns.ideal.records import Masses
 
 ROUNDING = 1e-11
-"""Part of an impulse's bound, and of the largest velocity, that is nothing."""
+"""Fraction of an impulse's bound, and of the largest velocity, that counts as zero."""
 NOTHING = 1e-6
-"""Velocity (m/s) that is nothing where those of interest are of order one."""
+"""Velocity (m/s) that counts as zero where those of interest are of order one."""
 
 
 def slips(masses: Masses) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Records that a model and its judge are both made from: waves, networks, rows of masses, linkages."""
+"""Records from which a model and its judge are made: waves, networks, rows of masses, linkages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Wave:
-    """mean + slope t + size sin(omega t + phase)."""
+    """Wave mean + slope t + size sin(omega t + phase)."""
 
     mean: float = 0.0
     slope: float = 0.0
@@ -19,7 +19,7 @@ class Wave:
     phase: float = 0.0
 
     def at(self, t: Any, sin: Callable[[Any], Any] = math.sin) -> Any:
-        """Return the value at a time; `sin` of the numbers in use."""
+        """Return the value at a time; `sin` is the sine for the kind of numbers in use."""
         value = self.mean + self.slope * t
         return value + self.size * sin(self.omega * t + self.phase) if self.size else value
 
@@ -38,7 +38,7 @@ class Branch:
 
     kind : "R", "L", "C" (value in Ohm, H, F), "D" (conducts from tail to head), "S" (a switch that turns at `times`), "V"
         (v(tail) - v(head) = wave + value * current).
-    closed : of a switch at the start.
+    closed : True for a switch that is closed at the start.
     """
 
     kind: str
@@ -62,7 +62,7 @@ class Branch:
 
 @dataclass(frozen=True)
 class Network:
-    """Branches between nodes; node 0 is the ground where there is one. All charges and currents are zero at the start."""
+    """Branches between nodes; node 0 is the ground, if any. All charges and currents are zero at the start."""
 
     branches: tuple[Branch, ...]
     grounded: bool = True
@@ -78,7 +78,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Rub:
-    """Dry friction of a limit on the slip v[a] - ratio * v[b], or on ratio * v[a] against the ground where `b` is None."""
+    """Dry friction with a limit, on the slip v[a] - ratio * v[b], or on ratio * v[a] against the ground if `b` is None."""
 
     a: int
     b: int | None
@@ -103,7 +103,7 @@ class Mass:
 
     @property
     def inertia(self) -> float:
-        """Return the mass with what the gear adds."""
+        """Return the mass plus the inertia behind the gear."""
         return self.mass + self.gear**2 * self.geared
 
     def __str__(self) -> str:
@@ -148,7 +148,7 @@ class Dyad:
 
 @dataclass(frozen=True)
 class Linkage:
-    """A crank about the origin with one or two dyads, which turns through; joints are named crank, pin i, end i, base i.
+    """Crank about the origin, which makes full turns, with one or two dyads; joints are named crank, pin i, end i, base i.
 
     frictions : (joint, limit).
     stop : (angle of the crank that it cannot pass upwards, restitution).

@@ -1,4 +1,4 @@
-"""Verdicts on cases: the family and seed of a case in, what the run does and what its judge says of it out."""
+"""Verdicts on cases: the family and seed of a case -> the result of its run and the verdict of its judge."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from campaigns.processes import limit_time
 KINDS = ("right", "rightly refused", "undecided", "wrong", "ended early", "refused", "slow", "crashed")
 FAILED = KINDS[3:]
 LONGEST = 20.0
-"""Processor time (s) of compiling and running after which a case is slow; it is interrupted after twice as much."""
+"""CPU time (s) of compiling and running after which a case is slow; it is interrupted after twice that time."""
 FAMILIES: Mapping[str, Callable[..., Case]] = {
     "networks": drawing.drawn_network,
     "masses": drawing.drawn_masses,
@@ -36,7 +36,7 @@ FAMILIES: Mapping[str, Callable[..., Case]] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """One of `KINDS`, the cause (a code, or a message without its numbers), and what was seen."""
+    """Verdict: one of `KINDS`, the cause (a code, or a message without its numbers), and the observation."""
 
     kind: str
     cause: str = ""
@@ -51,7 +51,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run gave: values (samples, channels) up to its end, when and why it ended, refusal, processor time (s)."""
+    """Result of a run: values (samples, channels) up to its end, when and why it ended, refusal, CPU time (s)."""
 
     values: np.ndarray
     t: np.ndarray
@@ -61,7 +61,7 @@ class Run:
 
 
 def reference(case: Case, finer: int = 1) -> Reference:
-    """Ask the judge of a case, with steps that are `finer` times as short as usual."""
+    """Ask the judge of a case, with steps shorter than usual by the factor `finer`."""
     if isinstance(case, Network):
         return analysed(case, SAMPLES, 2e-3 / finer)
     return stepped(case, SAMPLES, 1e-3 / finer) if isinstance(case, Masses) else integrated(case, SAMPLES)
@@ -108,20 +108,20 @@ def judged(case: Case, limited: bool = False) -> Verdict:
         seen = run(case)
     except KeyboardInterrupt:
         return Verdict("slow", "interrupted", seconds=2.0 * LONGEST)
-    except Exception as error:  # whatever it is, it is no refusal
+    except Exception as error:  # any other error is not a refusal
         return Verdict("crashed", type(error).__name__, str(error)[:300])
     verdict = compared(seen, known)
     if verdict.kind == "wrong" and not isinstance(case, Linkage):
-        # An event right behind a time that all steps share has the same error with each of them, which halving does not see.
+        # An event right after a time that all step sizes share has the same error with each of them, unseen by halving.
         try:
             return compared(seen, reference(case, finer=10))
         except KeyboardInterrupt:
-            return Verdict("undecided", "the judge takes long", verdict.detail, verdict.seconds)
+            return Verdict("undecided", "the judge takes too long", verdict.detail, verdict.seconds)
     return verdict
 
 
 def compared(seen: Run, known: Reference) -> Verdict:
-    """Compare a run with what its judge says."""
+    """Compare a run with its judge's reference."""
     text, seconds = " ".join((seen.message or seen.refusal).split())[:600], round(seen.seconds, 2)
     if not known.settled:
         return Verdict("undecided", "the judge does not settle", text, seconds)
@@ -135,7 +135,7 @@ def compared(seen: Run, known: Reference) -> Verdict:
     off = np.abs(seen.values[:count] - known.values[:count])
     beyond = ~(off <= known.error)
     beyond[:1] = False  # a start may jump
-    if np.any(beyond.sum(axis=0) >= 2):  # one alone may be at an event
+    if np.any(beyond.sum(axis=0) >= 2):  # a single sample may be at an event
         row, channel = np.argwhere(beyond)[0]
         numbers = f"{seen.values[row, channel]:.6g}, not {known.values[row, channel]:.6g} +- {known.error[channel]:.1g}"
         where = f"channel {channel} at {SAMPLES[row]:.2f} s: {numbers}; {text}"
@@ -154,7 +154,7 @@ def compared(seen: Run, known: Reference) -> Verdict:
 
 
 def cause(message: str) -> str:
-    """Return the code and the words of the line that has it, or of the first line, without names and numbers."""
+    """Return the code and the text of its line, or of the first line, without names and numbers."""
     line = next((line for line in message.splitlines() if re.search(r"\b[EG]\d{3} ", line)), message.partition("\n")[0])
     line = line.partition(" s: ")[2] or line
     code = re.match(r"\s*([EG]\d{3} )?", line)

@@ -38,7 +38,7 @@ Nodes = tuple[Element, Element, Element]
 
 
 def amplifier(graph: Graph, name: str = "op", gain: float = 15e3, limit: float = 15.0) -> Nodes:
-    """Add an amplifier with a limit of its output, and return the nodes plus, minus and out."""
+    """Add an amplifier with an output limit, and return the nodes plus, minus and out."""
     op = parts.electronics.limited_op_amp(name, gain, -limit, limit)
     plus, minus, out = (J0(f"{pin} of {name}") for pin in ("plus", "minus", "out"))
     graph.connect(plus, op.port("plus")).connect(minus, op.port("minus")).connect(op.port("out"), out)
@@ -46,9 +46,8 @@ def amplifier(graph: Graph, name: str = "op", gain: float = 15e3, limit: float =
 
 
 def inverting(graph: Graph, *inlets: Sequence[Any], back: Sequence[Sequence[Element]], name: str = "op") -> Element:
-    """Add an amplifier with grounded plus, inlets (node, parts ...) to its minus, and branches back from its output.
-
-    Returns the output.
+    """Add an amplifier with grounded plus, inlets (node, parts ...) to its minus, and branches back from its output; return the
+    output.
     """
     plus, minus, out = amplifier(graph, name)
     graph.connect(Se(f"ground of {name}", 0.0), plus)
@@ -102,7 +101,7 @@ def subtracter() -> Graph:
 
 
 def subtracting(graph: Graph, less: Sequence[Any], more: Sequence[Any], name: str = "op") -> Element:
-    """Add an amplifier of the voltage of one inlet (node, parts ...) less that of another; return its output."""
+    """Add an amplifier of the voltage of one inlet (node, parts ...) minus the voltage of another; return its output."""
     plus, minus, out = amplifier(graph, name)
     graph.between(less[0], minus, *less[1:], R(f"r1 of {name}", 1e3)).between(out, minus, R(f"r3 of {name}", 1e3))
     graph.between(more[0], plus, *more[1:], R(f"r2 of {name}", 1e3)).between(plus, None, R(f"r4 of {name}", 1e3))
@@ -213,7 +212,7 @@ CONTROLLED = {
 
 @MODELS.model(MSL + "ControlCircuit", statements=36, t_end=1.0, signals=CONTROLLED, tolerance=1e-6)
 def control_circuit() -> Graph:
-    """Control of a plant of second order with a disturbance, by amplifiers, and by blocks beside them."""
+    """Control of a plant of second order with a disturbance, by amplifiers, and by blocks for comparison."""
     graph, measured = Graph("control circuit"), J0("measured")
     set_point, load = (Se(f"{name} source", lambda u: u, signals=f"{name}.y") for name in ("set point", "load"))
     error = subtracting(graph, (measured,), (None, set_point), "error")

@@ -78,7 +78,7 @@ def oregonator() -> Graph:
     "Sel'kov 1968 as of Strogatz 2014, glycolysis", statements=4, t_end=60.0, signals=amounts("ADP F6P"), tolerance=1e-5
 )
 def glycolysis() -> Graph:
-    """Oscillations of glycolysis, whose phosphofructokinase its product activates; dimensionless."""
+    """Oscillations of glycolysis, with phosphofructokinase activated by its product; dimensionless."""
     text = "-> F6P : 0.6; F6P -> ADP : 0.08; F6P + 2 ADP -> 3 ADP : 1; ADP -> : 1"
     return network("glycolysis", text, {"ADP": 1.0, "F6P": 1.0})
 
@@ -88,6 +88,6 @@ WORK = "W WK Wp WpP K P"
 
 @MODELS.model("Goldbeter and Koshland 1981, phosphorylation", statements=12, t_end=2e4, signals=amounts(WORK), tolerance=1e-6)
 def phosphorylation() -> Graph:
-    """Protein between a kinase and a phosphatase that work at saturation, so that it switches almost wholly (zero-order)."""
+    """Protein between a kinase and a phosphatase that work at saturation, so that it switches almost completely (zero-order)."""
     text = "W + K <-> WK : 1 0.01; WK -> Wp + K : 0.01; Wp + P <-> WpP : 1 0.01; WpP -> W + P : 0.008"
     return network("phosphorylation", text, {"W": 1.0, "K": 0.01, "P": 0.01})

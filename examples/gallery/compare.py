@@ -20,12 +20,12 @@ def published(path: Path) -> dict[str, np.ndarray]:
 
 
 def run(compiled: Compiled, entry: Entry, course: Mapping[str, np.ndarray]) -> Result:
-    """Run a model at default settings but those of its entry, with samples at the published times."""
+    """Run a model at default settings, except for those of its entry, with samples at the published times."""
     return compiled.simulate(entry.t_end, samples=course["t"], progress=False, **entry.settings)
 
 
 def deviations(result: Result, entry: Entry, course: Mapping[str, np.ndarray]) -> dict[str, float]:
-    """Largest deviation of each signal at the published times, as a fraction of its largest value, or of the present one where
+    """Largest deviation of each signal at the published times, as a fraction of its largest value, or of its present value if
     `entry.least` is less than one."""
     at = np.searchsorted(result.t, course["t"])
     values = {original: result[path.removeprefix("-")][at] for original, path in entry.signals.items()}
@@ -38,5 +38,5 @@ def deviations(result: Result, entry: Entry, course: Mapping[str, np.ndarray]) -
 
 
 def _sizes(wanted: np.ndarray, least: float) -> np.ndarray:
-    """Size that each deviation is a part of (times,)."""
+    """Size to which each deviation is relative, (times,)."""
     return np.asarray(np.maximum(np.abs(wanted), least * np.abs(wanted).max()))

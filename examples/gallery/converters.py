@@ -24,7 +24,7 @@ def measured(graph: Graph, voltage: str, current: str, frequency: float) -> Grap
 
 
 def fired(graph: Graph, name: str, shift: float = 0.0) -> Graph:
-    """Thyristor that is fired at 30 degrees of a half wave of 50 Hz, which begins at the angle `shift`, from 0 s on."""
+    """Thyristor that is fired, from 0 s, at 30 degrees of a half wave of 50 Hz that begins at the angle `shift`."""
     begin = (pi / 6 + shift) / (100 * pi)
     graph.add(signals.square(f"wave of {name}", 0.02, begin, duty=5 / 12, low=0.0))
     graph.add(signals.step(f"begin of {name}", 1 / 600))
@@ -87,7 +87,7 @@ def thyristor_bridge_rl() -> Graph:
 
 @MODELS.model(TWO + "ThyristorBridge2Pulse_RLV", statements=7, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def thyristor_bridge_rlv() -> Graph:
-    """Bridge of four thyristors that takes power back from a source of 120 V."""
+    """Bridge of four thyristors that recovers power from a source of 120 V."""
     return thyristor_bridge(R("load", 20.0), I("inductor", inductance=1.0), Se("battery", 120.0))
 
 

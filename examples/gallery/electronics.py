@@ -50,7 +50,7 @@ STORED = {f"cDC{k}.v": f"C{k}.effort" for k in (1, 2)} | {f"supplyL.inductor[{k}
 
 @MODELS.model(PHASES + "Rectifier", statements=34, t_end=0.1, signals=STORED, tolerance=1e-4)
 def loaded_rectifier() -> Graph:
-    """Bridge of six diodes with line inductances, capacitors and a resistance, which starts with its currents."""
+    """Bridge of six diodes with line inductances, capacitors and a resistance, which starts with nonzero currents."""
     graph, star, plus, minus = Graph("loaded rectifier"), J0("star"), J0("plus"), J0("minus")
     lines, volts = [J0(f"line {k}") for k in (1, 2, 3)], 100 * 3 * sqrt(6) / pi
     for k, line in enumerate(lines):
@@ -134,7 +134,7 @@ VARIABLE = {"VariableResistor.i": "variable.flow", "R2.i": "R2.flow"}
 
 @MODELS.model(MSL + "ShowVariableResistor", statements=20, t_end=1.0, signals=VARIABLE, tolerance=1e-6)
 def variable_resistor() -> Graph:
-    """Resistors in series beside a row with one that grows with time."""
+    """Resistors in series, parallel to a row in which one grows with time."""
     graph, node = Graph("variable resistor"), J0("node")
     variable = R("variable", effort=lambda i, t: (2 + 2.5 * t) * i, signals=["time"])
     graph.between(None, node, sine("source", -1.0, 1.0)).between(node, None, R("R4", 1.0), variable, R("R5", 1.0))
@@ -174,7 +174,7 @@ HEATED = {"resistor.i": "resistor.flow", "resistor.LossPower": "resistor.power"}
 
 @MODELS.model(MSL + "Resistor", statements=10, t_end=5.0, signals=HEATED, tolerance=1e-6)
 def heated_resistor() -> Graph:
-    """Resistor that warms itself above its surroundings, behind 50 W/K."""
+    """Resistor that heats itself above its surroundings, through 50 W/K."""
     graph, warm = Graph("heated resistor"), J0("warm")
     resistor = R("resistor", effort=lambda i, T: 100 * (1 + 1e-3 * (T - 293.15)) * i, signals=["warm.effort"])
     graph.series(sine("source", 220.0, 1.0), resistor)
@@ -187,7 +187,7 @@ RECTIFIER = {"Capacitor1.v": "C.effort", "HeatCapacitor1.T": "body.effort"}
 
 @MODELS.model(MSL + "HeatingRectifier", statements=14, t_end=5.0, signals=RECTIFIER, tolerance=5e-5)
 def heating_rectifier() -> Graph:
-    """Rectifier whose diode warms a body through 10 W/K, and conducts better for it."""
+    """Rectifier whose diode warms a body through 10 W/K, and conducts better as it warms."""
 
     def excess(v: Any, i: Any, T: Any) -> Any:
         T = T + v * i / 10.0

@@ -21,7 +21,7 @@ t = parts.thermal
     HEAT + "TwoMasses", statements=9, t_end=1.0, signals={"mass1.T": "hot.effort", "mass2.T": "cold.effort"}, tolerance=3e-6
 )
 def two_masses() -> Graph:
-    """Two bodies that come to one temperature."""
+    """Two bodies that reach a common temperature."""
     graph, hot, cold = Graph("two masses"), J0("hot"), J0("cold")
     graph.connect(hot, t.heat_capacity("mass1", 15.0, 373.15)).connect(cold, t.heat_capacity("mass2", 15.0, 273.15))
     conduction = t.conductance("conduction", 10.0)
@@ -47,7 +47,7 @@ def controlled_temperature() -> Graph:
 
 
 def cooled(graph: Graph, name: str, start: float, source: float) -> Element:
-    """A pipe with 0.1 J/K of coolant, and a body of 0.1 J/K that a source heats and 1 W/K joins with it."""
+    """Pipe with 0.1 J/K of coolant, and a body of 0.1 J/K, heated by a source, with 1 W/K between them."""
     pipe, body = J0(f"pipe{name}", domain="heat"), J0(f"body{name}", domain="heat")
     graph.connect(pipe, C(f"coolant{name}", capacitance=0.1, initial=0.1 * AMBIENT))
     graph.connect(body, C(f"mass{name}", capacitance=0.1, initial=0.1 * start)).connect(Sf(f"source{name}", source), body)
@@ -60,7 +60,7 @@ ONE = {"heatCapacitor.T": "body.effort", "pipe.T": "pipe.effort"}
 
 @MODELS.model(COOLING + "OneMass", statements=16, t_end=1.0, signals=ONE, tolerance=1e-5)
 def one_mass() -> Graph:
-    """Hot body that a coolant cools, which flows forward and then backward."""
+    """Hot body, cooled by a coolant that flows forward and then backward."""
     graph, course = Graph("one mass"), signals.table("V", "time", [0.2, 0.4, 0.6, 0.8], [0.0, 1.0, 1.0, -1.0])
     graph.add(course)
     pipe, room = cooled(graph, "", 313.15, 0.0), J0("room", domain="heat")
@@ -70,7 +70,7 @@ def one_mass() -> Graph:
 
 @MODELS.model(COOLING + "SimpleCooling", statements=22, t_end=1.0, signals=ONE, tolerance=1e-5)
 def simple_cooling() -> Graph:
-    """Source of heat that a coolant cools."""
+    """Source of heat, cooled by a coolant."""
     graph, room = Graph("simple cooling"), J0("room", domain="heat")
     pipe = cooled(graph, "", AMBIENT, 10.0)
     return graph.connect(Se("ambient", AMBIENT), room).between(room, pipe, R("stream", conductance=1.0))
@@ -81,7 +81,7 @@ PARALLEL = {f"pipe{k}.T": f"pipe{k}.effort" for k in (1, 2, 3)} | {f"heatCapacit
 
 @MODELS.model(COOLING + "ParallelCooling", statements=41, t_end=1.0, signals=PARALLEL, tolerance=1e-5)
 def parallel_cooling() -> Graph:
-    """Two sources of heat in parallel branches of a coolant, which mix."""
+    """Two sources of heat in parallel branches of a coolant, which then mix."""
     graph, room, mixed = Graph("parallel cooling"), J0("room", domain="heat"), J0("pipe3", domain="heat")
     graph.connect(Se("ambient", AMBIENT), room)
     for k, power in ((1, 5.0), (2, 10.0)):
@@ -93,7 +93,7 @@ def parallel_cooling() -> Graph:
 
 @MODELS.model(COOLING + "TwoMass", statements=29, t_end=1.0, signals=PARALLEL, tolerance=3e-5)
 def two_mass() -> Graph:
-    """Two hot bodies in parallel branches of a coolant, which flows forward and then backward."""
+    """Two hot bodies in parallel branches of a coolant that flows forward and then backward."""
     graph, pipes = Graph("two mass"), {"V": "V.y"} | {f"T{k}": f"pipe{k}.effort" for k in (1, 2, 3)}
     graph.add(signals.table("V", "time", [0.2, 0.4, 0.6, 0.8], [0.0, 1.0, 1.0, -1.0]))
     for k, hot in ((1, 313.15), (2, 333.15)):

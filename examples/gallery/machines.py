@@ -58,7 +58,7 @@ def excited_start() -> Graph:
 
 
 def series(source: Element) -> Graph:
-    """Motor with a series winding that starts through a resistance, with a load as its speed squared."""
+    """Motor with a series winding that starts through a resistance, with a load proportional to its speed squared."""
     graph, w = Graph("start"), 2 * pi * 1410 / 60
     motor = m.series_motor("motor", 0.94 / w, R_t=0.06, L_t=2e-3, J=0.15, b=0.0)
     starter = R("starter", effort=lambda i, t: maximum(minimum(1 - (t - 0.1) / 0.9, 1.0), 0.0) * i, signals=["time"])
@@ -100,7 +100,7 @@ PULSED |= {f"transformer1.l2sigma.inductor[{k}].i": f"-L2 {k}.flow" for k in (1,
 
 @MODELS.model(MSL + "Transformers.Rectifier6pulse", statements=27, t_end=0.1, signals=PULSED, tolerance=1e-4)
 def six_pulses() -> Graph:
-    """Transformer in delta and star with a bridge of six diodes, two capacitors and a resistance."""
+    """Delta-star transformer with a bridge of six diodes, two capacitors and a resistance."""
     graph, star, plus, minus, volts = Graph("six pulses"), J0("star"), J0("plus"), J0("minus"), 100 * sqrt(2 / 3)
     mains, lines = ([J0(f"{side} {k}") for k in (1, 2, 3)] for side in ("mains", "line"))
     for k in range(3):

@@ -41,7 +41,7 @@ def rod(start, end, diameter: float) -> BodyInertia:
 
 
 def gap(tree: Tree, a: int, b: int, point, axes) -> Callable[[Any], Any]:
-    """Return how far a point of one link is from that of another, as a function of the joints, along some axes."""
+    """Return the distance between a point of one link and a point of another, along some axes, as a function of the joints."""
     return lambda q: ((pose_of(tree, b, q) - pose_of(tree, a, q)) @ np.asarray(point, dtype=float))[list(axes)]
 
 
@@ -69,7 +69,7 @@ def double_pendulum() -> Graph:
 
 
 def boxes(position) -> Graph:
-    """Return the double pendulum, which begins with these angles."""
+    """Return the double pendulum with these start angles."""
     upper = Link("upper", joints.revolute(Z), bar((0, 0, 0), (0.5, 0, 0), 0.06), damping=0.1)
     lower = Link("lower", joints.revolute(Z, (0.5, 0, 0)), bar((0.5, 0, 0), (1.0, 0, 0), 0.06))
     return chain_graph(Chain("arm", (upper, lower)), position=position, gravity=GRAVITY)
@@ -87,7 +87,7 @@ SLIDE = {"prismatic.s": "rod.q[1]", "prismatic.v": "rod.v[1]", "revolute.phi": "
 
 @MODELS.model(MSL + "Elementary.PendulumWithSpringDamper", statements=16, t_end=10.0, signals=SLIDE, tolerance=1e-4)
 def sliding_pendulum() -> Graph:
-    """Body on a rod that swings, along which a spring and a damper hold it."""
+    """Body on a swinging rod, held along the rod by a spring and a damper."""
     motion = joints.Joint("turn and slide", np.hstack([joints.revolute(Z).screws, joints.prismatic(X).screws]))
     body = Link("body", motion, BodyInertia(1.0, (1.0, 1.0, 1.0)), damping=(0.0, 1.0))
     rod = chain_graph(Chain("rod", (body,)), joint_ports="body 2", position=(0.0, 0.5), gravity=GRAVITY)
@@ -142,7 +142,7 @@ POINTS = {f"body{n}.v_0[{k + 1}]": f"body{n}.flow[{k}]" for n in (1, 3, 4) for k
 
 @MODELS.model(MSL + "Elementary.PointGravityWithPointMasses", statements=8, t_end=1.4, signals=POINTS, tolerance=1e-3)
 def point_masses() -> Graph:
-    """Four masses around a centre that attracts them, two of which a spring connects; until these nearly meet."""
+    """Four masses around a centre that attracts them, two of them joined by a spring; the run ends when these nearly meet."""
     graph, masses = Graph("masses"), []
     for k, (r, v) in enumerate((((0, 0.6), 1.0), ((0.6, 0.6), 0.6), ((0, 0.8), 0.6), ((0.3, 0.8), 0.6)), 1):
         field = C(f"field {k}", energy=lambda r: -1 / length(r), initial=(*r, 0))
@@ -171,7 +171,7 @@ GYRO = {f"bodyCylinder2.body.w_a[{k}]": f"rotor.twist[{k - 1}]" for k in (1, 2, 
 
 @MODELS.model(MSL + "Rotational3DEffects.GyroscopicEffects", statements=26, t_end=5.0, signals=GYRO, tolerance=2e-5)
 def gyroscopic_effects() -> Graph:
-    """Rotor that turns in the end of a pendulum on a ball joint."""
+    """Rotor at the end of a pendulum on a ball joint."""
     ball, home = joints.spherical((0, 0, 0)), pose(exp(pi / 4 * Y), (0.25, 0, 0))
     arm = Link("arm", ball, rod((0, 0, 0), (0.25, 0, 0), 0.05))
     rotor = Link("rotor", joints.revolute(home[:3, 0], (0.25, 0, 0)), rod((-0.1, 0, 0), (0.1, 0, 0), 0.1), home=home)
@@ -183,7 +183,7 @@ FOURBAR = {"j1.phi": "bars.q[0]", "j1.w": "bars.v[0]"}
 
 @MODELS.model(MSL + "Loops.Fourbar1", statements=32, t_end=5.0, signals=FOURBAR, tolerance=4e-4)
 def fourbar() -> Graph:
-    """Four-bar in space: a crank, a slider, and a bar on a ball joint and a universal joint between them."""
+    """Four-bar in space: a crank and a slider, and between them a bar on a ball joint and a universal joint."""
     a, b, c, d, w = (0, 0, 0), (0, 0.5, 0.1), (1, 0, 0), (1, 0.2, 0), 5.235987755982989
     crank, slide = Link("b1", joints.revolute(X), rod(a, b, 0.05)), joints.prismatic(X)
     slider = Link("b2", slide, rod(c, d, 0.05), parent=None)
@@ -195,7 +195,7 @@ def fourbar() -> Graph:
 
 @MODELS.model(MSL + "Loops.Fourbar2", statements=24, t_end=5.0, signals=FOURBAR, tolerance=4e-4)
 def fourbar_with_rod() -> Graph:
-    """Four-bar in space: a crank, a slider, and a rod without mass between balls on both."""
+    """Four-bar in space: a crank and a slider, and between them a massless rod on ball joints."""
     a, b, c, d, w = (0, 0, 0), (0, 0.5, 0.1), (1.2, 0, 0), (1.2, 0.2, 0), 5.235987755982989
     links = Link("b1", joints.revolute(X), rod(a, b, 0.05)), Link("b2", joints.prismatic(X), rod(c, d, 0.05), parent=None)
     begin = {"position": (0, -0.2), "velocity": (w, -0.02 * w)}

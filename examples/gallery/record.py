@@ -1,4 +1,4 @@
-"""Record of a public model in the gallery: where it comes from, and which of its signals are compared."""
+"""Record of a public model in the gallery: its origin, and which of its signals are compared."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from bondgraph.run_arguments import RunSettings
 
 @dataclass(frozen=True)
 class Entry:
-    """A public model.
+    """Public model.
 
     Parameters
     ----------
-    source : its name in the library that it comes from.
-    statements : declarations and equations of the original, each connection one; not those of templates and parts that
-        several models share, nor parameters.
+    source : its name in the library from which it comes.
+    statements : number of declarations and equations of the original, one for each connection, without parameters, and without
+        templates and parts that several models share.
     t_end : end of the run, s.
-    signals : signal of the original -> signal here, with a minus sign in front where it counts the other way.
-    tolerance : largest deviation, as a fraction of the largest value of each signal: what the published results resolve.
-    least : part of the largest value of a signal down to which deviations are parts of the present value instead.
-    make : returns the graph.
-    settings : of the run, besides its samples; none where the defaults do.
+    signals : signal of the original -> signal here, with a minus sign in front if its sign is opposite.
+    tolerance : largest deviation, as a fraction of the largest value of each signal, that the published results resolve.
+    least : fraction of a signal's largest value, down to which deviations are relative to its present value instead.
+    make : function that returns the graph.
+    settings : settings of the run other than samples; empty for the defaults.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Entry:
 
     @property
     def lines(self) -> int:
-        """Lines of the function that makes it, without its head and docstring."""
+        """Number of lines of the function that makes the graph, without its head and docstring."""
         (function,) = ast.parse(textwrap.dedent(inspect.getsource(self.make))).body
         assert isinstance(function, ast.FunctionDef) and function.end_lineno is not None
         return function.end_lineno - function.body[1].lineno + 1

@@ -66,7 +66,7 @@ BACKLASH = {"springDamper.phi_rel": "spring.q", "springDamper.w_rel": "spring.fl
 
 @MODELS.model(MSL + "Backlash", statements=15, t_end=1.0, signals=BACKLASH, tolerance=1e-4)
 def backlash() -> Graph:
-    """Two inertias on springs, one of which has a play."""
+    """Two inertias on springs, one of which has backlash."""
     graph, plain, loose = Graph("backlash"), J1("inertia1"), J1("inertia2")
     graph.connect(plain, I("body1", 5.0)).connect(loose, I("body2", 5.0))
     graph.between(None, plain, C("spring", stiffness=2e4, initial=pi / 2), R("damper", 50.0))
@@ -90,7 +90,7 @@ BEARING = {"load.w": "load.flow", "shaft.w": "shaft.flow", "springDamper.phi_rel
 
 @MODELS.model(MSL + "ElasticBearing", statements=20, t_end=10.0, signals=BEARING, tolerance=3e-6)
 def elastic_bearing() -> Graph:
-    """Gear whose housing stands on a spring and a damper."""
+    """Gear whose housing is mounted on a spring and a damper."""
     graph, gear, housing = Graph("bearing"), TF("gear", 1 / 3), J1("housing frame")
     shaft = graph.series(Se("torque", signals="time", effort=lambda t: 20 * minimum(t, 5.0)), I("shaft", 1.0))
     load, lever = graph.series(I("load", 50.0)), TF("support", 2 / 3)
@@ -104,7 +104,7 @@ CLUTCH = {"inertiaIn.w": "in.flow", "oneWayClutch.w_rel": "freewheel.flow"}
 
 @MODELS.model(MSL + "OneWayClutch", statements=11, t_end=2.0, signals=CLUTCH, tolerance=1e-4)
 def one_way_clutch() -> Graph:
-    """Freewheel with a clutch beside it that is pressed from time to time."""
+    """Freewheel in parallel with a clutch that is engaged from time to time."""
     graph = Graph("one way")
     graph.add(signals.square("press", period=1.3, start=0.3))
     torque = Se("torque", lambda t: 10 * sin(6 * pi * t), signals="time")
@@ -170,7 +170,8 @@ def lossy_gear_with_friction() -> Graph:
 
 @MODELS.model(MSL + "LossyGearDemo3", statements=13, t_end=1.0, signals=LOSSY, tolerance=1e-6)
 def lossy_gear_with_bearing() -> Graph:
-    """Gear whose loss is part of its load, and of its bearings: 0.625 N m while it drives and 2.5 N m while it is driven."""
+    """Gear with a loss proportional to its load, and a loss in its bearings: 0.625 N m while it drives and 2.5 N m while it is
+    driven."""
     graph, gear = Graph("lossy gear"), TF("gear", 1.0)
     loss = {"scale": lambda load: maximum(3 * load + 2.5, 0.625 - 0.75 * load), "signals": "gear.1.effort"}
     bearing = Friction("bearing", 1.0, backward=lambda load: maximum(2.5 - 3 * load, 0.625 + 0.75 * load), **loss)

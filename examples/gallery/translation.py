@@ -88,7 +88,7 @@ INITIAL = {"m1.v": "m1.flow", "sd1.v_rel": "sd1.flow"}
 
 @MODELS.model(MSL + "InitialConditions", statements=18, t_end=5.0, signals=INITIAL, tolerance=1e-4)
 def initial_conditions() -> Graph:
-    """Two chains of two masses and two springs, one of which begins out of its rest."""
+    """Two chains of two masses and two springs, one of which starts out of equilibrium."""
     graph = Graph("initial conditions")
     for k, x in ((1, -0.5), (3, 0.0)):
         near, far = graph.series(I(f"m{k}", 1.0)), graph.series(I(f"m{k + 1}", 1.0))
@@ -153,7 +153,7 @@ VEHICLES = {"vehicle.v": "vehicle.flow", "vehicle1.v": "vehicle1.flow"}
 
 @MODELS.model(MSL + "Vehicle", statements=46, t_end=60.0, signals=VEHICLES, tolerance=1e-5)
 def vehicle() -> Graph:
-    """Vehicle with drag, rolling resistance and a slope, and one with twice the torque that pulls a trailer."""
+    """Vehicle with drag and rolling resistance on a slope, and another with twice the torque that pulls a trailer."""
     graph, roll, weight = Graph("vehicle"), 0.01, 980.665
     torque = 0.25 * (0.295 * (25 / 3.5) ** 2 + roll * weight)
     drive = ("torque", lambda t: torque * sum(where(t < at, 0.0, jump) for at, jump in JUMPS), "t")

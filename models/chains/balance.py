@@ -21,7 +21,7 @@ from screws.vectors import cross
 
 @of_rows("q")
 def centre_of_mass(tree: Tree, q: Any, *numbers: Any) -> np.ndarray:
-    """Return the centre of mass (3,) of all that moves, in the world, m."""
+    """Return the centre of mass (3,) of all moving links, in the world, m."""
     mass, first = first_moment(tree, q, numbers)
     return array(tree.base[:3, 3] + tree.base[:3, :3] @ (first / mass))
 
@@ -70,8 +70,8 @@ def support_polygon(points: Any, up: Sequence[float] | np.ndarray = (0.0, 0.0, 1
 
 
 def support_margin(points: Any, centre: Any, up: Sequence[float] | np.ndarray = (0.0, 0.0, 1.0)) -> float:
-    """Return the distance across `up`, m, of a `centre` of mass (3,) to the edge of the support polygon of `points` (m, 3); it is
-    negative outside, where the weight tips the body.
+    """Return the distance across `up`, m, from a `centre` of mass (3,) to the edge of the support polygon of `points` (m, 3); it
+    is negative outside, where the weight tips the body.
 
     Raises `ModelError` E342 for anything but points.
     """
@@ -96,7 +96,9 @@ def _projected(points: Any, up: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return points (m, 3) as floats, and their coordinates (m, 2) in the plane across `up`."""
     values, direction = as_floats(points), as_floats(up)
     if values.ndim != 2 or values.shape[1] != 3 or not len(values) or not np.all(np.isfinite(values)):
-        raise refusal("E342", f"points of the shape {values.shape} span no polygon", "finite points (m, 3), m", about="support")
+        raise refusal(
+            "E342", f"points of the shape {values.shape} do not span a polygon", "finite points (m, 3), m", about="support"
+        )
     if direction.shape != (3,) or not np.linalg.norm(direction) > 0.0:
         raise refusal("E342", f"up={up!r} is not a direction", "three numbers, not all zero: up=(0, 0, 1)", about="support")
     normal = direction / np.linalg.norm(direction)

@@ -23,8 +23,8 @@ def inverse_dynamics_block(
 ) -> Element:
     """Build the efforts `<name>.effort` (n,) of `inverse_dynamics`, from the paths of q, v and the desired v', each (n,).
 
-    With v' = r'' + kd (r' - v) + kp (r - q) it is computed-torque control (Luh, Walker and Paul 1980). Its numbers are those of
-    the `tree`, which may differ from the plant's: those of a nominal model.
+    With v' = r'' + kd (r' - v) + kp (r - q) it is computed-torque control (Luh, Walker and Paul 1980). The block uses the numbers
+    of `tree`, which may be a nominal model that differs from the plant.
 
     Raises `ModelError` E338 for invalid gravity.
     """
@@ -47,6 +47,6 @@ def jacobian_block(
     name: str, tree: Tree, link: str, position: str, *, axes: str = "world", at: Vector = (0.0, 0.0, 0.0)
 ) -> Element:
     """Build the geometric Jacobian `<name>.J` (6, n) of a point of a link, from the path of q (n,); arguments as `jacobian`."""
-    jacobian(tree, link, np.zeros(tree.freedoms), axes, at)  # refuses arguments at the user's line
+    jacobian(tree, link, np.zeros(tree.freedoms), axes, at)  # refuses invalid arguments at the user's line
     law = Op("Jacobian", lambda q: jacobian(tree, link, vector(q), axes, at), "J(#1)", KINEMATICS)
     return Block(name, [("J", law, ["q"])], inputs={"q": position})

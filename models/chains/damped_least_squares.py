@@ -26,12 +26,12 @@ from screws.poses import is_pose, pose_from_state
 Array = np.ndarray
 
 MOST_STEPS = 200
-"""Steps from each start."""
+"""Maximum number of steps from each start."""
 FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-3, 1e-12, 1e12
 FIRST_BATCH = 19
-"""Further starts that are tried before all others."""
+"""Number of further starts that are tried before the rest."""
 SMALLEST_GAIN = 1e-13
-"""Relative decrease of the squared error in a step below which a start has come to rest."""
+"""Relative decrease of the squared error in a step below which the search from a start ends."""
 AT_LIMIT = 1e-9
 """Distance from a limit, in sizes of the coordinate, at which a joint counts as held by it."""
 
@@ -43,12 +43,12 @@ class InverseKinematics:
 
     Attributes
     ----------
-    q : (..., n), within the limits; where the goal is not reached, those of the nearest pose that was found.
+    q : (..., n), within the limits; if the goal is not reached, coordinates of the nearest pose found.
     reached : (...) bool.
     position_error, angle_error : (...) remaining distance, m, and angle, rad (zero for goals that are points).
-    gradient : (..., n) by how much half the squared error, the distance over `size`, would fall per rad or m of each joint: zero
-        at a solution; at a nearest pose nonzero for joints that only their limits hold.
-    tree, size : the mechanism, and the length in m that counts as much as one rad.
+    gradient : (..., n) by how much half the squared error, with distances over `size`, would fall per rad or m of each joint:
+        zero at a solution; at a nearest pose, nonzero for joints that only their limits hold.
+    tree, size : the mechanism, and the length, m, that is weighted like one rad.
 
     `print(solution)` shows the joints of a single goal as a table.
     """
@@ -96,19 +96,19 @@ def inverse_kinematics(
 ) -> InverseKinematics:
     """Return joint coordinates that bring a link to a goal, within the limits of the joints.
 
-    It begins at `start`; goals that this does not reach are tried from `starts` - 1 further ones, spread over the limits and the
-    same in every call, and of the solutions found the one nearest to `start` is returned.
+    The search begins at `start`; goals that it does not reach from there are tried from `starts` - 1 further starts, spread over
+    the limits and the same in every call. Of the solutions found, the one nearest to `start` is returned.
 
     Parameters
     ----------
-    goal : a pose (4, 4) or (7,) of the point in the world, or its position alone (3,), m; or rows of one of these.
+    goal : a pose (4, 4) or (7,) of the point in the world, or only its position (3,), m; or rows of these.
     at : the point, in the link's frame, m.
     start : (n,) or a row for each goal, rad and m; by default zero, or the limit nearest to it.
     tolerance : angle in rad, and distance over the size of the tree, up to which a goal is reached.
     nearest : True to return the nearest pose found for goals out of reach; otherwise they are refused.
 
-    Raises `ModelError` E338 for a goal, point or start that is invalid, E339 for a start beyond the limits, E340 for goals that
-    were not reached, with the nearest pose and the joints that hold it; E454 for an unknown link.
+    Raises `ModelError` E338 for an invalid goal, point or start, E339 for a start beyond the limits, E340 for goals that
+    were not reached, with the nearest pose and the joints at their limits; E454 for an unknown link.
     """
     number, goals, points = tree.index(link), _goals(tree, goal), floats(at, (3,))
     if points is None or not (isinstance(starts, int) and starts > 0) or not 0.0 < tolerance < 1.0:
@@ -208,7 +208,7 @@ class _Search:
         return InverseKinematics(q, reached, distance, angle, gradient, self.tree, self.size)
 
     def out_of_reach(self, q: Array, error: Array, starts: int) -> ModelError:
-        """Return E340: how near the first goal that was missed came, and what holds it."""
+        """Return E340 with the nearest pose to the first goal that was missed, and the joints whose limits hold it."""
         missed = np.flatnonzero(~self.reached(error))
         k = missed[:1]
         nearest = self.solution(q[k], error[k], k, ())
@@ -238,7 +238,7 @@ def rotation_vectors(R: Array) -> Array:
 
 
 def _size(tree: Tree) -> float:
-    """Return the largest distance of a link from the base at home, m; 1 where all are there."""
+    """Return the largest distance of a link from the base at home, m; 1 if all are there."""
     return max(float(np.linalg.norm(link.home[:3, 3])) for link in tree.links) or 1.0
 
 
@@ -259,7 +259,7 @@ def _goals(tree: Tree, goal: Any) -> Array:
         if values.shape[-1] == 3:
             return values
     cure = "a pose (4, 4) or (7,) with a unit quaternion, a point (3,), or rows of one of these"
-    title = f"no pose or point: the goal has the shape {values.shape}" + " with NaN" * bool(np.isnan(values).any())
+    title = f"not a pose or point: the goal has the shape {values.shape}" + " with NaN" * bool(np.isnan(values).any())
     raise refusal("E338", title, cure, about=tree.name)
 
 
@@ -280,7 +280,7 @@ def _start(tree: Tree, start: Any, count: int) -> Array:
 
 
 def _spread(tree: Tree, count: int, size: float) -> Array:
-    """Return starts (count, n) spread over the limits, or over a turn and over +-`size` without limits; always the same."""
+    """Return starts (count, n) spread over the limits, or if there are none over a turn or +-`size`; always the same."""
     reach = np.where(tree.is_angle, np.pi, size)
     lower, upper = tree.limits.T
     lower = np.where(np.isfinite(lower), lower, np.minimum(upper, reach) - 2.0 * reach)
@@ -289,9 +289,9 @@ def _spread(tree: Tree, count: int, size: float) -> Array:
 
 
 def _near(tree: Tree, q: Array, start: Array) -> Array:
-    """Return coordinates (..., n) whose angles without limits are within half a turn of those of the start."""
+    """Return coordinates (..., n) in which angles without limits are within half a turn of the start's."""
     turns = np.array(tree.is_angle) & ~np.isfinite(tree.limits).any(axis=1)
     for section, drive in zip(tree.sections.freedoms, tree.sections.drives, strict=True):
-        if section.pitch or not section.turns or drive.factor % 1.0:  # a turn of the coordinate is not one of the pose
+        if section.pitch or not section.turns or drive.factor % 1.0:  # a full turn of the coordinate changes the pose
             turns[drive.coordinate] = False
     return np.where(turns, q - 2.0 * np.pi * np.round((q - start) / (2.0 * np.pi)), q)

@@ -1,14 +1,14 @@
 """Dynamics of a tree: mass matrix, forces and weight, and forward dynamics by articulated bodies, as formulas over any scalar.
 
-Every formula takes, after q (and v), the numbers of `inertia_numbers` in their order; by default the tree's own. Numbers that
+After q (and v), every formula takes the numbers of `inertia_numbers` in their order; by default the tree's own. Numbers that
 are zero in the tree are constants of the equations (and cost nothing); all others may be parameters of a graph.
 
 Source: Featherstone 2008, tables 5.1 (recursive Newton-Euler) and 6.2 (composite bodies); Walker and Orin 1982.
 
 Forward dynamics of a tree by articulated bodies: one pass outward, one inward, one outward; n steps each.
 
-The mass matrix is never formed: the operations grow with the number of joints, not with its cube. An articulated body maps the
-acceleration of a section to the wrench on it and all that it carries, while the joints beyond move freely.
+The mass matrix is never formed: the number of operations grows with the number of joints, not with its cube. An articulated body
+maps the acceleration of a section to the wrench on the section and all that it carries, with the joints beyond it free.
 
 Source: Featherstone 2008, table 7.1.
 """
@@ -40,9 +40,9 @@ class Moments:
 
     mass: Any
     first: np.ndarray
-    """(3,) mass times centre, kg m."""
+    """Mass times centre (3,), kg m."""
     second: np.ndarray
-    """(3, 3) rotational inertia about the origin, kg m^2."""
+    """Rotational inertia (3, 3) about the origin, kg m^2."""
 
     def __add__(self, other: Moments) -> Moments:
         return Moments(self.mass + other.mass, self.first + other.first, self.second + other.second)
@@ -52,7 +52,7 @@ class Moments:
         return self.second @ omega + cross(self.first, v), self.mass * v + cross(omega, self.first)
 
     def seen_from(self, R: np.ndarray, p: np.ndarray) -> Moments:
-        """Return the moments in a frame in which the present one has the rotation R and the origin p."""
+        """Return the moments in a frame in which their present frame has the rotation R and the origin p."""
         first = R @ self.first
         half = R @ self.second
         ahead = self.mass * p + first
@@ -66,7 +66,7 @@ class Moments:
 
 
 def inertia_numbers(tree: Tree) -> dict[str, tuple[float, str]]:
-    """Return name -> (value, unit) of every number of the links' inertias that is not zero (to 1e-14 of its neighbours).
+    """Return name -> (value, unit) of every nonzero number of the links' inertias (above 1e-14 of related numbers).
 
     `<link> mass`, `<link> centre x`, `<link> inertia xx` (about the centre of mass, in the link's frame), `<link> armature` ...
     """
@@ -97,7 +97,7 @@ def _armature_names(link: Link) -> list[str]:
 
 
 def _named(tree: Tree, numbers: Sequence[Any]) -> dict[str, Any]:
-    """Return name -> number of the inertias; those of the tree without `numbers`."""
+    """Return name -> number of the inertias; by default the tree's."""
     entries = inertia_numbers(tree)
     return dict(zip(entries, numbers or [value for value, _ in entries.values()], strict=True))
 
@@ -109,7 +109,7 @@ def armatures(tree: Tree, numbers: Sequence[Any]) -> list[Any]:
 
 
 def section_moments(tree: Tree, numbers: Sequence[Any]) -> list[Moments]:
-    """Return the moments that every section carries, in its frame (links on the base do not count)."""
+    """Return the moments that every section carries, in its frame (without links on the base)."""
     values = _named(tree, numbers)
     sections = tree.sections
     out = [Moments(0.0, np.zeros(3), np.zeros((3, 3))) for _ in sections.freedoms]
@@ -127,7 +127,7 @@ def section_moments(tree: Tree, numbers: Sequence[Any]) -> list[Moments]:
 
 
 def _composites(tree: Tree, moves: Sequence[Frame], carried: Sequence[Moments]) -> list[Moments]:
-    """Return the moments of all that moves with a section, in its frame."""
+    """Return the moments of everything that moves with a section, in its frame."""
     composites = list(carried)
     for k in range(len(moves) - 1, -1, -1):
         before = tree.sections.freedoms[k].before
@@ -178,7 +178,7 @@ def mass_problems(tree: Tree, name: str, carried: Sequence[Moments] | None = Non
         title = about + ': no mass moves with "' + '", "'.join(coordinates) + '"'
         cures = (
             "inertia for this link or one that it carries, or fixed() as its joint",
-            "of a URDF: <inertial> in the file, or read_urdf(..., tip=...) up to links with mass",
+            "for a URDF: <inertial> in the file, or read_urdf(..., tip=...) up to links with mass",
         )
         problems.append(Problem("E538", title, ("any force would accelerate it infinitely",), (place,), cures))
     for link in tree.links:
@@ -202,7 +202,7 @@ def massless(tree: Tree, carried: Sequence[Moments]) -> list[str]:
 
 
 def _along(screw: tuple[np.ndarray, np.ndarray], moment: Any, force: Any) -> Any:
-    """Return the power of a wrench on a unit screw, without the terms of its zeros."""
+    """Return the power of a wrench on a unit screw, without the terms that are zero."""
     terms = [a * b for a, b in zip([*screw[0], *screw[1]], [*moment, *force], strict=True) if a]
     return sum(terms[1:], terms[0])
 
@@ -223,7 +223,8 @@ def inverse_dynamics(
 
 
 def _newton_euler(tree: Tree, q: Any, v: Any, acceleration: Any, rise: np.ndarray, numbers: Sequence[Any]) -> np.ndarray:
-    """Return the efforts of a motion on a base with the acceleration `rise` (3,), in its axes; None: no `acceleration` (n,)."""
+    """Return the efforts of a motion on a base with the acceleration `rise` (3,), in its axes; an `acceleration` (n,) of None is
+    zero."""
     moves, freedoms = steps(tree, q), tree.sections.freedoms
     carried = section_moments(tree, numbers)
     twists = section_twists(tree, moves, v)
@@ -290,7 +291,7 @@ def _in_base(tree: Tree, gravity: Any) -> np.ndarray:
 
 
 def first_moment(tree: Tree, q: Any, numbers: Sequence[Any]) -> tuple[Any, Any]:
-    """Return the mass of all that moves, kg, and mass times centre (3,) in the frame of the base, kg m."""
+    """Return the mass of all moving links, kg, and mass times centre (3,) in the frame of the base, kg m."""
     freedoms, positions = tree.sections.freedoms, tree.sections.positions(q)
     carried = [(body.mass, body.first) for body in section_moments(tree, numbers)]
     total: tuple[Any, Any] = (0.0, np.zeros(3))
@@ -326,7 +327,7 @@ Screw = tuple[Any, Any]
 
 @dataclass(frozen=True, eq=False)
 class Articulated:
-    """Articulated body, wrench = [[A, B], [B^T, C]] @ acceleration + bias, in the frame of a section and about its origin."""
+    """Articulated body, wrench = [[A, B], [B^T, C]] @ acceleration + bias, in the frame of a section, about its origin."""
 
     A: np.ndarray
     B: np.ndarray
@@ -343,7 +344,7 @@ class Articulated:
         return self.A @ spin + self.B @ rate, self.B.T @ spin + self.C @ rate
 
     def seen_from(self, R: np.ndarray, p: np.ndarray) -> Articulated:
-        """Return the body in a frame in which the present one has the rotation R and the origin p."""
+        """Return the body in a frame in which its present frame has the rotation R and the origin p."""
         A, C, B = _congruent(R, self.A), _congruent(R, self.C), R @ self.B @ R.T
         arm = tilde(p)
         B_there = B + arm @ C
@@ -362,13 +363,13 @@ def _symmetric(entry: Callable[[int, int], Any]) -> np.ndarray:
 
 
 def _congruent(R: np.ndarray, M: np.ndarray) -> np.ndarray:
-    """Return R M R^T of a symmetric M."""
+    """Return R M R^T for a symmetric M."""
     half = R @ M
     return _symmetric(lambda i, j: half[i] @ R[j])
 
 
 def _rigid(body: Moments, twist: Screw) -> Articulated:
-    """Return a rigid body that moves with a twist as an articulated body, in its frame."""
+    """Return a rigid body that moves with a twist, as an articulated body in its own frame."""
     omega, v = twist
     angular, momentum = body.momentum(omega, v)
     bias = cross(omega, angular) + cross(v, momentum), cross(omega, momentum)
@@ -377,7 +378,7 @@ def _rigid(body: Moments, twist: Screw) -> Articulated:
 
 @dataclass(frozen=True, eq=False)
 class _Hinged:
-    """An articulated body on its joint, about or along the positive axis (screw s): U = inertia @ s, D = s . U + armature, u."""
+    """Articulated body on its joint, about or along the positive axis (screw s): U = inertia @ s, D = s . U + armature, u."""
 
     U: Screw
     D: Any
@@ -399,11 +400,12 @@ class _Hinged:
         return cls(U, U[0][a] + h * U[1][a] + rotor, effort, has_rotor)
 
     def reduced(self, section: Section, body: Articulated, velocity_term: Screw) -> Articulated:
-        """Return the body as the frame before feels it, its joint free; `velocity_term` is the acceleration due to velocities."""
+        """Return the body as seen by the frame before it, with its joint free; `velocity_term` is the acceleration due to
+        velocities."""
         a, turning, sliding = section.axis, section.turns and not section.pitch, not section.turns
         turning, sliding = (each and not self.has_rotor for each in (turning, sliding))
         over = self.U[0] / self.D, self.U[1] / self.D
-        # Without armature the free direction takes no wrench: these entries are zero, and cost nothing.
+        # Without armature, the free direction takes no wrench: these entries are zero and cost nothing.
         A = _symmetric(lambda i, j: 0.0 if turning and a in (i, j) else body.A[i, j] - self.U[0][i] * over[0][j])
         C = _symmetric(lambda i, j: 0.0 if sliding and a in (i, j) else body.C[i, j] - self.U[1][i] * over[1][j])
         B = np.zeros((3, 3), dtype=object)
@@ -423,7 +425,7 @@ def forward_dynamics(
 ) -> np.ndarray:
     """Return the accelerations v' (n,) of M v' + h + dV/dq = effort, in uniform `gravity` (3,) m/s^2 in world coordinates.
 
-    Joints that mimic others couple distant bodies: with them the mass matrix is formed and solved.
+    Joints that mimic others couple distant bodies; then the mass matrix is formed and solved.
     """
     sections = tree.sections
     if not all(drive.direct for drive in sections.drives):

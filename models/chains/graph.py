@@ -46,7 +46,8 @@ SINGULAR = 1e-13
 """Smallest eigenvalue up to which a mass matrix whose diagonal is scaled to 1 counts as singular."""
 
 TRIAL_OFFSET = 0.7
-"""Offset from the start, rad, of a second mass matrix: a singular mechanism is singular there too, a singular posture is not."""
+"""Offset from the start, rad, of a second mass matrix: it is singular too for a singular mechanism, but not for a singular
+posture."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +77,7 @@ class ChainOptions:
 
 
 def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
-    """Return E454 for each argument that does not fit, or for a singular mass matrix, or E538 for a freedom that moves no
+    """Return E454 for each argument that does not fit and for a singular mass matrix, or E538 for a freedom that moves no
     mass."""
     problems: list[Problem] = []
     place = caller_place()
@@ -91,7 +92,7 @@ def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
         unknown = [str(x) for x in requested if x not in allowed]
         if unknown or len(set(requested)) < len(requested):
             title = f"no port can be given to {', '.join(unknown) or 'one ' + what + ' twice'}"
-            problem(title, f"{what}s: {', '.join(allowed)}", "names of this list, each once")
+            problem(title, f"{what}s: {', '.join(allowed)}", "names from this list, each once")
     coordinates = f"coordinates: {', '.join(tree.coordinates)}"
     for what, values in (("position", options.position), ("velocity", options.velocity)):
         if values.shape != (tree.freedoms,) or not np.all(np.isfinite(values)):
@@ -103,18 +104,18 @@ def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
     if stops_push is None or not np.all(stops_push > 0.0):
         problem(f"stop_stiffness is {options.stop_stiffness!r}", coordinates, "one positive number, or one for each coordinate")
     if not 0.0 <= real(options.stop_dissipation) < np.inf:
-        detail = "what stops take per velocity, s/rad or s/m"
+        detail = "factor of the stops' force per velocity, s/rad or s/m"
         problem(f"stop_dissipation is {options.stop_dissipation!r}", detail, "a number, not negative")
     if options.limits not in stops.LIMIT_ACTIONS:
-        problem(f"limits {options.limits!r}", f"ways: {', '.join(stops.LIMIT_ACTIONS)}", "one of these words")
+        problem(f"limits {options.limits!r}", f"actions: {', '.join(stops.LIMIT_ACTIONS)}", "one of these words")
     return problems or _mass_problems(tree, name, options.position, place)
 
 
 def _mass_problems(tree: Tree, name: str, q0: np.ndarray, place: Place | None) -> list[Problem]:
-    """Return E450 without freedoms, E538 and E526 of `mass_problems`, E454 where M is singular for another reason."""
+    """Return E450 if there are no freedoms, E538 and E526 of `mass_problems`, E454 if M is singular for another reason."""
     about = f'{type(tree).__name__.lower()} "{name}"'
     if not tree.freedoms:
-        title, cure = about + ": nothing can move", "a tree with joints; of a URDF: read_urdf(..., floating=True)"
+        title, cure = about + ": nothing can move", "a tree with joints; for a URDF: read_urdf(..., floating=True)"
         return [Problem("E450", title, (f"{len(tree.links)} links, no freedom",), (place,), (cure,))]
     problems = mass_problems(tree, name)
     if problems:
@@ -134,7 +135,7 @@ def _mass_problems(tree: Tree, name: str, q0: np.ndarray, place: Place | None) -
 
 
 def _without_inertia(tree: Tree, q: np.ndarray) -> list[str]:
-    """Return the coordinates that take part in a motion without kinetic energy; none where M is positive definite."""
+    """Return the coordinates that take part in a motion without kinetic energy; none if M is positive definite."""
     M = np.asarray(mass_matrix(tree, q), dtype=float)
     sizes = np.sqrt(np.abs(np.diagonal(M)))
     if not np.all(sizes > 0.0):
@@ -147,32 +148,32 @@ def _without_inertia(tree: Tree, q: np.ndarray) -> list[str]:
 
 
 MATRIX_PREFERENCE = 1.25
-"""Factor that the mass matrix may cost over the recursion: with M(q) the equations can be written down."""
+"""Factor by which the mass matrix may cost more than the recursion: with M(q) the equations can be written down."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Operations that one more section costs."""
+    """Number of operations of one more section."""
 
     fixed: float
-    """For mass matrix, velocity forces and weight."""
+    """Operations for mass matrix, velocity forces and weight."""
     carried: float
-    """To transform its momentum and that of each section that it carries to the frame before."""
+    """Operations to transform its momentum, and the momentum of each section that it carries, to the frame before."""
     articulated: float
-    """For its articulated body and acceleration."""
+    """Operations for its articulated body and acceleration."""
 
 
 PARALLEL, RIGHT_ANGLED, OBLIQUE = Cost(67, 9, 105), Cost(162, 17, 307), Cost(470, 45, 724)
-"""Cost of a section in a planar mechanism, of one with axes along those of the frame before, and of any other: exact for each
-further joint in a row. Joints through one point and the ends of branches take less."""
+"""Cost of a section in a planar mechanism, with axes along the axes of the frame before, and with any other axes: exact for each
+further joint in a row. Joints through one point and the ends of branches cost less."""
 
 
 def recursion_is_shorter(tree: Tree) -> bool:
     """Return True if M(q) and h(q, v) together take fewer operations with h by recursion than with h by differentiation.
 
-    The recursion grows with the number of joints in a row, the derivatives of M(q) with its square and more. They
-    meet at four joints with parallel and right-angled axes (the finger of a hand: 305 operations for v' by derivatives, 393 by
-    recursion), at three with oblique ones (694 and 722 for M and h; of seven joints 7425 and 3157).
+    The cost of the recursion grows with the number of joints in a row, the cost of the derivatives of M(q) with its square or
+    faster. They break even at four joints with parallel and right-angled axes (the finger of a hand: 305 operations for v' by
+    derivatives, 393 by recursion), at three with oblique axes (694 and 722 for M and h; 7425 and 3157 for seven joints).
     """
     freedoms = tree.sections.freedoms
     longest = max(len(tree.sections.path(k + 1)) for k in range(len(freedoms)))
@@ -182,11 +183,11 @@ def recursion_is_shorter(tree: Tree) -> bool:
 def articulated_is_shorter(tree: Tree) -> bool:
     """Return True if v' takes clearly fewer operations by articulated bodies than by M(q) and its solution.
 
-    The first takes 724 operations for each oblique joint. The second takes n^3 / 2 for the solution of n joints that hang on
-    one; ten oblique joints in a row take 6200 and 6800, fifty 35000 and 133000.
+    Articulated bodies take 724 operations for each oblique joint. The solution by M(q) takes n^3 / 2 for n joints that one joint
+    carries; ten oblique joints in a row take 6200 and 6800, fifty 35000 and 133000.
     """
     if not all(drive.direct for drive in tree.sections.drives):
-        return False  # driven joints tie distant bodies together: no such recursion
+        return False  # driven joints couple distant bodies: no such recursion
     by_matrix, by_recursion = operations(tree)
     return by_recursion * MATRIX_PREFERENCE < by_matrix
 
@@ -203,7 +204,7 @@ def operations(tree: Tree) -> tuple[float, float]:
         if section.before:
             by_matrix += cost.fixed + cost.carried * count
             by_recursion += cost.articulated
-        else:  # all sections that hang on one at the base are coupled
+        else:  # all sections carried by the same section on the base are coupled
             by_matrix += count * (count * count - 1) / 2 + 2 * count * count
     return by_matrix, by_recursion
 
@@ -229,7 +230,7 @@ DYNAMICS = "Featherstone 2008"
 
 
 def mechanism(tree: Tree, options: ChainOptions) -> Element:
-    """Return the IC. Its formulas take the numbers of the inertias, then gravity, the stiffness of joint springs and that of the
+    """Return the IC. Its formulas take the numbers of the inertias, then gravity, and the stiffnesses of joint springs and of
     stops, if any."""
     numbers, form, gravity, stiffness = inertia_numbers(tree), options.form, options.gravity, options.stiffness(tree)
     count, domain = len(numbers), joint_domain(tree)
@@ -320,7 +321,7 @@ class Linkage:
 
 
 class ChainGraph(Graph):
-    """Graph of a chain. Signals `q`, `v` (n,); of every link with a port `<link>.pose`, `<link>.twist`, `<link>.H`."""
+    """Graph of a chain. Signals: `q`, `v` (n,); for every link with a port, `<link>.pose`, `<link>.twist`, `<link>.H`."""
 
     def __init__(self, name: str, tree: Tree, ports: Sequence[str]):
         super().__init__(name)
@@ -328,13 +329,13 @@ class ChainGraph(Graph):
         self.link_ports = tuple(ports)
 
     def link(self, name: str, surface: Surface | None = None) -> LinkBody:
-        """Return a link that has a port, for contacts; `surface` (in the link's frame) replaces that of the link.
+        """Return a link that has a port, for contacts; `surface` (in the link's frame) replaces the link's own.
 
         Raises `ModelError` E454 for a link without a port.
         """
         if name not in self.link_ports:
             cure = f'chain_graph(tree, ports=("{name}", ...))'
-            title = f'chain "{self.name}" has no port of a link "{name}"'
+            title = f'chain "{self.name}" has no port for a link "{name}"'
             why = f"ports: {', '.join(self.link_ports) or 'none'}"
             raise refusal("E454", title, cure, about=self.name, why=why, places=(self.place,))
         skin = surface or self.chain.links[self.chain.index(name)].surface
@@ -365,17 +366,17 @@ def chain_graph(
     ports : links that get a screw port of their own name (twist T_0_0_k); others cost nothing.
     joint_ports : joint coordinates (`tree.coordinates`) that get a scalar port `joint <coordinate>`.
     form : "lagrangian" (states `mechanism.q`, `mechanism.v`) or "hamiltonian" (`mechanism.q`, `mechanism.p`).
-    position, velocity : of the joints at the start (n,), rad or m; zero by default.
+    position, velocity : start values (n,) of the joints, rad or m and rad/s or m/s; zero by default.
     gravity : uniform acceleration in world coordinates, m/s^2.
-    limits : what happens at a joint limit: "report" (an event), "end" (the run ends there), "stop" (a spring
+    limits : action at a joint limit: "report" (an event), "end" (the run ends there), "stop" (a spring
         stop_stiffness * excess, and an event), "ignore".
     stop_stiffness, stop_dissipation : N m/rad or N/m, and the factor of the spring's force per velocity, s/rad or s/m
         (Hunt and Crossley 1975).
     nominal : typical size of the states, as for `IC`.
 
-    Parameters of the graph: `mechanism.<link> mass` and every other number of `inertia_numbers`, `mechanism.gravity` (its size;
-    the direction is fixed), `mechanism.joint stiffness` (n,), `damping.resistance` (n,). Lengths and axes belong to the
-    equations.
+    Parameters of the graph: `mechanism.<link> mass` and every other number of `inertia_numbers`, `mechanism.gravity` (its
+    magnitude; the direction is fixed), `mechanism.joint stiffness` (n,), `damping.resistance` (n,). Lengths and axes belong to
+    the equations.
 
     Raises `ModelError` E450 without a tree; E454 for ports, start values or options that do not fit it, or a singular mass
     matrix; E538 for a freedom that moves no mass.

@@ -1,8 +1,8 @@
 """Kinematics of a tree: products of exponentials, Jacobians and twists, as plain formulas over any scalar.
 
 H_0_k(q) = H_0_base exp(S_1 q_1) ... exp(S_k q_k) H_base_k(0) along the joints from the base to link k, with the exponentials of
-unit screws in closed form, evaluated in frames on the joints' own axes (`screwbond.models.chains.trees`): same poses, fewer
-products.
+unit screws in closed form, evaluated in frames on the joints' own axes (`screwbond.models.chains.trees`), which gives the same
+poses with fewer products.
 
 Source: Brockett 1984 (product of exponentials); Murray, Li, Sastry 1994, section 3.2 and 3.4.
 """
@@ -121,7 +121,8 @@ def body_jacobian(tree: Tree, link: int, q: Any) -> np.ndarray:
 def jacobian(tree: Tree, link: int | str, q: Any, axes: str = "world", at: Any = (0.0, 0.0, 0.0)) -> np.ndarray:
     """Return the geometric Jacobian J (6, n), [omega; v] = J q', of the point `at` (3,) of a link, m, in the link's frame.
 
-    `axes` : of omega and v, "world" or "link". Raises `ModelError` E454 for an unknown link, E341 for other axes or no point.
+    `axes` : axes of omega and v, "world" or "link". Raises `ModelError` E454 for an unknown link, E341 for other axes or an
+        invalid point.
     """
     number, point = tree.index(link), floats(at, (3,))
     if axes not in ("world", "link") or point is None:
@@ -152,7 +153,7 @@ def _jacobian(tree: Tree, columns: dict[int, list[Any]]) -> np.ndarray:
 
 
 def section_twists(tree: Tree, moves: Sequence[Frame], v: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return angular and linear velocity of the base and of every section's frame against it, each in its own axes."""
+    """Return angular and linear velocity of the base and of every section's frame relative to it, each in its own axes."""
     twists: list[tuple[np.ndarray, np.ndarray]] = [(np.zeros(3), np.zeros(3))]
     for section, (R, p), rate in zip(tree.sections.freedoms, moves, tree.sections.rates(v), strict=True):
         omega, linear = twists[section.before]

@@ -35,7 +35,7 @@ def energy(tree: Tree, q: Any, stiffness: Any) -> Any:
 
 
 def force(tree: Tree, q: Any, stiffness: Any) -> np.ndarray:
-    """Return the gradient of that energy (n,): the efforts that the stops take."""
+    """Return the gradient (n,) of the energy of the stops: the efforts that compress them."""
     total: list[Any] = [0.0] * tree.freedoms
     for k, x, out in _excess(tree, q):
         total[k] = total[k] + out * (_entry(stiffness, k) * x)
@@ -49,7 +49,7 @@ def spring_energy(q: Any, stiffness: Any, rest: np.ndarray) -> Any:
 
 
 def spring_force(q: Any, stiffness: Any, rest: np.ndarray) -> np.ndarray:
-    """Return the gradient of that energy (n,), N m or N."""
+    """Return the gradient (n,) of the energy of joint springs, N m or N."""
     return array([_entry(stiffness, k) * (_entry(q, k) - x) for k, x in enumerate(rest)])
 
 

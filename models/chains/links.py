@@ -25,12 +25,12 @@ Vector = Sequence[float] | np.ndarray
 @in_units(mass="kg", rotational="kg m^2", centre="m")
 @dataclass(frozen=True, eq=False)
 class BodyInertia:
-    """Inertia of a rigid body in a frame of its own.
+    """Inertia of a rigid body in its own frame.
 
     Parameters
     ----------
     mass : kg.
-    rotational : about the centre of mass in the axes of the frame, kg m^2: (3, 3), or (3,) principal.
+    rotational : inertia about the centre of mass in the axes of the frame, kg m^2: (3, 3), or (3,) principal.
     centre : centre of mass in the frame, m.
 
     Raises `GeometryError` G111 to G114 for an inertia that no rigid body can have.
@@ -54,11 +54,11 @@ class BodyInertia:
 
 @dataclass(frozen=True, eq=False)
 class UncheckedInertia(BodyInertia):
-    """Inertia that a file gives, though no rigid body has it.
+    """Inertia that a file gives, though no rigid body can have it.
 
     Attributes
     ----------
-    defect : why no body has it.
+    defect : why no body can have it.
     is_passive : True if no motion has a negative kinetic energy: mass and moments are not negative.
     place : line of the file.
     """
@@ -103,7 +103,8 @@ def combined_inertia(*parts: BodyInertia) -> BodyInertia:
 
 
 def combined_moments(parts: Sequence[tuple[float, np.ndarray, np.ndarray]]) -> tuple[float, np.ndarray, np.ndarray]:
-    """Return mass, rotational inertia (3, 3) about the centre of mass, and centre (3,) of rigidly joined parts, from theirs.
+    """Return mass, rotational inertia (3, 3) about the centre of mass, and centre (3,) of rigidly joined parts, from the values
+    of the parts.
 
     The parts need not be physical: points, thin rods, corrections.
     """
@@ -123,15 +124,15 @@ FREEDOM_UNITS = {
     "stiffness": {"rad": "N m/rad", "m": "N/m"},
     "rest": {"rad": "rad", "m": "m"},
 }
-"""Units of the numbers of a freedom, by that of its coordinate."""
+"""Units of the numbers of a freedom, by the unit of its coordinate."""
 BEFORE = ""
-"""As `parent`: the preceding link of the list."""
+"""Value of `parent` for the preceding link of the list."""
 
 
 @in_units(factor="", offset="")
 @dataclass(frozen=True)
 class Mimic:
-    """A joint driven by that of another link: its coordinate is factor * (that of `link`) + offset.
+    """Joint driven by the joint of another link: its coordinate is factor * (coordinate of `link`) + offset.
 
     Parameters
     ----------
@@ -148,24 +149,24 @@ class Mimic:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Link:
-    """One body of a tree and the joint that carries it.
+    """Body of a tree and the joint that carries it.
 
     Parameters
     ----------
-    name : its name in the tree; also the name of its port.
-    joint : its screws (6, n) in the frame of the tree's base, with all joints at zero, outermost last. A joint of several
+    name : name in the tree; also the name of its port.
+    joint : joint with screws (6, n) in the frame of the tree's base, with all joints at zero, outermost last. A joint of several
         freedoms is the product of their exponentials in this order.
-    inertia : in the frame of the link; None for a link without mass.
+    inertia : inertia in the frame of the link; None for a link without mass.
     home : (4, 4) pose of the link's frame in the base with all joints at zero.
     damping : viscous, N m s/rad or N s/m: a number, or one for each freedom.
-    armature : inertia of the motor as the joint feels it, rotor times the square of its gear, kg m^2 or kg; likewise. Gyroscopic
+    armature : inertia of the motor reflected to the joint, rotor times the square of its gear, kg m^2 or kg; likewise. Gyroscopic
         torques of the rotor are neglected.
-    stiffness, rest : of a spring at the joint, N m/rad or N/m, and where it is slack, rad or m; likewise. Graphs have it; the
-        formulas of efforts do not, as with damping.
-    limits : (lower, upper) of the joint, or (n, 2), rad or m; None or infinite: no limit. `Parameter([-170, 170], "deg")`.
-    surface : its skin in the link's frame, for contacts.
+    stiffness, rest : stiffness of a spring at the joint, N m/rad or N/m, and where it is slack, rad or m; likewise. Graphs
+        include it; the formulas of efforts omit it, as they omit damping.
+    limits : (lower, upper) limit of the joint, or (n, 2), rad or m; None or infinite: no limit. `Parameter([-170, 170], "deg")`.
+    surface : surface in the link's frame, for contacts.
     parent : name of an earlier link that carries it; `BEFORE` is the preceding one, None the base.
-    mimic : of a joint with one freedom: the joint that drives it; it then has no coordinate of its own.
+    mimic : for a joint with one freedom, the joint that drives it; it then has no coordinate of its own.
     visual : shapes for pictures, in the link's frame, one or several; None: a rod from joint to joint.
     """
 

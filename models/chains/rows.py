@@ -1,4 +1,4 @@
-"""Formulas of one pose evaluated at rows of poses, all at once: arrays (..., n) in, arrays (..., shape of the result) out."""
+"""Formulas for one pose evaluated at many poses at once: arrays (..., n) in, arrays (..., shape of the result) out."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ for _name, _rule in (("add", _sum), ("sub", _difference), ("mul", _product), ("t
 
 
 def of_rows(*states: str) -> Callable[[Formula], Formula]:
-    """Decorate a formula of a `tree` whose arguments `states` (n,) may be rows of states (..., n) too.
+    """Decorate a formula of a `tree`, so that its arguments `states` (n,) may also be rows of states (..., n).
 
     Raises `ModelError` E338 for states of another length, rows with anything but finite numbers, rows of different shapes, and
     anything but a tree.
@@ -98,7 +98,7 @@ def of_rows(*states: str) -> Callable[[Formula], Formula]:
                 leading = np.broadcast_shapes(*(values.shape[:-1] for values in rows.values()))
             except ValueError:
                 title = "the rows do not fit together: " + ", ".join(f"{state} {x.shape}" for state, x in rows.items())
-                raise refusal("E338", title, "as many rows of each", about=tree.name) from None
+                raise refusal("E338", title, "the same number of rows of each", about=tree.name) from None
             for state, values in rows.items():
                 table = np.broadcast_to(values, (*leading, tree.freedoms)).reshape(-1, tree.freedoms)
                 call.arguments[state] = np.array([*map(Column, table.T.copy()), None], dtype=object)[:-1]

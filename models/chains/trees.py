@@ -1,4 +1,4 @@
-"""Kinematic trees and serial chains: a `Tree` is a checked tuple of links, a `Chain` one without branches; their sections.
+"""Kinematic trees and serial chains: a `Tree` is a checked tuple of links, a `Chain` is one without branches; their sections.
 
 Sections of a tree: one freedom each, along a coordinate axis of a frame on the joint's own axis.
 
@@ -27,24 +27,24 @@ from screws.rotations import tilde
 from screws.similar_names import similar_names
 
 SNAP = 1e-14
-"""Entries of constant poses below this (relative to the tree's size) are rounding."""
+"""Size of entries of constant poses, relative to the tree's, below which they are rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """One freedom: its frame turns about (or slides along) its axis number `axis`, against the frame before it."""
+    """One freedom: its frame turns about (or slides along) its axis number `axis`, relative to the frame before it."""
 
     before: int
     """Number of the section that carries it, from 1; 0 is the base."""
     R: np.ndarray
-    """(3, 3) rotation of its frame in the frame before at q = 0."""
+    """Rotation (3, 3) of its frame in the frame before at q = 0."""
     p: np.ndarray
-    """(3,) origin of its frame in the frame before at q = 0, m."""
+    """Origin (3,) of its frame in the frame before at q = 0, m."""
     axis: int
     sign: float
     turns: bool
     pitch: float
-    """Advance in m/rad of a section that turns."""
+    """Advance of a section that turns, m/rad."""
 
     @property
     def screw(self) -> tuple[np.ndarray, np.ndarray]:
@@ -61,7 +61,7 @@ class Drive:
     factor: float
     offset: float
     direct: bool
-    """True if the coordinate is that of its own joint, factor 1 and offset 0."""
+    """True if the coordinate belongs to its own joint, with factor 1 and offset 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,12 +70,12 @@ class Sections:
 
     freedoms: tuple[Section, ...]
     drives: tuple[Drive, ...]
-    """Of each freedom."""
+    """Drive of each freedom."""
     carrier: tuple[int, ...]
-    """Of each link: the number of the section that carries it, from 1; 0 is the base."""
+    """Number of the section that carries each link, from 1; 0 is the base."""
     R: tuple[np.ndarray, ...]
     p: tuple[np.ndarray, ...]
-    """Of each link: constant rotation and origin of its frame in the frame of its carrier."""
+    """Rotation and origin of each link's frame in the frame of its carrier, both constant."""
 
     def path(self, number: int) -> list[int]:
         """Return the indices of the sections from the base to the one with this number."""
@@ -86,15 +86,15 @@ class Sections:
         return indices[::-1]
 
     def positions(self, q: Any) -> list[Any]:
-        """Return the positions of all sections from the coordinates (n,)."""
+        """Return the positions of all sections, from the coordinates (n,)."""
         return [q[d.coordinate] if d.direct else d.factor * q[d.coordinate] + d.offset for d in self.drives]
 
     def rates(self, v: Any) -> list[Any]:
-        """Return the rates of all sections from those of the coordinates (n,)."""
+        """Return the rates of all sections, from the rates of the coordinates (n,)."""
         return [v[d.coordinate] if d.direct else d.factor * v[d.coordinate] for d in self.drives]
 
     def gathered(self, values: Sequence[Any]) -> list[Any]:
-        """Sum efforts, or columns of a Jacobian, of the sections to those of the coordinates: the transpose of `rates`."""
+        """Sum efforts, or columns of a Jacobian, of the sections for each coordinate: the transpose of `rates`."""
         sums: dict[int, Any] = {d.coordinate: value for d, value in zip(self.drives, values, strict=True) if d.direct}
         for d, value in zip(self.drives, values, strict=True):
             if not d.direct:
@@ -160,7 +160,7 @@ def _snapped(values: np.ndarray, size: float) -> np.ndarray:
 
 
 class Finding(NamedTuple):
-    """A problem of a tree without its source line."""
+    """Problem of a tree, without its source line."""
 
     code: str
     title: str
@@ -169,7 +169,7 @@ class Finding(NamedTuple):
 
 
 def findings(links: Sequence[Any], base: Any, moves: bool) -> list[Finding]:
-    """Return the problems E450 to E453, E535 and E537 of links; names and types come before what refers to them.
+    """Return the problems E450 to E453, E535 and E537 of links; names and types are checked before references to them.
 
     `moves` : False for links that need no freedom.
     """
@@ -182,23 +182,24 @@ def findings(links: Sequence[Any], base: Any, moves: bool) -> list[Finding]:
 
 
 def branches(links: Sequence[Link], parents: Sequence[int]) -> Iterator[Finding]:
-    """Yield E536 for links that the link before does not carry; `parents` are indices."""
+    """Yield E536 for links that the preceding link does not carry; `parents` are indices."""
     names = [link.name for k, link in enumerate(links) if parents[k] != k - 1]
     if names:
-        detail = f"not carried by the link before: {', '.join(names)}"
+        detail = f"not carried by the preceding link: {', '.join(names)}"
         yield Finding("E536", "it branches; a chain must not", detail, "Tree(name, links)")
 
 
 def contradictory_limits(coordinates: Sequence[str], limits: np.ndarray) -> Iterator[Finding]:
-    """Yield E537 where the limits (n, 2) of a coordinate and of the joints that it drives leave no room to move."""
+    """Yield E537 if the limits (n, 2) of a coordinate and of the joints that it drives leave no range of motion."""
     for name, (lower, upper) in zip(coordinates, limits, strict=True):
         if not lower < upper:
-            detail = f"with those of the joints that it drives they are {lower:g} and {upper:g}"
-            yield Finding("E537", f'the limits of "{name}" leave no room', detail, "wider limits, or other factors and offsets")
+            detail = f"with the limits of the joints that it drives, {lower:g} and {upper:g} remain"
+            title, cure = f'the limits of "{name}" leave no range of motion', "wider limits, or other factors and offsets"
+            yield Finding("E537", title, detail, cure)
 
 
 def as_floats(value: Any) -> np.ndarray:
-    """Return a value as floats, or nan where that fails: the checks refuse it."""
+    """Return a value as floats, or nan if that fails, which the checks refuse."""
     try:
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError):
@@ -228,7 +229,7 @@ def _names(links: Sequence[Any], moves: bool) -> Iterator[Finding]:
 
 
 def _coordinates(links: Sequence[Any]) -> Iterator[Finding]:
-    """Check that no two coordinates have one name: joints of several freedoms add numbers to theirs."""
+    """Check that no two coordinates have the same name: joints of several freedoms add numbers to the link's name."""
     names = [name for link in links for name in coordinates_of(link)]
     for name in sorted({name for name in names if names.count(name) > 1}):
         detail = "a joint of several freedoms has coordinates with the link's name and a number"
@@ -242,7 +243,7 @@ def coordinates_of(link: Link) -> list[str]:
 
 
 def _parents(links: Sequence[Any]) -> Iterator[Finding]:
-    """Check that a link before it, or the base, carries every link."""
+    """Check that every link is carried by an earlier link or the base."""
     names = [link.name for link in links]
     link_list = f"links: {', '.join(map(str, names))}"
     carriers: dict[str, str | None] = {}
@@ -341,16 +342,16 @@ class Tree:
 
     Parameters
     ----------
-    name : of the mechanism.
-    links : from the base outward: every link after the one that carries it. Without `parent` each is carried by the one before.
+    name : name of the mechanism.
+    links : links from the base outward, every link after its carrier; without `parent`, each is carried by the one before.
     base : (4, 4) pose of the base in the world.
 
     A joint that mimics another has no coordinate of its own; the n others are in the order of the links. The first link of a
     floating mechanism has a free joint, `joints.free()`.
 
-    Raises `ModelError` E450 without links or freedoms, for objects that are not links or joints, for two links of one name; E451
-    for an invalid pose; E452 for a screw that is not a unit screw; E453 for damping or limits that do not fit the joint, or an
-    invalid inertia; E535 for a parent, E537 for a mimic that is unknown or cyclic.
+    Raises `ModelError` E450 without links or freedoms, for objects that are not links or joints, for two links of the same name;
+    E451 for an invalid pose; E452 for a screw that is not a unit screw; E453 for damping or limits that do not fit the joint, or
+    an invalid inertia; E535 for a parent, E537 for a mimic that is unknown or cyclic.
     """
 
     name: str
@@ -376,7 +377,7 @@ class Tree:
 
     @cached_property
     def coordinates(self) -> tuple[str, ...]:
-        """Names of the joint coordinates: the link's name, with a number where its joint has several."""
+        """Names of the joint coordinates: the link's name, with a number if its joint has several."""
         return tuple(name for link in self.links for name in coordinates_of(link))
 
     @cached_property
@@ -396,18 +397,18 @@ class Tree:
 
     @cached_property
     def sections(self) -> Sections:
-        """Freedoms along coordinate axes of frames of their own, for the recursions."""
+        """Freedoms along coordinate axes of their own frames, for the recursions."""
         screws, homes = [link.joint.screws for link in self.links], [link.home for link in self.links]
         return sections_of(screws, homes, self.parents, self._drives())
 
     @cached_property
     def damping(self) -> np.ndarray:
-        """Viscous damping (n,) of the joint coordinates, with that of the joints that they drive."""
+        """Viscous damping (n,) of the joint coordinates, including the joints that they drive."""
         return self._on_coordinates(2, self.freedom_values("damping"))
 
     @cached_property
     def springs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Stiffness (n,) of the joint springs, and rest positions (n,), with those of driven joints."""
+        """Stiffness (n,) of the joint springs, and rest positions (n,), including driven joints."""
         stiffness = self.freedom_values("stiffness")
         offsets = np.array([drive.offset for drive in self.sections.drives])
         total = self._on_coordinates(2, stiffness)
@@ -420,7 +421,7 @@ class Tree:
         return np.concatenate(values)
 
     def _on_coordinates(self, power: int, values: np.ndarray) -> np.ndarray:
-        """Sum values of the freedoms, times factor^power of their drives, to the coordinates (n,)."""
+        """Sum values of the freedoms, times factor^power of their drives, for each coordinate (n,)."""
         out = np.zeros(self.freedoms)
         for value, drive in zip(values, self.sections.drives, strict=True):
             out[drive.coordinate] += drive.factor**power * value
@@ -428,7 +429,7 @@ class Tree:
 
     @cached_property
     def limits(self) -> np.ndarray:
-        """Lower and upper limit (n, 2) of each joint coordinate, infinite without one; limits of driven joints count."""
+        """Lower and upper limit (n, 2) of each joint coordinate, infinite if unlimited; driven joints are included."""
         pairs = np.concatenate([_limits(link) for link in self.links])
         out = np.tile([-np.inf, np.inf], (self.freedoms, 1))
         for pair, drive in zip(pairs, self.sections.drives, strict=True):
@@ -438,7 +439,7 @@ class Tree:
         return fixed_floats(out)
 
     def index(self, name: str | int) -> int:
-        """Return the index of a link by its name, or an index itself; raise E454 for an unknown one."""
+        """Return the index of a link by its name, or an index itself; raise E454 for an unknown link."""
         names = [link.name for link in self.links]
         if isinstance(name, (int, np.integer)) and 0 <= name < len(names):
             return int(name)
@@ -478,7 +479,7 @@ class Tree:
 class Chain(Tree):
     """Serial chain: a tree in which each link is carried by the one before.
 
-    Raises what `Tree` raises, and `ModelError` E536 where it branches.
+    Raises the errors of `Tree`, and `ModelError` E536 if it branches.
     """
 
     def __post_init__(self) -> None:
@@ -489,7 +490,7 @@ class Chain(Tree):
 @short_repr
 @dataclass(frozen=True, eq=False)
 class FixedTree(Tree):
-    """Tree whose links may all be fixed to the base, for their poses alone."""
+    """Tree whose links may all be fixed to the base, only for their poses."""
 
     moves: ClassVar[bool] = False
 

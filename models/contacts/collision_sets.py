@@ -40,17 +40,17 @@ def collisions(
 
     Parameters
     ----------
-    graph : of the bodies; missing ones are added.
-    bodies : made with `shape=`.
-    friction : coefficient of Coulomb's cone, of all pairs.
+    graph : graph of the bodies; missing ones are added.
+    bodies : bodies made with `shape=`.
+    friction : coefficient of Coulomb's cone, for all pairs.
     restitution : ratio of separation to approach velocity, 0 to 1.
     rolling_friction : length, m: a contact resists rolling by a torque of at most this times its normal force.
     spinning_friction : the same for spin about the normal (torsional friction).
-    max_contacts : largest number of candidates; more of them stop a run (E514).
-    pairs : pairs that may touch, instead of all.
+    max_contacts : largest number of candidates; more stop a run (E514).
+    pairs : pairs that may touch, instead of all pairs.
     exclude : pairs that may not; bodies that a constraint of the graph connects, such as a joint, are excluded anyway.
 
-    Raises `ModelError` E545 for a body without shape, E546 for invalid numbers, E547 for pairs of other bodies.
+    Raises `ModelError` E545 for a body without a shape, E546 for invalid numbers, E547 for pairs of other bodies.
     """
     index: dict[str, int] = {}
     shapes = []
@@ -62,9 +62,7 @@ def collisions(
             title = f"{_describe(body)} has no shape to collide with"
             raise refusal("E545", title, "rigid_body(..., shape=Ball(0.1))", about=graph.name)
         if body.name in index:
-            raise refusal(
-                "E545", f"{_describe(body)} is named twice", "each body once, under a name of its own", about=graph.name
-            )
+            raise refusal("E545", f"{_describe(body)} is named twice", "each body once, with its own name", about=graph.name)
         index[body.name] = len(index)
         shapes += [(index[body.name], solid) for solid in body.shapes]
         graph.add(body)
@@ -108,7 +106,7 @@ def _pair(graph: Graph, pair: Any, index: dict[str, int]) -> tuple[int, int]:
     entries = list(pair) if isinstance(pair, (tuple, list)) else [pair]
     names = [body.name for body in entries if isinstance(body, Body) and body.name in index]
     if len(entries) != 2 or len(set(names)) != 2:
-        title = f"{' and '.join(_describe(body) for body in entries)}: no pair of the bodies that may collide"
+        title = f"{' and '.join(_describe(body) for body in entries)}: not a pair of bodies that may collide"
         raise refusal("E547", title, "two of the bodies: pairs=[(box, floor)]", about=graph.name)
     return index[names[0]], index[names[1]]
 

@@ -35,7 +35,7 @@ def ordered_components(constrained: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _as_tuple(constrained: Any) -> tuple[Any, ...]:
-    """Return the constrained components of a caller as a tuple, whatever their type."""
+    """Return the constrained components that a caller gave as a tuple, whatever their type."""
     return tuple(constrained) if isinstance(constrained, (Sequence, set)) and not isinstance(constrained, str) else (constrained,)
 
 
@@ -60,7 +60,8 @@ def component_pairs(chosen: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def has_unpaired_component(chosen: Sequence[str]) -> bool:
-    """Return True if omega_x or omega_y, v_x or v_y is constrained without the other: then the polar axes of C2 matter."""
+    """Return True if one of omega_x and omega_y, or of v_x and v_y, is constrained without the other: then the polar axes of C2
+    matter."""
     return any((f"{kind}_x" in chosen) != (f"{kind}_y" in chosen) for kind in ("omega", "v"))
 
 

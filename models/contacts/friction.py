@@ -19,7 +19,7 @@ stick  |w| <= mu N:  u = 0,                          f = w
 slip   |w| >  mu N:  u = (1 - mu N / |w|) w / c,     f = k q + c (v - u) = mu N w / |w|
 ```
 
-The law is continuous, so that it does not chatter, and nothing creeps below the limit. Where c is the same for v_x and v_y the
+The law is continuous, so that it does not chatter, and below the limit there is no creep. Where c is the same for v_x and v_y the
 force is opposite to the slip. The slider dissipates the power f . u.
 
 Dry friction in the tangent plane of a contact, with exact sticking.
@@ -32,8 +32,8 @@ Dry friction in the tangent plane of a contact, with exact sticking.
  Friction             |f| <= mu N, opposed to the slip
 ```
 
-It follows the switch of its contact: while that gives no force, friction is off; at contact it begins to slip with the velocity
-of the bodies.
+It follows the switch of its contact: while the contact gives no force, friction is off; at contact it starts in slip, with the
+velocity of the bodies.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ FRICTION_STATES = ("off", "stick", "slip")
 
 _OFF, _SLIP = 0.0, 2.0
 _TINY = 1e-300
-# Relative to the parts of the normal force.
+# Relative to the terms of the normal force.
 _ROUNDING = 1e-12
 
 
@@ -70,8 +70,8 @@ class Cone:
 
     Attributes
     ----------
-    name : of the automaton; its elements are `<name> cone` and `<name> slider`.
-    components : of the relative twist in C2, all of them constrained.
+    name : name of the automaton; its elements are `<name> cone` and `<name> slider`.
+    components : components of the relative twist in C2, all constrained.
     coefficient : 1 for a force, m for a torque.
     """
 
@@ -102,13 +102,13 @@ def friction_cones(chosen: Sequence[str], friction: float | None, torsional: flo
 
 
 def friction_problems(name: str, cones: Sequence[Cone], chosen: Sequence[str], damping: Mapping[str, float]) -> list[Problem]:
-    """Report problems of the friction of a contact: E490 coefficient, E491 components, E492 damping."""
+    """Report invalid friction of a contact: its coefficient (E490), components (E491) and damping (E492)."""
     source, problems = caller_place(), []
     for cone in cones:
         argument = cone.name.replace(" ", "_")
         if not 0.0 <= real(cone.coefficient) < np.inf:
             title = f'contact "{name}": {argument} = {cone.coefficient!r}'
-            details = ("a limit over the normal force cannot be negative or infinite",)
+            details = ("the ratio of the limit to the normal force cannot be negative or infinite",)
             problems.append(
                 Problem("E490", title, details, (source,), (f"{argument}=0.5, or None for contact that never slips",))
             )
@@ -116,7 +116,7 @@ def friction_problems(name: str, cones: Sequence[Cone], chosen: Sequence[str], d
         missing = [c for c in (*required, "v_z") if c not in chosen]
         if missing:
             title = f'contact "{name}" has {cone.name}, but {", ".join(missing)} is free'
-            details = ("friction limits the forces of constrained components by that of v_z",)
+            details = ("friction limits the forces of constrained components by the force of v_z",)
             cures = ('constrained="rolling"', f"omit {argument}: a free component has no force")
             problems.append(Problem("E491", title, details, (source,), cures))
         elif any(damping[c] == 0.0 for c in cone.components):
@@ -211,7 +211,7 @@ EXCESS_BEYOND_ROUNDING = Op(
     lambda excess, coefficient, pressing: excess - _ROUNDING * coefficient * pressing - 2.0 * _TINY**0.5,
     r"#1 - 10^{-12}\,#2\,#3",
 )
-"""Excess of the force over its limit, beyond rounding: where the bodies separate N is zero, and so is w of a straight drop."""
+"""Excess of the force over its limit, beyond rounding: N is zero where the bodies separate, and so is w after a straight drop."""
 SLIP_RATE = Op("slip", _slip, r"(1 - #3 / |#2|)\,#2 / #4 \text{ while it slips, else } 0")
 CONTACT_GUARD = Op("contact", lambda mode: mode - 0.5, r"#1 - \tfrac12")
 SEPARATION_GUARD = Op("no contact", lambda mode: 0.5 - mode, r"\tfrac12 - #1")
@@ -244,7 +244,7 @@ COEFFICIENT, SLIP_DIRECTION = f"{FRICTION} cone.coefficient", f"{FRICTION}.headi
 
 @dataclass(frozen=True)
 class SwitchStates:
-    """States of a contact's switch, and those in which it gives a force."""
+    """States of a contact's switch, and the states in which it gives a force."""
 
     states: tuple[str, ...]
     acting: tuple[str, ...]
@@ -260,7 +260,7 @@ def components_with(friction: Any) -> tuple[str, ...]:
 
 
 class FrictionLaw:
-    """Law of the gap and, with a coefficient of `friction`, of dry friction in the tangent plane, without springs."""
+    """Law of the gap without springs and, with a coefficient `friction`, of dry friction in the tangent plane."""
 
     friction: Any
     active_states: ClassVar[tuple[str, ...]] = ()
@@ -279,7 +279,7 @@ def friction_coefficient_problems(name: str, friction: Any, chosen: Sequence[str
 
 
 def connect_dry_friction(graph: Graph, split: Element, friction: Any, force: str, switch: SwitchStates) -> None:
-    """Connect friction between the bodies with the limit coefficient times normal force; nothing if it is None."""
+    """Connect friction between the bodies, limited to the coefficient times the normal force; None connects nothing."""
     if friction is None:
         return
     domain = domain_of(IN_PLANE)
@@ -310,8 +310,8 @@ EXCESS = Op("excess", lambda effort, mu, normal: length(effort) - mu * normal, r
 
 
 def _contact_friction_automaton(machine: Automaton, switch: SwitchStates) -> Automaton:
-    """Return the automaton of friction with a further state in which the contact gives no force. The normal force of a contact
-    never pulls, as its switch prevents that."""
+    """Return the automaton of friction with a further state in which the contact gives no force. The contact's switch prevents a
+    normal force that pulls."""
     kinds = {f"{FRICTION} slips": "slip", f"{FRICTION} sticks": "stick"}
     edges = [replace(edge, kind=kinds.get(edge.kind, edge.kind)) for edge in machine.transitions if edge.error is None]
     flow = f"{FRICTION}.flow"
@@ -323,7 +323,7 @@ def _contact_friction_automaton(machine: Automaton, switch: SwitchStates) -> Aut
     separation_guard = Op("they are apart", lambda mode: switch.is_off(mode) - 0.5, r"[\text{apart}] - \tfrac12")
     mode = ("switch.mode",)
     on = Transition(OFF, SLIP, touch_guard, mode, resets, kind="friction on", internal=True)
-    # Where impacts accumulate (Zeno), so does this automaton, which only follows them.
+    # Where impacts accumulate (Zeno), so do the transitions of this automaton, which only follows them.
     options: dict[str, Any] = {"kind": "friction off", "internal": True, "accumulates": OFF}
     off = [Transition(state, OFF, separation_guard, mode, **options) for state in machine.states]
     return Automaton(machine.name, (*machine.states, OFF), OFF, (*edges, on, *off))

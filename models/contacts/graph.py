@@ -14,7 +14,7 @@
       Se 0
 ```
 
-This is the head, common to all contacts; the tails are in `screwbond.models.contacts.laws`.
+This is the head, which all contacts share; the tails are in `screwbond.models.contacts.laws`.
 """
 
 from __future__ import annotations
@@ -81,11 +81,11 @@ def start_results(surface1: Surface, surface2: Surface, of_law: Sequence[str]) -
 
 StartPlace = Callable[[str, tuple[Surface, Surface], np.ndarray, np.ndarray], ContactCoordinates]
 """Function of a contact's name (for errors), surfaces, pose (4, 4) of body 1 in the world and pose of body 2 in body 1, which
-returns the contact coordinates of the place at which it starts."""
+returns the contact coordinates of the contact's start place."""
 
 
 def only_place(near: np.ndarray | None = None) -> StartPlace:
-    """Return the only place of a contact, or of several the one nearest to the point `near` (3,) of body 1, m."""
+    """Return the only place of a contact, or the nearest of several to the point `near` (3,) of body 1, m."""
 
     def place(name: str, surfaces: tuple[Surface, Surface], H1: np.ndarray, H_1_2: np.ndarray) -> ContactCoordinates:
         nearest = closest_points(*surfaces, H_1_2, near=near)
@@ -97,7 +97,7 @@ def only_place(near: np.ndarray | None = None) -> StartPlace:
 
 
 def numbered_place(number: int, count: int) -> StartPlace:
-    """Return the place of this number, from 1, among the `count` places of a contact."""
+    """Return the place with this number, from 1, among the `count` places of a contact."""
     return lambda name, surfaces, H1, H_1_2: _numbered_places(name, surfaces, tuple(H1.ravel()), tuple(H_1_2.ravel()), count)[
         number - 1
     ]
@@ -111,8 +111,8 @@ def start_values(
     begin: Callable[[float], tuple[Any, ...]],
     place: StartPlace,
 ) -> Any:
-    """Return the function: start poses -> contact coordinates of the closest points, states and modes of the law by the gap
-    (`begin`: d, states and modes), and charts."""
+    """Return the function start poses -> contact coordinates of the closest points, start values of the law for the gap (`begin`:
+    d, states and modes), and charts."""
 
     def start(pose1: Any, pose2: Any, *numbers: Any) -> tuple[Any, ...]:
         count = len(surface1.parameters)
@@ -141,7 +141,7 @@ def _check_single_contact(name: str, surface1: Surface, surface2: Surface, H_1_2
     title = f'contact "{name}" has one place, but its bodies touch in {len(overlaps)} places'
     cures = (
         f"places={len(overlaps)}",
-        "a contact for each place between the same bodies, each with near=(x, y, z), a point of body 1 close to its place",
+        "a contact for each place between the same bodies, each with near=(x, y, z), a point of body 1 close to it",
     )
     raise refusal("E428", title, *cures, about=name, why=_described(surface1, overlaps), places=())
 
@@ -159,17 +159,17 @@ def _numbered_places(
     name: str, surfaces: tuple[Surface, Surface], H1: tuple[float, ...], H_1_2: tuple[float, ...], count: int
 ) -> tuple[ContactCoordinates, ...]:
     """Return the `count` places of a contact: overlapping ones, then those with the smallest gaps, numbered along x, y, z of the
-    world, so that neither the order of the bodies nor that of the search matters.
+    world, so that neither the order of the bodies nor the order of the search matters.
 
-    Raises `ModelError` E439 for fewer places, E428 for more places in which the bodies touch.
+    Raises `ModelError` E439 if there are fewer places, E428 if the bodies touch in more.
     """
     pose1, H = np.reshape(H1, (4, 4)), np.reshape(H_1_2, (4, 4))
     minima = contact_places(*surfaces, H)
     if not minima:
-        minima = [closest_points(*surfaces, H)]  # or the reason why there is none
+        minima = [closest_points(*surfaces, H)]  # or raises the reason why there is none
     touching = sum(contact.d < 0.0 for contact in minima)
     if len(minima) < count:
-        title = f'contact "{name}" has {count} places, but its bodies come near each other in {len(minima)} at the start'
+        title = f'contact "{name}" has {count} places, but its bodies are close to each other in only {len(minima)} at the start'
         cures = ("start closer to contact, so that each place has its own nearest point", f"places={len(minima)}")
         raise refusal("E439", title, *cures, about=name, why=_described(surfaces[0], minima), places=())
     if touching > count:
@@ -208,7 +208,7 @@ def _with_numbers(surface: Surface, numbers: Sequence[Any]) -> Surface:
 
 class ContactGraph(Graph):
     """Graph of a contact; `bodies` are its two bodies, to which `attach_contact` connects it, `places` the names of the contacts
-    inside of it if it holds several places."""
+    inside it, if it holds several."""
 
     def __init__(self, name: str, bodies: tuple[Touchable, Touchable], places: tuple[str, ...] = ()):
         super().__init__(name)
@@ -217,7 +217,7 @@ class ContactGraph(Graph):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Return the path of the contact in the graph around it, or those of its places."""
+        """Return the path of the contact in the graph around it, or the paths of its places."""
         return tuple(f"{self.name}.{place}" for place in self.places) or (self.name,)
 
 
@@ -239,30 +239,30 @@ def contact(
 
     Parameters
     ----------
-    constrained : a name of the paper ("rolling", "sliding", "rolling and sliding") or a list of `COMPONENTS`; by default those of
-        the law: v_z, with friction v_x and v_y too, and of `Compliant` all with numbers. The others are free.
+    constrained : a name of the paper ("rolling", "sliding", "rolling and sliding") or a list of `COMPONENTS`; by default the
+        law's: v_z, with friction also v_x and v_y, and for `Compliant` all with numbers. The other components are free.
     law : the contact law: `Compliant`, `Viscoelastic`, `VirtualSpring`, `Maxwell`, `Impact`, `ThreeState`, or `Rigid` for time
         stepping.
-    transport : of the springs' tangential vectors: "parallel" without turning about the normal, "bodies" with
-        the mean turn of both bodies about it, "gauss" with the axes of C2 (the paper's literal law).
-    near : point (x, y, z) of body 1, m. Bodies that are not convex may touch at several points; this contact takes the one
-        nearest to `near` at the start. Give each point its own contact, or leave it to `places`.
-    places : largest number of places at which the bodies touch at once. Each of several places is a contact of its own inside of
-        this one, "place 1", "place 2" ..., with its own law, found from the start poses and numbered along x, y, z of the world.
-        The run ends where two of them become one.
-    compliance : without a law, the numbers of `Compliant`: normal_stiffness=1e5, tangential_damping=20.0, friction=0.3 ...
+    transport : transport of the springs' tangential vectors: "parallel" without turning about the normal, "bodies" with the mean
+        rotation of both bodies about it, "gauss" with the axes of C2 (the paper's literal law).
+    near : point (x, y, z) of body 1, m. Bodies that are not convex may touch at several points; this contact takes the point
+        nearest to `near` at the start. Give each point its own contact, or use `places`.
+    places : largest number of places at which the bodies touch at once. Each of several places is a separate contact inside this
+        one, "place 1", "place 2" ..., with its own law, found from the start poses and numbered along x, y, z of the world. The
+        run ends when two of them merge.
+    compliance : numbers of `Compliant`, the law by default: normal_stiffness=1e5, tangential_damping=20.0, friction=0.3 ...
 
-    Signals: `gap` d (m, negative in contact), `normal force` (N), `wrench` in C2 (the negative acts on body 2), `q1`,
-    `q2`, `alpha` (about z2), `frame` H_0_C2. Modes: `switch`, whose states are the law's, and, for closed surfaces, `chart 1`,
-    `chart 2`. With the friction of `Compliant` also `friction excess` |w| - mu N (N; negative while it sticks),
-    `friction slip` u (m/s, in C2), and the mode `friction` ("off", "stick", "slip"); likewise for `torsional friction`. Those of
-    several places are signals and modes of each, such as `place 1.gap`.
+    Signals: `gap` d (m, negative in contact), `normal force` (N), `wrench` in C2 (the negative acts on body 2), `q1`, `q2`,
+    `alpha` (about z2), `frame` H_0_C2. Modes: `switch`, whose states are the law's, and, for closed surfaces, `chart 1`, `chart
+    2`. With the friction of `Compliant` also `friction excess` |w| - mu N (N; negative while it sticks), `friction slip` u (m/s,
+    in C2), and the mode `friction` ("off", "stick", "slip"); likewise for `torsional friction`. With several places, each place
+    has these signals and modes, such as `place 1.gap`.
 
     Raises `ModelError` E420 for a body without surface, E421 for unknown components, E422 for a missing stiffness, E426 for an
     unknown transport, E429 for an invalid `near`, E435, E436 for invalid components or numbers of a law, E438 for an invalid law,
-    or a law together with numbers of `Compliant`, E439 for an invalid number of places, E490, E491, E492 for invalid friction; at
-    the start of a run E428 for bodies that touch at more points than the contact has places, E439 for fewer places in which they
-    come near each other, E437 for overlapping bodies under a law of impacts.
+    or a law given together with numbers of `Compliant`, E439 for an invalid number of places, E490, E491, E492 for invalid
+    friction; at the start of a run E428 for bodies that touch at more points than the contact has places, E439 if they are close
+    to each other in fewer places, E437 for overlapping bodies under a law of impacts.
     """
     raise_if_any(name, _law_problems(name, law, compliance))
     contact_law = Compliant(**compliance) if law is None else law
@@ -281,7 +281,7 @@ def contact(
 
 @dataclass(frozen=True)
 class _ContactParts:
-    """Parts of a contact that all of its places have: its name, bodies, law, constrained components and transport."""
+    """Arguments that all places of a contact share: name, bodies, law, constrained components and transport."""
 
     name: str
     bodies: tuple[Touchable, Touchable]
@@ -305,7 +305,7 @@ def _several_places(parts: _ContactParts, places: Sequence[ContactGraph]) -> Con
 
 
 def _place_graph(parts: _ContactParts, name: str, place: StartPlace) -> ContactGraph:
-    """Return the graph, of this name, of the contact in one place."""
+    """Return the graph, called `name`, of the contact in one place."""
     contact_law, chosen, transport = parts.law, parts.chosen, parts.transport
     surface1, surface2 = (body.surface for body in parts.bodies)
     assert surface1 is not None and surface2 is not None
@@ -359,9 +359,9 @@ def _place_graph(parts: _ContactParts, name: str, place: StartPlace) -> ContactG
 
 @answer_old_names
 def attach_contact(graph: Graph, contact: Graph, body1: Touchable | None = None, body2: Touchable | None = None) -> Graph:
-    """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals. Returns the graph.
+    """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals.
 
-    The bodies are by default those of `contact`; E566 where the contact is no such graph.
+    Return the graph. The bodies are by default those of `contact`; E566 if it is not such a graph.
     """
     defaults = contact.bodies if isinstance(contact, ContactGraph) else (None, None)
     bodies = {"1": defaults[0] if body1 is None else body1, "2": defaults[1] if body2 is None else body2}

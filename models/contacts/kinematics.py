@@ -70,7 +70,7 @@ def contact_kinematics(surface1: Surface, surface2: Surface, transport: str | No
 
 
 _COORDINATES = {Plane: "m", Cylinder: "rad, m", Torus: "rad", Sphere: "rad", Ellipsoid: "rad", Egg: "rad"}
-"""Units of the coordinates of surfaces whose parameters are lengths; those of a user's formulas are unknown."""
+"""Units of the coordinates of surfaces whose parameters are lengths; the units of a user's formulas are unknown."""
 
 
 def coordinates_unit(surface: Surface) -> str:
@@ -199,15 +199,15 @@ RATES = Op(
 """Rates of the contact coordinates; Visser 2002, (18) to (21), corrected."""
 
 AMBIGUOUS = 1e-8
-"""Share of the squared curvatures below which closest points are not unique: about 1e-4 of the radii from a focal point."""
+"""Fraction of the squared curvatures below which closest points are not unique: about 1e-4 of the radii from a focal point."""
 
 
 def _uniqueness(K1: Any, K2: Any, alpha: Any, d: Any) -> Any:
-    """Return the smaller of det S and tr S |tr S|, with the relative curvature S = K2 B + A, less `AMBIGUOUS` of both curvatures'
-    squares, 1/m^2: positive as long as the closest points are unique.
+    """Return the smaller of det S and tr S |tr S|, with the relative curvature S = K2 B + A, minus `AMBIGUOUS` times the squares
+    of both curvatures, 1/m^2: positive as long as the closest points are unique.
 
-    The determinant alone is not enough: for two spheres, whose curvatures vanish together, it touches zero and rises again. A
-    motion so near to the limit that rounding decides the side has no defined continuation.
+    The determinant alone is not enough: for two spheres, whose curvatures vanish together, it touches zero and rises again. If a
+    motion is so near the limit that rounding decides the side, its continuation is undefined.
     """
     s11, s12, s21, s22 = relative_curvature(_geometry(K=K1), _geometry(K=K2), alpha, d)[2]
     trace = s11 + s22
@@ -224,4 +224,4 @@ UNIQUENESS = Op(
     + "\n"
     + r"R = \begin{bmatrix} \cos #3 & -\sin #3 \\ -\sin #3 & -\cos #3 \end{bmatrix}",
 )
-"""Distance of the closest points from being ambiguous, see `_uniqueness`."""
+"""Measure of how far the closest points are from ambiguous, see `_uniqueness`."""

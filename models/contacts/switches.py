@@ -2,9 +2,9 @@
 
 Transport of a contact's springs: motion of their tangential vectors while the axes of C2 turn.
 
-A spring of a pair (v_x, v_y or omega_x, omega_y) holds a vector s of the tangent plane by its components in the Gauss frame
-C2, whose axes follow the polar angle of body 2: they turn about the normal although no body does. With the rate `turning` of C2
-about z2, relative to the transported vector,
+A spring of a pair (v_x, v_y or omega_x, omega_y) holds a vector s of the tangent plane by its components in the Gauss frame C2,
+whose axes follow the polar angle of body 2, so that they turn about the normal even if no body does. With the rate `turning` of
+C2 about z2, relative to the transported vector,
 
     s' = T_constrained + turning J s,    J = [[0, 1], [-1, 0]]
 
@@ -44,7 +44,7 @@ TWIST_2 = "twist of body 2"
 
 
 def needs_transport(transport: str, chosen: Sequence[str]) -> bool:
-    """Return True if the springs' vectors turn in C2; a component without its partner follows the axis of C2."""
+    """Return True if the springs' vectors turn in C2; the vector of a component without its partner follows the axis of C2."""
     return transport != "gauss" and bool(component_pairs(chosen))
 
 
@@ -79,7 +79,7 @@ def _transported_rates(s: Any, rate: Any, k: Any, turning: Any, vectors: Sequenc
 
 
 def _ratio(k_x: Any, k_y: Any) -> Any:
-    """Return sqrt(k_y / k_x), 1 if both are equal, zero included."""
+    """Return sqrt(k_y / k_x), 1 if both are equal, also if both are zero."""
     return where(equal(k_x, k_y), 1.0, sqrt(k_y / k_x))
 
 
@@ -95,7 +95,7 @@ def rotate_components(s: Any, k: Any, turn: Any, vectors: Sequence[tuple[int, in
 
 
 def rotate_pair(x: Any, y: Any, turn: Any, ratio: Any = 1.0) -> tuple[Any, Any]:
-    """Return components of a vector in axes turned by `turn`, where `ratio` times y counts as much as x; any scalar."""
+    """Return components of a vector in axes turned by `turn`, with y scaled by `ratio` during the rotation; any scalar."""
     c, s = cos(turn), sin(turn)
     return c * x + s * ratio * y, c * y - s / ratio * x
 
@@ -158,9 +158,9 @@ SPRING_RELEASE = (("spring.q", Op("zero", lambda s: 0.0 * s, "0"), ("spring.q",)
 
 
 def range_limits(surfaces: Sequence[Surface], states: Sequence[str]) -> list[Transition]:
-    """Return transitions that end the run where closest points stop being unique or leave a surface with an edge."""
+    """Return transitions that end the run when closest points are no longer unique or leave a surface with an edge."""
     focal = (
-        "the bodies reach a focal distance: nearest points are not unique any more (K2 B + A is singular), as over a hollow whose"
+        "the bodies reach a focal distance: nearest points are no longer unique (K2 B + A is singular), as over a hollow whose"
         " radius of curvature is no larger than that of the body"
     )
     transitions = [Transition(s, s, NEGATE, ("kinematics.uniqueness",), kind="curvature limit", error=focal) for s in states]
@@ -177,12 +177,12 @@ def range_limits(surfaces: Sequence[Surface], states: Sequence[str]) -> list[Tra
 
 
 def merging_places(name: str, places: Sequence[str], merged: float) -> Automaton:
-    """Return the automaton that ends the run where two places of a contact come as close as `merged`, m: they are one."""
+    """Return the automaton that ends the run when two places of a contact come as close as `merged`, m, and so become one."""
     transitions = []
     for first, second in combinations(places, 2):
         error = (
             f'"{name}.{first}" and "{name}.{second}" have become one place, where the bodies would be pressed apart twice: with '
-            "places=1, start where they have one nearest point already"
+            "places=1, start where they have a single nearest point"
         )
         frames = (f"{first}.frame", f"{second}.frame")
         transitions.append(Transition("apart", "apart", _closeness(merged), frames, kind="places become one", error=error))
@@ -190,7 +190,7 @@ def merging_places(name: str, places: Sequence[str], merged: float) -> Automaton
 
 
 def _closeness(merged: float) -> Op:
-    """Return the guard of two Gauss frames (4, 4) in the world: the squared distance of their origins below that of one place."""
+    """Return the guard of two Gauss frames (4, 4) in the world, positive if their origins are closer than `merged`, m."""
     square = merged * merged
     return Op("closeness", lambda H1, H2: square - sum((H1[i, 3] - H2[i, 3]) ** 2 for i in range(3)))
 
@@ -198,8 +198,8 @@ def _closeness(merged: float) -> Op:
 def chart_switch(index: int, surface: Surface, chosen: Sequence[str], springs: bool, vectors: Sequence[str]) -> Automaton:
     """Return the automaton that changes the chart near a pole; the coordinates, alpha and the spring's axes follow.
 
-    An unpaired component of body 2 is defined along the polar axes only: near their pole the run ends. `springs`: True if there
-    are any; `vectors`: further states (2,) in these axes.
+    An unpaired component of body 2 is defined along the polar axes only: near their pole the run ends. `springs` : True if there
+    are any; `vectors` : further states (2,) in these axes.
     """
     if index == 2 and has_unpaired_component(chosen):
         margin = Op("margin", lambda q: -surface.chart_margin(q, 0.0))

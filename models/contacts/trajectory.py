@@ -25,12 +25,11 @@ def contact_trajectory(
 ) -> Arrays:
     """Return arrays over the sample times t (k,), by the names of the scenario format.
 
-    p1, q1_wxyz, v1, w1_body, and likewise for 2: poses, velocities of the object origins (world), body angular rates;
-    gap, gapdot; vx, vy, wz and fn, fx, fy, tx, ty, tz: relative twist and contact wrench on body 2 in C2;
-    force_on_2_world; cp1_O1, cp2_O2; uv1, uv2, alpha (Montana's sign) in the polar charts; deformation (k, 6): the
-    spring by component, spring (k, 3): its tangential and turning part; E, Ediss; frame1, frame2 (k, 4, 4) Gauss frames
-    in the world. Quantities that a law does not have are zero, such as the deformation without springs. Raises `ModelError` E498
-    if the result has no such contact.
+    p1, q1_wxyz, v1, w1_body, and likewise for 2: poses, velocities of the object origins (world), body angular rates; gap,
+    gapdot; vx, vy, wz and fn, fx, fy, tx, ty, tz: relative twist and contact wrench on body 2 in C2; force_on_2_world; cp1_O1,
+    cp2_O2; uv1, uv2, alpha (Montana's sign) in the polar charts; deformation (k, 6): of the spring by component; spring (k, 3):
+    its tangential and turning part; E, Ediss; frame1, frame2 (k, 4, 4) Gauss frames in the world. Quantities that a law lacks are
+    zero, such as the deformation without springs. Raises `ModelError` E498 if the result has no such contact.
     """
     run_contact = find_contact(result, contact)
     point = run_contact.point
@@ -109,7 +108,7 @@ def contact_spans(result: Result, contact: RunContact) -> tuple[tuple[float, flo
 
 
 def find_contact(result: Result, path: str) -> RunContact:
-    """Return the contact at a path in the graph of a result; E498 if there is none with frames."""
+    """Return the contact at a path in the graph of a result; E498 if there is no contact with frames."""
     contacts = {contact.point.path: contact for contact in result.program.contacts if contact.point.frames}
     if path not in contacts:
         names = ", ".join(f'"{name}"' for name in contacts)
@@ -119,7 +118,7 @@ def find_contact(result: Result, path: str) -> RunContact:
 
 
 def _wrench(result: Result, contact: RunContact) -> np.ndarray:
-    """Return the wrench (k, 6) on body 1 in C2: that of the law, or composed of the forces of time stepping."""
+    """Return the wrench (k, 6) on body 1 in C2: the law's, or composed of the forces of time stepping."""
     wrench = np.array(result[f"{contact.point.path}.wrench"])
     if contact.forces:
         normal, friction = (result[force].reshape(len(result.t), -1) for force in contact.forces)
@@ -161,7 +160,8 @@ def _rotated_frames(H: np.ndarray, turn: np.ndarray) -> np.ndarray:
 
 
 def _tangential(spring: np.ndarray, components: list[int]) -> np.ndarray:
-    """Return (s_x, s_y, s_turn): of the velocities if they are constrained, else of omega_x and omega_y; last omega_z."""
+    """Return (s_x, s_y, s_turn): the first two for v_x and v_y if these are constrained, else for omega_x and omega_y; the last
+    for omega_z."""
     names = [COMPONENTS[i] for i in components]
     first = 3 if {"v_x", "v_y"} & set(names) else 0
     return np.stack([spring[:, first], spring[:, first + 1], spring[:, 2]], axis=1)
@@ -186,18 +186,18 @@ class UntrackedContact:
     def __str__(self) -> str:
         where = ", ".join(f"{x:.4g}" for x in self.point)
         return (
-            f"at t = {self.time:.6g} s the bodies overlap by {self.depth:.3g} m at ({where}) m of body 1, where no contact "
-            "is: each contact follows one place; give each its own, with near=(x, y, z)"
+            f"at t = {self.time:.6g} s the bodies overlap by {self.depth:.3g} m at ({where}) m of body 1 without a "
+            "contact: each contact follows one place; give each place its own, with near=(x, y, z)"
         )
 
 
 def find_untracked_contact(
     result: Result, bodies: tuple[str, str], surfaces: tuple[Surface, Surface], contacts: Sequence[str]
 ) -> UntrackedContact | None:
-    """Return the first point where two bodies overlap and none of their `contacts` acts; None without one.
+    """Return the first point where two bodies overlap and none of their `contacts` acts, or None.
 
-    Convex bodies touch at one point and are not examined. Other bodies are, at some samples of the run. Each run looks for the
-    deepest such place by itself (`result.warnings`).
+    Convex bodies touch at one point and are not examined. Other bodies are examined at some samples of the run. Each run itself
+    looks for the deepest such place (`result.warnings`).
     """
     if all(map(is_convex, surfaces)):
         return None

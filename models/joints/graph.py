@@ -51,7 +51,7 @@ def joint_graph(
     """Return a joint from body a to body b, with ports `a`, `b` for their world twists and the inputs `pose a`, `pose b`.
 
     Port `motion` has the rates of the joint's free motions as flow, in the order of its screws, and the torques and forces on
-    them as effort: `connect(motor, joint.port("motion"))` drives b against a; it may be left open. Its domain is that of these
+    them as effort: `connect(motor, joint.port("motion"))` drives b against a; it may be left open. Its domain follows from these
     motions: rotation, translation, or both.
 
     Parameters
@@ -60,25 +60,26 @@ def joint_graph(
     frame_a, frame_b : poses (4, 4) of the joint frame in body a and in body b, which coincide at the joint's reference pose;
         identity by default.
     alpha1, alpha0, alpha2 : decay of the violation h of the joint, h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0.
-    closing : "smooth" lets inconsistent start velocities decay too (which adds or takes energy); else they are refused.
-    largest_gap, largest_tilt : m and rad by which the start poses may miss the joint; None: no check, as needed where the
-        pose of a body is neither a state nor fixed.
+    closing : "smooth" lets inconsistent start velocities decay too (which adds or takes energy); otherwise they are refused.
+    largest_gap, largest_tilt : m and rad by which the start poses may miss the joint; None: no check, as needed if the pose of a
+        body is neither a state nor fixed.
 
     Signals: `q` and `rate` of the motions (angles wrap to (-pi, pi]: integrate `rate` to count turns), `violation` (6 - n,),
-    `multiplier` (6 - n,), and `wrench`: that of a on b through the joint, motors included, along the joint's axes on a and
+    `multiplier` (6 - n,), and `wrench`: the wrench of a on b through the joint, including motors, along the joint's axes on a and
     about their origin.
 
     Raises `ModelError` E455 at the start of a run whose poses miss the joint by more than allowed, or whose velocities do not
-    fit; E456 for a joint of kind "general" or no joint, E457 for an invalid frame, E151 for an invalid limit.
+    fit; E456 for a joint of kind "general" or an object that is not a joint, E457 for an invalid frame, E151 for an invalid
+    limit.
 
     Source: Baumgarte 1972; free and constrained directions of a joint after Visser 2002, figure 3.
     """
     place = caller_place()
     kind = joint.kind if isinstance(joint, Joint) else None
     if kind not in KINDS:
-        title = f'joint "{name}" has the kind "{kind}", of which only small motions are known'
-        title = title if kind else f'joint "{name}" is made of {joint!r}, which is not a joint'
-        chain = "links of a chain instead of the joint: they take screws of your own, and none for their mass (inertia=None)"
+        title = f'joint "{name}" has the kind "{kind}", which defines only small motions'
+        title = title if kind else f'joint "{name}" is built from {joint!r}, which is not a joint'
+        chain = "links of a chain instead of the joint: they accept any screws, and may be massless (inertia=None)"
         raise refusal("E456", title, f"one of screws.joints: {', '.join(KINDS)}", chain, about=name, places=(place,))
     _refuse_limits(name, place, largest_gap=largest_gap, largest_tilt=largest_tilt)
     graph, relative = two_body_part(name, "attach_joint(graph, joint, a, b)")
@@ -117,12 +118,12 @@ def joint_graph(
 
 
 def _pose_and_number(joint: Joint) -> dict[str, str]:
-    """Return the signals that a joint's formulas take: the pose of b against a, and the kind's own number."""
+    """Return the signals that a joint's formulas take: the pose of b relative to a, and the kind's own number."""
     return {key: f"relative pose.{key}" for key in ("H", *_numbers(joint))}
 
 
 def _hold(graph: Graph, twist: Element, joint: Joint, **options: Any) -> None:
-    """Add the directions that a joint constrains, as one constraint with these options."""
+    """Add one constraint, with these options, on the directions that a joint constrains."""
     signals = list(_pose_and_number(joint).values())
     count, matrix = 6 - joint.freedoms, _op("held", joint.kind)
     angles = KINDS[joint.kind].angles
@@ -154,7 +155,7 @@ def _leave_free(graph: Graph, twist: Element, joint: Joint) -> None:
 def _refuse_limits(name: str, place: Place | None, **limits: Any) -> None:
     title = f'joint "{name}": {{}} must be zero or more, or None'
     problems = [
-        Problem("E151", title.format(which), (f"given: {value!r}",), (place,), (f"for {which}, a number that is zero or more",))
+        Problem("E151", title.format(which), (f"given: {value!r}",), (place,), (f"for {which}, a number of zero or more",))
         for which, value in limits.items()
         if value is not None and not real(value) >= 0.0
     ]
@@ -169,9 +170,9 @@ def _start_check(name: str, kind: str, limits: tuple[float, float], place: Place
         gap, turn = joint_error(kind, np.asarray(H, dtype=float), *map(float, numbers))
         if gap > limits[0] or turn > limits[1]:
             title, misfit = f'{kind} joint "{name}" does not close at the start', f"{gap:.4g} m and {turn:.4g} rad"
-            allowed = f"allowed are {limits[0]:g} m and {limits[1]:g} rad, which decay"
-            why = f"its axes on the two bodies miss it by {misfit}; {allowed}"
-            poses = "start positions and quaternions of the bodies, frame_a and frame_b that meet it"
+            allowed = f"up to {limits[0]:g} m and {limits[1]:g} rad are allowed, and decay"
+            why = f"its axes on the two bodies are apart by {misfit}; {allowed}"
+            poses = "start positions and quaternions of the bodies, or frame_a and frame_b, that fit the joint"
             raise refusal("E455", title, poses, "a larger largest_gap or largest_tilt", about=name, why=why, places=(place,))
         return ()
 
@@ -195,7 +196,7 @@ def _refuse_others(graph: Graph, joint: Any, *bodies: Any) -> None:
     raise_if_any(
         graph.name,
         [
-            Problem("E458", f"{value!r} ({type(value).__name__}) is no {what}", places=(caller_place(),), cures=(cure,))
+            Problem("E458", f"{value!r} ({type(value).__name__}) is not a {what}", places=(caller_place(),), cures=(cure,))
             for value, what, cure in invalid
         ],
     )

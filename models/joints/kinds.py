@@ -1,10 +1,11 @@
-"""Kinds of joints, one record each: constrained and free directions, coordinates, and the violation of the joint by a pose.
+"""Kinds of joints, one record each: constrained and free directions, coordinates, and the error of a pose in the joint.
 
 H = H_A_B is the pose of the joint's axes on body b (frame B) as seen from its axes on body a (frame A): z along the axis or
-normal; universal: x of A along the first axis, the second axis fixed to B, at the angle `psi` to x in its plane of x and y.
+normal. Universal joint: x of A along the first axis; the second axis is fixed to B, at the angle `psi` to x in B's plane of x and
+y.
 
 A joint is closed by rows [h, w_tau, w_f] of seven scalars: h vanishes where it is closed, and dh/dt = w_tau . omega + w_f . v
-exactly, closed or not, for the twist [omega; v] = T_A_A_B. A violation therefore decays as the stabilised constraint says.
+exactly, closed or not, for the twist [omega; v] = T_A_A_B. A violation therefore decays as the stabilised constraint prescribes.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ Row = np.ndarray
 
 @dataclass(frozen=True)
 class KindNumber:
-    """Unique number of a kind of joint."""
+    """Number that a kind of joint has beyond its axes, such as the pitch."""
 
     name: str
     unit: str
     symbol: str
     of: Callable[[Joint], float]
-    """Its value for a joint."""
+    """Value of the number for a joint."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Kind:
     """Formulas of a kind of joint; all take (H, numbers) and any scalar."""
 
     closures: Callable[..., list[Row]]
-    """Rows [h, w_tau, w_f]: h vanishes where the joint is closed. Those of angles first, then those of lengths."""
+    """Rows [h, w_tau, w_f], with h zero where the joint is closed: angles first, then lengths."""
     free: Formula
     """F (n, 6), or (6,) for one freedom: rates of the joint's motions = F @ T_A_A_B. F.T @ torque is a motor's wrench on b, in A.
     Angular velocities about the axes and velocities along them, in the order of the joint's screws."""
@@ -88,12 +89,13 @@ def parallel(H: np.ndarray) -> list[np.ndarray]:
 
 
 def aligned(H: np.ndarray) -> list[np.ndarray]:
-    """Return three closures, all axes of B along those of A: the skew part of R."""
+    """Return three closures, all axes of B along the axes of A: the skew part of R."""
     return [0.5 * (turn(H, (k + 2) % 3, (k + 1) % 3) - turn(H, (k + 1) % 3, (k + 2) % 3)) for k in range(3)]
 
 
 def crossing(H: np.ndarray, psi: Scalar) -> np.ndarray:
-    """Return the closure of the first axis of A and the second of B at the angle psi: moment about their common normal."""
+    """Return the closure that holds the first axis of A and the second of B at the angle psi: moment about their common
+    normal."""
     c, s = cos(psi), sin(psi)
     row = (-1.0 / s) * (c * turn(H, 0, 0) + s * turn(H, 0, 1))
     return array([row[0] + c / s, *row[1:]])
@@ -137,7 +139,7 @@ def _universal_angles(H: np.ndarray, psi: Any) -> np.ndarray:
     """Return the angle of the second axis about the first, and of B about the second: H = exp(x q1) exp(axis2 q2)."""
     c, s = cos(psi), sin(psi)
     second = H[:3, 0] * c + H[:3, 1] * s
-    # The first axis in B, against its part across the second axis (c, s, 0) and their normal (0, 0, -s).
+    # The first axis in B, by its components across the second axis (c, s, 0) and along their normal (0, 0, -s).
     x, y, z = H[0, 0], H[0, 1], H[0, 2]
     across = (x - c * (c * x + s * y)) * (s * s) + (y - s * (c * x + s * y)) * (-c * s)
     return array([atan2(second[2], second[1]), atan2(z * s, across)])
@@ -163,7 +165,7 @@ def _rotation_angle(R: np.ndarray) -> float:
 
 
 def _off_psi(R: np.ndarray, psi: float) -> float:
-    """Return the difference of the angle between the axes from psi."""
+    """Return the angle between the axes minus psi."""
     second = R @ np.array([np.cos(psi), np.sin(psi), 0.0])
     return abs(float(np.arccos(np.clip(second[0], -1.0, 1.0))) - psi)
 
@@ -189,7 +191,7 @@ def _tied(H: np.ndarray, length: Scalar) -> Row:
 
 
 def _swings(rows: Callable[[np.ndarray], np.ndarray]) -> Formula:
-    """Return a formula for a rod: its turns about x and y of A by two `rows` of B's origin, and the turns of B less these."""
+    """Return a formula for a rod: its turns about x and y of A by two `rows` of B's origin, and the turns of B minus these."""
 
     def formula(H: np.ndarray, length: Scalar) -> np.ndarray:
         x, y, *turns = rows(H)

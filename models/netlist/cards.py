@@ -1,4 +1,4 @@
-"""Cards of a SPICE netlist: continued lines, comments and case resolved; and the values in them: suffixes, expressions."""
+"""Cards of a SPICE netlist, with continued lines, comments and case resolved, and their values: suffixes, expressions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from screws.similar_names import similar_names
 
 SUFFIXES = {"t": 1e12, "g": 1e9, "meg": 1e6, "k": 1e3, "mil": 25.4e-6, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12}
 SUFFIXES |= {"f": 1e-15, "a": 1e-18}
-"""Factors of suffixes: M is milli, MEG mega; letters behind a suffix are a unit, which SPICE ignores."""
+"""Factors of suffixes: M is milli, MEG mega; letters after a suffix are a unit, which SPICE ignores."""
 LONGEST_CARD = 20_000
 """Maximum number of characters of a card with its continued lines."""
 
@@ -25,7 +25,7 @@ _FUNCTIONS = {"abs": "absolute", "ln": "log", "min": "minimum", "max": "maximum"
 
 @dataclass(frozen=True)
 class Card:
-    """Statement of a netlist: its words in lower case, with key=value as one word, and where it begins."""
+    """Statement of a netlist: its words in lower case, with key=value as one word, and its place in the file."""
 
     file: str
     line: int
@@ -46,12 +46,12 @@ class Card:
 
     @property
     def plain(self) -> tuple[str, ...]:
-        """Words that are not a key=value."""
+        """Words other than key=value."""
         return tuple(word for word in self.words if "=" not in word)
 
 
 def cards_of(text: str, file: str) -> Iterator[Card]:
-    """Yield the cards of a text behind its title, the first line, up to .end; without comments and .control blocks."""
+    """Yield the cards of a text after its title, the first line, up to .end; without comments and .control blocks."""
     statements: list[tuple[int, list[str]]] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if number == 1:
@@ -68,7 +68,7 @@ def cards_of(text: str, file: str) -> Iterator[Card]:
         statement = " ".join(pieces)
         first = statement.split(maxsplit=1)[0]
         if first[0] == "+":
-            raise Card(file, number, ()).error("E640", "a line continues a card, and there is no card before it", "without the +")
+            raise Card(file, number, ()).error("E640", "a line continues a card, but no card precedes it", "without the +")
         controls = (controls or first == ".control") and first != ".endc"
         if first == ".end":
             return
@@ -80,13 +80,13 @@ def cards_of(text: str, file: str) -> Iterator[Card]:
 
 @dataclass(frozen=True)
 class Scope:
-    """Parameters by name as texts, of a netlist or inside a subcircuit, and the scope around it."""
+    """Parameters of a netlist or subcircuit, as texts by name, and the scope around it."""
 
     texts: Mapping[str, tuple[str, Scope | None]]
-    """Text of each parameter, and the scope in which it is read; None for this one."""
+    """Text of each parameter, and the scope in which it is evaluated; None for this scope."""
     around: Scope | None = None
     values: dict[str, float] = field(default_factory=dict)
-    """Values of parameters that are computed already."""
+    """Values of parameters computed so far."""
 
     def value(self, card: Card, text: str, pending: Sequence[str] = ()) -> float:
         """Return the value of a number, or of an expression in braces or quotes.
@@ -109,7 +109,9 @@ class Scope:
             return self.values[name]
         if name in self.texts:
             if name in pending or len(pending) > 50:
-                raise card.error("E642", f"parameters define each other: {' -> '.join([*pending, name])}", "a number for one")
+                raise card.error(
+                    "E642", f"parameters define each other: {' -> '.join([*pending, name])}", "a number for one of them"
+                )
             text, scope = self.texts[name]
             inside = text[1:-1] if text[:1] in ("{", "'") else text
             value = self._expression(card, inside, [*pending, name]) if scope is None else scope.value(card, text)
@@ -129,7 +131,7 @@ class Scope:
             formula = arithmetic(words, names)
             value = float(formula(*(self.parameter(card, name, pending) for name in names)))
         except (InvalidFormula, ArithmeticError, TypeError) as error:
-            raise card.error("E640", f'the expression "{text[:60]}" is refused: {error}', "arithmetic of parameters") from None
+            raise card.error("E640", f'the expression "{text[:60]}" is refused: {error}', "arithmetic with parameters") from None
         if not math.isfinite(value):
             raise card.error("E640", f'the expression "{text[:60]}" is {value}', "a finite number")
         return value

@@ -1,4 +1,4 @@
-"""Circuits as graphs: the cards of a netlist become devices, and these bonds between a 0-junction for each node but ground."""
+"""Circuits as graphs: the cards of a netlist become devices, these become bonds between 0-junctions, the nodes except ground."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ HOLD = 1e-10
 
 
 def read_netlist(path: str | os.PathLike[str], name: str = "", *, uic: bool | None = None) -> Graph:
-    """Return the circuit of a SPICE netlist as a graph, called `name`, by default as the file.
+    """Return the circuit of a SPICE netlist as a graph, called `name`, by default the file's name.
 
     R, L, C, K, V, I (SIN, PULSE, PWL), E, F, G, H, D, S, X; .model, .param, .subckt, .options (temp, tnom, gmin), .ic. A node is
     the junction "node NAME", its voltage `node NAME.effort`. The run begins at the operating point of t = 0, at which nodes of
-    .ic have its voltages; with `uic`, by default as .tran says, at IC=, .ic and zero.
+    .ic have its voltages; with `uic`, by default as in .tran, it begins at IC=, .ic and zero.
 
     Raises `ModelError` E630 for a file that cannot be read; E640 for a card that cannot be read; E641 for an unknown parameter,
     model, subcircuit or source; E642 for recursive subcircuits or too many devices; E643 for devices, cards and parameters that
-    are not read; E644 for devices that join nothing; all at once where they are in several devices. E653 if there is no
-    operating point, or no unique one; E654 for IC= where neither .tran nor `uic` says whether it counts.
+    are not read; E644 for a netlist without devices. Errors of several devices are raised together. E653 if there is no operating
+    point, or no unique one; E654 for IC= if neither .tran nor `uic` decides whether to use it.
 
     Source: Nagel 1975 (SPICE2); ngspice manual, version 39.
     """
@@ -58,7 +58,7 @@ def parse_netlist(text: str, file: str = "circuit.cir", name: str = "", *, uic: 
 
 
 def _refuse_starts(devices: Sequence[Device]) -> None:
-    """Raise E654 for IC= in a netlist without .tran: SPICE reads it with UIC, and ignores it without."""
+    """Raise E654 for IC= in a netlist without .tran: SPICE uses it with UIC, and ignores it without."""
     for device in devices:
         if "ic" in device.card.pairs and device.card.words[0][0] in "cl":
             title = f'"{device.name}" has IC=, but the netlist does not say whether to use it'
@@ -89,7 +89,7 @@ def _circuit(devices: Sequence[Device], settings: Settings, first: Card) -> Circ
             problems += error.problems
         except ArithmeticError as error:
             title = f'"{device.name}": its numbers are out of range: {error}'
-            problems.append(device.card.problem("E640", title, "numbers of real devices"))
+            problems.append(device.card.problem("E640", title, "plausible numbers"))
     raise_if_any(file, problems)
     place_inductors(circuit)
     _close_nodes(circuit)
@@ -101,7 +101,7 @@ def _circuit(devices: Sequence[Device], settings: Settings, first: Card) -> Circ
 
 
 def _close_nodes(circuit: Circuit) -> None:
-    """Add a source of no current to nodes with one device: they are open."""
+    """Add a source of zero current to nodes with one device, which are open."""
     count = Counter(end.owner.name for link in circuit.graph.links for end in (link.tail, link.head))
     for node in circuit.nodes.values():
         if count[node.name] == 1:
@@ -140,7 +140,7 @@ def _settings(root: Subcircuit, first: Card, name: str) -> Settings:
             voltages |= starts
             cards |= dict.fromkeys(starts, card)
     if not (options["gmin"] > 0 and min(options["temp"], options["tnom"]) > -CELSIUS):
-        raise first.error("E640", "gmin is positive, and temp and tnom lie above absolute zero", ".options temp=27 gmin=1e-12")
+        raise first.error("E640", "gmin is positive, and temp and tnom are above absolute zero", ".options temp=27 gmin=1e-12")
     return Settings(name, options, transient, voltages, cards, uic)
 
 
@@ -148,9 +148,9 @@ def _start_voltages(card: Card, scope: Scope) -> dict[str, float]:
     """Return the voltages of nodes on a card .ic V(node)=value, whose words are v, node and =value; V(x1.a) is "x1 a"."""
     words, voltages = list(card.words[1:]), dict[str, float]()
     if len(words) % 3:
-        raise card.error("E640", ".ic has voltages of nodes", ".ic V(out)=5")
+        raise card.error("E640", ".ic needs voltages of nodes", ".ic V(out)=5")
     for letter, node, value in zip(words[::3], words[1::3], words[2::3], strict=True):
         if letter != "v" or not value.startswith("="):
-            raise card.error("E640", ".ic has voltages of nodes", ".ic V(out)=5")
+            raise card.error("E640", ".ic needs voltages of nodes", ".ic V(out)=5")
         voltages[node.replace(".", " ")] = scope.value(card, value[1:])
     return voltages

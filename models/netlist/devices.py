@@ -27,26 +27,26 @@ DIODE_ZEROS = ("cjo", "cj0", "tt", "ikf", "ikr", "isr")
 """Parameters of a diode that would change the circuit unless they are zero."""
 SWITCH = {"vt": 0.0, "vh": 0.0, "ron": 1.0, "roff": 1e12}
 NEUTRAL = ("tnom", "m", "vj", "fc", "kf", "af", "level", "nbv", "ibv")
-"""Parameters of a diode without effect here: those of noise, and those of effects that are zero."""
+"""Parameters of a diode without effect here: noise, and effects that are zero."""
 STRONGEST = 1e6
 """Current of a junction, A, above which its characteristic continues as its tangent."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a netlist for all of its devices, and their start."""
+    """Settings of a netlist for all its devices, and their start."""
 
     name: str
     options: Mapping[str, float]
     transient: Transient
     voltages: Mapping[str, float]
-    """Voltages of nodes at the start, of .ic."""
+    """Voltages of nodes at the start, from .ic."""
     ic: Mapping[str, Card]
     """Card .ic of each of these nodes."""
     uic: bool | None
     """True if .tran has UIC; None without .tran."""
     starts: Mapping[str, float] | None = None
-    """Charges and fluxes at the start by name; None for those of IC= and .ic."""
+    """Charges and fluxes at the start by name; None to take them from IC= and .ic."""
     modes: Mapping[str, str] = field(default_factory=dict)
     """States of switches at the start."""
     is_held: bool = False
@@ -61,7 +61,7 @@ class Circuit:
     settings: Settings
     nodes: dict[str, Element] = field(default_factory=dict)
     sources: set[str] = field(default_factory=set)
-    """Voltage sources, whose currents others read."""
+    """Voltage sources, whose currents other devices read."""
     inductors: dict[str, tuple[Device, float, float]] = field(default_factory=dict)
     """Device, inductance and start current by name."""
     couplings: dict[frozenset[str], tuple[Device, float]] = field(default_factory=dict)
@@ -81,11 +81,11 @@ class Circuit:
         names = device.card.plain[1 : 1 + count]
         if len(names) < count:
             raise device.card.error(
-                "E640", f'"{device.name}" has {len(names)} nodes, and needs {count}', "its nodes, then its value"
+                "E640", f'"{device.name}" has {len(names)} nodes but needs {count}', "its nodes, then its value"
             )
         if device.node(names[0]) == device.node(names[1]):
             raise device.card.error(
-                "E644", f'both ends of "{device.name}" connect to the node "{names[0]}"', "without it, or another node"
+                "E644", f'both ends of "{device.name}" connect to the node "{names[0]}"', "another node, or no such device"
             )
         return tuple(self.node(device, name) for name in names)
 
@@ -94,13 +94,13 @@ def _words(device: Device, nodes: int, keys: Sequence[str] = ()) -> list[str]:
     """Return the words after the nodes of a device; E643 for a key that is not read."""
     for key in device.card.pairs:
         if key not in keys:
-            cure = f"without it; {', '.join(keys)} are read" if keys else "without it"
+            cure = f"omit it; {', '.join(keys)} are read" if keys else "without it"
             raise device.card.error("E643", f'"{device.name}": {key[:40]}= is not read', cure)
     return list(device.card.plain[1 + nodes :])
 
 
 def _number(device: Device, key: str, keys: Sequence[str] = ()) -> float:
-    """Return the value of a device of two nodes, the word behind them or that of its key; E640 unless there is one."""
+    """Return the value of a device of two nodes: the word after them, or its key's; E640 unless there is exactly one."""
     words = [*_words(device, 2, (key, *keys)), *(value for name, value in device.card.pairs.items() if name == key)]
     if len(words) != 1:
         raise device.card.error("E640", f'"{device.name}" has {len(words)} values', "one number after its nodes")
@@ -108,7 +108,7 @@ def _number(device: Device, key: str, keys: Sequence[str] = ()) -> float:
 
 
 def _charge(circuit: Circuit, device: Device, capacitance: float) -> float:
-    """Return the charge of a capacitor at the start: of the operating point, else by IC=, else by .ic."""
+    """Return the charge of a capacitor at the start: from the operating point, else from IC=, else from .ic."""
     ic = device.value(device.card.pairs["ic"]) if "ic" in device.card.pairs else None
     if circuit.settings.starts is not None:
         return circuit.settings.starts.get(f"{device.name}.q", 0.0)
@@ -125,7 +125,9 @@ def _join(circuit: Circuit, device: Device, *parts: Node) -> None:
 def _resistor(circuit: Circuit, device: Device) -> None:
     value = _number(device, "r")
     if not value:
-        raise device.card.error("E640", f'"{device.name}" is zero; ngspice replaces it by 1 mohm', "1m", "one node for both ends")
+        raise device.card.error(
+            "E640", f'"{device.name}" is zero; ngspice replaces it by 1 mohm', "1m", "one node instead of two"
+        )
     _join(circuit, device, R(device.name, value))
 
 
@@ -244,7 +246,7 @@ def _parameters(
 ) -> dict[str, float]:
     """Return parameters of a model by name; E641 for a model of another type, E643 for parameters that are not read."""
     if card.plain[2] != kind:
-        title = f'"{device.name}" needs a model of the type {kind.upper()}, and "{card.plain[1]}" is {card.plain[2].upper()}'
+        title = f'"{device.name}" needs a model of the type {kind.upper()}, but "{card.plain[1]}" is {card.plain[2].upper()}'
         raise device.card.error("E641", title, f".model {card.plain[1]} {kind}")
     values = {key: device.scope.value(card, text) for key, text in card.pairs.items() if key not in neutral}
     for key, value in values.items():
@@ -261,14 +263,16 @@ def _coupling(circuit: Circuit, device: Device) -> None:
     if unknown := [name for name in flat if name not in circuit.inductors]:
         raise device.card.error("E641", f'"{device.name}" couples the unknown inductor "{unknown[0][:60]}"', "K1 L1 L2 0.9")
     if len(set(flat)) < max(2, len(flat)) or not abs(factor) < 1:
-        raise device.card.error("E640", f'"{device.name}" couples two inductors by a factor between -1 and 1', "K1 L1 L2 0.9")
+        raise device.card.error(
+            "E640", f'"{device.name}" couples exactly two inductors by a factor between -1 and 1', "K1 L1 L2 0.9"
+        )
     for k, first in enumerate(flat):
         for second in flat[:k]:
             circuit.couplings[frozenset((first, second))] = (device, factor)
 
 
 def place_inductors(circuit: Circuit) -> None:
-    """Add all inductors, those that are coupled as one field of their fluxes; E640 for couplings that store negative energy."""
+    """Add all inductors, coupled ones as one field of their fluxes; E640 for couplings that store negative energy."""
     remaining = list(circuit.inductors)
     while remaining:
         group = [remaining.pop(0)]

@@ -1,4 +1,4 @@
-"""Subcircuits of a netlist: definitions and models by scope; every instance becomes devices with names and nodes of its own."""
+"""Subcircuits of a netlist: definitions and models by scope; every instance becomes devices with their own names and nodes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from screwbond.models.netlist.cards import Card, Scope
 from screws.similar_names import similar_names
 
 MOST_DEVICES = 10_000
-"""Maximum number of devices behind all subcircuits."""
+"""Maximum number of devices after expansion of all subcircuits."""
 DEEPEST = 20
-"""Maximum depth of subcircuits in subcircuits."""
+"""Maximum depth of nested subcircuits."""
 GROUND = ("0", "gnd")
 """Names of the ground node."""
 IGNORED = frozenset(
@@ -38,7 +38,7 @@ IGNORED = frozenset(
         ".sens",
     ]
 )
-"""Cards of analyses and output, which say nothing of the circuit."""
+"""Cards of analyses and output, which do not describe the circuit."""
 
 
 @dataclass
@@ -67,7 +67,7 @@ class Device:
     sections: tuple[Subcircuit, ...]
     """The netlist, and the subcircuits around the device's definition, whose models and subcircuits it sees."""
     calls: tuple[Subcircuit, ...] = ()
-    """Subcircuits whose instances it is in."""
+    """Subcircuits whose instances contain the device."""
 
     @property
     def name(self) -> str:
@@ -101,7 +101,7 @@ def sections_of(cards: Iterator[Card]) -> Subcircuit:
         if word == ".subckt":
             names = [each for each in card.plain[1:] if each != "params:"]
             if not names or len(inside) > DEEPEST:
-                raise card.error("E640", ".subckt needs a name, and is not nested deep", ".subckt NAME NODE ...")
+                raise card.error("E640", ".subckt needs a name, and must not be nested too deep", ".subckt NAME NODE ...")
             new = Subcircuit(names[0], tuple(names[1:]), card.pairs)
             _check_new(card, "subcircuit", names[0], section.subcircuits)
             section.subcircuits[names[0]] = new
@@ -123,7 +123,7 @@ def sections_of(cards: Iterator[Card]) -> Subcircuit:
                 raise card.error("E643", f"the card {word} is not read in a subcircuit", cure)
             section.settings.append(card)
         elif word.startswith(".") and word not in IGNORED:
-            cure = "its content in the file" if word in (".include", ".lib", ".inc") else "a netlist without it"
+            cure = "its content in this file" if word in (".include", ".lib", ".inc") else "a netlist without it"
             raise card.error("E643", f"the card {word[:40]} is not read", cure)
         elif not word.startswith("."):
             section.devices.append(card)
@@ -133,13 +133,13 @@ def sections_of(cards: Iterator[Card]) -> Subcircuit:
 
 
 def _check_new(card: Card, what: str, name: str, defined: Container[str]) -> None:
-    """Raise E640 for a model or subcircuit that is defined already: which one counts differs between programs."""
+    """Raise E640 for a model or subcircuit that is already defined: programs differ in which definition they use."""
     if name in defined:
         raise card.error("E640", f'the {what} "{name[:60]}" is defined twice', "another name, or one definition")
 
 
 def devices_of(root: Subcircuit) -> list[Device]:
-    """Return all devices, those of subcircuits with the names of their instances before their own.
+    """Return all devices; names of devices in subcircuits begin with the names of their instances.
 
     Raises `ModelError` E641 for an unknown subcircuit, E642 for one that contains itself, or too many devices.
     """
@@ -156,7 +156,7 @@ def devices_of(root: Subcircuit) -> list[Device]:
             pending += reversed(_inside(device))
         if len(devices) + instances > MOST_DEVICES:
             title = f"the circuit has more than {MOST_DEVICES} devices"
-            raise device.card.error("E642", title, "fewer subcircuits in subcircuits")
+            raise device.card.error("E642", title, "fewer nested subcircuits")
     return devices
 
 
@@ -181,10 +181,10 @@ def _instance(device: Device) -> tuple[Subcircuit, dict[str, str], tuple[Subcirc
         raise device.card.error("E641", f'"{device.name}" has the unknown subcircuit "{name[:60]}"', ", ".join(cures))
     section = device.sections[depth - 1].subcircuits[name]
     if any(each is section for each in device.calls):
-        raise device.card.error("E642", f'the subcircuit "{name}" contains itself', f'without "{device.name}" in it')
+        raise device.card.error("E642", f'the subcircuit "{name}" contains itself', f'a subcircuit without "{device.name}"')
     if len(device.calls) >= DEEPEST:
         title = f'"{device.name}" is more than {DEEPEST} subcircuits deep'
-        raise device.card.error("E642", title, "fewer subcircuits in subcircuits")
+        raise device.card.error("E642", title, "fewer nested subcircuits")
     if len(words) - 1 != len(section.ports):
         title = f'"{device.name}" has {len(words) - 1} nodes, and the subcircuit "{name}" has {len(section.ports)} ports'
         raise device.card.error("E640", title, f"nodes for {', '.join(section.ports)}")
@@ -199,5 +199,5 @@ def _instance(device: Device) -> tuple[Subcircuit, dict[str, str], tuple[Subcirc
 def check_name(device: Device, name: str) -> str:
     """Return the name of a node or device; E640 if it cannot be one of a graph."""
     if re.search(r"[.:\"\\]", name) or not name.isprintable():
-        raise device.card.error("E640", f'"{name[:60]}" is not a name', "letters, digits, _ + - or blanks")
+        raise device.card.error("E640", f'"{name[:60]}" is not a name', "letters, digits, _ + - or spaces")
     return name

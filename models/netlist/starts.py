@@ -1,4 +1,4 @@
-"""Start of a circuit: its operating point at t = 0 with capacitors open and inductors short, as SPICE has it without UIC."""
+"""Start of a circuit: its operating point at t = 0 with capacitors open and inductors short, as in SPICE without UIC."""
 
 from __future__ import annotations
 
@@ -47,6 +47,6 @@ def _point(card: Card, compiled: Compiled, modes: Mapping[str, str]) -> Operatin
         raise card.error("E653", "the circuit has no operating point", *_CURES, why=problem.title) from None
     if point.undetermined:
         names = ", ".join(point.undetermined[0])
-        why = f"nothing determines {names}: a node behind capacitors alone, or a loop of inductors"
+        why = f"nothing determines {names}: a node connected only to capacitors, or a loop of inductors"
         raise card.error("E653", "the circuit has no unique operating point", *_CURES, why=why)
     return point

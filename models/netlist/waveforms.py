@@ -17,7 +17,7 @@ KINDS = ("sin", "pulse", "pwl")
 
 @dataclass(frozen=True)
 class Transient:
-    """Step and end of a .tran card, s, which are defaults of waveforms; zero without one."""
+    """Step and end of a .tran card, s, which are defaults of waveforms; zero without a card."""
 
     step: float = 0.0
     end: float = 0.0
@@ -38,7 +38,7 @@ def pulses(t: Any, low: Any, high: Any, delay: Any, rise: Any, fall: Any, width:
 
 
 def waveform(device: Device, words: Sequence[str], transient: Transient) -> tuple[Any, dict[str, float]]:
-    """Return the value of a source, a number or a function of the time and of the parameters that come with it.
+    """Return the value of a source: a number, or a function of the time and parameters, and these parameters.
 
     Raises `ModelError` E640 unless it is a waveform.
     """
@@ -54,7 +54,7 @@ def waveform(device: Device, words: Sequence[str], transient: Transient) -> tupl
             constants.append(device.value(word))
         place += 1
     if len(constants) > 1:
-        raise device.card.error("E640", f'"{device.name}" has {len(constants)} constant values', "one of them")
+        raise device.card.error("E640", f'"{device.name}" has {len(constants)} constant values', "one constant value")
     if place == len(words):
         return sum(constants), {}
     kind, numbers = words[place], [device.value(word) for word in words[place + 1 :]]

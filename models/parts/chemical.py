@@ -1,6 +1,7 @@
-"""Chemical parts: reaction networks, enzymes, membranes, electrodes. A chemical bond has the potential mu in J/mol and mol/s.
+"""Chemical parts: reaction networks, enzymes, membranes, electrodes.
 
-The activity at a port is exp(mu / (R T)): that of a species is K q, with the constant K of `Ce` in 1/mol.
+A chemical bond has the potential mu in J/mol and the flow in mol/s. The activity at a port is exp(mu / (R T)); for a species it
+is K q, with the constant K of `Ce` in 1/mol.
 """
 
 from __future__ import annotations
@@ -159,18 +160,18 @@ def network(
 ) -> Graph:
     """Mass-action reactions as text or rows: "E + S <-> ES : kf kr", or one-way "ES -> E + P : k".
 
-    With `<->` alone the network has potentials, whose constants follow from the rates by detailed balance, and an account; a
-    network with `->` is kinetics without energy. The signal `amounts.X` is the amount of a species X.
+    With `<->` only, the network has potentials, whose constants follow from the rates by detailed balance, and an energy ledger;
+    with any `->` it is kinetics without energy. The signal `amounts.X` is the amount of a species X.
 
     Parameters
     ----------
-    amounts : at the start, mol; zero for others.
-    chemostats, potentials : species that are held at an amount, or at a potential, J/mol, and their constants then 1.
+    amounts : start amounts, mol; zero for other species.
+    chemostats, potentials : species that are held at an amount, or at a potential, J/mol, with constants of 1.
     ports : species that are stored outside; each is a port.
-    species : all species, where a mistyped one in the text should be refused.
-    rates : numbers of rates that the text names.
-    contents : what reactions conserve, such as {"charge": {"Ca": 2, "ATP": -4}}.
-    constants : K of species, 1/mol, where the rates leave a choice. With those of all its species a reaction may have one rate
+    species : all species, so that a mistyped one in the text is refused.
+    rates : values of the rates that the text names.
+    contents : conserved quantities of the species, such as {"charge": {"Ca": 2, "ATP": -4}}.
+    constants : K of species, 1/mol, where the rates leave a choice. A reaction whose species all have constants may have one rate
         kappa, as a `Re`.
 
     Raises `ModelError` E568 for text that cannot be read, E569 for a reaction that does not balance, E570 for an unknown species,

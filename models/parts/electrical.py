@@ -32,7 +32,7 @@ def growth(x: Any, top: Any) -> Any:
 
 
 def _junction(v: Any, Is: Any, Vt: Any, Rp: Any, top: Any) -> Any:
-    """Return the current of a p-n junction, A, with a leak beside it."""
+    """Return the current of a p-n junction, A, with a leak in parallel."""
     return Is * growth(v / Vt, top) + v / Rp
 
 
@@ -169,7 +169,7 @@ def line_of_sections(name: str, R_line: Value, L_line: Value, G_line: Value, C_l
 def lossless_line(name: str, Z: Value, T: Value) -> Graph:
     """Lossless line with characteristic impedance Z and delay T, initially at rest; currents flow into it.
 
-    The account books Z as a dissipator and the waves that arrive as sources.
+    The energy ledger counts Z as a dissipator and the arriving waves as sources.
     """
     part = Graph(name)
     for end, other in (("1", "2"), ("2", "1")):
@@ -189,16 +189,17 @@ VALVE = "Ron=1e-5 ohm, Goff=1e-5 S, knee=0 V"
 
 
 def _beside_a_leak(name: str, Goff: Value, automaton: str, *series: Element) -> Graph:
-    """Return elements in series, switched by an automaton, beside a conductance."""
+    """Return elements in series, switched by an automaton, in parallel with a conductance."""
     part = Graph(name)
     pin = part.parallel(R("leak", conductance=Goff))
     return part.connect(pin, part.series(*series)).expose("1", pin).export("mode", f"{automaton}.mode")
 
 
 def _valve(name: str, Ron: Value, Goff: Value, knee: Value, valve: Element, automaton: str = "valve") -> Graph:
-    """Return an ideal valve in series with a resistance and a knee, beside a leak; it conducts backwards in its third state.
+    """Return an ideal valve in series with a resistance and a knee, in parallel with a leak; it conducts backwards in its third
+    state.
 
-    The resistance is such that Ron is the slope of the valve and its leak together.
+    The resistance is chosen so that Ron is the slope of the valve and its leak together.
     """
 
     def drop(i: Any, Ron: Any, Goff: Any, knee: Any, mode: Any) -> Any:
@@ -220,8 +221,8 @@ _FORWARD, _BACKWARD = ("off", "forward", 1.0), ("off", "backward", -1.0)
 def _gated(
     name: str, gate: Value, resistances: tuple[Value, Value, Value], ways: Sequence[tuple[str, str, float]], turns_off: bool
 ) -> Graph:
-    """Return a valve that a gate above 1/2 turns on where its voltage is forward, and that turns off where its current ends; with
-    `turns_off` the gate turns it off too."""
+    """Return a valve that a gate above 1/2 turns on when its voltage is forward, and that turns off when its current ends; with
+    `turns_off` the gate also turns it off."""
     gates, parameters = modulated(gate=gate)
     part = _valve(name, *resistances, Switch("valve", automaton="gate", closed=[way for _, way, _ in ways]), "gate")
     part.add(Block("input", [("u", lambda gate: gate, ["gate"])], inputs=parameters, parameters=gates))
@@ -353,7 +354,7 @@ def half_bridge(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) ->
 
 
 def _legs(name: str, gates: Mapping[str, Value], *resistances: Value) -> Graph:
-    """Return half bridges by name between ports plus and minus, their outputs ports of their names."""
+    """Return half bridges by name between ports plus and minus; their outputs are ports of the same names."""
     part, plus, minus = Graph(name), _node("plus"), _node("minus")
     for port, gate in gates.items():
         leg = half_bridge(port, gate, *resistances)
@@ -407,7 +408,7 @@ BATTERY = r"v = V_0 + (V_1 - V_0) q / Q + R\, i + v_1,\quad C_1 \dot v_1 = i - v
 def battery(name: str, capacity: Value, charge: Value, V_empty: Value, V_full: Value, R0: Value, R1: Value, C1: Value) -> Graph:
     """Battery with R0 and one RC pair (R1, C1); its open-circuit voltage rises with charge from V_empty to V_full.
 
-    `charge` is the share of the capacity at the start. The current into the port charges it.
+    `charge` is the initial fraction of the capacity. The current into the port charges it.
     """
     part = Graph(name)
 

@@ -20,7 +20,7 @@ BOLTZMANN = 8.617333262e-5  # V/K, over the elementary charge
 
 
 def _transistor(name: str, law: Any, pins: str, values: Mapping[str, Value]) -> Element:
-    """Return an R-field whose law gives the currents of pins, by their voltages times the polarity."""
+    """Return an R-field whose law gives the currents of pins from their voltages times the polarity."""
     parameters, signals = modulated(**values)
 
     def flows(v: Any, polarity: Any, *others: Any) -> Any:
@@ -92,9 +92,9 @@ def _inputs(name: str) -> tuple[Graph, dict[str, str]]:
 
 @SHELF.part(r"v_i = \varepsilon v_o,\quad i_i = 0", "Carlin 1964", "error=0 signed", passive=False)
 def nullor(name: str, error: Value) -> Graph:
-    """Nullor: the voltage at port `out` makes voltage and current of port `in` zero through a feedback.
+    """Nullor: the voltage at port `out` makes voltage and current of port `in` zero through feedback.
 
-    With an `error` the voltage of `in` is that part of the output's.
+    With an `error`, the voltage of `in` is that fraction of the output voltage.
     """
     part, signals, at = Graph(name), ["unknown.effort"], "electrical"
     draws = R("unknown", relation=lambda v, i, drawn: drawn, signals=["input.flow"], domain=at)
@@ -126,8 +126,8 @@ def comparator(name: str, low: Value, high: Value, h: Value) -> Graph:
 def limited_op_amp(name: str, gain: Value, low: Value, high: Value) -> Graph:
     """Operational amplifier with output limits as modes; under positive feedback, as in triggers, it jumps.
 
-    Where it leaves a limit, it tries the other one (`falling`, `rising`), and is linear if that does not hold it. A trigger whose
-    inputs leave it open begins at the lower limit.
+    When it leaves a limit, it tries the other one (`falling`, `rising`), and is linear if it cannot stay there. A trigger starts
+    at the lower limit if its inputs allow both.
     """
     part, signals = _inputs(name)
     values = {"gain": gain, "low": low, "high": high}

@@ -186,7 +186,7 @@ def cylinder(name: str, A1: Value, A2: Value) -> Graph:
 
 
 def _displacement(name: str, D: Value, leak: Value, b: Value, *friction: Element) -> Graph:
-    """Return a machine of displacement D with leakage, viscous friction and more friction at its shaft."""
+    """Return a machine of displacement D with leakage, viscous friction and further friction at its shaft."""
     part, displaced = Graph(name), TF("displacement", D, domains=("rotation", "hydraulic"))
     shaft, flow = part.series(R("friction", damping=b, domain="rotation"), *friction), J1("flow", domain="hydraulic")
     inlet, outlet = J0("inlet", domain="hydraulic"), J0("outlet", domain="hydraulic")
@@ -232,7 +232,7 @@ def pump_by_curve(name: str, speed: Value, head: Curve = HEAD) -> Graph:
     return part.between(inlet, outlet, wheel).expose("inlet", inlet).expose("outlet", outlet)
 
 
-# --- gas at one temperature: the flow is that of its volume at the ambient pressure p0, and the effort p0 ln(p / p0)
+# --- gas at one temperature: the flow is its volume flow at the ambient pressure p0, and the effort p0 ln(p / p0)
 
 
 @SHELF.law(

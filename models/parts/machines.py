@@ -1,4 +1,4 @@
-"""Electric machines: motors by the name of their windings and their shaft."""
+"""Electric machines: motors whose ports are named after their windings and shaft."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def excited_motor(name: str, L_af: Value, R_a: Value, L_a: Value, R_f: Value, L_
 def synchronous_motor(name: str, pole_pairs: Value, psi: Value, R_s: Value, L_d: Value, L_q: Value, J: Value, b: Value) -> Graph:
     """Permanent-magnet synchronous motor with a free star point; ports a, b, c and `shaft`.
 
-    The transform keeps power: `psi` and currents in the rotor's axes are sqrt(3/2) times the amplitudes in a phase.
+    The transform conserves power: `psi` and currents in the rotor's axes are sqrt(3/2) times the amplitudes in a phase.
     """
     part, axes = Graph(name), J1("axes", dimension=2, domain="electrical")
     part.add(_angle())

@@ -1,4 +1,4 @@
-"""Magnetic parts: magnetomotive force in A and rate of flux in Wb/s, the flux being what a C stores."""
+"""Magnetic parts: magnetomotive force in A and rate of flux in Wb/s; a C stores the flux."""
 
 from __future__ import annotations
 
@@ -95,11 +95,11 @@ ANHYSTERETIC = r"\dot M_i = \max((M_a - M_i) \dot H_e, 0) / k,\quad M = (1 - c) 
 
 @SHELF.part(
     ANHYSTERETIC + r",\quad H_e = H + \alpha M",
-    "Jiles and Atherton 1986, with tanh, and no motion of walls against the field",
+    "Jiles and Atherton 1986, with tanh, and no wall motion against the field",
     "length=0.1 m, area=1e-4 m^2, Ms=1.4e6 A/m, a=500 A/m, k=300 A/m, c=0.1, alpha=2e-4",
 )
 def hysteretic_core(name: str, length: Value, area: Value, Ms: Value, a: Value, k: Value, c: Value, alpha: Value) -> Graph:
-    """Jiles-Atherton hysteretic core, initially demagnetised; its stored energy counts with its losses."""
+    """Jiles-Atherton hysteretic core, initially demagnetised; its stored energy is counted as loss."""
     part, words = Graph(name), ("rate", "he", "mi", "area", "Ms", "a", "k", "c", "alpha")
 
     def rates(rate: Value, he: Value, mi: Value, area: Value, Ms: Value, a: Value, k: Value, c: Value, alpha: Value) -> Value:

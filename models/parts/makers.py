@@ -1,4 +1,4 @@
-"""Functions of all parts by name: kinds of elements for files that people write."""
+"""Functions of all parts by name: kinds of elements for handwritten files."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType

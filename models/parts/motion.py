@@ -1,6 +1,6 @@
 """Parts of motion: gears, clutches, friction, springs, stops, tyres and linkages.
 
-The flow of a part with one port is the velocity of its end less that of its start, and its effort pulls them together.
+The flow of a part with one port is the velocity of its end relative to its start, and its effort pulls them together.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ LOSSY = r"\omega_1 = n\,\omega_2;\quad \tau_2 = n\,\eta^{\pm 1} \tau_1,\ \pm = \
 
 
 def _lossy(name: str, n: Value, efficiencies: Callable[..., tuple[Value, Value]], parameters: dict[str, Value]) -> Graph:
-    """Return a gear with its `efficiencies`(*parameters) while the first shaft drives, and while the second one does."""
+    """Return a gear whose `efficiencies`(*parameters) apply while the first shaft drives, and while the second does."""
     part, shaft, core = Graph(name), J1("shaft", domain="rotation"), gear("core", n)
 
     def lost(*values: Value) -> Value:
@@ -73,7 +73,7 @@ def _lossy(name: str, n: Value, efficiencies: Callable[..., tuple[Value, Value]]
 
 @SHELF.part(LOSSY, "Pelchen, Schweiger and Otter 2002", "n=10 signed, eta=0.9")
 def lossy_gear(name: str, n: Value, eta: Value) -> Graph:
-    """Gear with efficiency eta (0 to 1) in both directions; locks if neither torque can move the other."""
+    """Gear with efficiency eta (0 to 1) in both directions; locks if neither torque can overcome the other."""
     return _lossy(name, n, lambda eta: (eta, eta), {"eta": eta})
 
 
@@ -276,7 +276,7 @@ def strut(name: str, k: Value, c: Value) -> Graph:
 
 
 def _gap(depth: Callable[..., Value], ends: dict[str, Value], k: Value, c: Value, x0: Value, part: Graph, domain: str) -> Graph:
-    """Return a spring and a damper that act at a `depth`(x, *ends) beyond a gap, which has its sign, and only push."""
+    """Return a spring and a damper that act at the signed `depth`(x, *ends) beyond a gap, and only push."""
 
     def energy(x: Value, k: Value, *ends: Value) -> Value:
         return k * depth(x, *ends) ** 2 / 2
@@ -335,7 +335,7 @@ MAGIC = "B=10, Cs=1.9, D=1, N=4000 N signal, speed=20 m/s signal signed, v0=0.1 
 
 
 def _slip(v: Value, speed: Value, v0: Value) -> Value:
-    """Return a velocity as a fraction of that of the wheel's centre, which counts as v0 at least."""
+    """Return a velocity relative to the speed of the wheel's centre, which counts as at least v0."""
     return v / maximum(absolute(speed), v0)
 
 
@@ -390,7 +390,7 @@ def relaxing_tyre(name: str, B: Value, Cs: Value, D: Value, N: Value, speed: Val
 
 
 def _linkage(name: str, rate: Callable[..., Value], parameters: dict[str, Value]) -> Graph:
-    """Return a crank whose angle `angle.phi` drives a slide, at `rate`(phi, *parameters) times its speed."""
+    """Return a crank with the angle `angle.phi` that drives a slide at `rate`(phi, *parameters) times the crank's speed."""
     part = Graph(name)
     part.add(Block("angle", [], inputs={"w": "crank.flow"}, states={"phi": 0.0}, rates={"phi": "w"}))
     lever = MTF("lever", rate, parameters=parameters, signals={"phi": "angle.phi"}, domains=_TO_LINE)

@@ -1,7 +1,7 @@
 """Stoichiometry of a reaction network from its text: matrix, conserved moieties, cycles with their affinities, constants.
 
-A line is a reaction, "2 A + B <-> C : kf kr" or "C -> A : k", or "A <-> B : kappa" where constants are given; 0 or nothing
-stands for a side without species, # begins a comment, and a semicolon may end a line. Rates are numbers, or names of `rates`.
+A line is a reaction, "2 A + B <-> C : kf kr" or "C -> A : k", or "A <-> B : kappa" if constants are given. A side without species
+is 0 or empty, # starts a comment, and a semicolon may end a line. Rates are numbers, or names of `rates`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from bondgraph.errors import ModelError, refusal
 from screws.scalars import array
 
 BALANCED = 1e-6
-"""Largest affinity of a cycle over R T, and of a reaction, that counts as rounded rates."""
+"""Largest affinity of a cycle or a reaction, over R T, that is attributed to the rounding of rates."""
 _FORM = 'lines such as "E + S <-> ES : 1e6 0.1" or "ES -> E + P : 5"'
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 Text = str | Sequence[tuple[Any, ...]]
@@ -51,7 +51,7 @@ class Reaction:
 
     @property
     def change(self) -> dict[str, int]:
-        """Stoichiometric numbers of the species that it changes."""
+        """Species that the reaction changes -> stoichiometric number."""
         changed = {s: self.products.get(s, 0) - self.reactants.get(s, 0) for s in (*self.reactants, *self.products)}
         return {species: count for species, count in changed.items() if count}
 
@@ -92,7 +92,7 @@ class Stoichiometry:
 
     @cached_property
     def moieties(self) -> tuple[dict[str, float], ...]:
-        """Conserved sums of free species: their factors."""
+        """Conserved sums of free species, each as the factors of the species."""
         return tuple(
             {each: float(n) for each, n in zip(self.free, vector, strict=True) if n}
             for vector in _null_space(self.rows(self.free).T)
@@ -105,7 +105,7 @@ class Stoichiometry:
 
     @property
     def affinities(self) -> tuple[float, ...]:
-        """Affinity of each cycle over R T, as the held amounts drive it; zero in equilibrium, infinite through "->"."""
+        """Affinity of each cycle over R T that the held amounts give; zero in equilibrium, infinite through "->"."""
         held = self.rows(tuple(self.held)).T @ np.log(np.array([*self.held.values()]))
         return tuple(
             sum(n * (self.reactions[k].log_constant - held[k]) for k, n in cycle.items()) if self._reversible(cycle) else inf
@@ -121,10 +121,10 @@ class Stoichiometry:
         return all(each.reverse is not None for each in self.reactions)
 
     def eliminated(self, amounts: Mapping[str, float]) -> dict[str, dict[str, float]]:
-        """Return free species that follow from others, with the factors of these.
+        """Return free species that follow from others, with the factors of the others.
 
-        A moiety whose total is zero sets no scale: its members become as small as they like, and the rounding of the fast
-        reactions between them outgrows the slow change of the others. The member of most reactions is eliminated.
+        A moiety whose total is zero sets no scale: its members may become arbitrarily small, and the rounding of the fast
+        reactions between them exceeds the slow change of the others. The member with most reactions is eliminated.
         """
         count = Counter(each for reaction in self.reactions for each in reaction.change)
         follow: dict[str, dict[str, float]] = {}
@@ -137,8 +137,8 @@ class Stoichiometry:
         return follow
 
     def constants(self, name: str, fixed: Mapping[str, float]) -> dict[str, float]:
-        """Return constants K of species in mu = R T ln(K q) by detailed balance, ln(kf / kr) = -N^T ln K, the least ones where
-        rates leave a choice; E572 for a cycle, or for `fixed` ones, that contradict the rates."""
+        """Return constants K of species in mu = R T ln(K q) by detailed balance, ln(kf / kr) = -N^T ln K, with the least norm of
+        ln K where the rates leave a choice; E572 for a cycle, or `fixed` constants, that contradict the rates."""
         logs = np.array([each.log_constant for each in self.reactions])
         self._refuse_cycles(name, logs)
         others = tuple(each for each in self.species if each not in fixed)
@@ -147,7 +147,7 @@ class Stoichiometry:
         if (off := np.abs(self.rows(others).T @ solved - wanted)).max(initial=0.0) > BALANCED:
             reaction = self.reactions[int(np.argmax(off))]
             title = f'{_place(name, reaction.line)}: "{reaction.text}" contradicts the constants of {", ".join(fixed)}'
-            why = "kf / kr is the product of K of the reactants over that of the products"
+            why = "kf / kr is the product of K of the reactants over the product of K of the products"
             raise refusal("E572", title, "fewer constants, or other rates", about=name, why=why)
         return {**fixed, **{each: exp(value) for each, value in zip(others, solved, strict=True)}}
 
@@ -166,7 +166,7 @@ class Stoichiometry:
 
 
 class MassAction:
-    """Rates of a network by the amounts of its species, those of free ones first, then of held ones.
+    """Rates of a network as a function of the amounts of its species, free ones first, then held ones.
 
     Some of the free species follow from the others, the `states`, by conserved moieties.
     """
@@ -179,7 +179,7 @@ class MassAction:
         self._place = {each: k for k, each in enumerate((*net.free, *net.held))}
 
     def amounts(self, q: Any) -> list[Any]:
-        """Return the amounts of free species by those of the states."""
+        """Return the amounts of free species from the amounts of the states."""
         by_name = dict(zip(self.states, np.ravel(q), strict=True))
         for each, factors in self.follow.items():
             by_name[each] = sum(factor * by_name[other] for other, factor in factors.items())
@@ -210,7 +210,7 @@ class MassAction:
 
 
 def packed(values: Any) -> Any:
-    """Return values as an array, or as a number where a bond would have one component."""
+    """Return values as an array, or as a number if there is one value."""
     return array(values) if np.size(values) > 1 else np.ravel(values)[0]
 
 
@@ -253,17 +253,17 @@ def _as_text(name: str, text: Text) -> str:
     try:
         return "\n".join(f"{'' + row[0]} : {' '.join(map(str, row[1:]))}" for row in text)
     except (TypeError, IndexError):
-        title = f'network "{name}" has as its reactions {text!r}, which is neither text nor rows of a table'
+        title = f'the reactions of network "{name}" are {text!r}, which is neither text nor rows of a table'
         raise refusal("E568", title, _FORM, 'rows such as ("E + S <-> ES", 1e6, 0.1)', about=name) from None
 
 
 def refuse_wrong(
     name: str, species: Sequence[str] | None, *, least: float = -inf, above: float = -inf, **arguments: Mapping[str, float]
 ) -> None:
-    """Refuse arguments that are not numbers by name, or out of bounds (E137), or of other species than these (E570)."""
+    """Refuse arguments that are not numbers by name or are out of bounds (E137), or that name other species (E570)."""
     for argument, values in arguments.items():
         if not isinstance(values, Mapping):
-            title = f'network "{name}": {argument} are {values!r}, where numbers by name are wanted'
+            title = f'network "{name}": {argument} are {values!r}, not numbers by name'
             raise refusal("E137", title, f'{argument}={{"A": 1.0}}', about=name)
         numbers = {each: value if isinstance(value, Real) else nan for each, value in values.items()}
         if bad := {each: values[each] for each, value in numbers.items() if not (least <= value < inf and value > above)}:
@@ -279,7 +279,7 @@ def _place(name: str, line: int, column: int = 0) -> str:
 
 
 def _lines(text: str) -> Iterator[tuple[int, tuple[str, int]]]:
-    """Yield reactions with their line, and the column where they begin."""
+    """Yield reactions with their line and start column."""
     for number, line in enumerate(text.splitlines(), start=1):
         for part in re.finditer(r"[^;]+", line.partition("#")[0]):
             if part[0].strip():
@@ -289,7 +289,7 @@ def _lines(text: str) -> Iterator[tuple[int, tuple[str, int]]]:
 def _reaction(
     name: str, line: int, text: str, begin: int, rates: Mapping[str, float], constants: Mapping[str, float]
 ) -> Reaction:
-    """Return the reaction of a line; one rate of a reversible one is that of activities, K q."""
+    """Return the reaction of a line; a single rate of a reversible reaction multiplies activities, K q."""
 
     def wrong(column: int, what: str, cure: str = _FORM) -> ModelError:
         return refusal("E568", f"{_place(name, line, begin + column + 1)}: {what}", cure, about=name, why=text.strip())
@@ -336,7 +336,7 @@ def _number(word: str) -> float | None:
 
 
 def _balanced(name: str, reaction: Reaction, contents: Mapping[str, Mapping[str, float]]) -> None:
-    """Refuse a reaction that changes nothing, or a content such as charge (E569)."""
+    """Refuse a reaction that changes nothing, or changes a conserved content such as charge (E569)."""
     if not reaction.change:
         title = f'{_place(name, reaction.line)}: "{reaction.text}" changes nothing'
         raise refusal("E569", title, "different sides", about=name)
@@ -349,7 +349,7 @@ def _balanced(name: str, reaction: Reaction, contents: Mapping[str, Mapping[str,
 
 
 def _null_space(matrix: np.ndarray, most: int = 1000) -> Iterator[np.ndarray]:
-    """Yield vectors that span the null space of a matrix of integers, by Gauss-Jordan elimination; they are of integers where a
+    """Yield vectors that span the null space of a matrix of integers, by Gauss-Jordan elimination; they have integer entries if a
     denominator up to `most` allows it."""
     a = matrix.astype(float)
     pivots: list[int] = []

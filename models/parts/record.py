@@ -1,8 +1,8 @@
 """Record of a part: a ready element or graph with its parameters, equation, source and icon.
 
-A part is a formula decorated by `Shelf.law`, which becomes an R, C or I, or a function decorated by `Shelf.part`, which returns
-an element or a graph. The decorator lists the parameters with their defaults and units: "K=1e-6 m^3/s/Pa^0.5, opening=1 signal".
-A parameter is positive or zero, unless it is `signed`; a `signal` may also be the path of one.
+A part is a formula that `Shelf.law` decorates, which becomes an R, C or I, or a function that `Shelf.part` decorates, which
+returns an element or a graph. The decorator lists the parameters with their defaults and units: "K=1e-6 m^3/s/Pa^0.5, opening=1
+signal". A parameter is positive or zero unless it is `signed`; a `signal` may be given as the path of a signal.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bondgraph.model.arguments import bounded, expecting, in_unit, refusing_word
 from bondgraph.model.ops import Op
 
 Value = Any
-"""Number, array, `Parameter` with a unit, or `by_mode`; of a `signal` also a path."""
+"""Number, array, `Parameter` with a unit, or `by_mode`; for a `signal` also a path."""
 P = TypeVar("P", Element, Graph)
 _NAMES = ("__name__", "__qualname__", "__doc__", "__module__")
 _ANY = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -29,7 +29,7 @@ _ANY = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
 @dataclass(frozen=True)
 class Default:
-    """Default of a parameter, its unit, and what else it may be."""
+    """Default of a parameter, its unit, and its flags `signed` and `signal`."""
 
     value: float
     unit: str = ""
@@ -40,7 +40,7 @@ class Default:
         return f"{self.value:g} {self.unit}".strip()
 
     def parameter(self, value: Value) -> Value:
-        """Return a value, or the default itself, as a parameter with unit and bounds; the path of a signal unchanged."""
+        """Return a value, or the default, as a parameter with unit and bounds; the path of a signal is returned unchanged."""
         value = self.value if value is self else value
         if self.modulated and isinstance(value, str):
             return value
@@ -76,18 +76,18 @@ class Part:
     icon: str
     parameters: Mapping[str, Default]
     passive: bool
-    """True if it never gives more energy than it was given."""
+    """True if the part never delivers more energy than it received."""
     make: Callable[..., Element | Graph]
 
     @property
     def summary(self) -> str:
-        """First line about the part."""
+        """First line of the part's docstring."""
         return inspect.getdoc(self.make).partition("\n")[0]  # type: ignore[union-attr]
 
 
 @dataclass(frozen=True)
 class Shelf:
-    """Parts of a domain, or of several that belong together."""
+    """Parts of a domain, or of several related domains."""
 
     name: str
     parts: dict[str, Part] = field(default_factory=dict)
@@ -127,7 +127,7 @@ class Shelf:
     def part(
         self, equation: str, source: str, parameters: str = "", *, passive: bool = True
     ) -> Callable[[Callable[..., P]], Callable[..., P]]:
-        """Decorate a function that makes a part from its name and parameters; others than these keep their own defaults."""
+        """Decorate a function that makes a part from its name and parameters; other arguments keep their own defaults."""
 
         def decorated(make: Callable[..., P]) -> Callable[..., P]:
             defaults, taken = defaults_of(parameters), list(inspect.signature(make).parameters.values())[1:]
@@ -145,7 +145,7 @@ class Shelf:
         everything: Mapping[str, Any],
         passive: bool,
     ) -> Callable[..., P]:
-        """Return the function that users call, and put its record on the shelf."""
+        """Return the function that users call, and add its record to the shelf."""
         icon = ICONS[make.__name__]
         words: list[inspect.Parameter] = [
             inspect.Parameter(word, _ANY, default=value, annotation=Value) for word, value in everything.items()

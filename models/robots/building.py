@@ -37,7 +37,8 @@ from screws.joints import fixed, free
 from screws.poses import inverse
 
 ROUNDING, GYRATION = 1e-12, 1e-10
-"""Moments below this share of their neighbours, or of a radius of gyration (m) below the size of an atom, are zero."""
+"""Moments that count as zero: below this fraction of the other moments, or with a radius of gyration below this size of an atom,
+m."""
 
 KINDS = ("collision", "visual", False)
 
@@ -62,10 +63,10 @@ class Selection:
         ends = self.tips if isinstance(self.tips, Iterable) else (self.tips,)
         for what, link in (("base", "" if self.base is None else self.base), *(("tip", tip) for tip in ends)):
             if not isinstance(link, str):
-                raise refusal("E524", f"{what}={link!r} is not a name of a link", f'{what}="name"', about=file.name)
+                raise refusal("E524", f"{what}={link!r} is not the name of a link", f'{what}="name"', about=file.name)
         if not isinstance(self.packages or {}, Mapping):
             cure = 'packages={"name": "folder"}'
-            raise refusal("E527", f"packages={self.packages!r} names no packages", cure, about=file.name)
+            raise refusal("E527", f"packages={self.packages!r} does not map packages to folders", cure, about=file.name)
         if not any(meshes is kind or meshes == kind for kind in KINDS):
             cure = 'meshes="collision", "visual" or False'
             raise refusal("E527", f"meshes={meshes!r} is not a kind of shape", cure, about=file.name)
@@ -122,7 +123,7 @@ def renamed_note(places: Mapping[str, int]) -> tuple[Ignored, ...]:
     if not changed:
         return ()
     first = next(iter(changed))
-    why = f'they are parts of paths in a graph; "{first}" is "{plain_name(first)}"'
+    why = f'paths in a graph use them; "{first}" becomes "{plain_name(first)}"'
     return (Ignored("dots, colons, apostrophes and arrows in names", why, tuple(changed.values())),)
 
 
@@ -160,7 +161,7 @@ def links_of(selected: SelectedTree, *, limits: bool, floating: bool) -> TreeLin
             joints += [robot_joint(joint)] if joint.moves else []
     problems += [] if problems else limit_problems(selected, links)
     if selected.serial:
-        # A fixed link may hang on any link of its body, so also on the previous one.
+        # The parent of a fixed link may be any link of its body, also the previous one.
         links = [replace(link, parent=BEFORE) for link in links]
     ignored += [*merged(notes), *unused_fields(selected, joints, limits)]
     return TreeLinks(tuple(links), tuple(joints), tuple(ignored), tuple(problems))
@@ -169,7 +170,7 @@ def links_of(selected: SelectedTree, *, limits: bool, floating: bool) -> TreeLin
 def inertias_of(
     selected: SelectedTree, home_poses: Mapping[str, np.ndarray], floating: bool
 ) -> tuple[dict[str, BodyInertia], list[Ignored]]:
-    """Return moving link -> inertia of its body, without massless bodies, and notes on inertias that no rigid body has.
+    """Return moving link -> inertia of its body, without massless bodies, and notes on inertias that no rigid body can have.
 
     Parameters
     ----------
@@ -196,13 +197,13 @@ def inertias_of(
 
 
 def _seen_from(H: np.ndarray, inertia: InertiaTerms) -> InertiaTerms:
-    """Return an inertia in a frame in which its own has the pose H."""
+    """Return an inertia in another frame, in which its own frame has the pose H."""
     mass, moment, centre = inertia
     return mass, H[:3, :3] @ moment @ H[:3, :3].T, H[:3, :3] @ centre + H[:3, 3]
 
 
 def _body_inertia(selected: SelectedTree, link: str, total: InertiaTerms) -> BodyInertia:
-    """Return the inertia of a body; unchecked where no rigid body has it."""
+    """Return the inertia of a body, unchecked if no rigid body can have it."""
     try:
         return BodyInertia(*total)
     except GeometryError as error:
@@ -214,12 +215,12 @@ def _body_inertia(selected: SelectedTree, link: str, total: InertiaTerms) -> Bod
 
 
 def _massless_note(selected: SelectedTree, bodies: Sequence[str]) -> list[Ignored]:
-    """Return a note on bodies without mass that carry none: forces on them have no answer."""
+    """Return a note on bodies without mass that carry none: the motion under a force on them is undefined."""
     bodies = [body for body in bodies if not getattr(selected.skeleton.parent_joint.get(body), "armature", 0.0)]
     if not bodies:
         return []
     named = ", ".join(bodies[:8]) + (" ..." if len(bodies) > 8 else "")
-    why = "a pose needs none; M(q) and a run refuse joints that move no mass (E538)"
+    why = "a pose needs no mass; M(q) and a run refuse joints that move no mass (E538)"
     return [Ignored(f"no mass of {named}", why, tuple(selected.skeleton.links[body].place.line for body in bodies))]
 
 
@@ -227,9 +228,9 @@ def _unchecked_notes(inertias: Mapping[str, BodyInertia]) -> list[Ignored]:
     notes = []
     for body, inertia in inertias.items():
         if isinstance(inertia, UncheckedInertia):
-            effect = "kept as the file says" if inertia.is_passive else "M(q) and a run refuse it (E526)"
+            effect = "kept as in the file" if inertia.is_passive else "M(q) and a run refuse it (E526)"
             lines = () if inertia.place is None else (inertia.place.line,)
-            notes.append(Ignored(f'no rigid body has the inertia of "{body}"', f"{inertia.defect}; {effect}", lines))
+            notes.append(Ignored(f'no rigid body can have the inertia of "{body}"', f"{inertia.defect}; {effect}", lines))
     return notes[::-1]
 
 
@@ -243,7 +244,7 @@ def _immobile_problems(selected: SelectedTree, tree_links: TreeLinks) -> list[Pr
 
 
 def _immobile_note(tree_links: TreeLinks) -> list[Ignored]:
-    why = "it has poses alone, and its masses do not count; floating=True makes it a free body"
+    why = "it has only poses, and its masses do not matter; floating=True makes it a free body"
     return [] if tree_links.joints else [Ignored("no joint moves", why)]
 
 
@@ -263,7 +264,7 @@ def _ignored_shapes(robot: RobotFile, meshes: str | bool) -> list[Ignored]:
         "visual": sum(len(link.visuals) for link in robot.links),
     }
     return [
-        Ignored(f"{count} shapes <{kind}>", f'not drawn; meshes="{kind}" takes them')
+        Ignored(f"{count} shapes <{kind}>", f'not drawn; meshes="{kind}" draws them')
         for kind, count in kinds.items()
         if count and kind != meshes
     ]

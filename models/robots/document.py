@@ -1,4 +1,4 @@
-"""XML documents of robots: parse a file safely, without entities, network access or code; list the slips that do no harm."""
+"""XML documents of robots: parse a file safely, without entities, network access or code; list harmless errors."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from screwbond.models.robots.records import Ignored
 from bondgraph.errors import ModelError, Place, Problem, raise_if_any, refusal
 
 MAX_BYTES = 16 * 2**20
-"""Limit of a file; the largest public robots have half a megabyte."""
+"""Largest size of a file; the largest public robots have half a megabyte."""
 
 MAX_ELEMENTS = 30_000
-"""Limit of a file; the largest public robots have about 4000."""
+"""Largest number of elements of a file; the largest public robots have about 4000."""
 
 MAX_SLIPS = 50
-"""Number of harmless slips from which a file is refused; the parser reports a hundred messages, and no error after them."""
+"""Number of harmless errors from which a file is refused; the parser reports a hundred messages, and no errors after those."""
 
 XACRO = re.compile(r"\{[^}]*\bxacro\b[^}]*\}|xacro:")
-"""Beginning of the tag of a macro, with or without a declared namespace."""
+"""Start of the tag of a macro, with or without a declared namespace."""
 
 HARMLESS = {
     "ERR_UNKNOWN_VERSION": ("the version of XML", "the file is read as version 1.0"),
-    "ERR_RESERVED_XML_NAME": ("an XML declaration after the first line", "only one in the first line says anything"),
-    "ERR_HYPHEN_IN_COMMENT": ("comments with a double hyphen", "comments say nothing about the robot"),
+    "ERR_RESERVED_XML_NAME": ("an XML declaration after the first line", "only a declaration in the first line counts"),
+    "ERR_HYPHEN_IN_COMMENT": ("comments with a double hyphen", "comments do not describe the robot"),
     "NS_ERR_UNDEFINED_NAMESPACE": ("prefixes without a namespace", "names have no prefix"),
     "ERR_DOCUMENT_END": ("text after the end", "the robot ends there"),
 }
@@ -52,7 +52,7 @@ READERS = {root: format for format in (URDF, MJCF, SDF) for root in format.roots
 
 
 def read_document(path: str | os.PathLike[str], format: Format) -> tuple[Any, tuple[Ignored, ...]]:
-    """Return the root element of a robot file, without comments, and what is ignored of the document around it.
+    """Return the root element of a robot file, without comments, and the ignored parts of the document around it.
 
     Raises `ModelError` E520 for a missing file, invalid or too deeply nested XML, another format, or more than `MAX_BYTES` or
     `MAX_ELEMENTS`, and E521 for a document type: it can only define entities, which may grow without bound or read other files.
@@ -86,15 +86,15 @@ def _read_bytes(file: Path, format: Format) -> bytes:
     except OSError as error:
         why = error.strerror or str(error)
         raise refusal(
-            "E520", f'no robot can be read from "{file}"', "a file that may be read", about=file.name, why=why
+            "E520", f'no robot can be read from "{file}"', "a file with read permission", about=file.name, why=why
         ) from error
     if len(text) > MAX_BYTES:
-        raise _too_large(file, f"it has more than {MAX_BYTES // 2**20} megabytes; the largest public robots have half of one")
+        raise _too_large(file, f"it has more than {MAX_BYTES // 2**20} megabytes; the largest public robots have half a megabyte")
     return text
 
 
 def _too_large(file: Path, why: str) -> ModelError:
-    cure = "a file that describes one robot, with its meshes in files of their own"
+    cure = "a file that describes one robot, with its meshes in separate files"
     return refusal("E520", f'"{file.name}" is too large for a robot', cure, about=file.name, why=why)
 
 
@@ -106,7 +106,7 @@ def refuse_document_types(file: Path, text: bytes) -> None:
     from lxml import etree
 
     class Listener:
-        """Parser target that handles document types alone."""
+        """Parser target that handles only document types."""
 
         def doctype(self, name: str, public: str | None, system: str | None) -> None:
             line = text[: max(text.find(b"<!DOCTYPE"), 0)].count(b"\n") + 1
@@ -116,10 +116,10 @@ def refuse_document_types(file: Path, text: bytes) -> None:
             raise refusal("E521", title, cure, about=file.name, why=why, places=(place(file, line),))
 
         def start(self, tag: str, attributes: Any) -> None:
-            """Nothing."""
+            """Do nothing."""
 
         def close(self) -> None:
-            """Nothing."""
+            """Do nothing."""
 
     parser = _parser(etree, Listener())
     etree.fromstring(text, parser)
@@ -146,7 +146,7 @@ def _refuse_errors(file: Path, text: bytes, messages: Sequence[Any]) -> None:
 
 
 def _is_harmless(text: bytes, message: Any) -> bool:
-    """Return True for a slip that leaves no doubt; text after the end does if it holds parts of a robot."""
+    """Return True for an error that leaves the robot unambiguous; False for text after the end that holds parts of a robot."""
     if message.type_name != "ERR_DOCUMENT_END":
         return message.type_name in HARMLESS
     line, *more = text.replace(b"\0", b"").split(b"\n")[message.line - 1 :]
@@ -163,7 +163,7 @@ def _harmless_slips(slips: Sequence[Any]) -> list[Ignored]:
 
 
 def _drop_namespace(root: Any) -> list[Ignored]:
-    """Take the namespace of the root from the names of all its elements."""
+    """Remove the namespace of the root from the names of all its elements."""
     from lxml import etree
 
     namespace, _, tag = str(root.tag).rpartition("}")
@@ -192,11 +192,11 @@ def _cure(reason: str) -> str:
         return "the text itself, or &amp; for the sign &"
     if "Extra content" in reason:
         return "links and joints before the line </robot>; whatever follows it is not read"
-    return "mend that line; an XML editor shows unclosed elements"
+    return "correct that line; an XML editor shows unclosed elements"
 
 
 def _format_problems(file: Path, root: Any, format: Format) -> list[Problem]:
-    """Return problems of XML that is not of the format: another one, or macros that are not expanded."""
+    """Return problems of XML in another format, or with macros that are not expanded."""
     if root.tag not in format.roots:
         cure = f"a {format.name} file: its outermost element is <{format.roots[0]}>"
         if root.tag in READERS:
@@ -207,6 +207,6 @@ def _format_problems(file: Path, root: Any, format: Format) -> list[Problem]:
     if macros:
         lines = tuple(place(file, element.sourceline) for element in macros[:3])
         title = f'"{file.name}" is not expanded: it has {len(macros)} element{"s" if len(macros) > 1 else ""} of xacro'
-        cures = f"xacro {file.name} > robot.urdf, and read that file", "the file without those lines, if they are not needed"
+        cures = f"xacro {file.name} > robot.urdf, and read that file", "the file without those lines, if you do not need them"
         return [Problem("E520", title, (), lines, cures)]
     return []

@@ -24,16 +24,16 @@ SMALL, LARGE = 1e-12, 1e12
 """Range of lengths and inertias; beyond it, products would overflow."""
 
 LIGHTEST = 1e-100
-"""Smallest mass (kg) other than zero; some files have a few femtograms where others have no mass."""
+"""Smallest mass (kg) other than zero; some files write a few femtograms for no mass."""
 
 
 def numbers_of(text: str, *counts: int) -> bool:
-    """Return True for a text of finite numbers, as many as one of the counts."""
+    """Return True for a text of finite numbers whose count is one of `counts`."""
     return _accepts_numbers(len(text.split()))(text) and len(text.split()) in counts
 
 
 def _accepts_numbers(count: int, least: float = -math.inf, most: float = math.inf) -> Reader:
-    """Return a predicate: a text holds `count` finite numbers from `least` to `most`."""
+    """Return a predicate that is true for a text of `count` finite numbers from `least` to `most`."""
 
     def fits(text: str) -> bool:
         words = text.split()
@@ -56,7 +56,7 @@ class AttributeRule:
 
     @property
     def required(self) -> AttributeRule:
-        """This rule for a required attribute."""
+        """Copy of this rule for a required attribute."""
         return AttributeRule(self.accepts, self.description, True)
 
 
@@ -81,7 +81,7 @@ SCALE = AttributeRule(
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why an element or attribute is refused, the values with which it says nothing, and what to do instead."""
+    """Reason for refusing an element or attribute, its neutral values, which are accepted, and what to do instead."""
 
     why: str
     neutral: tuple[str, ...] = ("0", "false", "none")
@@ -105,13 +105,13 @@ class ElementRule:
     choice: bool = False
     """True if it must have exactly one child element."""
     first_counts: bool = False
-    """True if further ones are ignored; otherwise only copies of the first are."""
+    """True if repetitions are ignored; otherwise only copies of the first are."""
     text: AttributeRule | None = None
     """Rule of its text, if that is read."""
     listed: Mapping[str, str] = field(default_factory=dict)
     """Elements and attributes that are ignored, with the reason."""
     refused: Mapping[str, Refusal] = field(default_factory=dict)
-    """Elements and attributes that are refused: without them the robot would be another."""
+    """Elements and attributes that are refused, because the robot would differ without them."""
 
 
 ORIGIN = ElementRule({"xyz": THREE, "rpy": THREE})
@@ -149,12 +149,12 @@ ROBOT = ElementRule(
         "material": ElementRule({"name": TEXT.required}, MATERIAL, most=math.inf),
     },
 )
-"""Grammar of all that is read of a URDF."""
+"""Grammar of the parts of a URDF file that are read."""
 
 SHAPE_KINDS = ("visual", "collision")
 
 SIZES = {"box": ("size",), "cylinder": ("radius", "length"), "sphere": ("radius",)}
-"""Shape -> the attributes that say how large it is."""
+"""Shape -> the attributes that give its size."""
 
 REASONS = {
     "transmission": "motors and gears are parts of the graph around the robot",
@@ -165,18 +165,18 @@ REASONS = {
     "texture": "pictures show plain colours",
     "capsule": "a shape that is not part of URDF; its body has no picture",
     "sensor": "sensors are parts of the graph around the robot",
-    "contact_coefficients": "friction is said where contacts are made",
+    "contact_coefficients": "friction belongs to contacts, in the graph around the robot",
     "verbose": "a setting of another program",
     "version": "all versions are read alike",
 }
 """Reasons why well-known elements are ignored."""
 
-UNKNOWN = "no part of a URDF that says how a robot moves or looks"
+UNKNOWN = "not a part of URDF that describes how a robot moves or looks"
 
 
 @dataclass(frozen=True)
 class Grammar:
-    """Grammar of a format: its outermost element, what is listed when it is not read, and by which reason."""
+    """Grammar of a format: its outermost element, the elements that are listed if they are not read, and the reasons."""
 
     tag: str
     rule: ElementRule
@@ -184,7 +184,7 @@ class Grammar:
     unknown: str
     """Reason for anything else; "" if it is refused."""
     anchors: tuple[str, ...] = ("link", "joint")
-    """Elements that messages name without those around them."""
+    """Elements that messages name without the elements around them."""
 
 
 URDF_GRAMMAR = Grammar("robot", ROBOT, REASONS, UNKNOWN)
@@ -192,7 +192,7 @@ URDF_GRAMMAR = Grammar("robot", ROBOT, REASONS, UNKNOWN)
 
 @dataclass(frozen=True, eq=False)
 class CheckedTree:
-    """Tree with valid known elements alone, and the problems and ignored elements."""
+    """Tree with only valid, known elements, and the problems and ignored elements."""
 
     root: Any
     problems: tuple[Problem, ...]
@@ -215,7 +215,7 @@ def check(file: Path, root: Any, grammar: Grammar = URDF_GRAMMAR, *, drawn: str 
 
 
 FILE = "screwbond-file"
-"""Attribute of elements of an included file: its path."""
+"""Attribute that gives elements of an included file its path."""
 
 
 class _Checker:
@@ -366,7 +366,7 @@ class _Checker:
 
 
 def place_of(file: Path, element: Any) -> Place:
-    """Return the place of an element in its file, or in the one that is included."""
+    """Return the place of an element in its file, which may be an included one."""
     return place(Path(element.get(FILE, str(file))), element.sourceline)
 
 

@@ -47,7 +47,7 @@ WORLD = "world"
 OF_ONE_FREEDOM = ("hinge", "slide")
 
 ALL_RATES = ("damping", "armature", "stiffness")
-"""Numbers of a joint that act on its angular velocity: not on the rates of the coordinates of a ball or free joint."""
+"""Attributes of a joint that act on its angular velocity, not on the coordinate rates of a ball or free joint."""
 
 
 GENERAL = {"dyntype": "none", "gaintype": "fixed", "biastype": "none"}
@@ -66,21 +66,22 @@ def read_mjcf(
     limits: bool = True,
     omit: Collection[str] = (),
 ) -> Robot:
-    """Read a robot from an MJCF file, the XML of MuJoCo: as `read_urdf` does, with the bodies as links on the link "world".
+    """Read a robot from an MJCF file, the XML of MuJoCo: as `read_urdf` does, with the bodies as links below the link "world".
 
     Parameters
     ----------
-    path : of an MJCF file; files that it includes lie in its folder.
+    path : path of an MJCF file; files that it includes must be in its folder.
     base, tip, floating, limits : as in `read_urdf`; a body with a free joint floats anyway.
-    meshes : the shapes of `visuals`: "collision" (shapes that collide), "visual" (those of groups 0 to 2), or False.
-    omit : elements and attributes, such as "tendon", to list in `ignored` where they would be refused (E295).
+    meshes : the shapes of `visuals`: "collision" (shapes that collide), "visual" (shapes of groups 0 to 2), or False.
+    omit : elements and attributes, such as "tendon", to list in `ignored` instead of refusing them (E295).
 
     A body with several joints gets massless links between them, named after the joints. Positions count as in MuJoCo, from `ref`;
     ball and free joints have the coordinates of `screws.joints.spherical` and `free`, zero at the pose of the file. Damping,
-    armature and springs belong to the links, motors and servos to `drives`; a linear equality of two joints is a mimic.
+    armature and springs are fields of the links; motors and servos are in `drives`; a linear equality of two joints becomes a
+    mimic.
 
-    Raises `ModelError` with every problem and its line: what `read_urdf` raises; E295 for what would change the robot and is not
-    read; E296 for names that the file lacks; E297 for included files; E298 for shapes whose mass is not known.
+    Raises `ModelError` with every problem and its line: the errors of `read_urdf`; E295 for elements and attributes that are not
+    read but would change the robot; E296 for names that the file lacks; E297 for included files; E298 for shapes of unknown mass.
     """
     file = Path(path)
     wanted = Selection(file, base, tip, floating, meshes, None, limits)
@@ -110,13 +111,13 @@ def omitted(file: Path, omit: Any, refusable: Collection[str]) -> tuple[str, ...
     names = (omit,) if isinstance(omit, str) else tuple(omit)
     unknown = [name for name in names if name not in refusable]
     if unknown:
-        cure = f"names of this list: {', '.join(sorted(refusable))}"
+        cure = f"names from this list: {', '.join(sorted(refusable))}"
         raise refusal("E295", f"omit={omit!r} has names that are never refused: {unknown}", cure, about=file.name)
     return names
 
 
 class _Model:
-    """Links, joints, notes and problems that have been read so far."""
+    """Links, joints, notes and problems read so far."""
 
     def __init__(self, file: Path, root: Any, omit: tuple[str, ...]):
         self.file, self.root, self.omit = file, root, omit
@@ -134,7 +135,7 @@ class _Model:
         self.taken = {plain_name(each.get("name")) for each in root.iter("body") if each.get("name")} | {WORLD}
 
     def add_contents(self, body: Any, link: str, frame: np.ndarray, childclass: str) -> None:
-        """Add a link with the contents of its element, which has the pose `frame` (4, 4) in the link, and the links that it
+        """Add a link with the contents of its element, whose pose in the link is `frame` (4, 4), and the links that it
         carries."""
         shapes: dict[str, list[ShapeEntry]] = {"visual": [], "collision": []}
         parts: list[InertiaTerms] = []
@@ -152,7 +153,7 @@ class _Model:
             self._add_body(child, link, at, its_class)
 
     def _collect(self, element: Any, frame: np.ndarray, childclass: str, shapes: Any, parts: Any, carried: Any) -> None:
-        """Gather shapes, their inertias, and bodies of an element and the frames in it."""
+        """Gather the shapes, with their inertias, and the bodies of an element and of the frames in it."""
         childclass = element.get("childclass", childclass)
         from_shapes = element.find("inertial") is None or self.settings.attributes.get("inertiafromgeom") == "true"
         for part in element:
@@ -267,11 +268,11 @@ class _Model:
         if limited == "false" or kind == "free" or (limited == "auto" and not (has_range and self._limits_automatically)):
             return None, ()
         if kind == "ball":
-            title, cure = f'the range of the ball joint "{name}" is not read', "limits=False, to read none of the limits"
+            title, cure = f'the range of the ball joint "{name}" is not read', "limits=False, to ignore all limits"
             return None, (Problem("E295", title, ("it is a cone",), (place,), (cure,)),)
         if not (has_range and bounds[0] < bounds[1]):
             title = f'joint "{name}" cannot move: its range is {attributes.get("range")}'
-            cures = ("limits=False, to read none of the limits", 'range="lower upper", in the unit of <compiler angle>')
+            cures = ("limits=False, to ignore all limits", 'range="lower upper", in the unit of <compiler angle>')
             return None, (Problem("E525", title, (), (place,), cures),)
         lower, upper = bounds * (self.settings.angle if kind == "hinge" else 1.0)
         return (float(lower), float(upper)), ()
@@ -281,7 +282,7 @@ class _Model:
         return self.settings.is_true("autolimits", "true")
 
     def finish(self) -> None:
-        """Scale the masses, and read what refers to joints: actuators and equalities."""
+        """Scale the masses, and read actuators and equalities, which refer to joints."""
         total, masses = self.settings.number("settotalmass"), [link.inertia[0] for link in self.links if link.inertia]
         if total > 0.0 and np.sum(masses):
             factor = total / float(np.sum(masses))
@@ -308,7 +309,7 @@ class _Model:
             if element.get("active", "true") == "true":
                 self._add_mimic(element)
             else:
-                self.notes.append(Ignored("<joint> of <equality> that is not active", "it does nothing", (element.sourceline,)))
+                self.notes.append(Ignored("<joint> of <equality> that is not active", "it has no effect", (element.sourceline,)))
 
     def _add_mimic(self, element: Any) -> None:
         names, place = [element.get("joint1"), element.get("joint2")], place_of(self.file, element)
@@ -320,7 +321,10 @@ class _Model:
         terms = values(element.attrib, "polycoef", "0 1 0 0 0")
         coefficients[: len(terms)] = terms
         if names[1] is None or np.any(coefficients[2:]) or not coefficients[1]:
-            title, why = f'the equality of joint "{names[0]}" is not read', "only an equality that is linear in a second joint is"
+            title, why = (
+                f'the equality of joint "{names[0]}" is not read',
+                "only equalities that are linear in a second joint are read",
+            )
             self.problems.append(Problem("E295", title, (why,), (place,), ('polycoef="offset factor 0 0 0"',)))
             return
         follower, leader = names[0], names[1]
@@ -332,7 +336,7 @@ class _Model:
         self.notes.append(Ignored("equalities of joints", note, (element.sourceline,)))
 
     def _drive(self, element: Any) -> RobotDrive | None:
-        """Return a motor or servo; None for one that is refused."""
+        """Return a motor or servo; None if it is refused."""
         attributes, place = self.defaults.attributes(element, MAIN), place_of(self.file, element)
         kind, name = element.tag, element.get("name") or unique(element.tag, [drive.name for drive in self.drives])
         joint = attributes.get("joint", attributes.get("jointinparent", ""))
@@ -381,5 +385,5 @@ class _Model:
 
 
 def _in_world(element: Any) -> bool:
-    """Return True for a shape that no body has: its mass does not move."""
+    """Return True for a shape outside all bodies, whose mass does not move."""
     return not any(each.tag == "body" for each in element.iterancestors())

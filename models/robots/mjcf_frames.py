@@ -20,12 +20,12 @@ from screws.similar_names import similar_names
 from screws.vectors import cross
 
 MAIN = "main"
-"""Name of the outermost class of defaults, where the file names none."""
+"""Name of the outermost class of defaults, if the file gives none."""
 
 ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 
 SHORTCUTS = {"motor": "general", "position": "general", "velocity": "general"}
-"""Actuators whose defaults are those of one element."""
+"""Actuators that share the defaults of one element."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,15 @@ class CompilerSettings:
 
     @property
     def angle(self) -> float:
-        """Radians in one unit of an angle."""
+        """Radians per unit of angle."""
         return 1.0 if self.attributes.get("angle") == "radian" else float(np.pi / 180.0)
 
     def number(self, key: str) -> float:
-        """Return a number; 0 if it is not said."""
+        """Return a number; 0 by default."""
         return float(self.attributes.get(key, "0"))
 
     def is_true(self, key: str, default: str = "false") -> bool:
-        """Return a choice of true and false."""
+        """Return an attribute that is true or false."""
         return self.attributes.get(key, default) == "true"
 
     @cached_property
@@ -107,7 +107,7 @@ class Defaults:
     classes: Mapping[str, Mapping[str, Mapping[str, str]]]
 
     def attributes(self, element: Any, childclass: str) -> dict[str, str]:
-        """Return the attributes of an element with those of its class."""
+        """Return the attributes of an element, completed by its class."""
         of_class = self.classes[element.get("class") or childclass].get(SHORTCUTS.get(element.tag, element.tag), {})
         written = dict(element.attrib)
         if any(key in written for key in ORIENTATIONS):
@@ -116,7 +116,7 @@ class Defaults:
 
 
 def defaults_of(file: Path, root: Any) -> Defaults:
-    """Return the defaults of a file. Raises `ModelError` E296 for classes that it uses and does not have."""
+    """Return the defaults of a file. Raises `ModelError` E296 for classes that it uses but does not define."""
     classes: dict[str, dict[str, dict[str, str]]] = {MAIN: {}}
 
     def read(element: Any, name: str, above: Mapping[str, Mapping[str, str]]) -> None:
@@ -148,10 +148,10 @@ def defaults_of(file: Path, root: Any) -> Defaults:
 
 
 def included(file: Path, root: Any) -> list[Ignored]:
-    """Put the contents of included files instead of the elements <include>; return what is ignored of their documents.
+    """Replace the elements <include> by the contents of their files; return the ignored parts of these documents.
 
-    Raises `ModelError` E297 for a file that is outside the folder of the model or is included twice, and what `read_document`
-    raises.
+    Raises `ModelError` E297 for a file that is outside the folder of the model or is included twice, and the errors of
+    `read_document`.
     """
     folder, seen, ignored = file.resolve().parent, {file.resolve()}, list[Ignored]()
     while (element := next(root.iter("include"), None)) is not None:
@@ -181,7 +181,7 @@ def included(file: Path, root: Any) -> list[Ignored]:
 
 
 def named_assets(root: Any, kind: str, defaults: Defaults) -> dict[str, dict[str, str]]:
-    """Return name -> attributes of the assets of a kind; a mesh without a name has that of its file."""
+    """Return name -> attributes of the assets of a kind; a mesh without a name gets its file's."""
     assets = {}
     for element in root.iterfind(f"asset/{kind}"):
         attributes = defaults.attributes(element, MAIN)
@@ -190,7 +190,7 @@ def named_assets(root: Any, kind: str, defaults: Defaults) -> dict[str, dict[str
 
 
 def unique(name: str, taken: Iterable[str]) -> str:
-    """Return a name that is not taken: with a number if it must.
+    """Return a name that is not taken, by adding a number if needed.
 
     >>> unique("arm", ["arm", "arm_2"])
     'arm_3'

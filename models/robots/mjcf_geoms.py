@@ -26,10 +26,10 @@ DENSITY = "1000"
 """Default density of a shape, kg/m^3."""
 
 VISIBLE_GROUPS = 2
-"""Last group of shapes that MuJoCo's viewer shows at first."""
+"""Last group of shapes that MuJoCo's viewer shows by default."""
 
 SIZE_COUNTS = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
-"""Solid -> how many numbers of its size count."""
+"""Solid -> number of its sizes that are used."""
 
 Solid = tuple[float, Callable[[float], list[float]]]
 """Volume, and moments of inertia about the centre from the mass."""
@@ -60,7 +60,7 @@ def solid(kind: str, size: np.ndarray) -> Solid:
 
 
 def mesh_moments(mesh: Mesh, rule: str = "legacy") -> InertiaTerms | None:
-    """Return volume, m^3, its moments (3, 3) about the centre, m^5, and the centre of a mesh; None if it has none.
+    """Return volume, m^3, its moments (3, 3) about the centre, m^5, and the centre of a mesh; None if it has no volume.
 
     `rule` : "exact" for closed meshes; "legacy", MuJoCo's default, adds the volumes of all tetrahedra as positive, so it exceeds
     the volume of meshes that are not convex.
@@ -107,8 +107,8 @@ class Geoms:
         return pose(from_z(ends[0] - ends[1]), ends.mean(axis=0))
 
     def size(self, element: Any, attributes: Mapping[str, str]) -> np.ndarray:
-        """Return MuJoCo's numbers of a solid's size, half lengths. Raises `ModelError` E522 if it lacks some, E298 for
-        a shape that is fitted to a mesh."""
+        """Return MuJoCo's numbers of a solid's size, half lengths. Raises `ModelError` E522 if sizes are missing, E298 for a
+        shape that is fitted to a mesh."""
         kind, size = attributes.get("type", "sphere"), values(attributes, "size")
         if "mesh" in attributes:
             title = f'a {kind} fitted to the mesh "{attributes["mesh"]}" is not read'
@@ -124,7 +124,7 @@ class Geoms:
         return size[: SIZE_COUNTS[kind]]
 
     def shape(self, element: Any, attributes: Mapping[str, str]) -> ShapeEntry | None:
-        """Return a shape for pictures; None for one that is not drawn."""
+        """Return a shape for pictures; None if it is not drawn."""
         kind, origin = attributes.get("type", "sphere"), self.pose(attributes)
         material = self.materials.get(attributes.get("material", ""), {})
         rgba = values(attributes if "rgba" in attributes else material, "rgba")
@@ -141,7 +141,7 @@ class Geoms:
         return ShapeEntry(kind, tuple(float(x) for x in lengths), origin, colour)
 
     def asset(self, element: Any, attributes: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the mesh of a shape. Raises `ModelError` E296 without it, E298 for one without a file."""
+        """Return the mesh of a shape. Raises `ModelError` E296 if it is missing, E298 if it has no file."""
         name = attributes.get("mesh", "")
         if name not in self.meshes:
             raise self._refused(
@@ -152,7 +152,7 @@ class Geoms:
         return self.meshes[name]
 
     def inertia(self, element: Any, attributes: Mapping[str, str]) -> InertiaTerms | None:
-        """Return the inertia of a shape in its body; None without mass. Raises `ModelError` E298 if it cannot be known."""
+        """Return the inertia of a shape in its body; None without mass. Raises `ModelError` E298 if it is unknown."""
         kind = attributes.get("type", "sphere")
         density, mass = float(attributes.get("density", DENSITY)), values(attributes, "mass")
         low, high = self.settings.groups
@@ -180,8 +180,8 @@ class Geoms:
             why = why or (
                 f'inertia="{rule}" of <mesh> is not read' if rule not in ("legacy", "exact") else "its surface is not closed"
             )
-            title = f'the mass of the mesh "{attributes["mesh"]}" is not known: {why}'
-            raise self._refused("E298", element, title, "<inertial> in the body", 'mass="0" for a mesh that is only seen')
+            title = f'the mass of the mesh "{attributes["mesh"]}" is unknown: {why}'
+            raise self._refused("E298", element, title, "<inertial> in the body", 'mass="0" for a mesh that is only drawn')
         return terms
 
     def _refused(self, code: str, element: Any, title: str, *cures: str) -> ModelError:
@@ -189,7 +189,7 @@ class Geoms:
 
 
 def bounded(settings: CompilerSettings, inertia: InertiaTerms) -> InertiaTerms:
-    """Return an inertia as the compiler's bounds change it: `boundmass`, `boundinertia`, `balanceinertia`."""
+    """Return an inertia with the compiler's bounds applied: `boundmass`, `boundinertia`, `balanceinertia`."""
     mass, moment, centre = inertia
     mass = max(mass, settings.number("boundmass"))
     least = settings.number("boundinertia")
@@ -203,6 +203,6 @@ def bounded(settings: CompilerSettings, inertia: InertiaTerms) -> InertiaTerms:
 
 
 def body_inertia(settings: CompilerSettings, parts: list[InertiaTerms]) -> InertiaTerms | None:
-    """Return the inertia of a body from those of its shapes; None without mass."""
+    """Return the inertia of a body from its shapes' inertias; None without mass."""
     total = bounded(settings, combined_moments(parts))
     return total if total[0] or np.any(total[1]) else None

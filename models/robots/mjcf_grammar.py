@@ -32,7 +32,7 @@ def _numbers(*counts: int) -> AttributeRule:
 
 
 def _direction(count: int, words: str) -> AttributeRule:
-    """Rule of numbers that begin with a direction: its `count` numbers are not all zero."""
+    """Return the rule of numbers that begin with a direction, whose `count` numbers are not all zero."""
 
     def accepts(text: str) -> bool:
         numbers = text.split()
@@ -93,7 +93,7 @@ _CONTACT = _listed(
 
 _LOOKS = _listed("it changes neither motion nor shape", "user group hfield fitscale texture texuniform texrepeat")
 
-_FLUID = _listed("it acts in a fluid alone, which is refused", "fluidshape fluidcoef")
+_FLUID = _listed("it acts only in a fluid, which is refused", "fluidshape fluidcoef")
 
 _GEOM = _many(
     {
@@ -139,7 +139,7 @@ _JOINT = _many(
     },
     listed={**_CONTACT, **_LOOKS},
     refused={
-        **_refused("it needs the inertia of the whole model", "springdamper", cure="stiffness and damping in numbers"),
+        **_refused("it needs the inertia of the whole model", "springdamper", cure="stiffness and damping as numbers"),
         **_refused("gravity acts on all bodies alike", "actuatorgravcomp"),
         **_refused("plastic springs are not read", "springyield"),
     },
@@ -147,7 +147,7 @@ _JOINT = _many(
 
 _INERTIAL = ElementRule({"pos": THREE, **_TURN, "mass": MASS.required, "diaginertia": THREE, "fullinertia": _numbers(6)})
 
-_SEEN = _listed("not part of a robot that moves", "site camera light attachment")
+_SEEN = _listed("not a moving part of a robot", "site camera light attachment")
 
 _MACROS = {
     **_refused(
@@ -171,12 +171,7 @@ _BODY_PARTS: dict[str, ElementRule] = {
 _BODY = _many(
     {"name": NAME, "childclass": NAME, **_POSE},
     _BODY_PARTS,
-    listed={
-        **_SEEN,
-        **_LOOKS,
-        **_listed("it stays where it is", "mocap"),
-        **_listed("a setting of the solver", "sleep fuse simple"),
-    },
+    listed={**_SEEN, **_LOOKS, **_listed("it does not move", "mocap"), **_listed("a setting of the solver", "sleep fuse simple")},
     refused={**_MACROS, **_refused("gravity acts on all bodies alike", "gravcomp")},
 )
 _FRAME_PARTS |= {"frame": _FRAME, "body": _BODY}
@@ -214,7 +209,7 @@ _DRIVE = _many(
     ),
     refused={
         **TRANSMISSION,
-        **_refused("it needs the inertia of the whole model", "dampratio", cure="kv in numbers"),
+        **_refused("it needs the inertia of the whole model", "dampratio", cure="kv as a number"),
         **_refused("a servo with a filter is not read", "timeconst"),
         **_refused("only the usual input is read", "input"),
     },
@@ -229,7 +224,7 @@ _NO_DRIVES = _refused(
 _MESH = _many(
     {"name": NAME, "class": NAME, "file": NAME, "scale": THREE, "inertia": TEXT},
     listed=_listed(
-        "the file says it, or it changes no picture",
+        "the file determines it, or it changes no picture",
         "smoothnormal maxhullvert vertex normal texcoord face content_type builtin params material octree_maxdepth",
     ),
     refused=_refused("meshes are read where their files have them", "refpos refquat"),
@@ -242,7 +237,7 @@ _MATERIAL = _many(
     ),
 )
 _OTHER_DEFAULTS = _listed(
-    "defaults of what is not read",
+    "defaults of elements that are not read",
     "site camera light pair equality tendon muscle intvelocity damper cylinder adhesion plugin dcmotor orientation pid flex skin",
 )
 
@@ -280,7 +275,7 @@ _OPTION = _many(
         "flag": _many(
             {},
             listed={
-                **_listed("chain_graph(..., gravity=...) says this", "gravity"),
+                **_listed("set by chain_graph(..., gravity=...)", "gravity"),
                 **_listed(
                     "a setting of the solver",
                     "constraint equality frictionloss limit contact passive spring damper clampctrl warmstart "
@@ -291,7 +286,7 @@ _OPTION = _many(
         )
     },
     listed={
-        **_listed("chain_graph(..., gravity=...) says this", "gravity"),
+        **_listed("set by chain_graph(..., gravity=...)", "gravity"),
         **_listed(
             "a setting of the solver",
             "timestep apirate impratio magnetic integrator cone jacobian solver iterations tolerance "
@@ -300,7 +295,7 @@ _OPTION = _many(
             "actuatorgroupdisable collision sleep_tolerance",
         ),
     },
-    refused=_refused("no fluid is read", "density viscosity wind"),
+    refused=_refused("fluids are not supported", "density viscosity wind"),
 )
 
 _EQUALITY = ElementRule(
@@ -350,7 +345,7 @@ _MUJOCO = ElementRule(
     listed={
         **_listed("contacts are made in the graph around the robot", "contact"),
         **_listed("sensors are parts of the graph around the robot", "sensor"),
-        **_listed("chain_graph(..., position=...) says where a run starts", "keyframe"),
+        **_listed("chain_graph(..., position=...) sets where a run starts", "keyframe"),
         **_listed("a setting of another program", "size visual statistic custom"),
         **_listed("programs are not run", "extension"),
     },
@@ -369,4 +364,4 @@ def _names(rule: ElementRule, seen: set[int]) -> set[str]:
 
 
 REFUSABLE = {"actuator", "equality", "damping", "armature", "stiffness", *_names(_MUJOCO, set())}
-"""Names that `omit` takes."""
+"""Names that `omit` accepts."""

@@ -1,4 +1,4 @@
-"""Read a URDF file: the description of a robot from its elements, with its joints and limits as URDF means them."""
+"""Read a URDF file: the description of a robot from its elements, with joints and limits as URDF defines them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LIMITED = ("revolute", "prismatic")
 """Joint kinds with position limits."""
 
 WORLD = "world"
-"""Link that some programs know without a declaration."""
+"""Link that some programs assume without a declaration."""
 
 
 def read_urdf(
@@ -51,24 +51,24 @@ def read_urdf(
 
     Parameters
     ----------
-    path : of a URDF file (xacro is expanded by its own program).
-    base : fixed link, whose frame is that of the world; None: the root.
-    tip : last link, or several: the tree has the links between base and tips, with all links fixed to them. None: all links
-        on the base.
+    path : path of a URDF file (expand xacro with its own program).
+    base : fixed link, whose frame is the world frame; None: the root.
+    tip : last link, or several: the tree has the links between base and tips, with all links fixed to them. None: all links below
+        the base.
     floating : True if the base moves freely, by six coordinates before the others (`screws.joints.free`).
     meshes : the shapes of `visuals`: "collision" (simple ones), "visual", or False for none, also in pictures of runs: these show
         the visual shapes whose files are there, or else collision shapes, and read the files when they are drawn.
     packages : name -> folder, for meshes at package://name/...; default: folders around the file.
     limits : False to ignore position limits.
 
-    An inertia is that of a moving link with all links fixed to it. Fixed links stay as frames under their names.
+    An inertia belongs to a moving link with all links fixed to it. Fixed links remain as frames with their names.
 
-    `ignored` of the robot lists what the file has and the robot lacks, and slips that leave no doubt. A robot may have no mass,
-    or no joint: poses need none. `mass_matrix` and `chain_graph` refuse it (E538, E450), and an inertia with which a kinetic
-    energy could be negative (E526).
+    `ignored` of the robot lists the parts of the file that the robot lacks, and harmless errors. A robot may have no mass or no
+    joint: poses need neither. `mass_matrix` and `chain_graph` refuse such a robot (E538, E450), and an inertia that could make
+    the kinetic energy negative (E526).
 
-    Raises `ModelError` with every problem and its line: E520 no URDF, or too large; E521 entities; E522 an invalid element or
-    number; E523 links and joints that form no tree; E524 base or tip; E525 a joint of unknown kind, or without range of
+    Raises `ModelError` with every problem and its line: E520 not URDF, or too large; E521 entities; E522 an invalid element or
+    number; E523 links and joints that do not form a tree; E524 base or tip; E525 a joint of unknown kind, or without range of
     motion; E527 meshes; E528 mimic. `ExtraError` (E416) without lxml.
     """
     file = Path(path)
@@ -106,17 +106,17 @@ def declare_world(root: Any) -> tuple[Ignored, ...]:
 
 
 def numbers(element: Any, key: str, default: str = "0") -> np.ndarray:
-    """Return the numbers of an attribute; those of `default` without the element or attribute."""
+    """Return the numbers of an attribute; those in `default` if the element or attribute is missing."""
     return np.array([float(word) for word in (default if element is None else element.get(key, default)).split()])
 
 
 def turned(roll: float, pitch: float, yaw: float) -> np.ndarray:
-    """Return the rotation (3, 3) about the fixed axes x, y and z, one after the other, rad."""
+    """Return the rotation (3, 3) about the fixed axes x, y and z, in this order, rad."""
     return np.asarray(exp([0.0, 0.0, yaw]) @ exp([0.0, pitch, 0.0]) @ exp([roll, 0.0, 0.0]), dtype=float)
 
 
 def _origin(element: Any) -> np.ndarray:
-    """Return the pose (4, 4) of the <origin> of an element; the identity where there is none."""
+    """Return the pose (4, 4) of the <origin> of an element; the identity if there is none."""
     origin = element.find("origin")
     return pose(turned(*numbers(origin, "rpy", "0 0 0")), numbers(origin, "xyz", "0 0 0"))
 
@@ -206,19 +206,21 @@ def _joint(file: Path, joint: Any) -> JointEntry:
 
 
 def _bounds(joint: Any, at: Any) -> tuple[tuple[float, float] | None, tuple[Problem, ...], tuple[Ignored, ...]]:
-    """Return the position limits of a joint, their problems, and notes on those that do not count."""
+    """Return the position limits of a joint, their problems, and notes on the limits that are ignored."""
     name, kind, limit = joint.get("name"), joint.get("type"), joint.find("limit")
     lower, upper = (float(numbers(limit, key)[0]) for key in ("lower", "upper"))
     if kind not in LIMITED:
         unread = Ignored(f'position limits of joint "{name}"', f"{kind} joints have none", (at.line,))
         return None, (), (unread,) if kind != "fixed" and (lower or upper) else ()
     if limit is None or not {"lower", "upper"} & set(limit.attrib):
-        return None, (), (Ignored(f'limits of joint "{name}"', "none are said, so it has none", (at.line,)),)
+        return None, (), (Ignored(f'limits of joint "{name}"', "the file gives none, so it has none", (at.line,)),)
     if lower == upper == 0.0:
-        blank = Ignored(f'limits of joint "{name}"', "both are 0, as exporters write blanks, so it has none", (at.line,))
+        blank = Ignored(
+            f'limits of joint "{name}"', "both are 0, as some exporters write for no limits, so it has none", (at.line,)
+        )
         return None, (), (blank,)
     if lower < upper:
         return (lower, upper), (), ()
     title = f'joint "{name}" cannot move: its limits are {lower:g} and {upper:g}'
-    cures = ("limits=False, to read none of the limits", 'lower below upper in the file, type="continuous" or type="fixed"')
+    cures = ("limits=False, to ignore all limits", 'lower below upper in the file, type="continuous" or type="fixed"')
     return None, (Problem("E525", title, (), (at,), cures),), ()

@@ -1,4 +1,4 @@
-"""Description of a robot in a file, alike for URDF, MJCF and SDF: links with inertias and shapes, joints, drives."""
+"""Description of a robot in a file, the same for URDF, MJCF and SDF: links with inertias and shapes, joints, drives."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Ignored:
 
 
 def merged(notes: Iterable[Ignored]) -> list[Ignored]:
-    """Return notes, equal ones as one with all their lines."""
+    """Return notes, with equal ones merged into one with all their lines."""
     lines: dict[tuple[str, str], tuple[int, ...]] = {}
     for note in notes:
         lines[note.what, note.why] = lines.get((note.what, note.why), ()) + note.lines
@@ -48,9 +48,9 @@ class ShapeEntry:
     kind: str
     size: tuple[float, ...]
     origin: np.ndarray
-    """(4, 4) pose in the frame of the link."""
+    """Pose (4, 4) in the frame of the link."""
     colour: str | None = None
-    """"#rrggbb"."""
+    """Colour as "#rrggbb"."""
     path: str = ""
     """File of a mesh, as the robot's file names it."""
 
@@ -68,18 +68,18 @@ class LinkEntry:
 
 @dataclass(frozen=True, eq=False)
 class JointEntry:
-    """Joint: it carries the link `child` on the link `parent`."""
+    """Joint that connects the link `child` to the link `parent`."""
 
     name: str
     kind: str
-    """As the file calls it, or "fixed"."""
+    """Kind as in the file, or "fixed"."""
     parent: str
     child: str
     place: Place
     origin: np.ndarray = field(default_factory=lambda: np.eye(4))
-    """(4, 4) pose of the child in the frame of its parent, with the joint at zero."""
+    """Pose (4, 4) of the child in the frame of its parent, with the joint at zero."""
     screws: Joint | None = None
-    """In the frame of the child; None where `problems` say why."""
+    """Joint in the frame of the child; None if there are `problems`."""
     limits: tuple[float, float] | None = None
     damping: float = 0.0
     armature: float = 0.0
@@ -89,13 +89,13 @@ class JointEntry:
     effort: float | None = None
     velocity: float | None = None
     leader: str | None = None
-    """Joint that it mimics: its position is `multiplier` * (that of the leader) + `offset`."""
+    """Joint that it mimics: its position is `multiplier` * (the leader's position) + `offset`."""
     multiplier: float = 1.0
     offset: float = 0.0
     problems: tuple[Problem, ...] = ()
-    """Reasons why the robot cannot have it."""
+    """Reasons why the robot cannot have this joint."""
     limit_problems: tuple[Problem, ...] = ()
-    """Reasons why it cannot have its position limits."""
+    """Reasons why the joint cannot have its position limits."""
     limit_notes: tuple[Ignored, ...] = ()
     """Position limits that are not read."""
     notes: tuple[Ignored, ...] = ()
@@ -109,15 +109,16 @@ class JointEntry:
 
 @dataclass(frozen=True)
 class RobotDrive:
-    """Motor or servo at a joint; a graph has the sources that it is given (`limited_drive`, PID of `screwbond.models.control`).
+    """Motor or servo at a joint, for information: a graph has only the sources that you add (`limited_drive`, PID of
+    `screwbond.models.control`).
 
     Attributes
     ----------
     name, kind : as in the file: "motor", "position" or "velocity".
-    joint : that it drives, by the effort gear * force: of a motor force = gain * u; of a position or velocity servo
+    joint : joint that it drives with the effort gear * force; for a motor, force = gain * u; for a position or velocity servo,
         force = gain * (u - gear * (position or velocity)) - damping * gear * velocity.
-    gear : its ratio to the joint, 1 or 1/m.
-    gain, damping : as above.
+    gear : ratio to the joint, 1 or 1/m.
+    gain, damping : factors of the formulas above.
     control, force : ranges of u and of the force; None: no range.
     """
 
@@ -142,17 +143,17 @@ class RobotDrive:
 
 @dataclass(frozen=True, eq=False)
 class RobotFile:
-    """All that a file says of a robot."""
+    """Content of a robot file."""
 
     file: Path
     name: str
     links: tuple[LinkEntry, ...]
     joints: tuple[JointEntry, ...]
     base: np.ndarray = field(default_factory=lambda: np.eye(4))
-    """(4, 4) pose of the root link in the world."""
+    """Pose (4, 4) of the root link in the world."""
     drives: tuple[RobotDrive, ...] = ()
     problems: tuple[Problem, ...] = ()
     ignored: tuple[Ignored, ...] = ()
     """Ignored elements and attributes."""
     slips: tuple[Ignored, ...] = ()
-    """Slips of the document around the robot."""
+    """Harmless errors in the document around the robot."""

@@ -61,7 +61,7 @@ def read_visuals(file: Path, links: Sequence[LinkEntry], kind: str, packages: Pa
                 title = f'the mesh of link "{link.name}" cannot be loaded: {reason}'
                 cures = (
                     "meshes=False (in the command, --meshes none), for a robot without them",
-                    'packages={"name": "folder"}, for files that lie elsewhere',
+                    'packages={"name": "folder"}, for files elsewhere',
                 )
                 problems.append(Problem("E527", title, (), (link.place,), cures))
             else:
@@ -133,7 +133,7 @@ def _resolve_mesh(file: Path, name: str, packages: Packages) -> tuple[Path | Non
     """Find the file of a URI or path: beside the robot's file, in a package of `packages`, or in a folder around it."""
     parts = urlsplit(name)
     if parts.scheme in ("http", "https", "ftp"):
-        return None, f"{name} lies in a network, from which nothing is read"
+        return None, f"{name} is on a network, from which nothing is read"
     if parts.scheme in ("package", "model"):
         package, path = parts.netloc, unquote(parts.path).lstrip("/")
         if package in packages:
@@ -144,7 +144,7 @@ def _resolve_mesh(file: Path, name: str, packages: Packages) -> tuple[Path | Non
                 candidate / package for candidate in above
             ]
         candidates = [folder / path for folder in folders]
-        unknown = f"no folder {package} holds the robot's file; packages={{{package!r}: ...}} says where it is"
+        unknown = f"no folder {package} holds the robot's file; packages={{{package!r}: ...}} sets its place"
         why = f"there is no {path} in {packages[package]}" if package in packages else unknown
     else:
         candidates = [file.parent / unquote(parts.path)] if parts.scheme in ("", "file") else [file.parent / name]
@@ -156,7 +156,7 @@ def _load_mesh(file: Path) -> tuple[Mesh | None, str]:
     """Return the mesh of a file, or None and the reason."""
     ending = file.suffix.lower().lstrip(".")
     if ending not in FORMATS:
-        return None, f"{file.name} is none of {', '.join(FORMATS)}"
+        return None, f"{file.name} is not one of {', '.join(FORMATS)}"
     if file.stat().st_size > MAX_MESH_BYTES:
         return None, f"{file.name} has more than {MAX_MESH_BYTES // 2**20} megabytes"
     if ending == "dae":  # XML; the mesh reader would expand its entities
@@ -175,8 +175,9 @@ class Robot:
 
     Attributes
     ----------
-    tree : its links, each under its name in the file; fixed links are massless frames, their inertia belongs to the moving link
-        before them. Joint coordinates have the names of their child links. A `Chain` if no body carries two others.
+    tree : its links, each under its name in the file; fixed links are massless frames; their inertia belongs to the moving link
+        that carries them. Joint coordinates have the names of their child links. The tree is a `Chain` if no body carries two
+        others.
     joints : moving joints, in the order of the links; the free joint of a floating base has the name of its link.
     visuals : meshes of the links; none with `meshes=False`.
     ignored : ignored elements of the file, with reasons.
@@ -199,15 +200,15 @@ class Robot:
     def position(self, values: Mapping[str, Any]) -> np.ndarray:
         """Return joint coordinates (n,), rad or m, from values by joint names; zero for other joints.
 
-        A joint with several degrees of freedom takes as many values; a mimic joint takes none. Raises `ModelError` E529 for an
-        unknown joint or invalid values.
+        A joint with several degrees of freedom takes one value for each; a mimic joint takes none. Raises `ModelError` E529 for
+        an unknown joint or invalid values.
         """
         q = np.zeros(self.tree.freedoms)
         indices = self.coordinates
         problems = []
         if not isinstance(values, Mapping):
             cure = f'robot.position({{"{next(iter(indices), "joint")}": 0.1}}), or an array of {self.tree.freedoms} coordinates'
-            raise refusal("E529", f"positions of joints are {values!r}, without names", cure, about=self.name)
+            raise refusal("E529", f"the positions of joints are {values!r}, without names", cure, about=self.name)
         for name, value in values.items():
             if name not in indices:
                 leader = {joint.name: joint.leader for joint in self.joints}.get(name)
@@ -241,12 +242,12 @@ class Robot:
 
     @property
     def effort_limits(self) -> np.ndarray:
-        """Largest effort (n,) of each coordinate's motor, N m or N; infinite where the file has none."""
+        """Largest effort (n,) of each coordinate's motor, N m or N; infinite if the file has none."""
         return self._limits("effort")
 
     @property
     def speed_limits(self) -> np.ndarray:
-        """Largest speed (n,) of each coordinate, rad/s or m/s; infinite where the file has none."""
+        """Largest speed (n,) of each coordinate, rad/s or m/s; infinite if the file has none."""
         return self._limits("velocity")
 
     def _limits(self, key: str) -> np.ndarray:
@@ -285,12 +286,13 @@ def robot_scene(
     Parameters
     ----------
     q : joint coordinates (n,) of one pose, or (k, n) over times; a result has them as `result["<graph>.mechanism.q"]`.
-    t : (k,) s; 0, 1, ... where None.
-    title : heading; the robot's name where "".
-    frames : links whose frames are shown, with their names.
+    t : (k,) s; 0, 1, ... if None.
+    title : heading; the robot's name if "".
+    frames : links whose frames are shown, with labels.
     fields : further fields of the scene, such as `view`, `panels` or `event_marks`.
 
-    Raises `ModelError` E529 for coordinates or times of wrong shape, or a frame that is not a link; E527 with nothing to draw.
+    Raises `ModelError` E529 for coordinates or times of wrong shape, or a frame that is not a link; E527 if there is nothing to
+    draw.
     """
     coordinates = as_floats(q)
     # A result has one coordinate as (k,).
@@ -327,7 +329,7 @@ def visual_solids(tree: Tree, skins: Sequence[LinkVisual], rows: Array) -> list[
 
 
 def _size(solids: Sequence[Solid]) -> float | None:
-    """Return the length (m) of drawn frames: an eighth of the robot; None without shapes."""
+    """Return the length (m) of drawn frames: an eighth of the robot; None if there are no shapes."""
     corners = [solid.shape.moved(solid.poses[0]).points for solid in solids if isinstance(solid.shape, Mesh)]
     return float(np.ptp(np.concatenate(corners), axis=0).max()) / 8.0 if corners else None
 
@@ -337,7 +339,7 @@ def _check(robot: Robot, rows: Array, times: Array, frames: Sequence[str]) -> No
     where = (caller_place(),)
     if rows.shape != (len(times), n) or times.ndim != 1:
         title = f"coordinates of the shape {rows.shape} at {len(times)} times do not fit {robot.name}"
-        cure = f"{n} coordinates, as robot.position({{...}}) makes them, or a row of them for each time"
+        cure = f"{n} coordinates, as robot.position({{...}}) makes them, or one row for each time"
         raise refusal("E529", title, cure, about=robot.name, places=where)
     if not (np.all(np.isfinite(rows)) and np.all(np.isfinite(times))):
         raise refusal("E529", "coordinates or times are not finite", "numbers", about=robot.name, places=where)

@@ -46,7 +46,7 @@ from screws.poses import inverse, pose
 from screws.rotations import rotation
 
 ENDLESS = 1e16
-"""Limit from which a joint has none."""
+"""Position limit beyond which a joint counts as unlimited."""
 
 _UNIVERSAL = ("universal", "revolute2")
 """Kinds of joints with two axes."""
@@ -82,7 +82,7 @@ _AXIS = ElementRule(
         "limit": ElementRule(
             {},
             {"lower": _text(_LIMIT), "upper": _text(_LIMIT), "effort": _text(_LIMIT), "velocity": _text(_LIMIT)},
-            listed=dict.fromkeys(("stiffness", "dissipation"), 'chain_graph(..., limits="stop", stop_stiffness=...) says this'),
+            listed=dict.fromkeys(("stiffness", "dissipation"), 'set by chain_graph(..., limits="stop", stop_stiffness=...)'),
         ),
         "dynamics": ElementRule(
             {},
@@ -98,7 +98,7 @@ _AXIS = ElementRule(
             {"multiplier": _text(FACTOR), "offset": _text(FACTOR), "reference": _text(FACTOR)},
         ),
     },
-    listed={"initial_position": "chain_graph(..., position=...) says where a run starts"},
+    listed={"initial_position": "chain_graph(..., position=...) sets where a run starts"},
 )
 _JOINT = ElementRule(
     {"name": NAME.required, "type": NAME.required},
@@ -106,7 +106,8 @@ _JOINT = ElementRule(
     most=math.inf,
     listed={"physics": "settings of another simulator", "sensor": "sensors are parts of the graph around the robot"},
     refused=dict.fromkeys(
-        ("screw_thread_pitch", "thread_pitch", "gearbox_ratio", "gearbox_reference_body"), Refusal("no such joint is read")
+        ("screw_thread_pitch", "thread_pitch", "gearbox_ratio", "gearbox_reference_body"),
+        Refusal("this kind of joint is not supported"),
     ),
 )
 _GEOMETRY = ElementRule(
@@ -131,12 +132,12 @@ _INERTIAL = ElementRule(
     {},
     {"pose": _POSES, "mass": _text(MASS), "inertia": ElementRule({}, _INERTIA)},
     refused={
-        "auto": Refusal("masses of shapes are not computed", cure="<mass> and <inertia> in numbers"),
-        "density": Refusal("masses of shapes are not computed", cure="<mass> and <inertia> in numbers"),
-        "fluid_added_mass": Refusal("inertia of water has no place in a tree"),
+        "auto": Refusal("masses of shapes are not computed", cure="<mass> and <inertia> as numbers"),
+        "density": Refusal("masses of shapes are not computed", cure="<mass> and <inertia> as numbers"),
+        "fluid_added_mass": Refusal("a tree has no added mass of water"),
     },
 )
-_DECAY = ElementRule({}, {}, refused=dict.fromkeys(("linear", "angular"), Refusal("no damping in space is read")))
+_DECAY = ElementRule({}, {}, refused=dict.fromkeys(("linear", "angular"), Refusal("damping of free links is not supported")))
 _LINK = ElementRule(
     {"name": NAME.required},
     {
@@ -149,7 +150,7 @@ _LINK = ElementRule(
     most=math.inf,
     refused={
         "gravity": Refusal("gravity acts on all links alike", ("1", "true")),
-        "kinematic": Refusal("links that no force moves are not read", ("0", "false")),
+        "kinematic": Refusal("kinematic links are not read", ("0", "false")),
         "enable_wind": Refusal("wind is not read", ("0", "false")),
     },
 )
@@ -168,7 +169,7 @@ _MODEL_RULE = ElementRule(
 _REASONS = {
     **dict.fromkeys(("plugin", "gripper", "projector", "battery", "particle_emitter"), "programs of a simulator"),
     **dict.fromkeys(("physics", "self_collide", "allow_auto_disable", "must_be_base_link"), "settings of another simulator"),
-    **dict.fromkeys(("sensor", "light", "audio_source", "audio_sink", "scene", "gui"), "not part of a robot that moves"),
+    **dict.fromkeys(("sensor", "light", "audio_source", "audio_sink", "scene", "gui"), "not a moving part of a robot"),
     **dict.fromkeys(("surface", "max_contacts", "laser_retro"), "contacts are made in the graph around the robot"),
     **dict.fromkeys(("transparency", "cast_shadows", "visibility_flags", "meta", "lighting"), "pictures are drawn alike"),
     "version": "all versions are read",
@@ -176,7 +177,7 @@ _REASONS = {
 _WORLD_RULE = ElementRule(
     {"name": TEXT},
     {"model": _MODEL_RULE},
-    listed={"gravity": "chain_graph(..., gravity=...) says this"},
+    listed={"gravity": "set by chain_graph(..., gravity=...)"},
     refused={
         "include": Refusal("other files are not read", (), "the model itself"),
         "joint": Refusal("joints outside a model are not read", ()),
@@ -186,7 +187,7 @@ _SDF_GRAMMAR = Grammar(
     "sdf",
     ElementRule({"version": TEXT}, {"model": _MODEL_RULE, "world": _WORLD_RULE}),
     _REASONS,
-    "no part of an SDF that says how a robot moves or looks",
+    "not a part of SDF that describes how a robot moves or looks",
 )
 _REFUSABLE = {name for rule in (_JOINT, _INERTIAL, _DECAY, _LINK, _MODEL_RULE, _WORLD_RULE) for name in rule.refused}
 
@@ -206,15 +207,15 @@ def read_sdf(
 
     Parameters
     ----------
-    path : of an SDF file.
+    path : path of an SDF file.
     base, tip, floating, meshes, packages, limits : as in `read_urdf`. The root is the link "world", if a joint starts there.
-    omit : elements and attributes, such as "static", to list in `ignored` where they would be refused (E295).
+    omit : elements and attributes, such as "static", to list in `ignored` instead of refusing them (E295).
 
-    The root stands where the poses of model and link say. A link without <inertial> has 1 kg and moments of 1 kg m^2, as SDF
-    says. A universal joint becomes two joints, "<name> axis" and "<name> axis2". Springs and damping belong to the links.
+    The poses of model and link place the root. A link without <inertial> has 1 kg and moments of 1 kg m^2, as SDF prescribes. A
+    universal joint becomes two joints, "<name> axis" and "<name> axis2". Springs and damping are fields of the links.
 
-    Raises `ModelError` with every problem and its line: what `read_urdf` raises; E295 for what would change the robot and is not
-    read; E299 for frames that the model lacks or that go round in a circle.
+    Raises `ModelError` with every problem and its line: the errors of `read_urdf`; E295 for elements and attributes that are not
+    read but would change the robot; E299 for frames that the model lacks, or that form a cycle.
     """
     file = Path(path)
     wanted = Selection(file, base, tip, floating, meshes, packages, limits)
@@ -271,7 +272,7 @@ class _Model:
             if name == WORLD:
                 return np.asarray(inverse(self.pose) @ H, dtype=float)
             if name not in self.frames or len(path) > len(self.frames) + 1:
-                why = f'"{name}" is not a frame' if name not in self.frames else "they go round in a circle"
+                why = f'"{name}" is not a frame' if name not in self.frames else "they form a cycle"
                 title = f"the frames {' -> '.join(path[:6])} have no pose: {why}"
                 cure = f"one of: {', '.join([*self.frames][:12])}"
                 raise ModelError(self.file.name, [Problem("E299", title, (), (place,), (cure,))])
@@ -304,7 +305,7 @@ class _Model:
     def _inertia(self, link: Any) -> InertiaTerms:
         inertial = link.find("inertial")
         if inertial is None:
-            why = "it has 1 kg and moments of 1 kg m^2, as SDF says"
+            why = "it has 1 kg and moments of 1 kg m^2, as SDF prescribes"
             self.notes.append(Ignored("a <link> without <inertial>", why, (link.sourceline,)))
             return 1.0, np.eye(3), np.zeros(3)
         H, moments = _pose(inertial), inertial.find("inertia")
@@ -395,7 +396,7 @@ class _Model:
         limit_problems: tuple[Problem, ...] = ()
         if bounded and not lower < upper:
             title = f'joint "{name}" cannot move: its limits are {lower:g} and {upper:g}'
-            cures = ("limits=False, to read none of the limits", 'lower below upper in the file, or type="fixed"')
+            cures = ("limits=False, to ignore all limits", 'lower below upper in the file, or type="fixed"')
             limit_problems, bounded = (Problem("E525", title, (), (place,), cures),), False
         motor: dict[str, Any] = {key: _number(limit, key, -1.0) for key in ("effort", "velocity")}
         limits: dict[str, Any] = {key: value if 0.0 <= value < ENDLESS else None for key, value in motor.items()}
@@ -461,7 +462,7 @@ def _number(element: Any, tag: str, default: float) -> float:
 
 
 def _pose(element: Any) -> np.ndarray:
-    """Return the pose (4, 4) of the <pose> of an element; the identity without one."""
+    """Return the pose (4, 4) of the <pose> of an element; the identity if there is none."""
     at = element.find("pose")
     numbers = [] if at is None else [float(word) for word in (at.text or "").split()]
     if not numbers:

@@ -1,4 +1,4 @@
-"""Kinematic tree of a robot by names, its selection between base and tips, and its joints: limits and mimic relations."""
+"""Kinematic tree of a robot by names, selection between base and tips, and joints with limits and mimic relations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Skeleton:
     links: Mapping[str, LinkEntry]
     joints: tuple[JointEntry, ...]
     duplicates: tuple[tuple[str, str, Place, Place], ...] = ()
-    """("link" or "joint", name, place, first place) of duplicates."""
+    """Duplicates, as ("link" or "joint", name, place, first place)."""
 
     @cached_property
     def parent_joint(self) -> dict[str, JointEntry]:
@@ -45,7 +45,7 @@ class Skeleton:
 
     @property
     def roots(self) -> list[str]:
-        """Links that are the child of no joint."""
+        """Links that are not the child of a joint."""
         return [link for link in self.links if link not in self.parent_joint]
 
     def path_to_root(self, link: str) -> list[JointEntry]:
@@ -88,7 +88,7 @@ def skeleton_of(robot: RobotFile) -> Skeleton:
 
 
 def mimic_problems(skeleton: Skeleton) -> list[Problem]:
-    """Return E528 for mimic joints whose leader is unknown, fixed or a follower of theirs, or with the multiplier 0."""
+    """Return E528 for mimic joints whose leader is unknown, fixed or one of their followers, or whose multiplier is 0."""
     problems: list[Problem] = []
     named = skeleton.joints_by_name
     circling = {name for cycle in cycles({joint.name: joint.leader for joint in skeleton.joints}) for name in cycle}
@@ -99,24 +99,24 @@ def mimic_problems(skeleton: Skeleton) -> list[Problem]:
         leaders = [other for other in skeleton.joints if other is not joint and other.moves and other.leader is None]
         cures = [f'<mimic joint="{other.name}"/>' for other in leaders]
         if leader is None:
-            why = "there is no such joint"
+            why = "which does not exist"
         elif leader is joint:
-            why = "that is itself"
+            why = "which is itself"
         elif not leader.moves:
             why = "which is fixed"
         elif joint.name in circling:
-            why = "which follows it in turn"
+            why = "which itself follows it"
         elif joint.multiplier == 0.0:
             why, cures = "with the multiplier 0, so that it never moves", ['type="fixed"']
         if why:
-            title = f'joint "{joint.name}" is to follow joint "{joint.leader}", {why}'
-            cure = " or ".join(cures[:3]) or "a joint of its own"
+            title = f'joint "{joint.name}" cannot follow joint "{joint.leader}", {why}'
+            cure = " or ".join(cures[:3]) or "a joint without <mimic>"
             problems.append(Problem("E528", title, (), (joint.place,), (cure,)))
     return problems
 
 
 def tree_problems(robot: RobotFile, skeleton: Skeleton) -> list[Problem]:
-    """Return E523 for links and joints that form no tree."""
+    """Return E523 for links and joints that do not form a tree."""
     problems: list[Problem] = []
 
     def problem(title: str, cure: str, *places: Place) -> None:
@@ -145,8 +145,8 @@ def tree_problems(robot: RobotFile, skeleton: Skeleton) -> list[Problem]:
         names = " -> ".join([loop[0].parent, *(joint.child for joint in loop)])
         problem(f"joints form a cycle: {names}", "another parent for one of these joints", *(joint.place for joint in loop))
     if not problems and len(skeleton.roots) > 1:
-        title = f"no joint carries {len(skeleton.roots)} links: {', '.join(skeleton.roots[:8])}"
-        cure = 'joints that connect them, <joint type="fixed"> for rigid connections'
+        title = f"{len(skeleton.roots)} links have no parent joint: {', '.join(skeleton.roots[:8])}"
+        cure = 'joints between them, <joint type="fixed"> for rigid connections'
         problem(title, cure, *(skeleton.links[link].place for link in skeleton.roots[:8]))
     return problems
 
@@ -188,7 +188,7 @@ class SelectedTree:
         return members
 
     def carrier(self, body: str) -> str | None:
-        """Return the body on which the joint of a body stands; None for the base."""
+        """Return the body that carries the joint of a body; None for the base."""
         return None if body == self.base else self.body[self.skeleton.parent_joint[body].parent]
 
     @property
@@ -199,7 +199,8 @@ class SelectedTree:
 
 
 def select_tree(skeleton: Skeleton, base: str | None, tips: Sequence[str]) -> tuple[SelectedTree | None, list[Problem]]:
-    """Select the links from `base` (None: the root) to the tips, with all links fixed to them; without tips, all on the base.
+    """Select the links from `base` (None: the root) to the tips, with all links fixed to them; without tips, all links below the
+    base.
 
     E524 for a base or a tip that is not a link, or a tip that is not a descendant of the base.
     """
@@ -237,9 +238,10 @@ def select_tree(skeleton: Skeleton, base: str | None, tips: Sequence[str]) -> tu
 def _tip_problem(skeleton: Skeleton, start: str, tip: str, joints: Sequence[JointEntry]) -> Problem:
     """Return E524 for a tip that is not a descendant of the base."""
     title = f'the tip "{tip}" is not connected to the base "{start}"'
-    others = [joint.child for joint in joints] or [f'no link hangs on "{start}"']
     tip_is_above = any(joint.parent == tip for joint in skeleton.path_to_root(start))
-    cure = f'base="{tip}", tip="{start}"' if tip_is_above else f"one of: {', '.join(others[-12:])}"
+    others = ", ".join(joint.child for joint in joints[-12:])
+    below = f"one of: {others}" if others else f'another base: "{start}" carries no links'
+    cure = f'base="{tip}", tip="{start}"' if tip_is_above else below
     lines = (skeleton.links[tip].place, skeleton.links[start].place)
     return Problem("E524", title, (), lines, (cure,))
 
@@ -251,7 +253,7 @@ class RobotJoint:
     Attributes
     ----------
     name, kind : as in the file.
-    link : its child link; the name of its coordinate in the tree, with a number if there are several.
+    link : its child link, which names its coordinate in the tree, with a number if there are several.
     leader : the joint that it mimics, so that it has no coordinate; "" for a joint with its own.
     effort : largest torque or force of its motor, N m or N; None: unknown.
     velocity : its largest speed, rad/s or m/s; None: unknown.
@@ -280,7 +282,7 @@ def mimic_of(selected: SelectedTree, joint: JointEntry) -> tuple[Mimic | None, l
     places = (joint.place, leader.place)
     title = f'joint "{joint.name}" follows joint "{leader.name}"'
     if leader not in selected.joints:
-        cures = (f'tip=("{leader.child}", ...): the link of that joint among the tips', f'tip="{joint.parent}"')
+        cures = (f'tip=("{leader.child}", ...), to include the link of that joint', f'tip="{joint.parent}"')
         return None, [Problem("E528", f"{title}, which is not between base and tip", (), places, cures)]
     unsuitable = [candidate for candidate in (joint, leader) if candidate.screws and candidate.screws.freedoms > 1]
     if unsuitable:
@@ -291,7 +293,7 @@ def mimic_of(selected: SelectedTree, joint: JointEntry) -> tuple[Mimic | None, l
 
 
 def limit_problems(selected: SelectedTree, links: Sequence[Link]) -> list[Problem]:
-    """Return E528 for joints whose limits, with those of their followers, leave no range of motion."""
+    """Return E528 for joints whose limits, combined with their followers' limits, leave no range of motion."""
     named = {link.name: link for link in links}
     ranges = {link.name: link.limits for link in links if link.mimic is None and link.limits is not None}
     problems = []
@@ -307,7 +309,7 @@ def limit_problems(selected: SelectedTree, links: Sequence[Link]) -> list[Proble
         if not ranges[leader.name][0] < ranges[leader.name][1]:
             joints = [selected.skeleton.parent_joint[link.name], selected.skeleton.parent_joint[leader.name]]
             title = f'joint "{joints[0].name}" follows joint "{joints[1].name}", and their limits allow no motion'
-            cures = ("limits=False, to read none of the limits", "wider limits, or another multiplier or offset")
+            cures = ("limits=False, to ignore all limits", "wider limits, or another multiplier or offset")
             problems.append(Problem("E528", title, (), tuple(joint.place for joint in joints), cures))
     return problems
 

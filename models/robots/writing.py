@@ -13,21 +13,22 @@ from screws.joints import free
 from screws.poses import inverse, pose
 
 ON_AXIS = 1e-12
-"""Distance of a frame from the axis of its joint, over that of the link from the base, up to which it lies on it."""
+"""Distance from a frame to its joint's axis, relative to the link's distance from the base, up to which the frame counts as on
+the axis."""
 
 FAR = 1e9
-"""Limit where URDF requires one and the tree has none: of slides, efforts and velocities."""
+"""Limit of slides, efforts and velocities where URDF requires one and the tree has none."""
 
 
 def to_urdf(tree: Tree) -> str:
     """Return a tree as the text of a URDF file, which `read_urdf` reads as a tree with the same motions and dynamics.
 
-    A joint has the name of the link that it moves. In URDF its axis passes through the frame of this link: where that lies beside
-    the axis, the joint moves a massless link "<name> axis", to which the link is fixed. Limits that URDF requires and the tree
-    does not have, those of slides, efforts and velocities, are written as 1e9. Surfaces and visuals are left out.
+    A joint has the name of the link that it moves. In URDF its axis passes through the origin of this link's frame; for a frame
+    beside the axis, the joint moves a massless link "<name> axis", to which the link is fixed. Limits of slides, efforts and
+    velocities that URDF requires and the tree lacks are written as 1e9. Surfaces and visuals are omitted.
 
-    Raises `ModelError` E344 with all that URDF does not have: joints such as helical ones, armature, springs, limits on one side
-    alone; and for anything but a tree.
+    Raises `ModelError` E344 with everything that URDF does not support: joints such as helical ones, armature, springs, limits on
+    one side only; also for anything but a tree.
     """
     if not isinstance(tree, Tree):
         raise refusal("E344", f"{tree!r} is not a tree", "a Chain or Tree, such as robot.tree", about="URDF")
@@ -54,7 +55,7 @@ def to_urdf(tree: Tree) -> str:
 
 
 def _kind(link: Link) -> str | None:
-    """Return the type of a link's joint in URDF; None for one that it does not have."""
+    """Return the type of a link's joint in URDF; None if URDF has none."""
     screws = link.joint.screws
     if screws.shape[1] == 0:
         return "fixed"
@@ -75,8 +76,8 @@ def _unwritable(tree: Tree, link: Link) -> Iterator[Problem]:
         cure = "Tree(tree.name, [replace(link, armature=0.0, stiffness=0.0) for link in tree.links])"
         yield Problem("E344", title, (), (tree.place or caller_place(),), (cure,))
     if kind is None:
-        title = f'the joint of "{link.name}" is of a kind that URDF does not have: {link.joint.name}'
-        cure = "revolute, prismatic or fixed joints; a joint of several freedoms as links without mass between them"
+        title = f'the joint of "{link.name}" is of a kind that URDF lacks: {link.joint.name}'
+        cure = "revolute, prismatic or fixed joints; a joint of several freedoms as a chain of massless links"
         yield Problem("E344", title, (), (tree.place or caller_place(),), (cure,))
     elif link.limits is not None and (kind not in ("revolute", "prismatic") or not np.all(np.isfinite(link.limits))):
         title = f'URDF cannot hold the limits {link.limits!r} of "{link.name}"'
@@ -86,7 +87,7 @@ def _unwritable(tree: Tree, link: Link) -> Iterator[Problem]:
 
 
 def _beside_axis(link: Link) -> np.ndarray:
-    """Return the way (3,) from the origin of a link to the axis about which it turns, in its frame; zero on the axis."""
+    """Return the vector (3,) from the origin of a link to the axis about which it turns, in its frame; zero on the axis."""
     if _kind(link) not in ("revolute", "continuous"):
         return np.zeros(3)
     omega, v = link.joint.screws[:3, 0], link.joint.screws[3:, 0]
@@ -97,7 +98,7 @@ def _beside_axis(link: Link) -> np.ndarray:
 
 
 def _joint(robot: ElementTree.Element, link: Link, carrier: str, moved: str, at: np.ndarray) -> None:
-    """Add the joint that moves a link, at the pose `at` of its frame in that of the carrier."""
+    """Add the joint that moves a link, at the pose `at` of its frame in the carrier's frame."""
     kind = _kind(link)
     joint = ElementTree.SubElement(robot, "joint", name=link.name, type=str(kind))
     _ends(joint, carrier, moved, at)
@@ -141,5 +142,5 @@ def _link(robot: ElementTree.Element, link: Link) -> None:
 
 
 def _numbers(values: object) -> str:
-    """Return numbers as text that is read as the same floats."""
+    """Return numbers as text that reads back as the same floats."""
     return " ".join(repr(float(value)) for value in np.ravel(np.asarray(values, dtype=float)))

@@ -1,4 +1,4 @@
-"""Formulas of SBML as trees of plain Python: what they mean for numbers, symbols and scalars of the tape."""
+"""Formulas of SBML as trees of plain Python, and their values for numbers, symbols and scalars of the tape."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Tree = tuple[Any, ...]
 
 
 def _power(base: Any, exponent: Any) -> Any:
-    """Return a power; a whole exponent is a product."""
+    """Return a power; for a whole exponent, as a product."""
     return base ** (int(exponent) if isinstance(exponent, float) and exponent.is_integer() else exponent)
 
 
@@ -45,15 +45,15 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     }
     | {name: getattr(scalars, name) for name in ("exp", "sin", "cos", "tan", "tanh", "floor", "sqrt")}
 )
-"""Operations of formulas that are read; and piecewise."""
+"""Operations of formulas that are read, in addition to piecewise."""
 ARITIES = dict.fromkeys(("plus", "times"), (0, MOST_NODES)) | dict.fromkeys(("min", "max", "piecewise"), (1, MOST_NODES))
 ARITIES |= dict.fromkeys(("divide", "power", "root", "log", "lt", "leq", "gt", "geq"), (2, 2)) | {"minus": (1, 2)}
-"""Minimum and maximum number of operands of operations that do not have one."""
+"""Minimum and maximum number of operands of operations that take more or fewer than one."""
 
 
 @dataclass(frozen=True)
 class Law:
-    """Formula of a file as a function of these names."""
+    """Formula of a file as a function of `names`."""
 
     tree: Tree
     names: tuple[str, ...]
@@ -97,7 +97,7 @@ def extent(tree: Tree, of_names: Mapping[str, tuple[int, int]] = MappingProxyTyp
 
 
 def substituted(tree: Tree, arguments: Mapping[str, Tree]) -> Tree:
-    """Return a formula with others instead of these names."""
+    """Return a formula with formulas substituted for names."""
     if tree[0] == "name":
         return arguments.get(tree[1], tree)
     return tree if tree[0] == "number" else (tree[0], *(substituted(each, arguments) for each in tree[1:]))

@@ -1,4 +1,4 @@
-"""Networks of SBML as graphs: Ce and Re where the laws are reversible mass action, else one block of rates."""
+"""Networks of SBML as graphs: Ce and Re if the laws are reversible mass action, else one block of rates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LARGEST = 5_000_000
 
 @dataclass(frozen=True)
 class SBMLNetwork:
-    """Network of a file: its graph, whether it has bonds, and if not, why."""
+    """Network of a file: its graph, and the reason if it has no bonds."""
 
     graph: Graph
     has_bonds: bool
@@ -31,15 +31,15 @@ class SBMLNetwork:
 
 
 def read_sbml(path: str | os.PathLike[str], name: str = "") -> SBMLNetwork:
-    """Return the reaction network of an SBML file (extra `sbml`), its graph called `name`, by default as the model.
+    """Return the reaction network of an SBML file (extra `sbml`), its graph called `name`, by default the model's name.
 
-    With reversible mass action alone, whose constants keep detailed balance, species are Ce and reactions Re: the amount of a
-    species X is `X.q`, and there is an account of the free energy over R T. Else the graph is one block "network" of rates, whose
-    states are the amounts, `network.X`. `reason` says why.
+    If all laws are reversible mass action with detailed balance, species are Ce and reactions Re: the amount of a species X is
+    `X.q`, and the energy ledger counts the free energy over R T. Otherwise the graph is one block "network" of rates, whose
+    states are the amounts, `network.X`, and `reason` states why.
 
-    Raises `ModelError` E630 for a file that cannot be read; E650 for one that is not valid SBML, has entities, or is nested
-    deep; E651 for unsupported content: rules, events, delays, operations; E652 for unknown names and numbers that are missing.
-    `ExtraError` E416 where libsbml is missing.
+    Raises `ModelError` E630 for a file that cannot be read; E650 for one that is not valid SBML, has entities, or is nested too
+    deep; E651 for unsupported content: rules, events, delays, operations; E652 for unknown names and missing numbers.
+    `ExtraError` E416 if libsbml is missing.
 
     Source: Hucka et al. 2003 (SBML); Gawthrop and Crampin 2014 (Ce and Re).
     """
@@ -57,7 +57,7 @@ def parse_sbml(text: str, file: str = "network.xml", name: str = "") -> SBMLNetw
 
 
 def _with_bonds(name: str, species: Mapping[str, Species], reactions: Mapping[str, Conversion]) -> Graph | str:
-    """Return a network of Ce and Re, or the reason why it has none."""
+    """Return a network of Ce and Re, or the reason why there is none."""
     try:
         reversible = _mass_action(species, reactions)
         if isinstance(reversible, str):
@@ -76,7 +76,7 @@ def _mass_action(species: Mapping[str, Species], reactions: Mapping[str, Convers
 
     symbols = {name: sympy.Symbol(name, positive=True) for name in species}
     if negative := [name for name, each in species.items() if not each.amount >= 0]:
-        return f'"{negative[0]}" begins below zero, where it has no potential'
+        return f'"{negative[0]}" starts below zero, where it has no potential'
     balanced = []
     for name, each in reactions.items():
         integers = all(count == int(count) for side in (each.reactants, each.products) for count in side.values())
@@ -91,7 +91,7 @@ def _mass_action(species: Mapping[str, Species], reactions: Mapping[str, Convers
         forward, reverse = terms.pop(powers[0], 0.0), -terms.pop(powers[1], 0.0)
         if not integers or terms or not (forward > 0 and reverse > 0) or powers[0] == powers[1] or not all(sides):
             return f'the reaction "{name}" is not reversible mass action'
-        for s, amount in held.items():  # the law has their amounts as numbers
+        for s, amount in held.items():  # the law contains their amounts as numbers
             if amount <= 0:
                 return f'"{s}" is held at zero'
             forward, reverse = forward / amount ** sides[0].get(s, 0), reverse / amount ** sides[1].get(s, 0)

@@ -1,6 +1,6 @@
 """Documents of SBML as records: species, reactions, and their laws as formulas with numbers for parameters.
 
-Objects of libsbml live no longer than their document: all that is needed of them is copied.
+Objects of libsbml live no longer than their document, so their content is copied.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from bondgraph.errors import ModelError, Place, refusal
 from bondgraph.output.extras import require_package
 
 DEEPEST = 100
-"""Maximum depth of tags, and of a formula behind all its functions."""
+"""Maximum depth of tags, and of a formula with its functions expanded."""
 
 
 @dataclass(frozen=True)
 class Species:
-    """Species with its amount at the start, the size of its compartment, and what its name means in formulas."""
+    """Species with its start amount, the size of its compartment, and the meaning of its name in formulas."""
 
     amount: float
     size: float
@@ -35,7 +35,7 @@ class Species:
 
 @dataclass(frozen=True)
 class Conversion:
-    """Reaction with its rate as a formula, amount per time, and the numbers of what it takes and makes."""
+    """Reaction with its rate as a formula, amount per time, and the stoichiometric numbers of reactants and products."""
 
     reactants: Mapping[str, float]
     products: Mapping[str, float]
@@ -60,14 +60,14 @@ def network_content(text: str, file: str) -> NetworkContent:
 
 
 def _check_tags(text: str, file: str) -> None:
-    """Raise E650 for document types and entities, and for tags that are nested deep: parsers expand the one and recurse on the
-    other."""
+    """Raise E650 for document types and entities, and for tags that are nested too deep: parsers expand entities and recurse on
+    nested tags."""
     if declared := re.search(r"<!(DOCTYPE|ENTITY)", text, re.IGNORECASE):
         raise _error(
             "E650", file, text.count("\n", 0, declared.start()) + 1, "it has a document type or entities", "without them"
         )
     depth = 0
-    hidden = r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)"  # tags in there are none
+    hidden = r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)"  # tags inside these do not count
     text = re.sub(hidden, lambda each: "\n" * each[0].count("\n"), text, flags=re.DOTALL)
     for tag in re.finditer(r"<(/?)[^\s<>!?/][^<>]*?(/?)>", text):
         depth += -1 if tag[1] else 0 if tag[2] else 1
@@ -81,7 +81,7 @@ def _error(code: str, file: str, line: int, title: str, *cures: str) -> ModelErr
 
 
 class _Reader:
-    """Reader of a document of libsbml into records: its objects live no longer than the document."""
+    """Reader of a document of libsbml into records."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -118,10 +118,12 @@ class _Reader:
         return NetworkContent(title, species, reactions)
 
     def _refuse(self, model: Any) -> None:
-        """Raise E651 for parts of SBML that would change the motion and are not read."""
+        """Raise E651 for parts of SBML that are not read but would change the behaviour."""
         for word in ("Rule", "Event", "Constraint"):
             if items := _each(model, word):
-                raise _error("E651", self.file, items[0].getLine(), f"{word.lower()}s are not read", "a model of reactions alone")
+                raise _error(
+                    "E651", self.file, items[0].getLine(), f"{word.lower()}s are not read", "a model with reactions only"
+                )
         for each in _each(model, "Compartment"):
             if not each.getConstant():
                 title = f'the compartment "{each.getId()}" is not constant'
@@ -164,7 +166,7 @@ class _Reader:
         try:
             value = float(evaluated(tree, values))
         except (KeyError, ArithmeticError, TypeError, ValueError) as error:
-            raise _error("E652", self.file, line, f"a formula has no value: {error}", "numbers for its names") from None
+            raise _error("E652", self.file, line, f"a formula has no value: {error}", "numbers for the names in it") from None
         if not math.isfinite(value):
             raise _error("E652", self.file, line, f"a formula is {value}", "finite numbers")
         return value
@@ -196,7 +198,7 @@ class _Reader:
         if tree[0] != "name":
             bound = (tree[0], *(self._bound(each, values, species, line) for each in tree[1:]))
             if not any(names_in(bound)):
-                self._number(bound, {}, line)  # raises where numbers alone have no value
+                self._number(bound, {}, line)  # raises if numbers alone have no value
             return bound
         name = tree[1]
         if name in values and not math.isnan(values[name]):
@@ -213,7 +215,7 @@ class _Reader:
 
         self.nodes += 1
         if node is None or depth > DEEPEST or self.nodes > MOST_NODES:
-            raise _error("E650", self.file, line, "a formula is missing, nested deep or very long", "a smaller formula")
+            raise _error("E650", self.file, line, "a formula is missing, nested too deep or too long", "a smaller formula")
         kind, name = node.getType(), node.getName()
         if node.isNumber():
             return ("number", node.getInteger() if kind == libsbml.AST_INTEGER else node.getValue())
@@ -236,7 +238,9 @@ class _Reader:
             raise _error("E651", self.file, line, f'the operation "{word or node.getOperatorName()}" is not read', "arithmetic")
         least, most = ARITIES.get(word, (1, 1))
         if not least <= len(below) <= most:
-            raise _error("E650", self.file, line, f"the operation {word} has {len(below)} operands", "those that it needs")
+            raise _error(
+                "E650", self.file, line, f"the operation {word} has {len(below)} operands", "the number that the operation needs"
+            )
         return (word, *below)
 
 

@@ -1,7 +1,7 @@
 """Energy and wrench of a spatial spring as formulas of the relative pose, its matrices and centre, and ports of springs.
 
-A is the attachment frame on body a and B that on body b; R, p are those of H_A_B, y = R^T p is p in B. At rest H_A_B = I. Near
-there, with the small rotation vector theta, every form below is
+A is the attachment frame on body a, B the one on body b; R, p belong to H_A_B, and y = R^T p is p in B. At rest H_A_B = I. Near
+rest, with the small rotation vector theta, every form below is
 
     V = 1/2 theta^T K_r theta + theta^T K_c p + 1/2 p^T K_t p.
 
@@ -87,7 +87,7 @@ def energy_latex(form: str, coupled: bool) -> tuple[str, ...]:
 
 
 def wrench_latex(form: str, coupled: bool) -> tuple[str, ...]:
-    """Return `spring_wrench` in LaTeX, with the same letters, and definitions of its others."""
+    """Return `spring_wrench` in LaTeX, with the same letters, and definitions of its other letters."""
     turned = {"trace": r"2 \operatorname{as}(G(K_r)\,R)", "rotation vector": r"J^{-T} K_r\,\theta"}[form]
     torque, force = turned + r" + \tfrac12 (K_t\,y) \times y", r"\tfrac12 (R^T K_t\,p + K_t\,y)"
     if coupled:
@@ -151,7 +151,7 @@ def _parts(x: Any) -> tuple[Any, Any, Any]:
 
 
 def _from_trace(K_r: Any, R: Any, q: Any) -> Any:
-    """Return the torque 2 as(G R): of an isotropic spring k sin(angle) along the axis."""
+    """Return the torque 2 as(G R); for an isotropic spring, k sin(angle) along the axis."""
     if np.ndim(K_r):
         return 2.0 * untilde(co_stiffness(K_r) @ R)
     share = 2.0 * K_r * q[0] / (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
@@ -159,7 +159,7 @@ def _from_trace(K_r: Any, R: Any, q: Any) -> Any:
 
 
 def _from_rotation_vector(K_r: Any, turned: tuple[Any, Any]) -> Any:
-    """Return the torque J^-T K theta, with theta' = J^-1 omega: of an isotropic spring k theta."""
+    """Return the torque J^-T K theta, with theta' = J^-1 omega; for an isotropic spring, k theta."""
     theta, cosine = turned
     torque = times(K_r, theta)
     if not np.ndim(K_r):
@@ -228,8 +228,8 @@ def spring_of_signal(
 ) -> Element:
     """Return a C "spring" without a state of its own: its energy is a function of a signal whose rate its flow determines.
 
-    The poses of the bodies are states already. A relative pose as a further state would drift from them within the
-    tolerance, and would count as a degree of freedom in linearisation and in the search for an equilibrium.
+    The poses of the bodies are already states. A relative pose as a further state would drift from them within the tolerance, and
+    would count as a degree of freedom in linearisation and equilibrium search.
     """
     law = Storage(
         "effort", "own", StateSpec(np.zeros(0), 1.0, "1"), _with_state_argument(effort), _with_state_argument(energy), _NO_RATE
@@ -244,7 +244,7 @@ _NO_RATE = Op("no rate", lambda *_: np.zeros(0), r"\emptyset")
 
 @cache
 def _with_state_argument(op: Op) -> Op:
-    """Return the operation with an empty state as a first argument that it does not read."""
+    """Return the operation with an unused first argument, an empty state."""
     latex = op.latex
     for index in range(9, 0, -1):
         latex = latex.replace(f"#{index}", f"#{index + 1}")
@@ -261,8 +261,8 @@ def centre_of_stiffness(stiffness: Any) -> tuple[np.ndarray, np.ndarray]:
 
     With T = [theta; p] at the origin and [theta; p + theta x r] at r: (tr(K_t) I - K_t) r is the axial vector of K_c - K_c^T.
 
-    Raises `ModelError` E493 without a symmetric (6, 6) matrix, and where tr(K_t) I - K_t is singular: then no centre is
-    defined.
+    Raises `ModelError` E493 unless the matrix is symmetric (6, 6), and if tr(K_t) I - K_t is singular, which leaves the centre
+    undefined.
 
     Source: Loncaric 1987, normal forms of stiffness matrices.
     """
@@ -271,7 +271,7 @@ def centre_of_stiffness(stiffness: Any) -> tuple[np.ndarray, np.ndarray]:
     moment = np.trace(translation) * np.eye(3) - translation
     if np.linalg.cond(moment) > 1e12:
         title = "this stiffness has no centre"
-        cure = "name the frames in which it acts, and give a symmetric coupling"
+        cure = "place the frames where it acts, and give a symmetric coupling"
         raise refusal("E493", title, cure, about="stiffness", why="it must resist translation in at least two directions")
     r = np.linalg.solve(moment, np.asarray(untilde(coupling - coupling.T), dtype=float))
     to_origin = np.eye(6)
@@ -295,7 +295,7 @@ def stiffness_blocks(name: str, stiffness: Any, rotational: Any, translational: 
     if coupling is not None:
         cross = _block(coupling, name, symmetric=False)
         if not _is_symmetric(as_matrix(cross)):
-            cure = "shift the frames by the r of centre_of_stiffness(K), and give the matrix that it returns"
+            cure = "shift the frames by r of centre_of_stiffness(K), and use the matrix that it returns"
             raise spring_error("E494", name, "its coupling is not symmetric: the frames are not at the centre of stiffness", cure)
         values["coupling"] = cross
     K_r, K_t, K_c = as_matrix(values["rotational"]), as_matrix(values["translational"]), as_matrix(values.get("coupling", 0.0))
@@ -322,7 +322,7 @@ def damping_matrix(name: str, damping: Any, rotational: Any, translational: Any)
 
 
 def as_matrix(K: Any) -> np.ndarray:
-    """Return a scalar, a diagonal (3,) or a matrix as (3, 3)."""
+    """Return a scalar, a diagonal (3,) or a matrix as a matrix (3, 3)."""
     numbers = np.asarray(K, dtype=float)
     return numbers if numbers.ndim == 2 else np.diag(np.broadcast_to(numbers, 3))
 

@@ -67,11 +67,12 @@ def point_spring(
     ----------
     stiffness : N/m.
     rest_length : m; at zero the force is k r, else k (|r| - L) along the line, which has no direction at r = 0.
-    damping : N s/m, of the rate of |r|; the force acts along the line.
+    damping : N s/m, times the rate of |r|; the force acts along the line.
 
-    Signals: `r` (3,) from a to b in world coordinates, m; `force` (3,), N, on a (that on b is its negative); `energy`.
+    Signals: `r` (3,) from a to b in world coordinates, m; `force` (3,), N, on a (the force on b is its negative); `energy`.
 
-    Raises `ModelError` E493 for a stiffness or damping that is negative or not finite, E495 for a point, E497 for a rest length.
+    Raises `ModelError` E493 for a stiffness or damping that is negative or not finite, E495 for an invalid point, E497 for an
+    invalid rest length.
     """
     for word, value, unit in (("stiffness", stiffness, "N/m"), ("damping", damping, "N s/m")):
         if not 0.0 <= real(value) < np.inf:
@@ -92,7 +93,7 @@ def point_spring(
 
 
 def _between_points(name: str, point_a: Any, point_b: Any, fed_by: str) -> tuple[Graph, Element]:
-    """Return the graph of a part between two points, and its 0-junction of their relative velocity."""
+    """Return the graph of a part between two points, and the 0-junction of their relative velocity."""
     points = {"a": _point(name, "point_a", point_a), "b": _point(name, "point_b", point_b)}
     graph = Graph(name).declare_input("pose a", "pose b", fed_by=fed_by)
     relative = J0("relative velocity", domain=TRANSLATION, dimension=3, frame="0")
@@ -133,12 +134,12 @@ def line_force(name: str, point_a: Any = (0.0, 0.0, 0.0), point_b: Any = (0.0, 0
 
     The flow of `line` is the rate of the distance |r|, m/s. A source into it pushes the points apart:
     `graph.connect(Se("oil", 5e4), cylinder.port("line"))`. A spring, damper or friction that it drives resists:
-    `graph.connect(cylinder.port("line"), R("seal", 10.0))`. A line with nothing at its port is free.
+    `graph.connect(cylinder.port("line"), R("seal", 10.0))`. A line with an open port is free.
 
     Ports `a`, `b` and inputs `pose a`, `pose b`: `attach_between` connects them. Signals: `r` (3,) from a to b in world
-    coordinates, m; `length` |r|; `force` (3,), N, on a (that on b is its negative).
+    coordinates, m; `length` |r|; `force` (3,), N, on a (the force on b is its negative).
 
-    Raises `ModelError` E495 for a point. Where |r| = 0 the line has no direction.
+    Raises `ModelError` E495 for an invalid point. At |r| = 0 the line has no direction.
 
     Source: Modelica.Mechanics.MultiBody.Forces.LineForceWithMass, without the mass.
     """
@@ -162,9 +163,9 @@ ORIGIN_VELOCITY = Op(
 
 @in_units(force="N")
 def central_gravity(name: str, drawn: Body, centre: Body, force: float) -> Graph:
-    """Build a force of constant magnitude `force` (N) on `drawn`, towards the origin of `centre`, which feels the reaction.
+    """Build a force of constant magnitude `force` (N) on `drawn`, towards the origin of `centre`, on which the reaction acts.
 
-    The state of its C is the vector from the origin of `centre` to that of `drawn` in world coordinates, m; its energy
+    The state of its C is the vector, in world coordinates, m, from the origin of `centre` to the origin of `drawn`; its energy
     is force * distance. Ports `drawn` and `centre` take the bodies' world twists; inputs `pose drawn`, `pose centre`.
     """
     graph = Graph(name).declare_input("pose drawn", "pose centre", fed_by="attach_central_gravity(graph, gravity, drawn, centre)")

@@ -39,7 +39,7 @@ from bondgraph.model.domains import SCREW
 from bondgraph.model.model import Visible
 
 NEAR_PI = 1e-2
-"""cos(angle / 2) below which a run with the rotation vector ends: 0.02 rad before pi."""
+"""Value of cos(angle / 2) below which a run with the rotation vector ends: 0.02 rad before pi."""
 
 
 @in_units(stiffness="N m/rad, N; N/rad, N/m", rotational="N m/rad", translational="N/m", coupling="N", frame_a="m", frame_b="m")
@@ -64,11 +64,11 @@ def spatial_spring(
     rotational, translational : N m/rad and N/m; a number, three (along the axes) or symmetric (3, 3). Zero by default.
     coupling : K_c, symmetric (3, 3), N. `centre_of_stiffness` finds the frames in which it is symmetric.
     frame_a, frame_b : A and B in object coordinates of their bodies: a place (3,) in m, a pose (7,) or (4, 4).
-    form : how V depends on large rotations, see `formulas.spring_energy`. "trace" is smooth and, where isotropic, has the
-        moment k sin(angle), and so a second, unstable equilibrium at pi; "rotation vector" has k angle, is singular at pi,
-        and ends a run (E320) 0.02 rad before.
+    form : how V depends on large rotations, see `formulas.spring_energy`. "trace" is smooth; an isotropic spring then has the
+        moment k sin(angle), and so a second, unstable equilibrium at pi. "rotation vector" has the moment k angle, is singular at
+        pi, and ends a run (E320) 0.02 rad before.
 
-    Signals: `relative pose` H_A_B (7,), `wrench` (6,) in B, that on b is its negative; `world wrench`; `energy`.
+    Signals: `relative pose` H_A_B (7,), `wrench` (6,) in B (the wrench on b is its negative); `world wrench`; `energy`.
 
     Raises `ModelError` E493 for an invalid stiffness, E494 for a coupling that is not symmetric, E495 for an invalid frame, E496
     for an unknown form.
@@ -96,7 +96,7 @@ def spatial_spring(
 
 @cache
 def _laws(form: str, coupled: bool) -> tuple[Op, Op]:
-    """Return wrench and energy of (parameters ..., H); all springs of a form share one pair, and so their code."""
+    """Return wrench and energy of (parameters ..., H); all springs of a form share one pair, and so its code."""
 
     def of_signals(formula: Any) -> Any:
         return lambda *arguments: formula(arguments[-1], *arguments[:-1], form=form)
@@ -156,10 +156,10 @@ def spatial_damper(
     ----------
     damping : (6, 6) symmetric positive semidefinite in twist order; or its blocks:
     rotational, translational : N m s and N s/m; a number, three (along the axes) or symmetric (3, 3). Zero by default.
-    centre : B in object coordinates of b: a place (3,) in m, a pose (7,) or (4, 4). Its origin is where a force damps no
+    centre : B in object coordinates of b: a place (3,) in m, a pose (7,) or (4, 4). A force through its origin causes no
         rotation.
 
-    Signals: `wrench` (6,) in B, that on b is its negative; `world wrench`; `twist` T_B_A_B.
+    Signals: `wrench` (6,) in B (the wrench on b is its negative); `world wrench`; `twist` T_B_A_B.
 
     Raises `ModelError` E493 for a damping that could supply power, E495 for an invalid frame.
     """

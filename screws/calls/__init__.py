@@ -1,4 +1,4 @@
-"""Calls of public functions: an error of Python that an argument causes becomes one with a code, which names the argument."""
+"""Calls of public functions: a Python error caused by an argument becomes an error with a code that names the argument."""
 
 from screws.calls.explanations import check_calls, unknown_argument
 

@@ -1,4 +1,4 @@
-"""Annotations of arguments, read after a call has failed: which values they take, in code and in words."""
+"""Annotations of arguments, read after a call has failed: which values they accept, in code and in words."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ import numpy as np
 
 _NO_NUMBER = (str, bytes, bool, np.bool_, list, tuple, set, Mapping, type(None), types.FunctionType)
 _MAX_ENTRIES = 20
-"""Number of entries of a list that are read."""
+"""Number of entries of a list that are checked."""
 _LISTS = (tuple, list, abc.Sequence, abc.Collection, abc.Iterable, abc.MutableSequence)
 _WORDS = {float: "a number", int: "a whole number", bool: "True or False", str: "text", type(None): "None", complex: "a number"}
 
 
 def resolved(annotation: Any, function: Callable[..., Any]) -> Any:
-    """Return an annotation of a function as an object, `Any` for one that cannot be read."""
+    """Return an annotation of a function as an object; `Any` if it cannot be resolved."""
     holder = types.SimpleNamespace(__annotations__={"it": annotation})
     try:
         return typing.get_type_hints(holder, getattr(inspect.unwrap(function), "__globals__", {}))["it"]
-    except (NameError, TypeError, AttributeError, SyntaxError):  # a name for type checkers alone
+    except (NameError, TypeError, AttributeError, SyntaxError):  # a name that only type checkers see
         return Any
 
 
 def accepts(value: Any, annotation: Any) -> bool:
-    """Return False for a value that is certainly not of the annotated kind: lists are taken for tuples, whole numbers for floats.
+    """Return False for a value that is certainly not of the annotated kind: lists pass for tuples, whole numbers for floats.
 
     >>> [accepts(value, float | None) for value in (1, 2.5, None, "2", True, [1.0])]
     [True, True, True, False, False, False]
@@ -67,7 +67,7 @@ def _is_instance(value: Any, kind: type) -> bool:
 
 
 def described(annotation: Any) -> str:
-    """Say which values an annotation takes.
+    """Describe the values that an annotation accepts.
 
     >>> described(float | None), described(tuple[str, ...]), described(typing.Literal["a", "b"])
     ('a number or None', 'a list, each text', "'a' or 'b'")

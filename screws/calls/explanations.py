@@ -1,6 +1,6 @@
-"""A function and the arguments of a failed call in; an error that names the wrong argument out, or none.
+"""Explanation of failed calls: from a function and its arguments, an error that names the wrong argument, or None.
 
-The signature is the rule. It is read only after a call has failed, so that a valid call costs almost nothing.
+The signature is read only after a call has failed, so that a valid call costs almost nothing.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _NAMED = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEY
 
 
 def check_calls(package: str) -> None:
-    """Let the public functions and methods of a package explain calls that fail by their arguments.
+    """Make the public functions and methods of a package explain calls that fail because of their arguments.
 
-    E317 : arguments that the function does not take, or lacks.
-    E150 : values that are not of the annotated kind, where Python has raised an error.
+    E317 : unknown, repeated or missing arguments.
+    E150 : values whose kind differs from the annotation, if Python has raised an error.
     """
     module = sys.modules[package]
     for name in module.__all__:
@@ -41,7 +41,7 @@ def check_calls(package: str) -> None:
 
 
 def _explaining(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function, with errors of Python explained where its caller is not of this project."""
+    """Wrap a function to explain Python's errors to callers outside this project."""
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
@@ -61,8 +61,8 @@ def _explaining(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: Mapping[str, Any]) -> CallError | None:
-    """Return the error of a call that does not fit the signature of a function (E317) or its annotations (E150); None for one
-    that fits both."""
+    """Return the error of a call that does not fit the signature of a function (E317) or its annotations (E150); None if it fits
+    both."""
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
     qualified = function.__qualname__.rpartition("<locals>.")[2]
@@ -83,7 +83,7 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywor
 
 
 def _misfit(name: str, parameters: list[inspect.Parameter], count: int, keywords: Mapping[str, Any]) -> CallError:
-    """Return the error of a call with `count` arguments by position, and some by keyword, that a signature does not take."""
+    """Return the error of a call whose `count` positional arguments and keywords do not fit a signature."""
     named = [each for each in parameters if {each.kind} <= _NAMED]
     positional = [each.name for each in named if each.kind is not inspect.Parameter.KEYWORD_ONLY]
     for word in keywords:
@@ -101,7 +101,7 @@ def _misfit(name: str, parameters: list[inspect.Parameter], count: int, keywords
 
 
 def unknown_argument(function: str, word: str, names: Iterable[str], law: str = "") -> CallError:
-    """Return the error of a keyword that a function does not take, with a similar one, or with the function's `law`."""
+    """Return the error of an unknown keyword; its cure is a similar keyword, else `law`."""
     near = similar_names(word, names := list(names), most=1)
     listed = "" if near or law else f"; it takes {', '.join(names) or 'none'}"
     cure = f"{near[0]}=" if near else law or f"leave out {word}="

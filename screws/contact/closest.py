@@ -36,7 +36,7 @@ class StationaryPair:
     """[x1 y1]^T z2 (2,)."""
     gap: float
     facing: float
-    """z1 . z2, -1 at the solution."""
+    """Product z1 . z2, -1 at the solution."""
 
     def residual(self, length: float) -> float:
         """Return the norm of the residual, dimensionless."""
@@ -128,9 +128,9 @@ class ContactCoordinates:
     d: float
 
 
-# Relative curvature, as a share of the squared curvature scale, below which closest points are not isolated.
+# Relative curvature, as a fraction of the squared curvature scale, below which closest points are not isolated.
 _FLAT_SHARE = 1e-9
-# Share of the relative curvature that must remain in an overlap: for spheres the limit is 90 % of the sum of the radii.
+# Fraction of the relative curvature that must remain in an overlap: for spheres the limit is 90 % of the sum of the radii.
 _OVERLAP_SHARE = 1e-2
 
 
@@ -147,12 +147,12 @@ def closest_points(
 
     Parameters
     ----------
-    surface1, surface2 : in the object frames O1, O2.
+    surface1, surface2 : surfaces in the object frames O1, O2.
     H_1_2 : pose (4, 4) of O2 in O1.
     guess : coordinates of a nearby pose, tried first.
     near : point (3,) of body 1, m; of several local minima of the distance, the nearest to it is chosen.
 
-    Raises `GeometryError` g121 no pair found, G122 no isolated pair (flat on flat, parallel cylinders, a focal distance), G123
+    Raises `GeometryError` G121 no pair found, G122 no isolated pair (flat on flat, parallel cylinders, a focal distance), G123
     overlap beyond the curvature limit, G124 H_1_2 is not a pose.
 
     Examples
@@ -224,7 +224,7 @@ def local_minima(bodies: Bodies) -> list[StationaryPair]:
 
 
 def distinct(bodies: Bodies, pairs: Iterable[StationaryPair]) -> list[StationaryPair]:
-    """Return the pairs without those that count as one: overlapping ones first, the shallowest first, then the others by gap."""
+    """Return the pairs without duplicates: overlapping ones first, the shallowest first, then the others by gap."""
     minima: list[StationaryPair] = []
     for pair in sorted(pairs, key=lambda pair: (pair.gap >= 0.0, abs(pair.gap))):
         distances = (np.linalg.norm(pair.p1 - other.p1) + np.linalg.norm(pair.p2 - other.p2) for other in minima)
@@ -347,7 +347,7 @@ def _search_error(bodies: Bodies, pairs: list[StationaryPair], verdicts: list[st
         title += f"(the shallowest has a gap of {gap:g} m)"
         return GeometryError("G123", title, "start with the bodies apart or in light contact")
     if endless:
-        title = f"{names} have no closest points: the cylinder is endless, and cuts the plane in this pose"
+        title = f"{names} have no closest points: the cylinder is infinite and cuts the plane in this pose"
         return GeometryError("G121", title, BOUNDED)
     title = f"no pair of closest points of {names} was found: none of the starts converged to a minimum of the distance "
     cure = "check that the surfaces face each other in this pose and that their ranges hold the closest points, or give a guess"
@@ -358,15 +358,16 @@ BOUNDED = "a body with ends instead of the cylinder: ellipsoid((r, r, length)), 
 
 
 def _not_isolated(names: str, pair: StationaryPair, endless: bool) -> GeometryError:
-    """Return the error of bodies that touch along a line, or of a focal distance, where a hollow is as round as the other."""
+    """Return the error of bodies that touch along a line, or at a focal distance, where a hollow has the other body's
+    curvature."""
     hollow = min(float(np.linalg.eigvalsh(K)[0]) for K in (pair.K1, pair.K2))
     title = f"{names} have no isolated closest points at a gap of {pair.gap:g} m: "
     if endless:
-        return GeometryError("G122", f"{title}the cylinder is endless, and touches along a line", BOUNDED)
+        return GeometryError("G122", f"{title}the cylinder is infinite and touches along a line", BOUNDED)
     if hollow < 0.0:
         title += "it is a focal distance: the hollow has the curvature of the other body"
         return GeometryError(
-            "G122", title, "a body below the hollow's radius of curvature, that starts inside of it or to one side"
+            "G122", title, "a body smaller than the hollow's radius of curvature, starting inside it or to one side"
         )
     title += "the relative curvature K2 (d A + I) + A is singular, as for flat on flat or a cylinder along a flat side"
     return GeometryError("G122", title, "a surface with some curvature in every direction, or another pose")

@@ -46,7 +46,7 @@ class Pair(NamedTuple):
 
 
 def samples_of(surface: Surface, around: np.ndarray) -> Samples:
-    """Sample a surface; of an unbounded one, the part near the points `around` (k, 3) in its object frame."""
+    """Sample a surface; if it is unbounded, only the part near the points `around` (k, 3) in its object frame."""
     if isinstance(surface.shape, Plane):
         return sample(surface, [(point[:2], 0.0) for point in around])
     if isinstance(surface.shape, Cylinder):
@@ -66,7 +66,7 @@ def common_samples(bodies: Bodies) -> tuple[Samples, Samples]:
     if not isinstance(surface2.shape, (Plane, Cylinder)):
         second = bounded_samples(surface2)
         return samples_of(surface1, bodies.in_first(second)[0]), second
-    # Of two unbounded surfaces only skew cylinders have closest points: the feet of the common normal of their axes.
+    # Two unbounded surfaces have closest points only if they are skew cylinders: the feet of the common normal of their axes.
     foot1, foot2 = _axis_feet(bodies.H_1_2[:3, 2], bodies.H_1_2[:3, 3])
     reach = 2.0 * (surface1.size + surface2.size)
     line = np.linspace(-reach, reach, 9)[:, None] * np.array([0.0, 0.0, 1.0])
@@ -139,7 +139,7 @@ def facing_pair(bodies: Bodies, rounds: int = 4) -> Pair | None:
 
 
 def _projected_pairs(bodies: Bodies, first: Samples, second: Samples) -> list[Pair]:
-    """Return initial guesses for bodies of different size: project the centre of each on the other, then alternate."""
+    """Return initial guesses for bodies of different size: project the centre of each onto the other, then alternate."""
     surface1, surface2, R, p = bodies.surface1, bodies.surface2, bodies.H_1_2[:3, :3], bodies.H_1_2[:3, 3]
     points2, normals2 = bodies.in_first(second)
     pairs: list[Pair] = []

@@ -25,15 +25,15 @@ from screws.surfaces.nearest import bounded_samples, nearest_coordinates
 from screws.surfaces.surface import Surface
 
 _AWAY = 0.05
-"""Distance from all contact points, in sizes of the smaller body, beyond which a point is of another place."""
+"""Distance from all contact points, in sizes of the smaller body, beyond which a point belongs to another place."""
 _REACH = 0.2
 """Largest distance of a point from the normal at the nearest sample, in sizes of the surface; beyond it the surface has ended."""
 _STARTS, _APART = 6, 0.3
 """Number of points from which a place is searched, and their minimum distance in sizes of the smaller body."""
 _SHALLOW = 1e-6
-"""Depth in sizes of the smaller body that is rounding."""
+"""Depth in sizes of the smaller body that counts as rounding."""
 _CLEAR, _DEEPER = 0.02, 1.5
-"""Depth in sizes of the smaller body, and over the depth of the known contacts, of a point that is of none of these."""
+"""Depth beyond which a point belongs to no known contact: in sizes of the smaller body, and relative to the contacts' depth."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Overlap:
 
 @dataclass(frozen=True)
 class InsidePoint:
-    """Sample of one body inside of the other: its point (3,) in the axes of body 1, m, the number of its body, its depth below
+    """Sample of one body inside the other: its point (3,) in the axes of body 1, m, the number of its body, its depth below
     the nearest sample of the other, m, and the coordinates of both."""
 
     point: np.ndarray
@@ -58,11 +58,11 @@ class InsidePoint:
 def overlap_elsewhere(
     surface1: Surface, surface2: Surface, H_1_2: np.ndarray, contacts: np.ndarray, known_depth: float = 0.0
 ) -> Overlap | None:
-    """Return the deepest place where two bodies overlap away from the points `contacts` (k, 3) of body 1; None without one.
+    """Return the deepest place where two bodies overlap away from the points `contacts` (k, 3) of body 1, or None.
 
     `H_1_2` is the pose (4, 4) of body 2 in body 1. A place is a pair of points with opposite normals along their common line, or,
-    where none converges, a point that lies clearly deeper in the other body than the contacts do, by `known_depth` m. Overlaps
-    between the samples of the surfaces may escape the search.
+    where none converges, a point that lies clearly deeper in the other body than the contacts, whose depth is `known_depth`, m.
+    Overlaps between the samples of the surfaces may escape the search.
     """
     bodies, inside = Bodies(surface1, surface2, H_1_2), inside_points(surface1, surface2, H_1_2, contacts)
     overlaps = []
@@ -81,14 +81,14 @@ def overlap_elsewhere(
 
 
 def starts_inside(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[InsidePoint]:
-    """Return the deepest samples of either body inside of the other, apart from each other: starts for a search of overlaps."""
+    """Return the deepest samples of either body inside the other, apart from each other: starts for a search of overlaps."""
     bodies = Bodies(surface1, surface2, H_1_2)
     return _spread(inside_points(surface1, surface2, H_1_2, np.zeros((0, 3))), _APART * bodies.length)
 
 
 def deepest_inside(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, contacts: np.ndarray) -> float:
-    """Return the depth of the deepest sample of the smaller body inside of the other, away from the points `contacts` (k, 3) of
-    body 1, m; 0 if none is inside. It is fast, for a first look."""
+    """Return the depth of the deepest sample of the smaller body inside the other, away from the points `contacts` (k, 3) of
+    body 1, m; 0 if none is inside. Fast: for a first check."""
     bodies = Bodies(surface1, surface2, H_1_2)
     smaller = min((body for body in (1, 2) if has_samples(_surface(bodies, body))), key=lambda body: _surface(bodies, body).size)
     points, depths, _ = _samples_inside(bodies, smaller)
@@ -98,7 +98,7 @@ def deepest_inside(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, cont
 
 
 def inside_points(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, contacts: np.ndarray) -> list[InsidePoint]:
-    """Return the samples of either body that lie inside of the other, away from the points `contacts` (k, 3) of body 1."""
+    """Return the samples of either body that lie inside the other, away from the points `contacts` (k, 3) of body 1."""
     bodies = Bodies(surface1, surface2, H_1_2)
     inside = []
     for body in (1, 2):
@@ -120,8 +120,8 @@ def _surface(bodies: Bodies, body: int) -> Surface:
 
 
 def _samples_inside(bodies: Bodies, body: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the samples (k, 3) of a body in the axes of body 1, their depths (k,) in the other one, m, not positive outside, and
-    the nearest samples (k,) of that, -1 where it has a closed form or the sample lies far outside."""
+    """Return the samples (k, 3) of a body in the axes of body 1, their depths (k,) in the other body, m, not positive outside,
+    and the indices (k,) of its nearest samples, -1 where it has a closed form or the sample lies far outside."""
     samples, other = bounded_samples(_surface(bodies, body)), _surface(bodies, 3 - body)
     points = samples.points if body == 1 else bodies.in_first(samples)[0]
     in_other = bodies.in_second(points) if body == 1 else points
@@ -157,7 +157,8 @@ def has_samples(surface: Surface) -> bool:
 
 
 def _depths(surface: Surface, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the depths (k,) of points (k, 3) below a surface, m, and the nearest samples (k,) where it has no closed form."""
+    """Return the depths (k,) of points (k, 3) below a surface, m, and the indices (k,) of its nearest samples, -1 where it has a
+    closed form."""
     none = np.full(len(points), -1)
     if isinstance(surface.shape, Plane):
         return -points[:, 2], none
@@ -174,7 +175,7 @@ def _depths(surface: Surface, points: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def _coordinates(surface: Surface, point: np.ndarray, sample: int) -> tuple[np.ndarray, float]:
-    """Return coordinates and chart of the surface near a point (3,): those of the nearest sample, or of a closed form."""
+    """Return coordinates and chart of the surface near a point (3,), from the nearest sample or a closed form."""
     if sample >= 0:
         samples = bounded_samples(surface)
         return samples.q[sample], float(samples.chart[sample])
@@ -199,7 +200,8 @@ def _spread(inside: list[InsidePoint], apart: float) -> list[InsidePoint]:
 
 
 def _depth(bodies: Bodies, inside: InsidePoint) -> float:
-    """Return the depth of a sample below the nearest point of the other surface, m; 0 beyond its edge or where there is none."""
+    """Return the depth of a sample below the nearest point of the other surface, m; 0 beyond its edge or if no nearest point is
+    found."""
     surface, point = bodies.surface2, bodies.in_second(inside.point)
     if inside.body == 2:
         surface, point = bodies.surface1, inside.point
@@ -222,8 +224,8 @@ def contact_places(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> l
     """Return the local minima of the distance, and their continuations into overlap, that a search from both bodies finds:
     overlapping ones first, the shallowest first, then separated ones by their gap.
 
-    `H_1_2` is the pose (4, 4) of body 2 in body 1. In addition to the starts of `all_closest_points`, of either body, the points
-    of each body inside of the other are starts. Raises `GeometryError` G124 if H_1_2 is not a pose.
+    `H_1_2` is the pose (4, 4) of body 2 in body 1. The search starts where `all_closest_points` does, from either body, and from
+    the points of each body inside the other. Raises `GeometryError` G124 if H_1_2 is not a pose.
     """
     bodies = Bodies(surface1, surface2, np.asarray(H_1_2, dtype=float))
     other_way = Bodies(surface2, surface1, np.asarray(inverse(bodies.H_1_2), dtype=float))

@@ -14,7 +14,7 @@ from screws.shapes.solids import NearestPoints, PlacedShapes, concatenated, cros
 
 CORNERS = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 FACE_NORMAL_TOLERANCE = 1e-9
-"""Size of the other components below which a direction counts as the normal of a face."""
+"""Size of a direction's other two components below which it counts as the normal of a face."""
 
 
 def box_half_space(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> NearestPoints:
@@ -24,7 +24,7 @@ def box_half_space(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -
 
 
 def points_half_space(points: np.ndarray, shapes2: PlacedShapes, reach: float) -> NearestPoints:
-    """Return those of the points (m, k, 3) that are within reach of their half-space."""
+    """Return the points (m, k, 3) that are within reach of their half-space."""
     up = shapes2.R[:, :, 2]
     height = np.matmul(points - shapes2.p[:, None, :], up[..., None])[..., 0]
     pair, corner = np.nonzero(height <= reach)
@@ -33,7 +33,7 @@ def points_half_space(points: np.ndarray, shapes2: PlacedShapes, reach: float) -
 
 
 def round_box(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> NearestPoints:
-    """Return the nearest point of a ball or a capsule and a box; above a face, both ends of the part above it.
+    """Return the nearest point of a ball or a capsule and a box; if the core lies above a face, both ends of its part there.
 
     A core that enters the box is pushed out through the nearest face.
     """
@@ -49,7 +49,7 @@ def round_box(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> Nea
     direction = offset / np.where(outside, distance, 1.0)[:, None]
     axis = np.argmax(np.abs(direction), axis=1)
     rows = np.arange(len(c))
-    # Penetration depth of a core by face: that of its lowest end.
+    # Penetration depth of a core for each face: the depth of its lowest end.
     depth_up, depth_down = h - (c - np.abs(a)), h + (c + np.abs(a))
     depth = np.minimum(depth_up, depth_down)
     axis = np.where(outside, axis, np.argmin(depth, axis=1))
@@ -83,9 +83,8 @@ def _points(
 def _nearest_parameter(c: np.ndarray, a: np.ndarray, h: np.ndarray) -> np.ndarray:
     """Return t in [-1, 1] at which c + t a is nearest to the box |x| <= h, (m,).
 
-    The square of the distance is convex in t, and its slope is piecewise linear with bends where the line crosses the six
-    planes of the faces: the root lies between two neighbouring bends. Of an interval of equally near points, the middle is
-    returned.
+    The square of the distance is convex in t, and its slope is piecewise linear with bends where the line crosses the six planes
+    of the faces: the root lies between two neighbouring bends. If an interval of points is equally near, its middle is returned.
     """
     moving = np.abs(a) > 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -129,15 +128,15 @@ def _interval_above_face(c: np.ndarray, a: np.ndarray, h: np.ndarray, axis: np.n
 
 
 FACE_PREFERENCE = 1e-3
-"""Edges decide only if their gap is larger than that of faces by this share of the smaller box: between nearly parallel faces
-edges separate as well, but give one contact point instead of four."""
+"""Edges decide only if their gap exceeds the gap of the faces by this fraction of the smaller box: edges separate nearly parallel
+faces as well, but give one contact point instead of four."""
 LENGTH_TOLERANCE = 1e-7
-"""Share of the smaller box below which lengths count as equal."""
+"""Fraction of the smaller box below which lengths count as equal."""
 EDGE_TOLERANCE = 1e-5
-"""Share of the smaller box within which edges and corners count as lying on the other face's edge; patch corners nearer than ten
-times as much are merged."""
+"""Fraction of the smaller box within which edges and corners count as lying on the other face's edge; patch corners nearer than
+ten times that are merged."""
 PARALLEL_SINE = 1e-5
-"""Sine of the angle of two edges below which they have no common normal."""
+"""Sine of the angle between two edges below which they have no common normal."""
 
 NEXT, AFTER = [1, 2, 0], [2, 0, 1]
 """Indices of the axes that follow each axis."""

@@ -44,9 +44,9 @@ from screws.shapes.solids import (
 )
 
 MERGE_DISTANCE = 1e-7
-"""Share of the hull below which two corners of a patch are merged."""
+"""Fraction of the hull's size below which two corners of a patch are merged."""
 OUTSIDE_TOLERANCE = 1e-4
-"""Share of the hull within which corners of a patch outside it still count as its own."""
+"""Fraction of the hull's size within which corners of a patch outside the hull still belong to it."""
 
 
 class CoalSolid:
@@ -63,7 +63,7 @@ def coal_solid(solid: Solid) -> CoalSolid:
     except ImportError:
         title = "collisions of hulls with other shapes need the package coal, which is not installed"
         raise GeometryError(
-            "G144", title, 'pip install "screwbond[collision]", or boxes, capsules and balls in its place'
+            "G144", title, 'pip install "screwbond[collision]", or boxes, capsules and balls instead of hulls'
         ) from None
     if isinstance(solid, Ball):
         return CoalSolid(solid, None, coal.Sphere(solid.size))
@@ -78,7 +78,7 @@ def coal_solid(solid: Solid) -> CoalSolid:
         points = coal.StdVec_Vec3s()
         points.extend(list(solid.points))
         return CoalSolid(solid, ConvexHull(solid.points).equations, coal.Convex.convexHull(points, True, "Qt"))
-    raise TypeError(f"no counterpart of {type(solid).__name__}")
+    raise TypeError(f"coal has no {type(solid).__name__}")
 
 
 def _hull_pair(k: int, a: CoalSolid, shapes1: PlacedShapes, b: CoalSolid, shapes2: PlacedShapes, reach: float) -> NearestPoints:
@@ -109,10 +109,9 @@ def _hull_pair(k: int, a: CoalSolid, shapes1: PlacedShapes, b: CoalSolid, shapes
     gap = exit2 - exit1
     p1, p2 = corner_points + exit1[:, None] * n, corner_points + exit2[:, None] * n
     corners = NearestPoints(np.full(len(gap), k), p1, p2, np.tile(n, (len(gap), 1)), gap)
-    # No gap along n is less than that of the nearest points; a corner with a smaller one lies outside a hull, which its line
-    # misses.
+    # No gap along n is less than the gap of the nearest points; if a corner's is, its line misses a hull.
     corners = corners.take(np.flatnonzero(gap >= distance - OUTSIDE_TOLERANCE * size))
-    # A patch holds the points in the plane up to a tolerance; a single edge or corner has none.
+    # A patch holds the points in a plane, within a tolerance; a single edge or corner has no patch.
     points = (
         corners if np.min(corners.gap, initial=np.inf) <= distance + MERGE_DISTANCE * size else concatenated([single, corners])
     )
@@ -135,7 +134,7 @@ def _exit_distance(planes: np.ndarray, points: np.ndarray, n: np.ndarray) -> np.
 
 
 END_SHARE = 1e-12
-"""Share of a segment at its ends that counts as the ends."""
+"""Fraction of a segment that counts as its end."""
 MAX_PARALLEL_SINE = 0.05
 """Sine up to which capsules count as parallel: they touch at both ends of their common length."""
 
@@ -173,7 +172,8 @@ def _has_length(a: np.ndarray) -> np.ndarray:
 
 
 def _inward_cosine(d: np.ndarray, inward: np.ndarray) -> np.ndarray:
-    """Return the cosine between the directions to the other core and into the own core; positive: the end is not nearest."""
+    """Return the cosine between the directions to the other core and into the own core; if it is positive, the end is not
+    nearest."""
     size = np.sqrt(dots(d, d) * dots(inward, inward))
     return dots(d, inward) / np.where(size == 0.0, 1.0, size)
 
@@ -240,13 +240,13 @@ class PointPairs:
     """Indices of the shapes, (n,) integers; shape1 < shape2."""
     shape2: np.ndarray
     p1: np.ndarray
-    """On the surface of body 1, (n, 3), m."""
+    """Points on the surface of body 1, (n, 3), m."""
     p2: np.ndarray
-    """On the surface of body 2, (n, 3), m."""
+    """Points on the surface of body 2, (n, 3), m."""
     normal: np.ndarray
     """Unit vectors (n, 3) from body 1 to body 2."""
     gap: np.ndarray
-    """normal . (p2 - p1), (n,), m: negative where they overlap."""
+    """Gap normal . (p2 - p1), (n,), m; negative where the bodies overlap."""
 
     def __len__(self) -> int:
         return len(self.gap)
@@ -324,7 +324,7 @@ def _pairs(pairs: Iterable[tuple[int, int]], count: int) -> np.ndarray:
 def candidates(of: Arrangement, R: np.ndarray, p: np.ndarray, reach: float | np.ndarray) -> PointPairs:
     """Find the contact points with a gap of at most `reach`, m, of bodies with axes R (b, 3, 3) and origins p (b, 3).
 
-    reach : of all pairs; or how far each body may come, (b,), of which those of two bodies add up.
+    reach : for all pairs; or for each body, (b,): a pair's reach is then the sum of both.
     """
     body_reach = np.broadcast_to(0.5 * np.asarray(reach, dtype=float) if np.ndim(reach) == 0 else reach, (len(R),))[of.body]
     placed = of.placed

@@ -189,7 +189,7 @@ class PlacedShapes(NamedTuple):
     half: np.ndarray
     """Half lengths of the cores, (m, 3), m."""
     radius: np.ndarray
-    """(m,), m."""
+    """Radii of the shapes, (m,), m."""
 
     def take(self, rows: np.ndarray) -> PlacedShapes:
         """Select rows."""
@@ -202,13 +202,13 @@ class NearestPoints(NamedTuple):
     pair: np.ndarray
     """Index of the pair, (k,) integers."""
     p1: np.ndarray
-    """On the first shape, (k, 3), m, in the world."""
+    """Points on the first shape, (k, 3), m, in the world."""
     p2: np.ndarray
-    """On the second, (k, 3), m."""
+    """Points on the second shape, (k, 3), m, in the world."""
     normal: np.ndarray
     """Unit vectors (k, 3) from the first to the second."""
     gap: np.ndarray
-    """normal . (p2 - p1), (k,), m; negative where the shapes overlap."""
+    """Gap normal . (p2 - p1), (k,), m; negative where the shapes overlap."""
 
     def swapped(self) -> NearestPoints:
         """Exchange the first and the second shape."""

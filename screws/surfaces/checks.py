@@ -1,4 +1,4 @@
-"""Checks of a new surface: sizes, regularity of the chart, orientation, edges and tips; each refusal is a GeometryError."""
+"""Checks of a new surface: sizes, regularity of the chart, orientation, edges and tips; each raises a GeometryError."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_positive(kind: str, **sizes: Any) -> None:
 
 
 def checked_parameters(kind: str, parameters: Any) -> dict[str, float]:
-    """Return parameters by the text of their names; G101 if one is not a finite number."""
+    """Return parameters with their names as text; G101 if a parameter is not a finite number."""
     for key, value in dict(parameters or {}).items():
         if not np.isfinite(real(value)):
             raise GeometryError("G101", f"the parameter {key} of the {kind} is {shown(value)}", "a finite number")
@@ -80,7 +80,7 @@ def check_closed_surface(surface: Surface, count: int = 120) -> None:
         volume, before = _mean_volume(surface, count), volume
     if abs(volume) < 1e-9 * surface.size**3:
         title = f"the {surface.name} does not enclose a volume"
-        raise GeometryError("G105", title, "a formula c(n) that maps the sphere one to one on a solid")
+        raise GeometryError("G105", title, "a formula c(n) that maps the sphere one to one onto the surface of a solid")
     _refuse_inward(surface, volume)
 
 
@@ -185,13 +185,13 @@ def _refuse_inward(surface: Surface, outward: float) -> None:
 
 
 _BEND = 0.05
-"""Turn of the normal, rad, beyond what the curvature at both ends of an interval explains, above which it is examined."""
+"""Turn of the normal over an interval, rad, in excess of what the curvature at its ends explains, above which it is examined."""
 _STEP = 4.0
 """Turn of the normal, rad, that counts as much as a step of the point by the surface's size."""
 _SHARPEST = 1e-6
-"""Interval in sizes within which a normal that still turns by `_BEND` has an edge."""
+"""Interval in sizes of the surface within which a normal that still turns by `_BEND` has an edge."""
 _SMOOTH = 0.5
-"""Share of its jump that remains in half of an interval; if it is smaller twice in a row, the surface is smooth there."""
+"""Fraction of a jump that remains in half of the interval; if it is smaller twice in a row, the surface is smooth there."""
 _CURVED, _GROWTH, _LOOKS, _TIP = 0.5, 1.5, 24, 1e5
 """Curvature times size from which a grid point may be near a tip; smallest growth of the curvature in each window of half the
 width; number of windows; curvature times size of a tip."""
@@ -212,7 +212,7 @@ class SurfacePoint:
 
 
 def refuse_edges(surface: Surface, lines: int = 10) -> None:
-    """Refuse a surface whose normal or point jumps anywhere along a grid, or whose curvature grows without bound (G105)."""
+    """Refuse a surface whose normal or position jumps along a grid, or whose curvature grows without bound (G105)."""
     for chart, us, vs in _grids(surface, lines):
         grid = [[_edge_point(surface, np.array([u, v]), chart) for v in vs] for u in us]
         for line in [*grid, *zip(*grid, strict=True)]:
@@ -222,7 +222,7 @@ def refuse_edges(surface: Surface, lines: int = 10) -> None:
 
 
 def _grids(surface: Surface, lines: int) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
-    """Return charts with the coordinates of grid lines in them, which avoid the middle, where symmetric formulas are special."""
+    """Return charts with the coordinates of their grid lines, which avoid the middle, where symmetric formulas are special."""
     if not surface.closed:
         (u0, u1, _), (v0, v1, _) = surface.shape.ranges()
         yield 0.0, u0 + np.linspace(0.004, 0.997, lines) * (u1 - u0), v0 + np.linspace(0.006, 0.995, lines) * (v1 - v0)
@@ -248,7 +248,7 @@ def _edge_point(surface: Surface, q: np.ndarray, chart: float) -> SurfacePoint |
 
 
 def _jump(surface: Surface, a: SurfacePoint, b: SurfacePoint) -> float:
-    """Return by how much normal or point change from a to b beyond their mean slope, rad."""
+    """Return by how much the normal or position changes from a to b beyond its mean slope, rad."""
     dq = b.q - a.q
     turn = b.normal - a.normal - 0.5 * (a.bend + b.bend) @ dq
     step = b.position - a.position - 0.5 * (a.tangents + b.tangents) @ dq

@@ -35,7 +35,7 @@ class Closed:
 
 @dataclass(frozen=True)
 class Sphere(Closed):
-    """c = r n."""
+    """Sphere c = r n."""
 
     name: str = "sphere"
     letters: ClassVar[tuple[str, ...]] = ("r",)
@@ -61,7 +61,7 @@ class Sphere(Closed):
 
 @dataclass(frozen=True)
 class Ellipsoid(Closed):
-    """c = (a n_x, b n_y, c n_z)."""
+    """Ellipsoid c = (a n_x, b n_y, c n_z)."""
 
     name: str = "ellipsoid"
     letters: ClassVar[tuple[str, ...]] = ("a_x", "a_y", "a_z")
@@ -90,7 +90,7 @@ class Ellipsoid(Closed):
 
 @dataclass(frozen=True)
 class ClosedFormula(Closed):
-    """c = formula(n, *parameters), differentiated by jets along two great circles through n."""
+    """Surface c = formula(n, *parameters), differentiated by jets along two great circles through n."""
 
     formula: Callable[..., Any]
     name: str = "closed surface"
@@ -147,7 +147,7 @@ def closed_surface(
     formula : plain formula of any scalar (functions from `screws.scalars`) that returns (x, y, z), m.
     parameters : name -> number; passed to the formula in this order and kept as run-time inputs.
 
-    Raises `GeometryError` g104 inward normal, G105 not regular, or with an edge or tip, G107 not three coordinates.
+    Raises `GeometryError` G104 inward normal, G105 not regular, or with an edge or tip, G107 not three coordinates.
 
     Examples
     --------
@@ -177,7 +177,7 @@ _INFINITE = (-float("inf"), float("inf"), False)
 
 @dataclass(frozen=True)
 class Plane:
-    """c = (u, v, 0), material below."""
+    """Plane c = (u, v, 0), material below."""
 
     name: str = "plane"
     closed: bool = False
@@ -200,7 +200,7 @@ class Plane:
 
 @dataclass(frozen=True)
 class Cylinder:
-    """c = (r cos u, r sin u, v), infinitely long."""
+    """Cylinder c = (r cos u, r sin u, v), infinitely long."""
 
     name: str = "cylinder"
     closed: bool = False
@@ -228,7 +228,7 @@ class Cylinder:
 
 @dataclass(frozen=True)
 class Torus:
-    """c = ((R + r sin u) cos v, (R + r sin u) sin v, r cos u)."""
+    """Torus c = ((R + r sin u) cos v, (R + r sin u) sin v, r cos u)."""
 
     name: str = "torus"
     closed: bool = False
@@ -276,7 +276,7 @@ def cylinder(radius: float, extent: float | None = None) -> Surface:
 def torus(R: float, r: float) -> Surface:
     """Return a torus about the z axis: centre circle of radius R, tube of radius r, m.
 
-    Raises `GeometryError` G101 sizes not positive, G106 tube not thinner than R: the surface would cut itself.
+    Raises `GeometryError` G101 sizes not positive, G106 tube not thinner than R: the surface would intersect itself.
     """
     checks.check_positive("torus", R=R, r=r)
     if r >= R:

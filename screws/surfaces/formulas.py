@@ -94,7 +94,7 @@ Range = tuple[float, float, bool]
 
 @dataclass(frozen=True)
 class Parametric:
-    """c = formula(u, v, *parameters), differentiated by jets."""
+    """Surface c = formula(u, v, *parameters), differentiated by jets."""
 
     formula: Callable[..., Any]
     u: Range
@@ -137,11 +137,11 @@ def parametric(
     u, v : ranges (from, to) of the coordinates.
     parameters : name (or SymPy symbol) -> number; kept as run-time inputs.
     symbols : the SymPy symbols of u and v; only with expressions.
-    periodic : which coordinates are periodic.
+    periodic : True for each periodic coordinate, of (u, v).
     inside : a point (3,) within the material near the surface, to check the orientation of an open surface.
 
-    Raises `GeometryError` g101 empty range or a parameter that is not a number, G104 inward normal, G105 not regular, with an
-    edge or tip, or not finite in its range, G107 unusable formula, G116 a point inside that does not define the side.
+    Raises `GeometryError` G101 empty range or a parameter that is not a number, G104 inward normal, G105 not regular, with an
+    edge or tip, or not finite in its range, G107 unusable formula, G116 `inside` does not define the side.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def _periodicity(name: str, periodic: Any) -> tuple[bool, bool]:
     """Return which coordinates are periodic; G101 unless it is a pair of booleans."""
     flags = tuple(periodic) if isinstance(periodic, Sequence) else ()
     if len(flags) != 2 or not all(isinstance(value, (bool, np.bool_)) for value in flags):
-        raise GeometryError("G101", f"periodic of the {name} is {periodic!r}", "periodic=(True, False), say: of u, of v")
+        raise GeometryError("G101", f"periodic of the {name} is {periodic!r}", "periodic=(True, False): u periodic, v not")
     return bool(flags[0]), bool(flags[1])
 
 

@@ -36,8 +36,8 @@ class Shape(Protocol):
 
     @property
     def latex(self) -> tuple[str, ...]:
-        """LaTeX of the point, an equation of c and one of each further letter, in u, v and `letters`, in the vector n of
-        `charts.LATEX` where closed; empty for a user's formulas."""
+        """LaTeX of the point, an equation of c and one of each further letter, in `letters` and u, v, or the vector n of a closed
+        surface; empty for a user's formulas."""
 
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
         """Return the point c of the surface."""
@@ -46,7 +46,7 @@ class Shape(Protocol):
         """Return the Gauss frame, metric, curvature and torsion."""
 
     def guess(self, point: np.ndarray, p: Values) -> tuple[np.ndarray, float] | None:
-        """Return coordinates and chart near a point (3,) of the surface; None where only a search finds them."""
+        """Return coordinates and chart near a point (3,) of the surface; None if only a search finds them."""
 
     def ranges(self) -> tuple[tuple[float, float, bool], tuple[float, float, bool]]:
         """Return (from, to, periodic) of both coordinates in chart 0; infinite where unbounded."""
@@ -123,7 +123,8 @@ class Surface:
         return not any(np.isfinite(stop - start) for start, stop, _ in self.shape.ranges())
 
     def edge_margin(self, q: Coordinates) -> Scalar:
-        """Return the least distance of a coordinate from its range's ends, over the range; negative beyond the edge."""
+        """Return the least distance of a coordinate from the ends of its range, relative to the range; negative beyond the
+        edge."""
         margin: Scalar = 1.0
         for k, start, stop in self._edges():
             part = (q[k] - start) / (stop - start)
@@ -139,7 +140,7 @@ class Surface:
         ]
 
     def chart_margin(self, q: Coordinates, chart: Scalar = 0.0) -> Scalar:
-        """Return a margin: positive inside the chart, zero where the other chart must take over; 1 for a single chart."""
+        """Return a margin that is positive inside the chart, zero where the other chart must take over; 1 for a single chart."""
         return frames.margin(q) if self.shape.closed else 1.0
 
     def change_chart(self, q: Coordinates, chart: Scalar, parameters: Values | None = None) -> tuple[np.ndarray, Scalar]:

@@ -84,7 +84,7 @@ def revolution_geometry(at: frames.Direction, rho: Taylor, sigma: Taylor) -> Geo
 
 @dataclass(frozen=True)
 class Revolution(Closed):
-    """r = sin(u) radius(cos u), z = height(cos u)."""
+    """Surface of revolution r = sin(u) radius(cos u), z = height(cos u)."""
 
     radius: Profile
     height: Profile
@@ -144,7 +144,7 @@ def revolution(
     radius, height : plain formulas (w, *parameters) -> m of any scalar, smooth for -1 <= w <= 1; radius > 0, height rising.
     parameters : name -> number; passed to both formulas in this order and kept as run-time inputs.
 
-    Raises `GeometryError` g101 radius not positive, G104 inward normal, G105 not regular.
+    Raises `GeometryError` G101 radius not positive, G104 inward normal, G105 not regular.
 
     Examples
     --------

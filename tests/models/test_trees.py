@@ -316,7 +316,7 @@ BALL = ball_inertia(1.0, 0.1)
         ("E537", "not zero", [Link("a", TURN, BALL), Link("b", TURN, BALL, mimic=Mimic("a", 1.0, np.nan))]),
         (
             "E537",
-            "no room",
+            "no range of motion",
             [Link("a", TURN, BALL, limits=(0.0, 1.0)), Link("b", TURN, BALL, limits=(2.0, 3.0), mimic=Mimic("a"))],
         ),
         ("E450", "two links", [Link("a", TURN, BALL), Link("a", TURN, BALL, parent=None)]),

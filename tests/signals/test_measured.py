@@ -123,8 +123,8 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "time in mm": ("t (mm),a\n0,0\n1,1\n", {}, r'E445 .*the unit "mm" of "t \(mm\)" does not fit'),
     "decimal comma": ("t,h\n0,1,5\n1,2,5\n", {}, r"E444 .*line 2 has more cells than headers(.*\n)*.*semicolons"),
     "thousands": ("t;h\n0;1.234\n1;2,5\n", {}, r"E444 .*decimal commas and points\n  lines 2 and 3"),
-    "twice": ("t,a,a\n0,0,0\n1,1,1\n", {"value": "a"}, r"E444 .*2 columns(.*\n)*.*a name of its own"),
-    "spaces": ("t h\n0 0\n1 1\n", {}, r"E444 .*which column is value=(.*\n)*.*a column of its own"),
+    "twice": ("t,a,a\n0,0,0\n1,1,1\n", {"value": "a"}, r"E444 .*2 columns(.*\n)*.*with its own name"),
+    "spaces": ("t h\n0 0\n1 1\n", {}, r"E444 .*which column is value=(.*\n)*.*a separate column, with its own name"),
     "empty": ("# nothing\n", {}, r"E444 .*holds no rows"),
     "one row": ("t,a\n1,1\n", {}, r"E444 .*1 rows are too few"),
 }

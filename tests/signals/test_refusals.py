@@ -29,7 +29,7 @@ WRONG = [
     ("E143", lambda: signals.pid("c", "c.q", 1.0, filter_time=1.0), ("has filter_time but no kd",)),
     ("E143", lambda: signals.pid("c", "c.q", 1.0, initial={"integral": 1.0}), ('pid "c" has no state integral',)),
     ("E143", lambda: signals.pid("c", "c.q", 1.0, 2.0, limits=(-1.0, 1.0)), ('"c" has no tracking_time', "kp / ki")),
-    ("E143", lambda: signals.pid("c", "c.q", 1.0, 2.0, tracking_time=1.0), ('"c" has no limits and ki',)),
+    ("E143", lambda: signals.pid("c", "c.q", 1.0, 2.0, tracking_time=1.0), ("tracking_time, but not both limits and ki",)),
     ("E142", lambda: signals.pid("c", "c.q", 1.0, 2.0, limits=(-1.0, 1.0), tracking_time=0.0), ("tracking_time",)),
     ("E148", lambda: signals.pid("c", "c.q", 1.0, limits=(1.0, -1.0)), ('pid "c": lowest is above highest',)),
     ("E148", lambda: signals.pid("c", "c.q", 1.0, limits=3.0), ('pid "c" has the limits 3.0', "(lowest, highest)")),
@@ -43,7 +43,7 @@ WRONG = [
     (
         "E145",
         lambda: signals.transfer_function("h", "c.q", [1.0], [1.0, 1.0], initial=[1.0, 2.0]),
-        ("not a start of its state", "x has shape (1,)"),
+        ("not a start value of its state", "x has shape (1,)"),
     ),
     (
         "E443",
@@ -55,7 +55,7 @@ WRONG = [
     (
         "E443",
         lambda: signals.state_space("p", "c.q", np.eye(2), [1.0, 0.0], [1.0, 0.0], initial=[1.0]),
-        ("not a start of its state",),
+        ("not a start value of its state",),
     ),
     ("E443", lambda: signals.state_space("p", "c.q", System(num=[1.0], den=[1.0])), ("System is not a state space",)),
     ("E443", lambda: signals.transfer_function("h", "c.q", System(A=1.0)), ("System is not a transfer function",)),

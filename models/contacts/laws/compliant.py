@@ -104,7 +104,7 @@ class Compliant:
         return problems + friction_problems(name, self._cones(chosen), chosen, damping)
 
     def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
-        """Connect springs and dampers of the constrained components, and sliders of the cones."""
+        """Connect the springs and dampers of the constrained components, and the sliders of the cones."""
         chosen, cones = head.chosen, self._cones(head.chosen)
         _connect(graph, split, head, self._stiffness, self._damping, cones)
         normal = SignalEntry("X0.effort", COMPONENTS.index("v_z")) if "v_z" in chosen else None
@@ -135,13 +135,13 @@ class Compliant:
 
 
 def _any_nonzero(*numbers: Any) -> bool:
-    """Return True if any of these numbers is given and not zero."""
+    """Return True if any of these numbers is given and nonzero."""
     return any(number is not None and real(number) != 0.0 for number in numbers)
 
 
 def _initial_spring(chosen: Sequence[str], gap: float) -> tuple[Any, str]:
-    """Return the springs' deformation at the initial penetration, and the state of the switch. A contact starts sticking; if its
-    velocities require it, it slips from the first moment."""
+    """Return the springs' deformation at the initial penetration, and the state of the switch. A contact starts in stick; if its
+    velocities require it, it slips from the first instant."""
     spring = np.zeros(len(chosen))
     if gap < 0.0 and "v_z" in chosen:
         spring[chosen.index("v_z")] = -gap
@@ -149,7 +149,7 @@ def _initial_spring(chosen: Sequence[str], gap: float) -> tuple[Any, str]:
 
 
 def _normal_force(graph: Graph, chosen: Sequence[str], cones: Sequence[Cone]) -> str:
-    """Return the signal of the normal force: of friction, of a bond of v_z alone, or else extracted from the wrench."""
+    """Return the signal of the normal force: from friction, from a bond of v_z alone, or else extracted from the wrench."""
     if cones:
         return f"{cones[0].name} cone.normal"
     if tuple(chosen) == ("v_z",):

@@ -1,7 +1,7 @@
 """Interface of contact laws: the head that a law gets, the tail that it returns, and checks of its numbers and components.
 
 All contacts have the same head: the relative twist in the Gauss frame, the contact coordinates, charts and start values
-(`screwbond.models.contacts.graph`). A law is the tail: a frozen record of numbers that connects elements behind the 1-junction of
+(`screwbond.models.contacts.graph`). A law is the tail: a frozen record of numbers that connects elements at the 1-junction of
 the contact twist, and names their signals.
 """
 
@@ -36,17 +36,17 @@ class ContactForces:
     Attributes
     ----------
     switch : the automaton "switch", whose states determine when the law acts.
-    normal : force that presses the bodies apart, N, positive.
+    normal : force that presses the bodies apart, N, positive in contact.
     force : path of this force, which the contact exports as "normal force".
     off : (automaton, state) in which there is no force.
-    begins : states and automata whose start values depend on the gap, itself included.
+    begins : states and automata whose start values depend on the gap, and the gap itself.
     begin : gap at the start (m, negative in overlap) -> their start values, modes by name.
     wrench : signal of the wrench on body 1, in C2.
     ignored : deformations of springs.
     friction : parameter of the coefficient of friction.
-    stepped : signals of its forces, if only time stepping sets them.
+    stepped : signals of the forces, if only time stepping sets them.
     vectors : states (2,) in the axes x and y of C2, which a change of chart rotates.
-    penetration : state that is the depth of the bodies in each other while the law acts, if it has one.
+    penetration : state that is the penetration depth while the law acts, if any.
     """
 
     switch: Automaton
@@ -69,7 +69,7 @@ class ContactLaw(Protocol):
 
     @property
     def components(self) -> Sequence[str] | str:
-        """Components that it constrains by default."""
+        """Components that the law constrains by default."""
 
     @property
     def active_states(self) -> tuple[str, ...]:
@@ -81,13 +81,13 @@ class ContactLaw(Protocol):
 
     @property
     def stepping_only(self) -> bool:
-        """True if it has no tail: only time stepping gives it a force."""
+        """True if the law has no tail: only time stepping gives it a force."""
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """Report all problems of its numbers and constrained components, in the contact of this name."""
+        """Report all problems of the law's numbers and constrained components, in the contact `name`."""
 
     def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
-        """Connect its elements behind the 1-junction `split` of the contact twist, T_O2^{C2,O1}."""
+        """Connect the law's elements at the 1-junction `split` of the contact twist, T_O2^{C2,O1}."""
 
 
 def number_problems(
@@ -97,7 +97,7 @@ def number_problems(
 
     Parameters
     ----------
-    ranges : (name of the field, unit, least, most). above : names of fields that must exceed the least value.
+    ranges : (name of the field, unit, least, most). above : names of fields that must exceed their least value.
     """
     for field, unit, least, most in ranges:
         argument: Any = getattr(law, field)
@@ -118,6 +118,6 @@ def component_problem(contact: str, law: object, chosen: Sequence[str], allowed:
     if "v_z" in chosen and not others:
         return
     kind = type(law).__name__
-    title = f'contact "{contact}": {kind} cannot constrain {", ".join(others) if others else "without v_z"}'
+    title = f'contact "{contact}": {kind} cannot {"constrain " + ", ".join(others) if others else "leave v_z free"}'
     details = (f"{kind} is a law of {', '.join(allowed)}", f"constrained: {', '.join(chosen)}")
     yield Problem("E435", title, details, (caller_place(),), (cure,))

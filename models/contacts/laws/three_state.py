@@ -1,9 +1,9 @@
 """Contact laws without springs: rigid for time stepping, an automaton of three states (Bortoff 2020), and impacts.
 
 While the bodies touch, h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0 defines the force; else it is zero. An automaton of two states
-would chatter, since the force of a leaving body may fall below zero while the gap is still negative.
+would chatter, since the force on a separating body may fall below zero while the gap is still negative.
 
-Ideal constraints of a rigid contact: on the gap, and on components that neither slip nor turn, behind the contact twist.
+Ideal constraints of a rigid contact: on the gap, and on components that neither slip nor turn, at the contact twist.
 
 ```
    1  T_O2^{C2,O1}
@@ -74,7 +74,8 @@ def connect_normal(graph: Graph, split: Element, **numbers: Any) -> None:
 def connect_velocity_constraint(
     graph: Graph, split: Element, chosen: Sequence[str], friction: Any, **numbers: Any
 ) -> tuple[str, ...]:
-    """Connect the velocity constraint of the components outside the normal and the friction; return its name, if there is one."""
+    """Connect the velocity constraint of the components other than the normal and those with friction; return its name, if
+    any."""
     others = components_with(friction)
     components = tuple(component for component in chosen if component not in others)
     if not components:
@@ -92,7 +93,7 @@ def ideal_tail(
     switch: Automaton, free_states: Sequence[str], begin: Callable[[float], tuple[float, str]], friction: Any
 ) -> ContactForces:
     """Return the tail of a constraint on the gap, with the states in which it does not hold. With friction, a contact that is
-    closed at the start sticks unless its velocities say otherwise."""
+    closed at the start sticks unless its velocities require slip."""
     without = tuple(("switch", state) for state in free_states)
     parts = (switch, SignalEntry(FORCE), FORCE)
     if friction is None:
@@ -109,7 +110,7 @@ def ideal_tail(
 
 def constraint_problems(name: str, law: Any, chosen: Sequence[str]) -> list[Problem]:
     """Report E435 for a contact without v_z; E490, E491 for invalid friction."""
-    cure = 'constrained=["v_z"], or ["v_x", "v_y", "v_z"] for a contact that does not slip either'
+    cure = 'constrained=["v_z"], or ["v_x", "v_y", "v_z"] for a contact that also does not slip'
     return [*component_problem(name, law, chosen, COMPONENTS, cure), *friction_coefficient_problems(name, law.friction, chosen)]
 
 
@@ -122,7 +123,7 @@ TOUCHED, RELEASED, APART, AGAIN = EVENT_KINDS = ("contact", "release", "apart", 
 """Kinds of the events of a contact."""
 
 CONTACT_EVENT_KINDS = (CONTACT_ON, CONTACT_OFF, APART, CONTACT_ON)
-"""Kinds of these events in the words common to all laws of `contact`: where a force begins and ends."""
+"""Kinds of these events in the words that all laws of `contact` share: where a force begins and ends."""
 
 SOURCE = "BO20 fig. 1"
 CLOSING_GUARD = Op("-h", lambda h: -h, "-#1", SOURCE)
@@ -141,14 +142,14 @@ def contact_states(
     resets: tuple[tuple[str, Op, tuple[str, ...]], ...] = (),
     further: Sequence[Transition] = (),
 ) -> Automaton:
-    """Return the automaton of a contact: it closes with its gap, opens where it would have to pull, and closes again when a
+    """Return the automaton of a contact: it closes with its gap, opens when it would have to pull, and closes again when a
     released body inside the gap's surface turns inwards.
 
     Parameters
     ----------
     gap, rate, force : signals, m, m/s and N, the force positive where it presses.
-    kinds : of the events touched, released, apart and touched again.
-    resets : states that are set where it opens. further : more transitions of the automaton.
+    kinds : kinds of the events touched, released, apart and touched again.
+    resets : states that are set when it opens. further : further transitions of the automaton.
 
     Source: Bortoff 2020, section 2, fig. 1.
     """
@@ -167,16 +168,16 @@ def contact_states(
 @answer_old_names
 @dataclass(frozen=True)
 class ThreeState(FrictionLaw):
-    """Stabilised constraint d'' + alpha1 d' + alpha0 d + alpha2 d^3 = 0 while the bodies touch, by any force that presses.
+    """Stabilised constraint d'' + alpha1 d' + alpha0 d + alpha2 d^3 = 0 while the bodies touch and the force presses.
 
-    An impact is smooth: the speed vanishes in the time 1 / alpha1. Energy from stabilisation counts as injected. Constrained
+    An impact is smooth: the speed decays in a time of about 1 / alpha1. Energy from stabilisation counts as injected. Constrained
     components other than v_z come to rest with the same alpha1; with friction v_x and v_y slip where their force would exceed its
     limit.
 
     Attributes
     ----------
     alpha1, alpha0, alpha2 : 1/s, 1/s^2, 1/(m^2 s^2).
-    friction : coefficient of the cone of v_x and v_y; None: constrained ones never slip.
+    friction : coefficient of the cone of v_x and v_y; None: constrained components never slip.
 
     Source: Bortoff 2020, section 2.
     """
@@ -187,13 +188,13 @@ class ThreeState(FrictionLaw):
     friction: Any = None
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """Report E435 components, E436 numbers, E490, E491 friction."""
+        """Report invalid components (E435), numbers (E436) and friction (E490, E491)."""
         units = (("alpha1", "1/s"), ("alpha0", "1/s^2"), ("alpha2", "1/(m^2 s^2)"))
         numbers = number_problems(name, self, *((field, unit, 0.0, math.inf) for field, unit in units))
         return [*constraint_problems(name, self, chosen), *numbers]
 
     def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
-        """Connect the constraint on the gap, and those of the fixed components."""
+        """Connect the constraint on the gap, and the constraints of the fixed components."""
         numbers: dict[str, Any] = {"alpha1": self.alpha1, "alpha0": self.alpha0, "alpha2": self.alpha2}
         connect_normal(graph, split, closing="smooth", **numbers)
         connect_velocity_constraint(graph, split, head.chosen, self.friction, closing="smooth", alpha1=self.alpha1)
@@ -207,14 +208,14 @@ BOUNCE = "impact"
 """Kind of the impact event."""
 
 OVERLAP_TOLERANCE, GAP_TOLERANCE = 1e-9, 1e-14
-"""Initial depth and gap that count as touching, over the size of the smaller body."""
+"""Initial depth and gap that count as touching, relative to the size of the smaller body."""
 
 
 @in_units(restitution="1", friction="1")
 @answer_old_names
 @dataclass(frozen=True)
 class Impact(FrictionLaw):
-    """Impacts by impulses: the bodies separate with e times the speed of approach. Where impacts accumulate (Zeno) or are too
+    """Impacts by impulses: the bodies separate with e times the speed of approach. When impacts accumulate (Zeno) or are too
     small to resolve, the bodies stay together until the force would have to pull.
 
     Constrained components other than v_z do not move: an impact stops them, and contact holds them. With friction v_x and v_y
@@ -230,11 +231,11 @@ class Impact(FrictionLaw):
     friction: Any = None
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """Report E435 components, E436 restitution, E490, E491 friction."""
+        """Report invalid components (E435), restitution (E436) and friction (E490, E491)."""
         return [*constraint_problems(name, self, chosen), *number_problems(name, self, ("restitution", "", 0.0, 1.0))]
 
     def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
-        """Connect the constraint on the gap with its restitution, and that of the fixed components."""
+        """Connect the constraint on the gap with its restitution, and the constraint of the fixed components."""
         connect_normal(graph, split, restitution=self.restitution)
         constraints = connect_velocity_constraint(graph, split, head.chosen, self.friction, restitution=0.0)
         connect_dry_friction(graph, split, self.friction, FORCE, SwitchStates(STATES, (TOUCHING,)))
@@ -265,8 +266,8 @@ def _begin(head: ContactKinematics) -> Callable[[float], tuple[float, str]]:
 @answer_old_names
 @dataclass(frozen=True)
 class Rigid(FrictionLaw):
-    """The bodies do not overlap, and slip where the tangential force would exceed friction times the normal force; only time
-    stepping supports this law (E434).
+    """Rigid contact: the bodies do not overlap, and slip if the tangential force would exceed friction times the normal force;
+    only time stepping supports this law (E434).
 
     Attributes
     ----------
@@ -278,7 +279,7 @@ class Rigid(FrictionLaw):
     stepping_only: ClassVar[bool] = True
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """Report E435 components, E490, E491 friction."""
+        """Report invalid components (E435) and friction (E490, E491)."""
         cure = f"constrained={list(self.components)}, or leave it out"
         problems = component_problem(name, self, chosen, self.components, cure)
         return [*problems, *friction_coefficient_problems(name, self.friction, chosen)]

@@ -24,8 +24,8 @@ Maxwell contact law: a spring and a damper in series, which Wang 2022 compares a
 
 Virtual spring contact law (Wang 2022): a spring that is stiffer in restitution than in compression.
 
-At the end of compression the spring keeps its force and loses the share 1 - e^2 of its energy: its deformation becomes e^2 times
-as large, its stiffness k / e^2. It returns the share e of the momentum in the share e of the time.
+At the end of compression the spring keeps its force and loses the fraction 1 - e^2 of its energy: its deformation becomes e^2
+times as large, its stiffness k / e^2. It returns the fraction e of the momentum in the fraction e of the time.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ from screws.renamed import answer_old_names
 from screws.scalars import equal, maximum, where
 
 NORMAL_COMPONENT = ("v_z",)
-"""Component that springs along the normal constrain."""
+"""Constrained component of a spring along the normal."""
 
 
 class _NormalSpringLaw:
-    """Law of a spring along the normal, with the ranges of its numbers and those that must be above zero."""
+    """Law of a spring along the normal, with the ranges of its numbers and the names of those that must be above zero."""
 
     components: ClassVar[tuple[str, ...]] = NORMAL_COMPONENT
     active_states: ClassVar[tuple[str, ...]] = (TOUCHING,)
@@ -74,7 +74,7 @@ class _NormalSpringLaw:
     above: ClassVar[tuple[str, ...]]
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """Report E435 components, E436 numbers."""
+        """Report invalid components (E435) and numbers (E436)."""
         cure = 'constrained=["v_z"]; Compliant(...) has springs for the other components too'
         numbers = number_problems(name, self, *self.ranges, above=self.above)
         return [*component_problem(name, self, chosen, NORMAL_COMPONENT, cure), *numbers]
@@ -86,9 +86,9 @@ class _NormalSpringLaw:
 class Viscoelastic(_NormalSpringLaw):
     """Spring and damper f = k s + c s s' on v_z, with s the penetration; the force begins and ends at zero.
 
-    The bodies separate with the speed e v0, where w0 = -c v0 / k and e = (1 + W(-exp(w0 + ln(1 - w0) - 1))) / |w0| of Lambert's
-    W: less for a faster impact, e = 1 - 2/3 |w0| for a slow one. In an impact the force never pulls, since no motion reaches the
-    line s' = -k / c; where other forces pull the bodies apart faster than that, it is zero.
+    The bodies separate with the speed e v0, where w0 = -c v0 / k and e = (1 + W(-exp(w0 + ln(1 - w0) - 1))) / |w0| with Lambert's
+    W: e is smaller for a faster impact, and 1 - 2/3 |w0| for a slow one. In an impact the force never pulls, since no motion
+    reaches the line s' = -k / c; if other forces pull the bodies apart faster than that, it is zero.
 
     Attributes
     ----------
@@ -129,7 +129,8 @@ CONSTRAINT_FORCE = SignalEntry("constrained.2.effort")
 
 
 def _spring_forces(switch: Automaton, off: Sequence[str], closed: str, penetration: SignalEntry | None = None) -> ContactForces:
-    """Return the tail of a spring along the normal, from the states without force, and that of a contact closed at the start."""
+    """Return the tail of a spring along the normal, from the states `off` without force and the state of a contact closed at the
+    start."""
     return ContactForces(
         switch,
         CONSTRAINT_FORCE,
@@ -160,11 +161,11 @@ def normal_spring(stiffness: Any) -> Element:
 @answer_old_names
 @dataclass(frozen=True)
 class Maxwell(_NormalSpringLaw):
-    """Spring k and damper c in series on v_z: f' + k/c f = k s'. It releases where the force falls to zero, while the bodies
+    """Spring k and damper c in series on v_z: f' + k/c f = k s'. It releases when the force falls to zero, while the bodies
     still overlap by the damper's deformation.
 
     The bodies separate with e = exp(-pi delta / omega) of the speed of approach, delta = k / 2c, omega^2 = k/m - delta^2,
-    whatever that speed; from delta^2 = k/m on they do not separate. Under a steady load the damper yields without end.
+    at any speed; for delta^2 >= k/m they do not separate. Under a steady load the damper yields without limit.
 
     Attributes
     ----------
@@ -200,14 +201,14 @@ SPRING_PHASES = (FREE, COMPRESSION, RESTITUTION, BALLISTIC)
 class VirtualSpring(_NormalSpringLaw):
     """Spring with f = k s in compression, and f = k/e^2 (s - (1 - e^2) s_most) in restitution, until that is zero.
 
-    Force and penetration are in phase, the bodies separate with e times the speed of approach, and overlap by (1 - e^2) s_most as
-    they do. A second compression before separation meets the stiffer spring.
+    Force and penetration are in phase, the bodies separate with e times the speed of approach, and at separation overlap by (1 -
+    e^2) s_most. A second compression before separation meets the stiffer spring.
 
     Attributes
     ----------
     k : N/m. restitution : e, above 0, at most 1 (a spring without loss).
 
-    A law of impacts, not of rest: under a steady load every small bounce adds such an overlap.
+    The law is for impacts, not for rest: under a steady load every small bounce adds such an overlap.
 
     Source: Wang 2022, section V.B; Jia, Mason and Erdmann 2013.
     """

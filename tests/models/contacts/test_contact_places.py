@@ -62,7 +62,7 @@ def test_an_end_that_no_contact_holds_is_said():
     with pytest.warns(UnreliableRunWarning, match="no contact is there"):
         run = dropped(LEFT, t_end=0.08)
         notes = run.summary()["notes"]
-    assert not run.result.ok and any("no contact" in note for note in notes)
+    assert not run.result.ok and any("without a contact" in note for note in notes)
     assert run.untracked_contact is not None and run.untracked_contact.depth > 0.0 and run.untracked_contact.point[0] > 0.02
 
 

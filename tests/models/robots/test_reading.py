@@ -193,7 +193,7 @@ def test_names_with_dots_become_names_of_parts(tmp_path: Path) -> None:
     robot = read_urdf(path, tip="fore.1")
     assert robot.name == "arm_v2" and robot.tree.coordinates == ("upper", "fore_1")
     (note,) = [one for one in robot.ignored if "dots" in one.what]
-    assert '"fore.1" is "fore_1"' in str(note) and [text.splitlines()[n - 1].strip() for n in note.lines] == [
+    assert '"fore.1" becomes "fore_1"' in str(note) and [text.splitlines()[n - 1].strip() for n in note.lines] == [
         '<link name="fore.1">'
     ]
     result = compile_model(chain_graph(robot.tree, "arm", ports=["fore_1"])).simulate(0.1, progress=False)

@@ -176,7 +176,7 @@ REFUSED = {
     "models in models": ("<plugin", '<model name="b"><link name="c"/></model><plugin', "E295", "models in models"),
     "screw": ('type="revolute"><pose', 'type="screw"><pose', "E525", "one of: revolute"),
     "no frame": ('relative_to="upper"', 'relative_to="uper"', "E299", '"uper" is not a frame'),
-    "circle": ('<link name="stand"><pose>', '<link name="stand"><pose relative_to="upper">', "E299", "round in a circle"),
+    "circle": ('<link name="stand"><pose>', '<link name="stand"><pose relative_to="upper">', "E299", "form a cycle"),
     "no number": ("<mass>2</mass>", "<mass>two</mass>", "E522", "<mass>two</mass> of <inertial>"),
     "entity": ("<sdf ", "<!DOCTYPE sdf [<!ENTITY a 'b'>]><sdf ", "E521", "document type"),
     "no range": ("<lower>-1", "<lower>3", "E525", "limits=False"),

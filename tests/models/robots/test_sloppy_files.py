@@ -173,9 +173,9 @@ def test_only_what_needs_a_mass_refuses_a_robot_without_one(tmp_path: Path, name
 
 UNREAL = {
     # Mass and moments that no rigid body has: (mass, izz, words of the note, True if M(q) has them).
-    "a plate of the wrong kind": (2.0, 0.3, "exceeds the sum of the others; kept as the file says", True),
+    "a plate of the wrong kind": (2.0, 0.3, "exceeds the sum of the others; kept as in the file", True),
     "a point": (2.0, 0.0, "not positive definite", True),
-    "a flywheel without mass": (0.0, 0.03, "the mass is 0 kg; kept as the file says", True),
+    "a flywheel without mass": (0.0, 0.03, "the mass is 0 kg; kept as in the file", True),
     "a negative moment": (2.0, -0.03, "M(q) and a run refuse it (E526)", False),
 }
 
@@ -187,7 +187,7 @@ def test_an_inertia_that_no_body_has_is_kept_and_listed(tmp_path: Path, name: st
     body = BODY.replace('<mass value="2"', f'<mass value="{mass}"').replace('izz="0.03"', f'izz="{izz}"')
     robot = read(tmp_path, ARM.replace(FORE, f'<link name="fore">{body}'))
     check_poses(robot)
-    (note,) = [note for note in robot.ignored if note.what == 'no rigid body has the inertia of "fore"']
+    (note,) = [note for note in robot.ignored if note.what == 'no rigid body can have the inertia of "fore"']
     assert words in note.why and note.lines == (7,)
     if usable:
         check_mass(robot, mass_by_hand(fore=(mass, izz)))

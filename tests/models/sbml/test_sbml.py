@@ -61,7 +61,7 @@ def test_a_cycle_without_detailed_balance_becomes_rates() -> None:
 def test_amounts_below_zero_have_rates_alone() -> None:
     network = replace(NETWORKS["triangle"], species={"A": -1.0, "B": 0.5, "C": 0.1})
     read = parse_sbml(network.text())
-    assert read.reason == '"A" begins below zero, where it has no potential'
+    assert read.reason == '"A" starts below zero, where it has no potential'
     result = compile_model(read.graph).simulate(3.0, samples=[0.0, 3.0], rtol=1e-10)
     assert result["network.A"][-1] == pytest.approx(network.concentrations(3.0)["A"], rel=1e-8)
 

@@ -117,7 +117,7 @@ def test_export_of_a_unit(
 ) -> None:
     command, names = ["export", str(files["circuit"]), "--to", "fmu", "--out", str(tmp_path)], ["--input", "r1.resistance"]
     assert main(command) == 2
-    assert "E613 a functional mock-up unit needs the end of a run" in capsys.readouterr().err
+    assert "E613 a functional mock-up unit needs the end time of its run" in capsys.readouterr().err
     assert main([*command, "--t-end", "1", "--output", "c1.p"]) == 2
     assert 'E601 the output "c1.p" has no value' in capsys.readouterr().err
     monkeypatch.setenv("CC", "/nowhere/cc")

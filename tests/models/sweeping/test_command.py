@@ -120,4 +120,4 @@ def test_a_device_is_that_of_a_script(files, capsys, monkeypatch):
 def test_a_count_of_processes_that_is_none_is_refused(files, capsys, count):
     with pytest.raises(SystemExit):
         command(files, "--processes", count)
-    assert f"'{count}' is not a count of processes" in capsys.readouterr().err and not (files / "runs.db").exists()
+    assert f"'{count}' is not a number of processes" in capsys.readouterr().err and not (files / "runs.db").exists()
