@@ -1,6 +1,6 @@
 """Notes with the formulas of an arm and of the closure, in the notation of Bortoff 2018, for the operations that compute them.
 
-Notes of several operations are combined line by line; in the coordinates theta of the code, else in the paper's phi.
+Notes of several operations are combined line by line; they use the coordinates theta of the code, or the paper's phi.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Planar bodies and contacts of a result: plates, grounds, contacts and their panels.
 
-The plane is that of x and y of the world; plates lie behind it, so that contacts and forces are seen in front of them. Their
+The plane is the world's xy plane; plates lie behind it, so that contacts and forces are seen in front of them. Their
 thickness follows from the largest plate.
 """
 
@@ -29,23 +29,23 @@ BODY, TOUCH = "planar body", "planar touch"
 """Kinds of visible objects."""
 
 PLATE_THICKNESS = 0.25
-"""Thickness of plates over the extent of the largest."""
+"""Thickness of plates, relative to the extent of the largest."""
 
 POINT_DIAMETER = 0.1
-"""Diameter of the disc of a body without size, over the same extent."""
+"""Diameter of the disc that shows a body without size, relative to the same extent."""
 
 GROUND_MARGIN = 0.45
-"""Extension of a ground beyond the plates on it, over the same extent."""
+"""Extension of a ground beyond the plates on it, relative to the same extent."""
 
 VIEW = np.array([0.25, 0.2, 1.0])
-"""Direction to the viewer of a plane: x to the right, y upward, and a little of the thickness."""
+"""Direction to the viewer of a plane: x points right, y up, and the thickness just shows."""
 
 PlacedTouch = tuple[Visible, str, str]
 """Contact, and keys of the solids with its face and its point."""
 
 
 def planar_poses(result: Result, signals: Mapping[str, str]) -> Array:
-    """Return poses (k, 4, 4) of a place: a signal (k, 2) or (k, 3), or numbers by "x", "y" and "angle"."""
+    """Return poses (k, 4, 4) of a place in the plane: a signal (k, 2) or (k, 3), or numbers by "x", "y" and "angle"."""
     count = len(result.t)
     x, y, angle = np.zeros((3, count))
     if "place" in signals:
@@ -58,7 +58,7 @@ def planar_poses(result: Result, signals: Mapping[str, str]) -> Array:
 
 
 def planar_size(result: Result, visible: Sequence[Visible]) -> float:
-    """Return the extent of the largest body in the plane, m; if none has one, of all positions at the start."""
+    """Return the extent of the largest body in the plane, m; if none has a size, of all positions at the start."""
     bodies = [item for item in visible if item.kind == BODY]
     largest = max((float(np.ptp(corners, axis=0).max()) for item in bodies if len(corners := _outline(item.shape))), default=0.0)
     if largest > 0.0:
