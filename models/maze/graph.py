@@ -135,7 +135,7 @@ def read_maze(path: str | os.PathLike[str]) -> MazeParameters:
 def _contradictions(p: MazeParameters) -> Iterator[Problem]:
     """Yield contradictions between valid numbers."""
     if not p.radii or len(p.gates) != len(p.radii):
-        title = f"a ball maze has {len(p.radii)} rings but {len(p.gates)} gates"
+        title = f"a ball maze has {len(p.radii)} rings and {len(p.gates)} gates"
         yield Problem("E531", title, cures=("one radius and one gate for each ring, from the outermost inward",))
         return
     wide = 2.0 * p.ball_radius

@@ -256,7 +256,7 @@ def figure11(run: MazeRun, path: Path, dpi: int = 160) -> None:
 
 def path_figure(run: MazeRun, path: Path, dpi: int = 160) -> None:
     """Plot the ball's path in the axes of the maze, from the start to the centre, with its events."""
-    with plot_file(path, (6.4, 6.8), dpi=dpi, title="Ball path in the frame of the maze") as figure:
+    with plot_file(path, (6.4, 6.8), dpi=dpi, title="Path of the ball in the frame of the maze") as figure:
         axes = figure.add_axes((0.02, 0.02, 0.96, 0.9))
         draw_maze(axes, run.maze, 0.0, path=run.path)
         for k, event in enumerate(run.event_table()):
