@@ -268,11 +268,11 @@ def operational_torque(
     jacobian, mass, Lambda : J (m, n), and either M (n, n) or the task's own inertia Lambda (m, m): functions of the signals
         `position`, or paths of signals.
     drift, compensation : J' v (m,), and torques (n,) such as gravity compensation: functions of the signals `position` and
-    `velocity`.
+        `velocity`.
     position, velocity : paths of the arguments of these functions, in this order.
     dimension : n, where the torque is sampled.
     period : s between samples, None: continuous. Blocks that tick together do so in the order in which they were added: add the
-    controller of u first.
+        controller of u first.
 
     Raises `ModelError` E478 unless one of mass and Lambda is given.
 

@@ -38,7 +38,7 @@ def limited_drive(name: str, command: str, velocity: str, *, effort: Any, speed:
     ----------
     command, velocity : paths of the commanded efforts and of the velocities of the joints, (n,).
     effort, speed : limits of each joint, (n,), or a number for one joint; N m and rad/s, or N and m/s; infinite: no limit. A
-    robot from a file has `robot.effort_limits`, `robot.speed_limits`.
+        robot from a file has `robot.effort_limits`, `robot.speed_limits`.
 
     Parameters of the source: `effort limit`, `speed limit`, `fade`.
 

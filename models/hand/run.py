@@ -203,7 +203,7 @@ class Study:
     margin : mu N - |F_t| (k, n), N; nan without friction.
     internal : norm of the contact forces that only squeeze, in the null space of the grasp matrix (k,), N.
     net : norm of the remaining forces, which move the object (k,), N. Both, and the singular values, are nan while a finger is
-    off.
+        off.
     manipulability : singular values (k, 6), descending, of joint rates -> object twist with rolling tips.
     extension : extension of each finger, 1 at full reach (k, n).
     path1, path2 : length of the contact path on tip and object so far (k, n), m.

@@ -60,7 +60,7 @@ class ImpulseMeasurement:
     ----------
     impulse : impulse of the wall on the point, (6,) [moment; force] about the point in the axes of the link, N m s and N s.
     jump : jump of the point's twist in the same frame, (6,), if all components are reversed, else of its velocity along the
-    normal, (1,), rad/s and m/s.
+        normal, (1,), rad/s and m/s.
     mass : impulse along the normal divided by the velocity jump along it, kg.
     lost : loss of kinetic energy, J.
     """
@@ -281,7 +281,7 @@ def study_poses(
     six freedoms, which has no projection.
     """
     if not (isinstance(count, (int, np.integer)) and count > 0):
-        raise refusal("E540", f"the number of configurations is {count!r}", "a whole number above 0", about=chain.name)
+        raise refusal("E540", f"the count of configurations is {count!r}", "a whole number above 0", about=chain.name)
     if not (seed is None or (isinstance(seed, (int, np.integer)) and seed >= 0)):
         raise refusal("E540", f"the seed of configurations is {seed!r}", "a whole number, not negative", about=chain.name)
     lower, upper = _bounds(chain)

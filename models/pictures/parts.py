@@ -125,7 +125,7 @@ class Trail:
     Attributes
     ----------
     points, normals : (k, 3) in the axes of the solid `on` (its index), or of the world if None; normals keep the tube from
-    twisting.
+        twisting.
     thick : (k,) relative to the usual thickness.
     ahead : True if the whole path is shown from the start as a faint line.
     """

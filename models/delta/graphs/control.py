@@ -206,7 +206,7 @@ def joint_control(
     ----------
     kp, kd, ki, limit : as for `screwbond.models.control.joint_pid`: N m/rad, N m s/rad, N m/(rad s), N m.
     period, filter_time : time between samples, and time constant of the filtered difference, s; None: continuous, with measured
-    velocities.
+        velocities.
 
     Raises `ModelError` E440 for a motion without three axes; E478 from the controller.
     """
@@ -251,7 +251,7 @@ def task_control(
     gravity : True to add gravity torques.
     extra : path of an acceleration (3,) that is added to u.
     period, filter_time : time between samples, and time constant of the filtered difference w', s; None: continuous, with w' = J
-    y'.
+        y'.
 
     Raises `ModelError` E440 for a motion without three axes; E476 for gains outside 0 <= kp <= kd^2.
 

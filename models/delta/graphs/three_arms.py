@@ -95,8 +95,7 @@ def delta_arm(
     Parameters
     ----------
     parameters : parameters of the robot, which become the run-time parameters `mechanism.L1` ..., `tip place.L0`, `tip place.L3`
-    and
-        `damping.resistance`.
+        and `damping.resistance`.
     rotation : (3, 3) from the arm's axes to the robot's; by default the identity.
     position, velocity : initial angles phi (3,) of Bortoff 2018 and their rates; at rest by default.
     form : "lagrangian" (states `mechanism.q` and `mechanism.v`) or "hamiltonian" (`mechanism.q` and `mechanism.p`).

@@ -195,7 +195,7 @@ class DeltaKinematics:
         Parameters
         ----------
         start : initial unmeasured angles (6,), such as those of the previous posture; by default the exact angles of the assembly
-        mode.
+            mode.
         mode : "below" or "above": the assembly mode.
         tolerance : closure error, m, at which the iteration ends.
 

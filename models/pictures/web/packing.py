@@ -200,7 +200,7 @@ class EventRows:
     ----------
     t : times (k,), s; those of events appear twice.
     order : rows (k,) into the samples, values before events, values after them and values at the ends of the span, stacked in
-    this order.
+        this order.
     ends : start and end of the span, interpolated between samples.
     """
 
