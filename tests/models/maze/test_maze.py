@@ -323,8 +323,8 @@ BAD = [
     ({"radii": (), "gates": ()}, "E531 a ball maze has 0 rings and 0 gates"),
     ({"gates": (1.0, 0.0)}, "E531 a ball maze has 4 rings and 2 gates"),
     ({"gates": (0.0, 1.0, 0.0, 1.0)}, "E531 the maze would turn by 0 rad to bring the gate of ring 1 to the top"),
-    ({"gates": (1.0, 1.0, 0.0, 7.0)}, "E531 the maze would turn by .* the gate of ring 2"),
-    ({"gates": (1.0, 0.5, 0.0, 7.0)}, "E531 the maze would turn by .* the gate of ring 4"),
+    ({"gates": (1.0, 1.0, 0.0, 7.0)}, "E531 the maze would turn by 0 rad to bring the gate of ring 2"),
+    ({"gates": (1.0, 0.5, 0.0, 7.0)}, "E531 the maze would turn by 7 rad to bring the gate of ring 4"),
     ({"aside": 4.2}, "E531 the ball starts 4.2 m to the side"),
     ({"lead2": (0.05, 0.0)}, "E531 the pole of lead2 is at zero"),
 ]
