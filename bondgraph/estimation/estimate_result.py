@@ -1,6 +1,6 @@
 """Experiments with measured data, and the estimate: values, standard errors, confidence region and identifiability.
 
-A confidence interval of one parameter follows from its standard error.
+A confidence interval of a parameter follows from its standard error.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def trials_of(compiled: Compiled, data: Measured | Experiment | Sequence[Experim
 
 
 def refuse_fixed(compiled: Compiled, unknown: Mapping[str, Any], trials: Sequence[Trial]) -> None:
-    """Raise E376 where an experiment sets a parameter that is to be estimated."""
+    """Raise E376 if an experiment sets a parameter that is to be estimated."""
     resolve = compiled.system.resolve
     fixed = {resolve(name) for trial in trials for name in trial.experiment.parameters or ()}
     if both := [name for name in unknown if resolve(name) in fixed]:
@@ -139,7 +139,7 @@ def _trial(compiled: Compiled, experiment: Experiment) -> Trial:
         columns.append((name, slot.unit, t, y.reshape(len(t), -1), None if sigma is None else sigma.reshape(len(t), -1)))
     samples = np.unique(np.concatenate([[experiment.t_start], *(t for _, _, t, _, _ in columns)]))
     if len(samples) < 2:
-        raise _unfit(compiled, "all data are at the start", "a run needs data after it")
+        raise _unfit(compiled, "all data are at the start", "a run needs later data")
     channels = [Channel(name, unit, t, np.searchsorted(samples, t), y, sigma) for name, unit, t, y, sigma in columns]
     return Trial(experiment, tuple(channels), samples)
 
@@ -204,7 +204,7 @@ class Estimate:
         return dict(zip(self.labels, self.values.tolist(), strict=True))
 
     def mahalanobis_distance(self, numbers: Mapping[str, float]) -> float:
-        """Return the Mahalanobis distance of other numbers from the estimate, in standard deviations."""
+        """Return the Mahalanobis distance of given numbers from the estimate, in standard deviations."""
         off = np.array([numbers[label] for label in self.labels]) - self.values
         size = sizes_of(self.values)
         return float(np.linalg.norm(self.singular_values * (self.directions @ (off / size))))

@@ -61,8 +61,8 @@ def estimate(
     Parameters
     ----------
     model : compiled, or a graph.
-    unknown : names of parameters and of states with unknown start, components allowed, with (low, high), (low, guess, high) or an
-        initial guess. A search between bounds starts from the model's value, if inside; without bounds, it stays within the
+    unknown : names of parameters and of states with unknown start, or of their components, with (low, high), (low, guess, high)
+        or an initial guess. A search between bounds starts from the model's value, if inside; without bounds, it stays within the
         model's limits (a resistance is not negative).
     data : {"rotor.flow": (t, y, sigma)}, or a list of `Experiment` for several experiments. sigma is the standard deviation of
         the noise, by default estimated from the residuals.

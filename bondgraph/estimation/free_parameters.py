@@ -23,7 +23,7 @@ extrapolated."""
 HALVINGS = 5
 
 CLOSEST, TINY = 1e-6, 1e-100
-"""Relative change of a number that changes a mode only at an edge; its substitute for zero, small in any unit."""
+"""Relative change of a number that changes a mode only at an edge; substitute for zero, small in any unit."""
 
 MAX_SCATTER = 1e-6
 """Largest relative difference of two extrapolations at which a derivative counts as determined."""
@@ -102,7 +102,7 @@ def with_values(
     parameters: Mapping[str, Any] | None = None,
     initial: Mapping[str, Any] | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return changes of parameters and of start values by name, in which the varied numbers have the values `numbers` (k,)."""
+    """Return changes of parameters and start values by name that give the varied numbers the values `numbers` (k,)."""
     changes, starts = dict(parameters or {}), dict(initial or {})
     x = compiled.initial(initial, parameters)[0] if any(state >= 0 for state in varied.states) else np.zeros(0)
     p = compiled.parameters(parameters)

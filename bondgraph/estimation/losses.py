@@ -40,7 +40,7 @@ class Squares:
         return np.ones_like(residuals)
 
     def scale(self, residuals: np.ndarray, share: float) -> float:
-        """Return the standard deviation of noise, of which residuals (rows,) hold a `share`."""
+        """Return the standard deviation of noise from residuals (rows,), which hold a `share` of its variance."""
         return float(np.sqrt(np.sum(residuals**2) / (share * residuals.size)))
 
     def root_information(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
@@ -67,7 +67,7 @@ class RobustLoss:
         U, s, V = np.linalg.svd(slopes, full_matrices=False)
         acts = s > np.finfo(float).eps * max(slopes.shape) * s.max(initial=0.0)
         U, n = U[:, acts], len(residuals)
-        if n <= acts.sum():  # without free residuals, only sigma is known of the scatter
+        if n <= acts.sum():  # without free residuals, only sigma describes the scatter
             return slopes
         share = (n - int(acts.sum())) / n
         M = (U.T * self.slope(residuals)) @ U

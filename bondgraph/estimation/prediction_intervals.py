@@ -30,7 +30,7 @@ class Uncertainty:
     Parameters
     ----------
     sensitivities : sensitivities of the run.
-    covariance : of the varied numbers (k, k), in their units.
+    covariance : covariance of the varied numbers (k, k), in their units.
     """
 
     sensitivities: RunSensitivities

@@ -7,7 +7,7 @@ depends on p: dt/dp (k,) follows, and another direction (f, 1) along the motion.
 Step size control weights errors of sensitivities as follows.
 
 The error of an entry of S = dx/dp is relative to the entry, or to the largest entry of its column, each relative to the size of
-its state; an error of x counts as in the run itself. Neither units nor parameter values matter, therefore. If a state is zero
+its state; an error of x counts as in the run itself. Hence neither units nor parameter values matter. If a state is zero
 during the whole run, its entries of S are scaled by rates and couplings of the states.
 """
 
@@ -75,7 +75,7 @@ class PreparedKernel:
 class Variational:
     """Kernels of a model with derivatives by the varied numbers, each compiled at its first use.
 
-    Its fields `compiled`, `varied`, n states and k varied numbers do not change, so many runs can share it.
+    The fields `compiled`, `varied`, `n` (states) and `k` (varied numbers) do not change, and runs can share them.
     """
 
     def __init__(self, compiled: Compiled, varied: FreeParameters):
@@ -234,8 +234,8 @@ class Variational:
         hoisted = hoist(tape, moved)
         if len(hoisted.tape) > MAX_STEPS:
             title = f"{len(hoisted.tape)} steps of the variational equations are too many: at most {MAX_STEPS}"
-            why = f"{self.n} states and {self.k} varied numbers, each with code of its own"
-            cures = ("fewer numbers at a time", "a smaller model", "differences of runs: two for each number")
+            why = f"{self.n} states and {self.k} varied numbers, each of which needs its own code"
+            cures = ("fewer numbers at a time", "a smaller model", "differences of runs: two runs for each number")
             raise refusal("E372", title, *cures, about=self.compiled.model.name, why=why, places=())
         blocks = tuple((name, hoisted.tape.blocks[name]) for name in ("t", "x", "p", "m"))
         routines = {"prepare": Routine("prepare", tape, (("p", len(self._inputs["p"])),), hoisted.prepared)}
@@ -327,7 +327,7 @@ class SensitivityWeights(ErrorWeights):
         self.table["rejections_before_test"] = after_noise if matters else min(2 * before, longest)
 
     def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Measure the noise again after it has been used for long."""
+        """Measure the noise again after long use."""
         self._noise_gain = max(0.5 * self._noise_gain, 1.0)
         self._keep_noise(t, x, m, h, relative)
 
@@ -382,7 +382,7 @@ class SensitivityWeights(ErrorWeights):
 
 
 def _callback(function: Callable[[], None]) -> PythonCallback:
-    """Return a callback of a function without a result."""
+    """Return a callback that calls a function without a result."""
 
     def call() -> int:
         function()

@@ -105,7 +105,7 @@ def signal_line(route: Route, palette: Palette) -> str:
 
 
 def rounded(left: float, top: float, right: float, bottom: float, radius: float, style: str) -> str:
-    """Return a rectangle with round corners."""
+    """Return a rectangle with rounded corners."""
     return f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}" rx="{radius:g}" {style}/>'
 
 

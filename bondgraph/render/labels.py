@@ -1,4 +1,4 @@
-"""Labels of bonds and captions of junctions: text placed near its bond or junction, clear of lines and other text."""
+"""Labels of bonds and captions of junctions: each near its bond or junction, clear of lines and other text."""
 
 from __future__ import annotations
 
@@ -239,7 +239,7 @@ def _pair(point: np.ndarray) -> tuple[float, float]:
 
 
 def _overlaps(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return (n, k): 1 to 2 if rectangles (n, 4) overlap others (k, 4), else 0."""
+    """Return overlaps (n, k): 1 to 2 if rectangles (n, 4) overlap others (k, 4), else 0."""
     low, high = np.maximum(a[:, None, :2], b[:, :2]), np.minimum(a[:, None, 2:], b[:, 2:])
     width, height = high[..., 0] - low[..., 0] + 2.0, high[..., 1] - low[..., 1] + 1.0
     area = (a[:, 2] - a[:, 0]) * (a[:, 3] - a[:, 1]) + 1.0
@@ -260,7 +260,7 @@ def _within(inner: np.ndarray, outer: Rectangle) -> np.ndarray:
 
 
 def title_rectangle(title: str, frame: Rectangle, lines: Sequence[Route]) -> Rectangle:
-    """Return the rectangle of a box's title: at the top left, or at the top right or middle if a line passes through that."""
+    """Return the rectangle of a box's title: at the top left, or at the top right or middle if a line passes there."""
     left, top, right, _ = frame
     width = text_width(title, LABEL_SIZE) + 12.0
     points = _along(lines)

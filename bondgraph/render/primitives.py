@@ -1,6 +1,6 @@
 """Drawing primitives: outlines and lines of text in the SVG of a diagram, from back to front.
 
-They are read only from SVG of `glyphs`: shifted groups, rectangles, paths of straight lines and parabolas, and text.
+They are read only from the SVG of `glyphs`: shifted groups, rectangles, paths of straight lines and parabolas, and text.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _path(text: str, shift: Point) -> Iterator[tuple[str, tuple[Point, ...]]]:
 
 
 def _rectangle(child: ElementTree.Element, shift: Point, size: Point) -> Iterator[tuple[str, tuple[Point, ...]]]:
-    """Yield a rectangle with round corners, or the background."""
+    """Yield a rectangle with rounded corners, or the background."""
     if child.get("width") == "100%":
         left, top, (right, bottom) = 0.0, 0.0, size
     else:

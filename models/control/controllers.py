@@ -270,11 +270,11 @@ def operational_torque(
     drift, compensation : J' v (m,), and torques (n,) such as gravity compensation: functions of the signals `position` and
         `velocity`.
     position, velocity : paths of the arguments of these functions, in this order.
-    dimension : n, where the torque is sampled.
+    dimension : n, if the torque is sampled.
     period : s between samples, None: continuous. Blocks that tick together do so in the order in which they were added: add the
         controller of u first.
 
-    Raises `ModelError` E478 unless one of mass and Lambda is given.
+    Raises `ModelError` E478 unless exactly one of mass and Lambda is given.
 
     Source: Khatib 1987, operational space.
     """

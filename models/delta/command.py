@@ -219,7 +219,7 @@ SWEEP_RANGE = (-10.0, 60.0)
 
 
 def linearise(robot: DeltaRobot, options: Namespace) -> Outcome:
-    """Linearise about rest at the motor angles or the tool position of the arguments.
+    """Linearise about rest at the motor angles or tool position given as arguments.
 
     Files: linear.npz (A, B, C, D and the reduced A6, B6, C6), poles.csv, graphs and equations.
     """

@@ -337,8 +337,8 @@ def equilibrium(compiled: Compiled, parameters: Mapping[str, Any] | None = None)
 
 
 def _no_equilibrium(compiled: Compiled, why: str | Sequence[str]) -> ModelError:
-    cures = ("parameters closer to those of the hand", "a Hand built with these parameters")
-    return refusal("E430", "the hand finds no equilibrium near its start posture", *cures, about=compiled.model.name, why=why)
+    cures = ("parameters closer to the original ones", "a Hand built with these parameters")
+    return refusal("E430", "the hand finds no equilibrium near its initial posture", *cures, about=compiled.model.name, why=why)
 
 
 def _check_start(motion: PoseMotion, pose_state: np.ndarray) -> None:

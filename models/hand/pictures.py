@@ -43,7 +43,7 @@ from bondgraph.output.plot_style import CYCLE, INK, MUTED, PAPER
 LINK, JOINT, PALM = "#ccd4df", "#98a5b8", "#eef1f5"
 VIEW, UP = np.array([0.30, -0.88, 0.34]), np.array([0.0, 0.0, 1.0])
 FRAMES = {"reference": (1.25, 0.6), "virtual": (1.0, 0.9), "object": (0.75, 1.2)}
-"""Frame of the trajectory -> length and thickness of its axes, relative to those of the virtual object."""
+"""Length and thickness of the axes of each frame of the trajectory, relative to the virtual object."""
 
 NAMES = {"reference": "reference", "virtual": "virtual object", "object": "object"}
 

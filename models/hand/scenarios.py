@@ -1,6 +1,6 @@
 """Parameters of the dexterous hand (Visser 2002, section 5), and its scenarios: the motion of the reference, from JSON files.
 
-Only `motion` and `t_end` are required in a file; the default numbers are those of the example:
+Only `motion` and `t_end` are required in a file; the defaults are the numbers of the example:
 
 ```
 {"name": "main", "t_end": 9.0, "sample_dt": 0.01, "parameters": {"fingers": 3, "grip": 0.01},
@@ -56,7 +56,8 @@ def _egg_moments(f: float, S: float) -> np.ndarray:
 
 
 def _egg_integrals(f: float, S: float) -> tuple[float, float, float, float]:
-    """Return volume (m^3), height of the centre above focus B (m), mean of x^2 + z^2 and of x^2 + y^2 (m^2) of a solid egg."""
+    """Return the volume (m^3) of a solid egg, the height of its centre above focus B (m), and its means of x^2 + z^2 and x^2 +
+    y^2 (m^2)."""
     w, weight = np.polynomial.legendre.leggauss(80)
     b = 2.0 * S + f * w
     rho = (b - np.sqrt(b * b - 3.0 * (S * S - f * f))) / 3.0
@@ -138,8 +139,10 @@ class HandParameters:
     virtual_inertia: float = number("kg m^2", "moment of inertia of the virtual object about any axis", 1e-4, above=0.0)
     virtual_damping: float = number("N s/m", "damping of the virtual object's absolute translation", 8.0, least=0.0)
     virtual_rotational_damping: float = number("N m s", "damping of the virtual object's absolute rotation", 0.01, least=0.0)
-    reference_stiffness: float = number("N/m", "spring from the virtual object to the reference", 400.0, above=0.0)
-    reference_rotational_stiffness: float = number("N m/rad", "spring from the virtual object to the reference", 1.0, above=0.0)
+    reference_stiffness: float = number("N/m", "translational spring from the virtual object to the reference", 400.0, above=0.0)
+    reference_rotational_stiffness: float = number(
+        "N m/rad", "rotational spring from the virtual object to the reference", 1.0, above=0.0
+    )
     finger_stiffness: float = number("N/m", "spring from each tip's pole to its virtual point", 300.0, above=0.0)
     grip: float = number("m", "depth of the virtual point below the object's surface", 0.01, above=0.0)
 
@@ -211,7 +214,7 @@ def _parameter_contradictions(parameters: HandParameters) -> list[Problem]:
 
 
 COMMENTS = ("description", "note", "notes", "units")
-"""Keys of a file that the program ignores."""
+"""Keys that are ignored in files."""
 
 ZERO = (0.0, 0.0, 0.0)
 

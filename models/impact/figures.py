@@ -77,7 +77,8 @@ def plot_speeds(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_restitution(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Plot restitution over speed: exact, by (17), and for the laws independent of speed (WA22, Figs. 3(d) and 4(d))."""
+    """Plot restitution over speed: exact, from (17), and for the laws that are independent of speed (WA22, Figs. 3(d) and
+    4(d))."""
     law = _viscoelastic(study)
     unit = law.invariant_speed
     speeds = np.geomspace(0.02, 50.0, 400) * unit

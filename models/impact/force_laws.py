@@ -30,7 +30,7 @@ from screws.renamed import answer_old_names
 Floats = NDArray[np.float64]
 
 W0_RANGE = 1e-150, 1e150
-"""Range of c v0 / k."""
+"""Accepted range of c v0 / k."""
 
 SMALL = 0.1
 """F below which Newton's method, started from an expansion, replaces Lambert's function, which loses half its digits near its
@@ -45,7 +45,7 @@ class ForceHistory:
     ----------
     t : time, s.
     compression, rate : s >= 0 in m, and s' in m/s.
-    force : on the mass, away from the wall, N.
+    force : force on the mass, away from the wall, N.
     kinetic, stored, dissipated : energies, J; their sum is the kinetic energy before the impact.
     """
 

@@ -1,4 +1,4 @@
-"""Inverse inertia and effective mass at a point of a chain, under four assumptions of Wang, Dehio and Kheddar 2022 (WA22),
+"""Inverse inertia and effective mass at a point of a chain, under the four assumptions of Wang, Dehio and Kheddar 2022 (WA22),
 section III.
 
 W (3, 3) is in the axes of the link that carries the point; an impulse f at the point changes its velocity by W f. J is the
@@ -298,9 +298,9 @@ KINDS: dict[str, Assumption] = {
 
 
 def kind_of(kind: Any, chain: Tree) -> Assumption:
-    """Return the assumption of a kind; raise E541 for an unknown one."""
+    """Return the assumption of a kind; raise E541 for an unknown kind."""
     if not isinstance(kind, str) or kind not in KINDS:
-        title = f"no inverse inertia matrix is of the kind {kind!r}"
+        title = f"there is no inverse inertia matrix of the kind {kind!r}"
         raise refusal("E541", title, f"one of {', '.join(KINDS)}", about=getattr(chain, "name", "an impact"))
     return KINDS[kind]
 

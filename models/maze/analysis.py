@@ -121,8 +121,8 @@ def rightmost(maze: MazeParameters, k1: np.ndarray, k2: np.ndarray) -> np.ndarra
 
 
 def root_locus(maze: MazeParameters, i: int, factors: np.ndarray, loop: int) -> np.ndarray:
-    """Return the poles (k, 10) on ring i while the gain of loop 1 is multiplied by `factors` (k,) and loop 2 is open, or the gain
-    of loop 2 while loop 1 is closed; each column is a branch. Raises E532 as for `linearise_maze`.
+    """Return the poles (k, 10) on ring i while the gain of loop 1 is multiplied by `factors` (k,) and loop 2 is open, or while
+    the gain of loop 2 is multiplied and loop 1 is closed; each column is a branch. Raises E532 as for `linearise_maze`.
 
     Source: Bortoff 2020, fig. 7.
     """

@@ -103,7 +103,7 @@ class MazeParameters:
 
     @classmethod
     def from_json(cls, text: str, file: str = "maze") -> MazeParameters:
-        """Return parameters from a JSON object; missing ones are those of the paper. Raises `ModelError` E402 to E407, E530,
+        """Return parameters from a JSON object; missing ones are taken from the paper. Raises `ModelError` E402 to E407, E530,
         E531."""
         return read_text(text, file, lambda section: section.read(cls), cls)
 
@@ -153,7 +153,7 @@ def _contradictions(p: MazeParameters) -> Iterator[Problem]:
             yield Problem("E531", title, ("this must be less than a full turn, and not zero",), cures=(cure,))
     if abs(p.aside) >= p.distance(1):
         title = f"the ball starts {abs(p.aside):g} m to the side and misses the maze"
-        yield Problem("E531", title, cures=(f"an `aside` of less than {p.distance(1):g} m",))
+        yield Problem("E531", title, cures=(f"`aside` below {p.distance(1):g} m",))
     for name in ("lead1", "lead2"):
         if getattr(p, name)[1] == 0.0:
             title = f"the pole of {name} is at zero, so that its output runs away"

@@ -299,7 +299,8 @@ def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None
 
 
 def _fine_gains(gains: np.ndarray, even: bool) -> np.ndarray:
-    """Return many gains over the range of given gains and half a step beyond, for a smooth boundary; `even` in logarithm."""
+    """Return many gains over the range of given gains and half a step beyond, for a smooth boundary, evenly spaced in logarithm
+    if `even`."""
     if len(gains) == 1:
         return gains
     at = np.log(gains) if even else gains

@@ -50,7 +50,7 @@ class MazeRun:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """Landings and passages through gates; not an event that ended the run."""
+        """Landings and passages through gates, excluding an event that ended the run."""
         return tuple(event for event in self.result.events if not np.array_equal(event.m_before, event.m_after))
 
     @property

@@ -54,7 +54,7 @@ class Motion:
     breaks : (N + 1,) ascending times, s.
     coefficients : (N, m) for a scalar motion, (N, m, n) for n axes, lowest power first; N >= 1.
 
-    Raises `ModelError` E470 for arrays that do not fit together or are not finite, E471 for times that do not ascend, E472 for a
+    Raises `ModelError` E470 for arrays that do not match or are not finite, E471 for times that do not ascend, E472 for a
     jump.
     """
 

@@ -54,7 +54,7 @@ def s_curve(
     Parameters
     ----------
     start, end : () or (axes,); all axes are synchronised.
-    jerk, acceleration, velocity : largest absolute values, a number or (axes,), in the unit of r per s^3, s^2 and s.
+    jerk, acceleration, velocity : limits of absolute values, a number or (axes,), in the unit of r per s^3, s^2 and s.
     duration : s; if longer than the shortest duration, the same curve is slowed down.
     at : time of the start, s.
 
@@ -178,7 +178,7 @@ def cubic_spline(
     waypoints : (points,) or (points, axes), two or more.
     times : (points,) s, or None.
     velocity, acceleration, jerk : limits of absolute values, a number or (axes,), in the unit of r per s, s^2, s^3, or None.
-    start_velocity, end_velocity : () or (axes,); with which the motion continues before its start and after its end.
+    start_velocity, end_velocity : () or (axes,), with which the motion continues before its start and after its end.
     at : start time if `times` is None, s.
     shortest : True to optimise the segment times for the shortest duration.
 
@@ -287,7 +287,7 @@ def _minimise_duration(points: Array, segment_times: Array, fractions: Array, li
     zero_velocities = np.zeros((2, *points.shape[1:]))
 
     def read(z: Array) -> tuple[Array, Array]:
-        # Times as exponentials, fractions between 0.02 and 0.48: every z is a valid spline.
+        # Times are exponentials, fractions lie between 0.02 and 0.48: every z gives a valid spline.
         return segment_times * np.exp(z[2:]), 0.25 + 0.23 * np.tanh(z[:2])
 
     def needed(z: Array) -> float:

@@ -47,7 +47,7 @@ def _around(scene: Scene, meshes: Sequence[Mesh], index: int) -> Array:
 def outline(scene: Scene, meshes: Sequence[Mesh], solids: Collection[int], times: ArrayLike | None = None) -> Array:
     """Return world points (j, 3) around solids (indices), frames, free paths, springs, arrows and touching points.
 
-    `meshes` : of all solids; `times` : s, by default spread over the whole scene.
+    `meshes` : meshes of all solids; `times` : s, by default spread over the whole scene.
     """
     if times is None:
         count = int(np.clip(2000 / max(len(solids), 1), *OUTLINE_TIMES))

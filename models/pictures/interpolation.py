@@ -15,7 +15,7 @@ JUMP_ANGLE = np.radians(60.0)
 
 @dataclass(frozen=True, eq=False)
 class Interpolation:
-    """Indices of the samples before and after each of j times, and the fraction of the interval between (0 to 1)."""
+    """Indices of the samples before and after each of j times, and the position between these samples (0 to 1)."""
 
     low: NDArray[np.intp]
     high: NDArray[np.intp]
@@ -66,7 +66,7 @@ def turned_poses(positions: ArrayLike, angle: ArrayLike) -> Array:
 
 
 def poses(p: ArrayLike, q_wxyz: ArrayLike) -> Array:
-    """Return poses (k, 4, 4) of positions (k, 3) and quaternions (k, 4)."""
+    """Return poses (k, 4, 4) from positions (k, 3) and quaternions (k, 4)."""
     from scipy.spatial.transform import Rotation
 
     H = unrotated_poses(p)

@@ -190,7 +190,7 @@ class ContactDrawing:
     pushing : True if the arrow ends at the contact.
     apart : True if its frames are also shown while the gap is open.
     mark : suffix of the labels of its frames; None: no labels.
-    source : of frames, force and gap.
+    source : source of frames, force and gap.
     """
 
     name: str
@@ -251,7 +251,7 @@ class EventMark:
 
 
 def inside(t: Array, spans: Sequence[tuple[float, float]]) -> NDArray[np.bool_]:
-    """Return which times (k,) lie in a span."""
+    """Return a mask (k,) of times that lie in a span."""
     return np.any([np.zeros(len(t), dtype=bool), *((t >= start) & (t <= end) for start, end in spans)], axis=0)
 
 

@@ -19,7 +19,7 @@ from bondgraph.output.plot_style import CYCLE, DASHES, MUTED, SHADE, styled, wid
 from bondgraph.run.results.result import Result
 
 SMALLER_UNITS = {"m": ((1e-3, 1e6, "µm"), (0.3, 1e3, "mm")), "J": ((1.0, 1e3, "mJ"),)}
-"""SI unit -> (values below, factor, displayed unit)."""
+"""SI unit -> (limit below which values are converted, factor, displayed unit)."""
 
 Keys = tuple[tuple[str, str, int], ...]
 
@@ -60,7 +60,7 @@ def legend_keys(panel: Panel) -> Keys:
 
 
 def plots(shown: Result | Scene, path: str | os.PathLike[str], dpi: int = 160) -> None:
-    """Write the panels of a result or scene above each other, as png, svg or pdf; a short contact gets a second column."""
+    """Write the panels of a result or scene one above the other, as png, svg or pdf; a short contact gets a second column."""
     scene = as_scene(shown)
     scene = replace(scene, panels=tuple(panel for panel in scene.panels if not panel.on_demand))
     scene.need("panels", scene.panels)
@@ -130,7 +130,7 @@ def strip(
     dpi : dots per inch, which set the size of text.
     span : start and end (s), shown in milliseconds; None: the whole scene, in seconds.
 
-    Returns image (height, width, 4), transparent; time (s) to pixel column; first and last pixel row of the plot.
+    Returns image (height, width, 4), transparent; function from time (s) to pixel column; first and last pixel row of the plot.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

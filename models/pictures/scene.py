@@ -1,6 +1,6 @@
 """Scene, from which every picture is made; its interpolation in time, the times of pictures, and the camera.
 
-Builders decide colours and words; renderers are independent of models.
+Builders choose colours and words; renderers are independent of models.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Scene:
         return max((solid.size for solid in self.solids if solid.ghosts is not None), default=self.reach)
 
     def _span(self) -> float:
-        """Return the extent of all origins of frames, m."""
+        """Return the extent of all frame origins, m."""
         origins = np.concatenate([np.zeros((1, 3)), *(frame.poses[:, :3, 3] for frame in self.frames)])
         return float(np.linalg.norm(np.ptp(origins, axis=0))) or 1.0
 
@@ -244,12 +244,12 @@ class Scene:
         return helix(spring.length, min(spring.radius * self.unit, MAX_HELIX_RADIUS * spring.length), spring.turns)
 
     def cuts(self, force: Force) -> NDArray[np.bool_]:
-        """Return at which samples (k,) the arrow of a force would exceed the longest and is cut, with two heads."""
+        """Return a mask (k,) of samples at which the arrow of a force would exceed the longest and is cut, with two heads."""
         sizes = np.linalg.norm(force.newtons, axis=1)
         return np.asarray(sizes > 1.001 * self.scale.longest * self.scale.newtons_per_metre)
 
     def arrow(self, force: Force) -> tuple[Array, Array]:
-        """Return starts and tips (k, 3) of the arrow of a force, cut to the longest."""
+        """Return starts and tips (k, 3) of the arrow of a force, cut to the longest length."""
         vectors = force.newtons / self.scale.newtons_per_metre
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors = vectors * np.minimum(1.0, self.scale.longest / np.where(lengths > 0.0, lengths, 1.0))

@@ -243,7 +243,7 @@ def _limits(declared: Declared) -> str:
 
 
 def format_value(value: Any) -> str:
-    """Format a value as in a file."""
+    """Format a value as files do."""
     if isinstance(value, tuple | list):
         return "[" + ", ".join(map(format_value, value)) + "]"
     return f"{value:g}" if isinstance(value, int | float) else str(value)

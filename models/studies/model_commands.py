@@ -70,7 +70,7 @@ def _change(compiled: Compiled, text: str) -> tuple[str, Any]:
 
 
 def _numbers(value: Any) -> Any:
-    """Return a number, or lists of numbers as an array."""
+    """Return a number, or an array from nested lists."""
     return np.array([_numbers(entry) for entry in value]) if isinstance(value, list) else number_from_json(value)
 
 
@@ -196,7 +196,7 @@ def _not_found(title: str, *cures: str) -> ProblemError:
 
 
 def _load_names(source: str) -> dict[str, Any]:
-    """Return the names in a file, or in a module on the path or in the current folder."""
+    """Return the names in a file, or in a module from the path or the current folder."""
     path = Path(source)
     sys.path.insert(0, str(path.resolve().parent if path.suffix == ".py" else Path.cwd()))
     try:

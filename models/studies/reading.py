@@ -82,7 +82,7 @@ class JsonSection:
     ----------
     document : document that collects the problems.
     path : JSON path of the object, "" for the root.
-    values : the object.
+    values : content of the object.
     """
 
     def __init__(self, document: Document, path: str, values: Mapping[str, Any]):

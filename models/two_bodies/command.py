@@ -93,7 +93,7 @@ class ContactRun:
 
     name: str
     bodies: tuple[str, str]
-    """Paths of the bodies in the graph, before `.pose`."""
+    """Paths of the bodies in the graph, without `.pose`."""
     surfaces: tuple[Surface, Surface]
     contact: str
     """Name of the contact in the graph."""
@@ -105,7 +105,7 @@ class ContactRun:
     title: str = ""
     notes: tuple[str, ...] = ()
     untracked_contact: UntrackedContact | None = None
-    """Penetration without contact, from a search over the run."""
+    """Penetration without contact, found by a search over the run."""
 
     @property
     def wall_times(self) -> dict[str, float]:

@@ -157,7 +157,7 @@ _VELOCITIES = {"v0_com_world": "have a velocity", "omega0_world": "turn"}
 
 
 def body_fields(section: JsonSection | None, name: str, notes: list[str]) -> BodySpec | None:
-    """Read a body of a scenario, None without its section; invalid if the document has problems.
+    """Read a body of a scenario; None without its section, invalid if the document has problems.
 
     A quaternion whose norm has a small error is normalised, with an entry in `notes`.
     """
@@ -242,7 +242,7 @@ _LIMITS = {"friction": (("v_x", "v_y", "v_z"), "r_t"), "torsional_friction": (("
 
 
 def contact_fields(section: JsonSection | None, notes: list[str]) -> ContactSpec | None:
-    """Read the section "contact" of a scenario, None without it; invalid if the document has problems.
+    """Read the section "contact" of a scenario; None if it is missing, invalid if the document has problems.
 
     Likely mistakes go into `notes`.
     """
@@ -319,7 +319,7 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
     ----------
     path : a JSON file; its text is parsed, never evaluated.
 
-    Return the scenario; `notes` lists corrections (a quaternion that was normalised).
+    Return the scenario; `notes` lists corrections (such as a normalised quaternion).
 
     Raises `ModelError` with every problem, each with its JSON path, file and line: E401 file, E402 JSON, E403
     missing, E404 unknown or repeated key, E405 type, E406 not finite, E407 out of range, E408 unknown word, E409 surface, E410

@@ -67,7 +67,7 @@ class ImpactPart:
 
 
 class CollisionJumps:
-    """Jumps of D at the collisions of one run."""
+    """Jumps of D at the collisions of a run."""
 
     def __init__(self, kernels: RunKernels, collisions: Collisions):
         self._kernels, self._collisions = kernels, collisions

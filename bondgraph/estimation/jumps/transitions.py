@@ -43,8 +43,8 @@ SERIES_LENGTH = 10
 def first_event_time(
     kernels: RunKernels, at: SensitivityState, f: np.ndarray, transition: int, before: PrecedingSegment
 ) -> np.ndarray:
-    """Return dt of an instant: zero at the start, dt of a tick that makes the guard jump, else dt of the guard's zero crossing;
-    f: rates before it (n,)."""
+    """Return dt of an instant: zero at the start, dt of a tick that makes the guard jump, else dt of the guard's zero crossing. f
+    (n,) holds the rates before it."""
     nothing = np.zeros(at.S.shape[1])
     if before.ticked is not None:
         guards, dt = before.ticked
@@ -91,7 +91,7 @@ def _crossing(
         title = (
             f'at {kernels.bound.origin + at.t:.6g} s "{edge.kind}" of "{edge.name}" fires although its guard only touches zero'
         )
-        why = f"the guard rises at only {speed:.3g} 1/s there, so that a slight change would keep it from firing"
+        why = f"the guard rises at only {speed:.3g} 1/s there, so a slight change would keep it from firing"
         raise RunError(Problem("E373", title, (why,), cures=("other parameters or start values", "end the run earlier")))
     with np.errstate(all="ignore"):
         return -slopes / speed, float(-value / np.float64(speed))

@@ -223,7 +223,7 @@ def offer(b: BoardTable, cells: Reals, node: int, x: float, y: float, first: int
 
 
 def find_span(b: BoardTable, cells: Reals, g: int, node: int) -> None:
-    """Find the span of a box without one node: left, right, top, bottom."""
+    """Store the span of a box without one node: left, right, top, bottom."""
     left, right, top, bottom = _FAR, -_FAR, _FAR, -_FAR
     for m in range(b.nodes):
         if b.inside[g * b.nodes + m] == 1 and m != node:

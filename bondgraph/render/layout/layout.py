@@ -100,7 +100,7 @@ def upright(x: np.ndarray, bonds: Sequence[tuple[int, int]]) -> np.ndarray:
                 [cosine * quarter[:, 0] - sine * quarter[:, 1], sine * quarter[:, 0] + cosine * quarter[:, 1]], axis=1
             )
             wide, high = np.ptp(turned, axis=0) + 0.5
-            wideness = 2.0 * (wide / high - 1.0) / (wide / high + 1.0)  # about the logarithm of width over height
+            wideness = 2.0 * (wide / high - 1.0) / (wide / high + 1.0)  # approximately the logarithm of width over height
             score = _level(turned[heads] - turned[tails]) + 0.8 * min(max(wideness, -1.0), 0.7)
             if score > best_score + 1e-9:
                 best, best_score = turned, score

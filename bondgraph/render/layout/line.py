@@ -33,7 +33,7 @@ class Route:
 
     @cached_property
     def pieces(self) -> np.ndarray:
-        """Return (m, 3, 2): start, control point and end of parabolas; the control point of straight pieces is in the middle."""
+        """Return start, control point and end of parabolas, (m, 3, 2); the control point of straight pieces is in the middle."""
         corners, last = self.corners, len(self.corners) - 1
         result, before = [], corners[0]
         for i in range(1, last):
@@ -114,7 +114,7 @@ class Route:
 
     @property
     def longest(self) -> float:
-        """Return the fraction of its length in its longest piece."""
+        """Return the longest piece as a fraction of the total length."""
         return float(self._lengths.max()) / max(self.length, 1e-9)
 
     def offset(self, distance: float) -> Route:

@@ -93,7 +93,7 @@ def tip_jacobian(theta: Any, p: ArmParameters) -> np.ndarray:
 
 
 def inertia(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Return the inertia matrix m (3, 3), kg m^2; including a third of the end effector. Singular where cos(theta3) = 0."""
+    """Return the inertia matrix m (3, 3), kg m^2, including a third of the end effector. Singular where cos(theta3) = 0."""
     shaft, coupling, rod = _moments(p)
     s3, c3 = sin(theta[2]), cos(theta[2])
     across, along = _elbow_bend(theta)
@@ -216,6 +216,6 @@ def _stacked(entries: list[Any]) -> np.ndarray:
 
 
 def by_arms(function: Callable[..., np.ndarray], *rows: np.ndarray) -> np.ndarray:
-    """Apply one of these functions to all arms at once: to angles, and rates, of one arm after the other, (..., 3 n)."""
+    """Apply one of these functions to all arms at once: to angles (and rates) (..., 3 n), arm after arm."""
     parts = [np.moveaxis(row.reshape(*row.shape[:-1], row.shape[-1] // 3, 3), -1, 0) for row in rows]
     return np.moveaxis(function(*parts), 0, -1).reshape(rows[0].shape)

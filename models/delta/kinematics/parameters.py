@@ -99,7 +99,7 @@ def read_parameters(path: str | os.PathLike[str]) -> DeltaParameters:
 
 
 def _contradictions(p: DeltaParameters) -> Iterator[Problem]:
-    """Report inconsistent parameters: E460 absurd sizes, E461 a link, E462 an arm."""
+    """Report inconsistent parameters: E460 for absurd sizes, E461 for a link, E462 for an arm."""
     out_of_range = [name for name in UNITS if getattr(p, name) and not MIN_SIZE <= abs(getattr(p, name)) <= MAX_SIZE]
     for name in out_of_range:
         yield _problem("E460", f"{name} = {getattr(p, name):g} {UNITS[name]} is unrealistic", f"a number in {UNITS[name]}")
@@ -109,7 +109,7 @@ def _contradictions(p: DeltaParameters) -> Iterator[Problem]:
         M, L, LC, J = (getattr(p, name) for name in (mass, length, centre, inertia))
         bound = M * LC * (L - LC)
         if LC > L:
-            cure = f"{centre} counts from the upper joint and ends with the link, at {length} = {L:g} m"
+            cure = f"{centre} is measured from the upper joint, and the link is {length} = {L:g} m long"
             yield _problem("E461", f"the {link} link's centre of mass {centre} = {LC:g} m is beyond its end", cure)
         elif bound * (1.0 + 1e-9) < J:
             yield _problem(

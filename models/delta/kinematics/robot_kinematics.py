@@ -26,7 +26,7 @@ error = functools.partial(refusal, about="delta robot", places=())
 """Error of the robot, its controllers or its tasks; see `bondgraph.errors.refusal`."""
 
 SINGULARITY_TOLERANCE = 1e-7
-"""Size below which determinants of unit vectors, and sines, count as zero."""
+"""Size below which sines and determinants of unit vectors count as zero."""
 
 
 def check_assembled(y: np.ndarray, reach: float) -> None:
@@ -58,7 +58,7 @@ def check_mode(y: np.ndarray, w: np.ndarray, side: float, sign: float, distance:
     if abs(side) < SINGULARITY_TOLERANCE:
         title = "the forward kinematics is singular: the three distal links lie in one plane or are parallel"
         why = (where, "the motor angles do not determine the motion of the tool")
-        raise error("E464", title, "stay clear of this posture; the Baumgarte form of the dynamics passes it", why=why)
+        raise error("E464", title, "stay clear of this posture; the stabilised dynamics can pass through it", why=why)
     if not distance <= tolerance:
         title = "Newton's method does not converge from this start"
         cure = "start closer, or omit the start: the closed form is then used"
@@ -80,10 +80,10 @@ def check_arms(theta: np.ndarray, stretch: np.ndarray | None, w: np.ndarray) -> 
     if along[i]:
         title = f"arm {i + 1}: the distal link lies along its motor's shaft"
         why = (where, "the elbow moves across it, and the two rods of a real arm would lie on one line")
-        raise error("E464", title, "another pose: this one is the edge of the workspace", why=why)
+        raise error("E464", title, "another pose: this one is on the edge of the workspace", why=why)
     title = f"arm {i + 1} is stretched or folded: the edge of the workspace"
     why = (where, "its two branches meet here, and the motor cannot move the tool along the links")
-    raise error("E464", title, "a pose a little inside the workspace", why=why)
+    raise error("E464", title, "a pose slightly inside the workspace", why=why)
 
 
 def checked_numbers(name: str, values: Any, size: int) -> np.ndarray:
@@ -374,7 +374,7 @@ def initial_state(
 
 
 def assembly_mode(theta: np.ndarray) -> str:
-    """Return the assembly mode of all coordinates theta (9,)."""
+    """Return the assembly mode at coordinates theta (9,)."""
     n = [ROTATIONS[i] @ np.asarray(direction(theta[3 * i : 3 * i + 3]), dtype=float) for i in range(3)]
     return "below" if np.linalg.det(np.array(n)) >= 0.0 else "above"
 

@@ -181,7 +181,7 @@ def delta_scene(
     cargo : times between which the gripper carries a block, s; None for no block.
     cut : show the section of the workspace at x1 = 0, coloured by dexterity.
     frames : show the frames of base, motors and tool.
-    fields : further fields of the scene.
+    fields : other fields of the scene.
     """
     p: DeltaParameters = run.kinematics.parameters
     unit, t = p.L1 + p.L2, run.t

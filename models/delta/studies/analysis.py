@@ -51,7 +51,7 @@ class PoleZeroMap:
 
 @dataclass(frozen=True, eq=False)
 class PoleSweep:
-    """The six poles over a common motor angle: angles (k,) in rad, poles (k, 6) by real part."""
+    """Six poles over a common motor angle: angles (k,) in rad, poles (k, 6) in order of real part."""
 
     angles: np.ndarray
     poles: np.ndarray

@@ -21,8 +21,7 @@ KD, KP = 160.0, 6400.0
 
 @dataclass(frozen=True, eq=False)
 class Tracking:
-    """Run under control and the reference motion (3,) of the tool, m; any quantity by its path, as
-    `tracking["motors.torque"]`."""
+    """Run under control, and reference motion (3,) of the tool, m; `tracking["motors.torque"]` returns a quantity by path."""
 
     run: DeltaRun
     motion: Motion
@@ -53,7 +52,7 @@ class Tracking:
 
 
 def check_path(robot: DeltaRobot, motion: Motion, *, points: int = 501, branch: str = "out") -> None:
-    """Refuse a motion (E442) that leaves the workspace, or nears a singularity, with the time and the position."""
+    """Refuse a motion (E442) that leaves the workspace or approaches a singularity, and name time and position."""
     check_axes(motion)
     times = np.unique(np.concatenate([np.linspace(motion.start, motion.end, points), motion.breaks]))
     positions = motion.position(times)

@@ -235,7 +235,8 @@ class DeltaRobot:
         return _compiled(self, None)
 
     def graph(self, y: Numbers = (0.25 * np.pi,) * 3, **options: Any) -> Graph:
-        """Return the bond graph, started at motor angles y; options as in `delta_graph` (rates, torques, signals, mode, name)."""
+        """Return the bond graph, started at motor angles y; options as for `delta_graph` (rates, torques, signals, mode,
+        name)."""
         return delta_graph(self.parameters, y, form=self.form, alpha1=self.alpha1, alpha0=self.alpha0, **options)
 
     def forward_kinematics(self, y: Numbers, **options: Any) -> Configuration:
@@ -308,7 +309,7 @@ class DeltaRobot:
 
         Parameters
         ----------
-        y, w, q, rates, v, mode, branch, project : the start, as in `kinematics.robot_kinematics.initial_state`.
+        y, w, q, rates, v, mode, branch, project : the start, as for `kinematics.robot_kinematics.initial_state`.
         torque : motor torques, N m: None for zero, three numbers, "hold" (holds the start), or a `Motion` of three axes.
         signals, blocks : additional torque signals, as for `delta_graph`, and their blocks; this compiles a new graph.
         settings : settings of `bondgraph.run.simulate`, such as rtol, samples, method.
@@ -339,7 +340,7 @@ class DeltaRobot:
         if isinstance(torque, Motion):
             if torque.shape != (3,) or signals is not None:
                 details = [f"its values have shape {torque.shape}"] if signals is None else ["`signals` is given as well"]
-                raise error("E468", "a torque cannot be this motion", "three axes, and no other signals", why=details)
+                raise error("E468", "this motion cannot be a torque", "three axes, and no other signals", why=details)
             pieces = torque.coefficients.shape
             parameters = {f"torque.{key}": value.value for key, value in motion_parameters(torque).items()}
         elif isinstance(torque, str):

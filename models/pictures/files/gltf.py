@@ -89,7 +89,7 @@ class GltfDraft:
         return number
 
     def accessor(self, values: NDArray[Any], target: int | None = None, *, bounds: bool = False) -> int:
-        """Store an array (n,), (n, 3) or (n, 4) and return the number of its accessor; `bounds`: include its extremes."""
+        """Store an array (n,), (n, 3) or (n, 4) and return the number of its accessor; `bounds`: also store its extremes."""
         raw = np.ascontiguousarray(values).tobytes()
         kind, code = WIDTHS[values.shape[1:]], COMPONENT_TYPES[values.dtype.name]
         key = b"%d %s %d %d " % (code, kind.encode(), target or 0, bounds) + raw
@@ -174,7 +174,8 @@ class GltfDraft:
             self._samplers.append({"input": times, "output": self.accessor(rows), "interpolation": way})
 
     def binary(self, scene: Mapping[str, Any], root: int) -> bytes:
-        """Return the file: a header, the document as JSON, the buffer; `scene` has name and extras, `root` is its node."""
+        """Return the file: a header, the document as JSON, the buffer; `scene` holds its name and extras, `root` is the number of
+        its root node."""
         document: dict[str, Any] = {"asset": {"version": "2.0", "generator": "screwbond"}, "scene": 0}
         document["scenes"] = [{**scene, "nodes": [root]}]
         document |= {name: entries for name, entries in self._tables.items() if entries}
@@ -190,6 +191,6 @@ class GltfDraft:
 
 
 def unit_rows(vectors: Array) -> NDArray[np.float32]:
-    """Return vectors (n, 3) as unit vectors; z instead of a zero."""
+    """Return vectors (n, 3) as unit vectors; z for a zero vector."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.where(lengths > 0.0, vectors / np.where(lengths > 0.0, lengths, 1.0), [0.0, 0.0, 1.0]).astype(np.float32)

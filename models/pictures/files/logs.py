@@ -64,7 +64,7 @@ class Log:
     Attributes
     ----------
     about : metadata of the run, by name: its model, and why it failed, if it did.
-    times, signal_times : of frames and of signals (k,), whole ns.
+    times, signal_times : times of frames and of signals (k,), whole ns.
     up : upward direction (3,).
     """
 
@@ -85,13 +85,13 @@ def save_log(shown: Result | Scene, path: str | os.PathLike[str], *, signals: Se
     path : ends in ".mcap", which needs foxglove-sdk, or in ".rrd", which needs rerun-sdk.
     signals : names of quantities, of any shape; by default the characteristic ones, as on its page.
 
-    Both formats count time in whole ns. In MCAP, frames are messages `foxglove.FrameTransforms` of "/tf", meshes one
+    Both formats count time in whole ns. In MCAP, frames are messages `foxglove.FrameTransforms` of "/tf", meshes are one
     `foxglove.SceneUpdate` of "/scene", and a signal is JSON, {"value": ...}, of "/signals/NAME", with its unit among the metadata
     of its channel. In rerun, bodies are the entities world/NAME, and signals are signals/NAME.
 
     Returns the file written. Raises `ModelError` E160 for a run without frames and signals, E579 for anything but a result, E682
     for times that cannot be counted in whole ns, E683 for signals that the run does not have; `FileError` E414, E415;
-    `ExtraError` E416 without the package of the format.
+    `ExtraError` E416 without the format's package.
     """
     package, write = LOGS[known_ending(path, *LOGS)]
     require_package(f"a log {Path(path).suffix}", package)

@@ -46,8 +46,8 @@ WHITE = (1.0, 1.0, 1.0)
 def save_scene(shown: Result | Scene, path: str | os.PathLike[str], *, seconds: float | None = None) -> Path:
     """Write a run as a moving scene in glTF 2.0, which browsers, Blender, slides and most 3-D viewers open.
 
-    Lengths are in m; the scene's upward direction becomes y, the direction that glTF calls up. Contact paths are whole from the
-    start; ghosts and lines across gaps are left out.
+    Lengths are in m; the scene's upward direction becomes y, the direction that glTF calls up. Contact paths are complete from
+    the start; ghosts and lines across gaps are left out.
 
     Parameters
     ----------

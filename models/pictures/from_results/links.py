@@ -23,7 +23,7 @@ JOINT = "#5d6675"
 """Colour of joints."""
 
 LINKS = ("#dfe5ee", "#aab6c8")
-"""Default colours of links, in turn from the base outward."""
+"""Default colours of links, alternating from the base outward."""
 
 
 def link_poses(tree: Tree, q: Array) -> Array:
@@ -53,7 +53,8 @@ def link_poses(tree: Tree, q: Array) -> Array:
 class RodLinks:
     """Tree drawn as rods between its joints, for links without visuals.
 
-    `ends` : number of a link -> further end points (3,) in its frame; `colours`: of links in turn.
+    `ends` : additional end points (3,) of links in their frames, by number of the link; `colours`: colours that links take in
+        turn.
     """
 
     tree: Tree

@@ -179,12 +179,13 @@ def _line(points: Array, z: float) -> Mesh:
 
 
 def _signals_of_side(signals: Mapping[str, str], side: str = "") -> tuple[tuple[str, str], ...]:
-    """Return the signals whose uses begin with a word, without that word: the key that a body and a contact on it share."""
+    """Return the pairs (use, signal) whose use begins with `side`, without this prefix: a body and a contact on it share them as
+    key."""
     return tuple(sorted((use.removeprefix(side), name) for use, name in signals.items() if use.startswith(side)))
 
 
 def _ground_key(shape: PlanarContactGeometry) -> str:
-    """Return the key of all contacts on one face of the world; never a path of a body."""
+    """Return the key of all contacts on one face of the world, which differs from all paths of bodies."""
     return f"ground: {shape.normal[0]:.9g} {shape.normal[1]:.9g} {shape.offset!r}"
 
 

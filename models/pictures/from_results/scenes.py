@@ -72,10 +72,10 @@ def scene_of(
     ----------
     result : the result of any run.
     title : heading; by default the model's name.
-    name : of the run.
+    name : name of the run.
     names : path of a body -> its name in the picture; by default its path.
     colours : path of a body -> colours of the body and of contact paths on it; by default from `SOLIDS` in turn.
-    fields : further fields of the scene.
+    fields : other fields of the scene.
 
     Raises `ModelError` E579 for anything but a result; E577 for a mesh that cannot be read.
     """
@@ -391,12 +391,12 @@ def from_archive(
     archive : the arrays, e.g. `numpy.load(file)`: t (k,); p1, p2 (k, 3) and q1_wxyz, q2_wxyz (k, 4), object origins and unit
         quaternions from object to world; uv1, uv2 (k, 2) and alpha (k,); gap, fn (k,), m and N; force_on_2_world (k, 3), N;
         optional: frame1, frame2 (k, 4, 4), the Gauss frames in the world, E and Ediss (k,), J, and residual (k,), J.
-    surfaces : of body 1 and 2.
-    name : of the run.
-    names : of the bodies.
+    surfaces : surfaces of bodies 1 and 2.
+    name : name of the run.
+    names : names of the bodies.
     energies : name -> (k,), J, which sum to the total; by default stored and dissipated energy.
     intervals : times of contact, s; by default the times with a negative gap.
-    fields : further fields of the scene, such as title and event marks.
+    fields : other fields of the scene, such as title and event marks.
     """
     arrays = {key: np.asarray(archive[key]) for key in archive}
     t, solids, frames, gauss = arrays["t"], [], [], []

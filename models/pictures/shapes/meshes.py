@@ -88,7 +88,7 @@ class Mesh:
 
 
 def directions(count: int) -> Array:
-    """Return the unit vectors (count, 3) spread evenly over the sphere (Fibonacci)."""
+    """Return unit vectors (count, 3) spread evenly over the sphere (Fibonacci)."""
     index = np.arange(count) + 0.5
     z = 1.0 - 2.0 * index / count
     angle = np.pi * (1.0 + 5.0**0.5) * index
@@ -306,7 +306,7 @@ def helix(length: float, radius: float, turns: int) -> Mesh:
 
 
 def stretch_poses(starts: Array, ends: Array, length: float) -> Array:
-    """Return poses (k, 4, 4) whose z axes stretch a helix of a length (m) between points (k, 3) and (k, 3)."""
+    """Return poses (k, 4, 4) whose z axes stretch a helix of this length (m) between points (k, 3) and (k, 3)."""
     offsets = ends - starts
     lengths = np.linalg.norm(offsets, axis=1)
     nonzero = lengths > 1e-9 * length

@@ -129,7 +129,7 @@ JOINT_MESHES: dict[str, Callable[[], Mesh]] = {
 
 
 def joint_mesh(kind: str, size: float) -> Mesh:
-    """Return the mesh of a joint of a kind and a size, m, z along its axis; empty for a free or fixed joint."""
+    """Return the mesh of a joint of this kind and size (m), with z along its axis; empty for a free or fixed joint."""
     make = JOINT_MESHES.get(kind)
     return NOTHING if make is None else make().scaled(size)
 

@@ -26,7 +26,7 @@ from bondgraph.output.progress import track
 from bondgraph.run.results.result import Result
 
 PLOT_HEIGHT = 132
-"""Height (pixels at 720) of the plot at the foot of each frame."""
+"""Height of the plot at the foot of each frame, pixels at a height of 720."""
 
 
 def movie(

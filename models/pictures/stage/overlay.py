@@ -42,7 +42,7 @@ def draw_legend(
     Parameters
     ----------
     entries : (colour, text) for each line.
-    force : the text of the force scale and the length of its unit in pixels; None for no forces.
+    force : the text of the force scale and the length of its unit in pixels; None without forces.
     """
     from PIL import ImageDraw
 

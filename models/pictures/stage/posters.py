@@ -198,8 +198,8 @@ CLOSE_UP = Ring(2880, 930, 560)
 
 
 def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None = None) -> None:
-    """Write the poster of a result or scene at a time (s), by default a representative one, as PNG: 3600 by 2400 pixels, without
-    contacts 2400 wide."""
+    """Write the poster of a result or scene at a time (s), by default a representative one, as PNG: 3600 by 2400 pixels, or 2400
+    wide without contacts."""
     from PIL import Image
 
     scene = as_scene(shown)
@@ -236,7 +236,7 @@ def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None 
 
 
 def _crop(layout: Layout, image: Any, first: float, last: float) -> tuple[Layout, Any]:
-    """Remove empty rows of a scene beyond its margins; the content begins and ends in two rows."""
+    """Remove empty rows of a scene beyond its margins; the content extends from row `first` to row `last`."""
     top = max(0, round(first) - layout.room[1])
     height = min(layout.scene[1], round(last) + layout.room[3]) - top
     saved = layout.scene[1] - height

@@ -172,7 +172,8 @@ COVER_SHARE = 0.6
 def ghost_samples(
     poses: Array, t: Array, now: float, count: int, spacing: float, around: bool = False, since: float = -np.inf
 ) -> list[int]:
-    """Return samples of earlier (and, around, later) poses, nearest first, whose origins lie `spacing` (m) of travel apart.
+    """Return samples of earlier (with `around`, also later) poses, nearest first, whose origins lie `spacing` (m) of travel
+    apart.
 
     Ghosts that would cover another, where a path returns, are omitted, as are poses before `since` (s).
     """
@@ -301,7 +302,8 @@ class Stage:
         return now
 
     def move(self, t: float, camera: Camera) -> Scene:
-        """Move everything to a time (s) and return the scene then. The camera stays and decides the painting order."""
+        """Move everything to a time (s) and return the scene at that time. The camera stays, and determines the painting
+        order."""
         now = self.scene.at_times([t])
         poses = [solid.poses[0] for solid in now.solids]
         for group, pose in zip(self._solids, poses, strict=True):
@@ -401,8 +403,8 @@ class Stage:
 
 
 def painting_order(now: Scene, camera: Camera, indices: Sequence[int]) -> list[int]:
-    """Return the solids of a scene of one sample from back to front: the tangent plane orders two in contact; the distance of the
-    origins orders others."""
+    """Return the solids of a scene of one sample from back to front: by the tangent plane for two in contact, else by the
+    distance of their origins."""
     away = {i: float(np.linalg.norm(now.solids[i].poses[0, :3, 3] - camera.eye)) for i in indices}
     behind = set()
     for touch in now.contacts:

@@ -19,7 +19,7 @@ from screwbond.models.pictures.style import AXES, FORCE, GAUSS, RADIUS, TUBE
 from bondgraph.run.results.result import Result
 
 NUMBER_TYPES = {"Float32": "<f4", "Float64": "<f8", "Uint32": "<u4", "Uint16": "<u2", "Uint8": "u1", "Int8": "i1"}
-"""Number types, as the script and as NumPy call them."""
+"""NumPy types by the name of the type in the script."""
 
 STEPS = 65534
 """Steps of a curve between its minimum and maximum; one more value marks a gap."""
@@ -65,7 +65,7 @@ class Packed:
         return self._meshes[same]
 
     def curve(self, values: Array, times: str = "tq") -> int:
-        """Pack values (k,), which need not be finite, at the times of that name; return its number."""
+        """Pack values (k,), which need not be finite, at the times with this name; return its number."""
         finite = np.isfinite(values)
         values = values[:1] if np.all(values == values[0]) or not finite.any() else values
         finite = finite[: len(values)]
@@ -189,7 +189,7 @@ def _path(k: int, path: Trail, scene: Scene, packed: Packed) -> dict[str, Any]:
 
 
 STRAIGHTNESS = 2e-3
-"""Distance of samples from the line between two kept rows, relative to the range of the curve, below which it is invisible."""
+"""Largest invisible distance of samples from the line between two kept rows, relative to the range of the curve."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -299,7 +299,7 @@ class Page:
         return write_text(path, self.text)
 
     def open(self, path: str | os.PathLike[str]) -> bool:
-        """Write the file and show it in the browser of the desktop; return False without one. Raises as `write`."""
+        """Write the file and show it in the browser of the desktop; return False without one. Raises the errors of `write`."""
         return open_in_browser(self.write(path))
 
     def __repr__(self) -> str:
@@ -339,7 +339,7 @@ def page(
 
     Raises `ModelError` E580 for anything else, E581 for unknown quantities, E582 for invalid times, E583 for fewer than two
     samples; with `live` E620 to E622 for parameters without a slider, E624 to E626 and E281 for runs that a page cannot repeat;
-    `FileError` E415, E414 as `Page.write`.
+    `FileError` E415, E414 as for `Page.write`.
     """
     if path is not None:
         known_ending(path, ".html")
@@ -401,7 +401,7 @@ PLAYING = 10.0
 
 
 def _duration(scene: Scene) -> float:
-    """Return the default duration of playing, s."""
+    """Return the default playing time, s."""
     duration = float(scene.t[-1] - scene.t[0])
     return duration if REAL_TIME[0] <= duration <= REAL_TIME[1] else PLAYING
 
