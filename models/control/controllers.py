@@ -170,8 +170,8 @@ def pd_feedforward(
     period: float | None = None,
     unit: str = "",
 ) -> Element:
-    """Build the acceleration u = kp (r - y) + kd (r' - y') + r'' (+ f) of every task axis as `<name>.acceleration`, with
-    `.error`.
+    """Build the acceleration u = kp (r - y) + kd (r' - y') + r'' (+ f) of every task axis as `<name>.acceleration`, and its error
+    as `<name>.error`.
 
     Parameters
     ----------
@@ -332,7 +332,8 @@ def joint_pid(
     period: float | None = None,
     unit: str = "N m",
 ) -> Element:
-    """Build torques `<name>.torque` = kp e + ki integral(e) + kd e' + compensation of every joint, e = r - q: `<name>.error`.
+    """Build torques `<name>.torque` = kp e + ki integral(e) + kd e' + compensation of every joint, and their errors
+    `<name>.error` = e = r - q.
 
     Parameters
     ----------

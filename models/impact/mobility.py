@@ -161,7 +161,7 @@ def inverse_inertia(
         "composite": joints locked, W = 1/m - p~ Ic^-1 p~ (11), of all links except the base;
         "flexibility": composite, plus the motion of the point relative to the composite body, joints free (12). Not symmetric: no
         system without sources has this matrix, so it has no graph.
-    link : by name; None: the last.
+    link : name of the link; None: the last.
 
     Raises `ModelError` E541 for arguments that do not fit the chain or an unknown kind, E542 if the rank of J is too low.
     """

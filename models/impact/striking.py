@@ -56,7 +56,7 @@ class Striker:
     chain, q : the arm and its joint coordinates (n,), rad or m.
     point : contact point (3,) in the frame of its link, m.
     normal : normal of the wall (3,) in the axes of this link; the point moves against it.
-    link : by name; None: the last.
+    link : name of the link; None: the last.
     visuals : meshes of the links for pictures; without them an arm is drawn as rods.
     """
 

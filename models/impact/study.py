@@ -77,7 +77,7 @@ class Variant:
 
     Parameters
     ----------
-    graph : with the parts "arm" and the constraint "stop".
+    graph : graph with the part "arm" and the constraint "stop".
     momentum : path of the momentum that the impulse changes.
     rows : matrix (k, n) from joint velocities, or (k, 6) from the body's twist, to the components that the constraint reverses.
     directions : matrix (k, 6) from the point's twist to these components.

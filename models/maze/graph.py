@@ -156,7 +156,7 @@ def _contradictions(p: MazeParameters) -> Iterator[Problem]:
         yield Problem("E531", title, cures=(f"`aside` below {p.distance(1):g} m",))
     for name in ("lead1", "lead2"):
         if getattr(p, name)[1] == 0.0:
-            title = f"the pole of {name} is at zero, so that its output runs away"
+            title = f"the pole of {name} is at zero, so its output grows without bound"
             yield Problem("E531", title, cures=("a pole at -p with p above 0",))
 
 

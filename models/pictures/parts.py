@@ -102,7 +102,7 @@ class Frame:
     Attributes
     ----------
     poses : (k, 4, 4).
-    length, thickness : relative to a Gauss frame; a frame of length 0 shows only its label.
+    length, thickness : sizes relative to a Gauss frame; a frame of length 0 shows only its label.
     label : text and index.
     at_axis : True if the label is next to the z axis, not at the origin.
     shown : (k,) visibility; None: always.

@@ -36,9 +36,9 @@ class TouchSource:
     Parameters
     ----------
     frames : sources of both Gauss frames.
-    force : on the first body, in the axes of the second frame: a signal for each component; empty if not known.
-    gap : signal, m.
-    contact : its path.
+    force : signals of the components of the force on the first body, in the axes of the second frame; empty if unknown.
+    gap : signal of the gap, m.
+    contact : path of the contact.
     """
 
     frames: tuple[Source, Source]

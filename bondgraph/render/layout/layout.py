@@ -139,7 +139,8 @@ def automatic(sketch: Sketch) -> np.ndarray:
 
 def _cells(sketch: Sketch, cells_by_form: dict[object, np.ndarray], around: str = "") -> np.ndarray:
     """Return cells (n, 2) of all nodes. Boxes directly inside the box `around` are laid out first, equal boxes once
-    (`cells_by_form`), then placed among the other nodes, then all nodes are improved, with boxes unchanged inside or mirrored."""
+    (`cells_by_form`), then placed among the other nodes, then all positions are improved, with boxes unchanged inside or
+    mirrored."""
     boxes = [box for box in sketch.boxes if box.parent == around]
     if not boxes:
         return _flat(sketch)

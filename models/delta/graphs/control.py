@@ -325,7 +325,7 @@ def linearising_control(
 def check_axes(motion: Motion) -> None:
     """Refuse a motion without three axes (E440)."""
     if motion.shape != (3,):
-        raise error("E440", f"a motion of shape {motion.shape} for three axes", "a motion of (3,)")
+        raise error("E440", f"a motion of shape {motion.shape} for three axes", "a motion of shape (3,)")
 
 
 def _motor_rates() -> Element:

@@ -115,7 +115,7 @@ def gravity_torque(theta: Any, p: ArmParameters) -> np.ndarray:
 
 
 def coriolis_torque(theta: Any, v: Any, p: ArmParameters) -> np.ndarray:
-    """Return the Coriolis and centripetal torques c (3,), N m: m v' + c + G + friction drives the arm."""
+    """Return the Coriolis and centripetal torques c (3,), N m: the driving torque of the arm is m v' + c + G + friction."""
     _, coupling, rod = _moments(p)
     s3, c3 = sin(theta[2]), cos(theta[2])
     across, along = _elbow_bend(theta)

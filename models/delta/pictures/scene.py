@@ -56,7 +56,8 @@ def joint_positions(p: DeltaParameters, q: Array) -> tuple[Array, Array, Array]:
 
 
 def tapered_bar(a: Array, b: Array, across: Array, width: tuple[float, float], height: tuple[float, float]) -> Mesh:
-    """Return a bar from a to b with rounded edges: width along `across`, height perpendicular to both, at either end, m."""
+    """Return a bar from a to b with rounded edges; at either end, `width` is along `across` and `height` perpendicular to it,
+    m."""
     third = np.cross((b - a) / np.linalg.norm(b - a), across)
     angle = np.linspace(0.0, 2.0 * np.pi, 33)[:-1]
     # A superellipse: nearly a rectangle.

@@ -135,7 +135,7 @@ class RodLinks:
 
 
 def linkage_solids(tree: Tree, q: Array, name: str = "", signal: str = "") -> list[Solid]:
-    """Return the links of a tree at coordinates q (k, n), the values of a signal: by their visuals, or as rods between joints."""
+    """Return the links of a tree at coordinates q (k, n), the values of `signal`, as their visuals or as rods between joints."""
     sources = of_links(tree, signal) if signal else [None] * len(tree.links)
     courses, sections = link_poses(tree, q), tree.sections
     with_visuals = []
@@ -179,7 +179,7 @@ FLOOR = "#fbfcfd"
 
 
 def body_solid(called: str, H: Array, looks: Appearance, colours: tuple[str, str], span: float) -> Solid | None:
-    """Return a body by its visuals, its surface, its shapes, or the box of its inertia; None if it has none of these.
+    """Return a body as its visuals, its surface, its shapes, or the box of its inertia; None if it has none of these.
 
     `colours` : of the body, and of contact paths on it; `span`: drawn size of endless shapes, m.
     """

@@ -58,7 +58,7 @@ def planar_poses(result: Result, signals: Mapping[str, str]) -> Array:
 
 
 def planar_size(result: Result, visible: Sequence[Visible]) -> float:
-    """Return the extent of the largest body in the plane, m; if none has a size, of all positions at the start."""
+    """Return the extent of the largest body in the plane, m; if none has a size, the extent of all positions at the start."""
     bodies = [item for item in visible if item.kind == BODY]
     largest = max((float(np.ptp(corners, axis=0).max()) for item in bodies if len(corners := _outline(item.shape))), default=0.0)
     if largest > 0.0:
@@ -69,7 +69,7 @@ def planar_size(result: Result, visible: Sequence[Visible]) -> float:
 
 
 def plate(called: str, H: Array, looks: PlanarAppearance, colours: tuple[str, str], size: float) -> Solid:
-    """Return a body as a plate with its outline, or by its visuals; `size`: extent of the largest body, m."""
+    """Return a body as a plate with its outline, or as its visuals; `size`: extent of the largest body, m."""
     if looks.visuals:
         mesh, colour = visuals_mesh(looks.visuals, colours[0]), looks.visuals[0].colour or colours[0]
         return Solid(called, H, mesh, colour, colours[1], look=Look.OPAQUE)
@@ -96,7 +96,7 @@ def placed_touches(result: Result, visible: Sequence[Visible]) -> list[PlacedTou
 
 
 def grounds(result: Result, placed: Sequence[PlacedTouch], size: float) -> dict[str, Solid]:
-    """Return the touched faces of the world as sheets below everything above them in the run, by key."""
+    """Return the touched faces of the world by key, as sheets that extend beyond all contact points of the run."""
     under: dict[str, list[Array]] = {}
     shapes: dict[str, PlanarContactGeometry] = {}
     for touch, key, _ in placed:

@@ -394,7 +394,7 @@ VIRIDIS = ("#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#fde725")
 
 
 def shades(values: Array) -> Array:
-    """Return colours (k, 3), 0 to 1, of values (k,) from 0 to 1."""
+    """Return colours (k, 3), 0 to 1, for values (k,) from 0 to 1."""
     marks = np.array([rgb(colour) for colour in VIRIDIS]) / 255.0
     at = np.linspace(0.0, 1.0, len(marks))
     return np.stack([np.interp(values, at, channel) for channel in marks.T], axis=1)

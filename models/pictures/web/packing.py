@@ -26,7 +26,7 @@ STEPS = 65534
 
 
 class Packed:
-    """Packed arrays by name, and curves by number; constant ones have one row."""
+    """Packed arrays by name, and curves by number; constant arrays have one row."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, str | tuple[str, str]] = {}

@@ -143,7 +143,7 @@ MIN_SAMPLES = 150
 """Smallest number of samples of a curve: a page drops curves rather than use fewer."""
 
 MAX_COMPONENTS = 7
-"""Largest number of components of a plotted quantity; matrices are frames, not plots."""
+"""Largest number of components of a plotted quantity; matrices are shown as frames, not as plots."""
 
 NEGLIGIBLE_SHARE = 1e-9
 """Fraction of the largest value in the same unit below which a quantity is negligible."""
@@ -269,7 +269,7 @@ FRAME = "width: 100%; height: 720px; border: 1px solid #d5d9e0; border-radius: 8
 """Style of a page inside a notebook."""
 
 UNPACK = """<!DOCTYPE html>
-<p>This page moves with JavaScript, which is switched off here.</p>
+<p>This page needs JavaScript, which is switched off here.</p>
 <script>
 const bytes = Uint8Array.from(atob("@PAGE@"), c => c.charCodeAt(0));
 new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text().then(text => {
@@ -395,9 +395,9 @@ def _scene(shown: Result | Scene) -> Scene:
 
 
 REAL_TIME = 1.0, 60.0
-"""Shortest and longest run that plays in real time, s; ..."""
+"""Shortest and longest run that plays in real time, s."""
 PLAYING = 10.0
-"""... the playing time of all other runs, s."""
+"""Playing time of all other runs, s."""
 
 
 def _duration(scene: Scene) -> float:
