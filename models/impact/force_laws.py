@@ -65,8 +65,8 @@ def restitution(k: float, c: float, v0: Any) -> Any:
 
     Parameters
     ----------
-    k, c : N/m and N s/m^2.
-    v0 : m/s, a number or an array.
+    k, c : stiffness, N/m, and damping, N s/m^2.
+    v0 : impact speed, m/s, a number or an array.
 
     Raises `ModelError` E540 for a number that is not positive and finite.
 
@@ -94,8 +94,8 @@ def identify(v0: float, impulse: float, duration: float, e: float) -> tuple[floa
 
     Parameters
     ----------
-    v0, impulse, duration : m/s, N s, s.
-    e : between 0 and 1, exclusive.
+    v0, impulse, duration : impact speed, m/s, impulse, N s, and duration, s.
+    e : coefficient of restitution, between 0 and 1, exclusive.
 
     Returns k (N/m), c (N s/m^2) and m (kg). Raises `ModelError` E540 for invalid numbers.
 
@@ -125,8 +125,8 @@ class ViscoelasticImpact:
 
     Parameters
     ----------
-    k, c : N/m and N s/m^2.
-    m, v0 : kg, and the impact speed, m/s.
+    k, c : stiffness, N/m, and damping, N s/m^2.
+    m, v0 : mass, kg, and impact speed, m/s.
 
     Raises `ModelError` E540 for a number that is not positive and finite.
     """
@@ -320,7 +320,7 @@ class SpringImpact:
 
     Parameters
     ----------
-    k, m, v0 : N/m, kg, and the impact speed, m/s.
+    k, m, v0 : stiffness, N/m, mass, kg, and impact speed, m/s.
     e : coefficient of restitution, 0 to 1.
 
     Raises `ModelError` E540 for invalid numbers.
@@ -392,7 +392,7 @@ class MaxwellImpact:
 
     Parameters
     ----------
-    k, c, m, v0 : N/m, N s/m, kg, and the impact speed, m/s.
+    k, c, m, v0 : stiffness, N/m, damping, N s/m, mass, kg, and impact speed, m/s.
 
     Raises `ModelError` E540 for a number that is not positive and finite, or z >= 1: then the mass never leaves.
     """
@@ -475,8 +475,8 @@ def equivalent_laws(v0: float, impulse: float, duration: float, e: float) -> dic
 
     Parameters
     ----------
-    v0, impulse, duration : m/s, N s, s.
-    e : between 0 and 1.
+    v0, impulse, duration : impact speed, m/s, impulse, N s, and duration, s.
+    e : coefficient of restitution, between 0 and 1.
 
     Raises `ModelError` E540 for invalid numbers.
     """

@@ -21,7 +21,7 @@ plotter.close()
 print("rendered" if image.max() > image.min() else "blank")
 """
 
-_NO_OPENGL = "no OpenGL library to render pictures with"
+_NO_OPENGL = "no OpenGL library for rendering pictures"
 
 _CURES = ("apt install libegl1 libgl1-mesa-dri", "apt install libosmesa6, with VTK_DEFAULT_OPENGL_WINDOW=vtkOSOpenGLRenderWindow")
 

@@ -105,7 +105,8 @@ class RodLinks:
         return self.colours[k % len(self.colours)]
 
     def solids(self, courses: Array, name: str = "", sources: Sequence[Source | None] = ()) -> list[Solid]:
-        """Return all links, and the base, at poses `courses` (links, k, 4, 4) with their sources; `name`: prefix of names."""
+        """Return all links and the base as solids at poses `courses` (links, k, 4, 4) with their sources; `name`: prefix of
+        names."""
         shapes = {k: mesh for k in range(len(self.tree.links)) if (mesh := self.mesh(k)) is not None}
         links = [
             Solid(

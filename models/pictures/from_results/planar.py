@@ -155,7 +155,7 @@ def planar_touches(
 
 
 def _outline(looks: PlanarAppearance) -> Array:
-    """Return the corners (n, 2) of a body, m: outline, disc, or uniform square of its inertia; empty without size."""
+    """Return the corners (n, 2) of a body, m: outline, disc, or uniform square of its inertia; empty for a body without size."""
     if isinstance(looks.outline, float):
         return circle(looks.outline, sides=48)[:, :2]
     if looks.outline is not None:

@@ -367,7 +367,7 @@ def _floor(solids: list[Solid], up: Array, extent: float) -> Solid | None:
 
 
 def gauss_frames(surface: Any, uv: ArrayLike, pose: ArrayLike, charts: ArrayLike | None = None) -> Array:
-    """Return the Gauss frames in the world, (k, 4, 4), of contact coordinates uv (k, 2) on a surface with poses (k, 4, 4)."""
+    """Return the Gauss frames in the world, (k, 4, 4), at contact coordinates uv (k, 2) on a surface with poses (k, 4, 4)."""
     uv, pose = np.asarray(uv, dtype=float), np.asarray(pose, dtype=float)
     chart = np.zeros(len(uv)) if charts is None else np.asarray(charts, dtype=float)
     local = [np.asarray(surface.geometry(q, c).H, dtype=float) for q, c in zip(uv, chart, strict=True)]

@@ -82,7 +82,7 @@ def bond_graph_svg(result: Result, small: bool = False) -> tuple[str, str]:
 
 
 def _largest(model: Model, shown: Collection[str]) -> tuple[str, ...]:
-    """Return the largest outermost nested graphs, those of equal size together, whose folding leaves few nodes."""
+    """Return the largest of the outermost nested graphs, equally large ones together, whose folding leaves few nodes."""
     sizes = {path: sum(name.startswith(f"{path}.") for name in shown) for path in model.groups if "." not in path}
     folded: tuple[str, ...] = ()
     remaining = len(shown)
