@@ -195,7 +195,7 @@ def plot_impacts(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
     """Plot the normal force of the arm as it strikes a wall with each law, compared with a single mass."""
     mass = study.masses["momentum"]
     name = study.striker.chain.name
-    title = f"{name[:1].upper()}{name[1:]} against a wall, joints free, and a mass of {mass:.3f} kg instead"
+    title = f"{name[:1].upper()}{name[1:]} with free joints, and a mass of {mass:.3f} kg, against a wall"
     with plot_file(path, (9.6, 4.0), dpi=dpi, layout="constrained", title=title) as figure:
         for panel, (name, strike) in zip(figure.subplots(1, 3), study.impacts.items(), strict=True):
             t, force = strike.force
