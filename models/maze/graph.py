@@ -187,7 +187,7 @@ TURNS = Op(
     lambda maze, ball, gate: -2.0 * math.pi * floor(-_gate_angle(maze, ball, gate) / (2.0 * math.pi)),
     rf"2\pi \left\lceil \tfrac{{1}}{{2\pi}} \left({ANGLE}\right) \right\rceil",
 )
-"""Whole turns that wrap the angle between ball and gate to (-2 pi, 0]: at a landing, the gate may be anywhere on the ring."""
+"""Full turns that wrap the angle between ball and gate to (-2 pi, 0]: at a landing, the gate may be anywhere on the ring."""
 
 AT_GATE = Op(
     "at the gate",
