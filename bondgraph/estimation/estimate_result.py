@@ -1,6 +1,6 @@
 """Experiments with measured data, and the estimate: values, standard errors, confidence region and identifiability.
 
-A confidence interval of one parameter follows from its standard error.
+A confidence interval of a parameter follows from its standard error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bondgraph.run_arguments import Initial
 from screws.renamed import answer_old_names
 
 Measured = Mapping[str, Sequence[Any]]
-"""Times (s), values and, where it is known, the standard deviation of their noise, by the name of a quantity."""
+"""Times (s), values and, if known, the standard deviation of their noise, by name of a quantity."""
 
 
 @short_repr
@@ -34,10 +34,10 @@ class Experiment:
 
     Parameters
     ----------
-    data : name -> (t (samples,), y (samples, *shape)), or (t, y, sigma) with the standard deviation of the noise, one number or
-        one for each value.
-    parameters, initial : changes in this experiment, as in `simulate`; not of estimated numbers.
-    t_start : its start time, s.
+    data : name -> (t (samples,), y (samples, *shape)), or (t, y, sigma) with the standard deviation of the noise, as one number
+        or one for each value.
+    parameters, initial : changes in this experiment, as for `simulate`, but not of estimated numbers.
+    t_start : start time, s.
     """
 
     data: Measured
@@ -48,13 +48,13 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Channel:
-    """Measured quantity of one experiment.
+    """Measured quantity of an experiment.
 
     Parameters
     ----------
-    name : of the quantity; unit : of its numbers, "" where it is unknown.
+    name : name of the quantity; unit : its unit, "" if unknown.
     t : times (samples,); at : their indices among all samples of the experiment.
-    y : values (samples, numbers); sigma : of the same shape, None where it is estimated.
+    y : values (samples, numbers); sigma : standard deviations of the same shape, None if estimated.
     """
 
     name: str
@@ -66,13 +66,13 @@ class Channel:
 
     @property
     def rounding(self) -> float:
-        """Rounding error of its values, in their unit: the least noise."""
+        """Rounding error of its values, in their unit: the smallest noise."""
         return float(np.finfo(float).eps * (np.max(np.abs(self.y), initial=0.0) or 1.0))
 
 
 @dataclass(frozen=True)
 class Trial:
-    """Checked experiment: its channels, and the times at which a run is sampled (samples,)."""
+    """Checked experiment, with its channels and the sample times of its run (samples,)."""
 
     experiment: Experiment
     channels: tuple[Channel, ...]
@@ -85,7 +85,7 @@ class Trial:
 
 
 def trials_of(compiled: Compiled, data: Measured | Experiment | Sequence[Experiment | Measured]) -> tuple[Trial, ...]:
-    """Check experiments. `ModelError` E376 for data that do not fit."""
+    """Check experiments. Raises `ModelError` E376 for invalid data."""
     is_single = isinstance(data, (Experiment, Mapping))
     listed = [data] if is_single else list(data) if isinstance(data, Sequence) else []
     experiments = [
@@ -93,16 +93,16 @@ def trials_of(compiled: Compiled, data: Measured | Experiment | Sequence[Experim
     ]
     complete = all(isinstance(each.data, Mapping) and each.data for each in experiments)
     if not experiments or len(experiments) < len(listed) or not complete:
-        raise _unfit(compiled, "no data", "they are a dictionary of (t, y) or (t, y, sigma) by name, or a list of experiments")
+        raise _unfit(compiled, "no data", "data are a dictionary of (t, y) or (t, y, sigma) by name, or a list of experiments")
     return tuple(_trial(compiled, experiment) for experiment in experiments)
 
 
 def refuse_fixed(compiled: Compiled, unknown: Mapping[str, Any], trials: Sequence[Trial]) -> None:
-    """Raise E376 where an experiment sets a parameter that is to be estimated."""
+    """Raise E376 if an experiment sets a parameter that is to be estimated."""
     resolve = compiled.system.resolve
     fixed = {resolve(name) for trial in trials for name in trial.experiment.parameters or ()}
     if both := [name for name in unknown if resolve(name) in fixed]:
-        why = "the number would be found for all experiments, and this one has its own"
+        why = "an estimated number is the same in all experiments"
         raise _unfit(compiled, f'"{both[0]}" is estimated, but an experiment sets it', why)
 
 
@@ -115,10 +115,12 @@ def _trial(compiled: Compiled, experiment: Experiment) -> Trial:
         except KeyError as unknown:
             raise _unfit(compiled, f'"{name}" is not a quantity of the model', str(unknown.args[0])) from None
         if slot.block == "p":
-            raise _unfit(compiled, f'"{name}" is a parameter', "it is not measured over time: name it among the unknown numbers")
+            raise _unfit(
+                compiled, f'"{name}" is a parameter', "a parameter is not measured over time: name it among the unknown numbers"
+            )
         arrays = [real(part) for part in entry] if isinstance(entry, Sequence) and len(entry) in (2, 3) else [None]
         if any(array is None for array in arrays):
-            raise _unfit(compiled, f'the data of "{name}" are not numbers', "they are (t, y) or (t, y, sigma)")
+            raise _unfit(compiled, f'the data of "{name}" are not numbers', "the data must be (t, y) or (t, y, sigma)")
         t, y, *deviations = (np.asarray(array, dtype=float) for array in arrays)
         if t.ndim != 1 or not len(t) or y.shape != (len(t), *slot.shape):
             raise _unfit(
@@ -131,13 +133,13 @@ def _trial(compiled: Compiled, experiment: Experiment) -> Trial:
         if sigma is not None and not (np.all(np.isfinite(sigma)) and np.all(sigma > 0.0)):
             raise _unfit(compiled, f'the standard deviation of "{name}" is not positive', "one number, or one for each value")
         if not (np.all(np.isfinite(t)) and np.all(np.isfinite(y))):
-            raise _unfit(compiled, f'the data of "{name}" are not all finite', "leave out missing samples")
+            raise _unfit(compiled, f'the data of "{name}" are not all finite', "omit missing samples")
         if t.min() < experiment.t_start:
             raise _unfit(compiled, f'the data of "{name}" begin at {t.min():g} s', f"the run begins at {experiment.t_start:g} s")
         columns.append((name, slot.unit, t, y.reshape(len(t), -1), None if sigma is None else sigma.reshape(len(t), -1)))
     samples = np.unique(np.concatenate([[experiment.t_start], *(t for _, _, t, _, _ in columns)]))
     if len(samples) < 2:
-        raise _unfit(compiled, "all data are at the start", "a run needs data after it")
+        raise _unfit(compiled, "all data are at the start", "a run needs later data")
     channels = [Channel(name, unit, t, np.searchsorted(samples, t), y, sigma) for name, unit, t, y, sigma in columns]
     return Trial(experiment, tuple(channels), samples)
 
@@ -153,14 +155,15 @@ class Estimate:
 
     Parameters
     ----------
-    labels, units, values : of the numbers (k,); standard_errors : standard deviations (k,), infinite where not identifiable.
+    labels, units, values : names, units and values of the numbers (k,); standard_errors : standard deviations (k,), infinite for
+        numbers that are not identifiable.
     covariance : (k, k), in the units of the numbers.
-    singular_values, directions : (k,), and (k, k) whose row i is a combination of relative changes of the numbers with the
-        standard deviation 1 / singular_values[i]; the best known first.
+    singular_values, directions : (k,), and (k, k), in which row i is a combination of relative changes of the numbers with the
+        standard deviation 1 / singular_values[i]; the best-determined combination comes first.
     residuals : (model - data) / sigma (samples, numbers) of each experiment, by the name of the channel.
-    sigma : standard deviations of the noise, likewise; estimated_sigmas : channels where these came from the residuals.
-    chi2, degrees_of_freedom : sum of all squared residuals, and their degrees of freedom.
-    findings : in words: numbers that are not identifiable, or at their bounds, and doubts.
+    sigma : standard deviations of the noise, likewise; estimated_sigmas : channels whose noise is estimated from the residuals.
+    chi2, degrees_of_freedom : sum of all squared residuals, and its degrees of freedom.
+    findings : remarks on numbers that are not identifiable or at their bounds, and doubts.
     results : a run for each experiment at the estimate. message : why the search ended. failures : counts of failed runs by
         reason.
     """
@@ -191,7 +194,7 @@ class Estimate:
 
     @cached_property
     def correlation(self) -> np.ndarray:
-        """Correlation of the numbers (k, k); nan where one is not identifiable."""
+        """Correlation of the numbers (k, k); nan for numbers that are not identifiable."""
         with np.errstate(all="ignore"):
             return np.asarray(self.covariance / np.outer(self.standard_errors, self.standard_errors))
 
@@ -201,14 +204,14 @@ class Estimate:
         return dict(zip(self.labels, self.values.tolist(), strict=True))
 
     def mahalanobis_distance(self, numbers: Mapping[str, float]) -> float:
-        """Return the Mahalanobis distance of other numbers from the estimate, in standard deviations."""
+        """Return the Mahalanobis distance of given numbers from the estimate, in standard deviations."""
         off = np.array([numbers[label] for label in self.labels]) - self.values
         size = sizes_of(self.values)
         return float(np.linalg.norm(self.singular_values * (self.directions @ (off / size))))
 
     def in_confidence_region(self, numbers: Mapping[str, float], probability: float = 0.95) -> bool:
-        """Return True if numbers lie in the confidence ellipsoid of this probability: by chi-square for known noise, else by
-        F."""
+        """Return True if numbers lie in the confidence ellipsoid of a probability: by the chi-square distribution for known
+        noise, else by the F distribution."""
         from scipy.stats import chi2, f
 
         k = len(self.labels)
@@ -238,10 +241,10 @@ class Estimate:
         return cell(line("estimate", self._sum()), table(head, [tuple(row) for row in rows]), items(self.findings))
 
     def plot(self, *names: str, axes: Any = None) -> np.ndarray:
-        """Plot data and fit over time, a panel for each name and experiment; return Matplotlib's axes (panels,). All channels by
-        default.
+        """Plot data and fit over time, with a panel for each name (by default all channels) and experiment; return Matplotlib
+        axes (panels,).
 
-        Raises E416, an ImportError too, where Matplotlib is not installed; `ModelError` E560 for too few axes.
+        Raises E416, which is also an ImportError, if Matplotlib is missing; `ModelError` E560 for too few axes.
         """
         chosen = [
             (result, channel)
@@ -256,7 +259,7 @@ class Estimate:
 
 
 def _panel(axes: Any, result: Result, channel: Channel) -> None:
-    """Plot data as dots, the fit as a line."""
+    """Plot data as dots and the fit as a line."""
     values = np.asarray(result[channel.name]).reshape(len(result.t), -1)
     for k in range(channel.y.shape[1]):
         axes.plot(channel.t, channel.y[:, k], ".", color=MUTED, markersize=3.0, label="data" if not k else None)
@@ -267,5 +270,5 @@ def _panel(axes: Any, result: Result, channel: Channel) -> None:
 
 
 def sizes_of(values: np.ndarray) -> np.ndarray:
-    """Return the sizes that changes of numbers (k,) are relative to: their absolute values, or 1 for zero."""
+    """Return the sizes (k,) that scale changes of numbers: their absolute values, or 1 for zero."""
     return np.where(values != 0.0, np.abs(values), 1.0)

@@ -1,7 +1,7 @@
-"""Parameter estimation: the parameters and start values whose runs fit measured data best, by nonlinear least squares.
+"""Parameter estimation: parameters and start values whose runs best fit measured data, by nonlinear least squares.
 
 Least squares of (y(p) - data) / sigma by a trust-region method (Branch, Coleman, Li), with the Jacobian from forward
-sensitivities (`sensitivity_results`), in numbers that are scaled by their bounds or their sizes.
+sensitivities (`sensitivity_results`), in numbers scaled by their bounds or sizes.
 
 References
 ----------
@@ -34,16 +34,17 @@ from bondgraph.run.settings import check_names
 from bondgraph.run_arguments import SETTINGS, RunSettings, spelled_settings
 
 CONVERGED = 1e-8
-"""Relative change of the sum of squares, and of the numbers, at which the search ends."""
+"""Relative change of the sum of squares and of the numbers below which the search ends."""
 
 MAX_RUNS = 100
 """Largest number of runs of all experiments."""
 
 LARGEST = 1e75
-"""Largest residual, and residual over noise: the sum of their squares is finite, and its square too."""
+"""Largest residual, and largest ratio of residual to noise, so that even the square of the sum of squares is finite."""
 
 MAX_FITS, SETTLED = 6, 1e-2
-"""Largest number of fits, each with noise estimated from the residuals before, and relative change of the noise at the end."""
+"""Largest number of fits, each with noise estimated from the previous residuals, and relative change of the noise below which
+they end."""
 
 
 @spelled_settings
@@ -60,20 +61,20 @@ def estimate(
     Parameters
     ----------
     model : compiled, or a graph.
-    unknown : names of parameters and of states with unknown start, components allowed, with (low, high), (low, begin, high) or
-        the number to begin with. A search between bounds begins with the model's value, if that lies inside; one without bounds
-        stays within the model's limits (a resistance is not negative).
-    data : {"rotor.flow": (t, y, sigma)}; sigma is the standard deviation of the noise, estimated from the residuals where it is
-        not given. Several experiments are a list of `Experiment`.
-    loss : "linear", least squares; "soft_l1" or "huber" for data with outliers: beyond 1.345 sigma these count as
-        their size, not its square.
+    unknown : names of parameters and of states with unknown start, or of their components, with (low, high), (low, guess, high)
+        or an initial guess. A search between bounds starts from the model's value, if inside; without bounds, it stays within the
+        model's limits (a resistance is not negative).
+    data : {"rotor.flow": (t, y, sigma)}, or a list of `Experiment` for several experiments. sigma is the standard deviation of
+        the noise, by default estimated from the residuals.
+    loss : "linear", least squares; "soft_l1" or "huber" for data with outliers, which grows linearly instead of quadratically
+        beyond 1.345 sigma.
 
-    Raises `RunError` E322 for unknown settings; `ModelError` E321 where a dictionary is missing, E370 for names, E376 for data
-    and E377 for bounds that do not fit, E378 where the first run fails, E380 for an unknown loss."""
+    Raises `RunError` E322 for unknown settings; `ModelError` E321 if `unknown` is not a dictionary, E370 for invalid names, E376
+    for invalid data, E377 for invalid bounds, E378 if the first run fails, E380 for an unknown loss."""
     compiled = compiled_form(model, "estimate")
     unknown = mapping_of(compiled.model.name, "unknown", unknown, '"spring.stiffness": (10.0, 100.0)')
     if loss not in LOSSES:
-        title, why = f"there is no loss {loss!r}", f"there are: {', '.join(LOSSES)}"
+        title, why = f"there is no loss {loss!r}", f"known losses: {', '.join(LOSSES)}"
         raise refusal("E380", title, 'loss="soft_l1"', about=compiled.model.name, why=why, places=())
     check_names(settings, SETTINGS)
     names = list(unknown)
@@ -116,7 +117,7 @@ def estimate(
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Residuals (rows,) without the noise, their derivatives (rows, k), and the runs at some numbers."""
+    """Residuals (rows,) not divided by the noise, their derivatives (rows, k), and the runs, for given numbers."""
 
     residuals: np.ndarray
     slopes: np.ndarray
@@ -125,7 +126,7 @@ class Evaluation:
 
 @dataclass
 class _Search:
-    """Search that runs all experiments at one set of numbers after the other; the last evaluation is cached."""
+    """Search that runs all experiments for successive sets of numbers and caches the last evaluation."""
 
     variational: Variational
     trials: tuple[Trial, ...]
@@ -134,11 +135,11 @@ class _Search:
     loss: Loss
     runs: int = 0
     failed: dict[str, int] = field(default_factory=dict)
-    """Counts of failed runs of the search, by the first line of the reason."""
+    """Number of failed runs of the search, by first line of the reason."""
     _cached: tuple[bytes, Evaluation] | None = None
 
     def refuse_start(self, numbers: np.ndarray) -> None:
-        """Raise E378 where the experiments cannot be run at the start of the search."""
+        """Raise E378 if the experiments cannot be run at the initial guess."""
         try:
             self._run(numbers)
         except ScrewbondError as failure:
@@ -148,21 +149,21 @@ class _Search:
             raise refusal("E378", title, *cures, about=self.variational.compiled.model.name, why=lines) from failure
 
     def refuse_sizes(self, numbers: np.ndarray, noise: Sequence[np.ndarray]) -> None:
-        """Raise E376 where the first run's residuals over the noise have no finite square."""
+        """Raise E376 if squares of the first run's residuals over the noise would overflow."""
         channels = [channel for trial in self.trials for channel in trial.channels]
         parts = np.split(self.evaluate(numbers).residuals, np.cumsum([rows.size for rows in noise])[:-1])
         for channel, rows, part in zip(channels, noise, parts, strict=True):
             largest, least = np.max(np.abs(part)), np.min(rows)
             if not (largest < LARGEST and 1.0 / LARGEST < least < LARGEST and largest / least < LARGEST):
-                title = f'the data of "{channel.name}" are {largest:.3g} off the first run, but their noise is {least:.3g}'
+                title = f'the data of "{channel.name}" differ from the first run by {largest:.3g}, but their noise is {least:.3g}'
                 why = "the square of their ratio overflows"
-                cures = ("sigma of the size of the measurement error", "omit values that are not measurements")
+                cures = ("a sigma that matches the measurement error", "omit values that are not measurements")
                 raise refusal("E376", title, *cures, about=self.variational.compiled.model.name, why=why, places=())
 
     def minimum(
         self, begin: np.ndarray, low: np.ndarray, high: np.ndarray, noise: Sequence[np.ndarray]
     ) -> tuple[np.ndarray, str]:
-        """Return the numbers of least squares, and the search's message."""
+        """Return the numbers that minimise the loss, and the search's message."""
         from scipy.optimize import least_squares
 
         weight = 1.0 / np.concatenate([n.ravel() for n in noise])
@@ -185,7 +186,7 @@ class _Search:
         return np.clip(begin + width * solution.x, low, high), str(solution.message)
 
     def evaluate(self, numbers: np.ndarray) -> Evaluation:
-        """Return residuals and derivatives; not finite where a run fails, so that the search steps back."""
+        """Return residuals and derivatives; not finite if a run fails, so that the search steps back."""
         key = numbers.tobytes()
         if self._cached is None or self._cached[0] != key:
             try:
@@ -209,7 +210,7 @@ class _Search:
             initial, parameters = by_name(compiled, experiment.initial, experiment.parameters)
             parameters, initial = with_values(compiled, varied, numbers.tolist(), parameters, initial)
             settings = {**self.settings, "samples": trial.samples, "t_start": experiment.t_start, "strict": False}
-            with warnings.catch_warnings():  # of runs far from the data; the results hold those of the last run
+            with warnings.catch_warnings():  # Runs far from the data may warn; the results hold the warnings of the last run.
                 warnings.simplefilter("ignore", RunEndedWarning)
                 warnings.simplefilter("ignore", UnreliableRunWarning)
                 warnings.simplefilter("ignore", RoundingWarning)
@@ -229,8 +230,8 @@ class _Search:
 
 
 def _variation(y: np.ndarray) -> float:
-    """Return the standard deviation of a time series; its size, or one, where it is constant."""
-    with np.errstate(over="ignore"):  # `refuse_sizes` refuses these
+    """Return the standard deviation of a time series, or if it is constant, its size, or one for zero."""
+    with np.errstate(over="ignore"):  # `refuse_sizes` refuses overflow
         return float(np.std(y) or np.max(np.abs(y), initial=0.0) or 1.0)
 
 
@@ -239,14 +240,14 @@ def _refuse_arrays(compiled: Compiled, unknown: Mapping[str, Any]) -> None:
     for name in unknown:
         labels = free_parameters_of(compiled, name).labels
         if len(labels) > 1:
-            cure = f'its components, each with bounds of its own: "{labels[0]}"'
-            raise refusal("E377", f'"{name}" is an array, which has no bounds as a whole', cure, about=compiled.model.name)
+            cure = f'bounds for each of its components: "{labels[0]}"'
+            raise refusal("E377", f'"{name}" is an array, which cannot have bounds as a whole', cure, about=compiled.model.name)
 
 
 def _ranges(
     name: str, unknown: Mapping[str, Any], labels: Sequence[str], model_values: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return lower bounds, numbers to begin with and upper bounds (k,). E377 for invalid ones."""
+    """Return lower bounds, initial guesses and upper bounds (k,). E377 for invalid ones."""
     ranges = []
     for bounds, label, value in zip(unknown.values(), labels, model_values, strict=True):
         array = real(bounds)
@@ -267,7 +268,7 @@ def _ranges(
 
 
 def _lower_limit(compiled: Compiled, varied: FreeParameters, j: int) -> float:
-    """Return zero for a number that must not be negative, such as a resistance; else -inf."""
+    """Return the lower limit of a number: zero if it must not be negative, as a resistance, else -inf."""
     at = varied.values(compiled.parameters(), compiled.initial()[0])
     try:
         compiled.initial(*reversed(with_values(compiled, varied.alone(j), [-abs(at[j]) or -1.0])))
@@ -277,7 +278,7 @@ def _lower_limit(compiled: Compiled, varied: FreeParameters, j: int) -> float:
 
 
 def _between(low: float, high: float) -> float:
-    """Return a number to begin with: in the middle of its decades where both bounds are positive."""
+    """Return an initial guess between bounds: the geometric mean if both are positive."""
     if np.isfinite(low) and np.isfinite(high):
         return float(np.sqrt(low * high)) if low > 0.0 else 0.5 * (low + high)
     return low + 1.0 if np.isfinite(low) else high - 1.0 if np.isfinite(high) else 0.0

@@ -1,4 +1,4 @@
-"""Free parameters of sensitivities and estimates: parameters and start values by name, and derivatives of the start state."""
+"""Free parameters of sensitivities and estimates: parameters and start values by name, and derivatives of the initial state."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from bondgraph.output.tables import labels_of
 from bondgraph.run.program import Slot
 
 STRIDES = (1e-2, 1e-3, 1e-4, 1e-5)
-"""Candidate strides of differences of start formulas, relative to a number: the longest that changes no mode is halved and
+"""Candidate steps for differences of start formulas, relative to a number: the longest step that changes no mode is halved and
 extrapolated."""
 
 HALVINGS = 5
 
 CLOSEST, TINY = 1e-6, 1e-100
-"""Relative change of a number that changes no mode except at an edge; a substitute for zero, small in any unit."""
+"""Relative change of a number that changes a mode only at an edge; substitute for zero, small in any unit."""
 
 MAX_SCATTER = 1e-6
-"""Relative difference of two extrapolations up to which a derivative counts as determined."""
+"""Largest relative difference of two extrapolations at which a derivative counts as determined."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class FreeParameters:
 
     Parameters
     ----------
-    labels, units : of each (k,).
+    labels, units : labels and units of the numbers (k,).
     entries : the user's name of the quantity, with the flat index of the number in its value.
     parameters : index in the parameter vector, -1 for a start value; states : index in x, -1 for a parameter.
     """
@@ -50,20 +50,20 @@ class FreeParameters:
         return len(self.labels)
 
     def alone(self, j: int) -> FreeParameters:
-        """Return the number j alone."""
+        """Return number j alone."""
         columns = (self.labels, self.units, self.entries, self.parameters, self.states)
         return FreeParameters(*(column[j : j + 1] for column in columns))  # type: ignore[arg-type]
 
     def values(self, p: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return the numbers (k,) in parameters p and the start x."""
+        """Return the numbers (k,) from parameters p and the initial state x."""
         pairs = zip(self.parameters, self.states, strict=True)
         return np.array([p[index] if index >= 0 else x[state] for index, state in pairs])
 
 
 def free_parameters_of(compiled: Compiled, names: str | Sequence[str]) -> FreeParameters:
-    """Return the numbers of some parameters and states by name, components allowed.
+    """Return the numbers of parameters and states by name; components are allowed.
 
-    Raises `ModelError` E370 for other names, for a number named twice, and for a state that depends on others.
+    Raises `ModelError` E370 for other names, a number named twice, and a state that depends on others.
     """
     layout, system = compiled.program.layout, compiled.system
     rows: list[tuple[str, str, tuple[str, int], int, int]] = []
@@ -102,7 +102,7 @@ def with_values(
     parameters: Mapping[str, Any] | None = None,
     initial: Mapping[str, Any] | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return changes of parameters and of start values by name, in which the varied numbers have the values `numbers` (k,)."""
+    """Return changes of parameters and start values by name that give the varied numbers the values `numbers` (k,)."""
     changes, starts = dict(parameters or {}), dict(initial or {})
     x = compiled.initial(initial, parameters)[0] if any(state >= 0 for state in varied.states) else np.zeros(0)
     p = compiled.parameters(parameters)
@@ -118,10 +118,10 @@ def with_values(
 def start_slopes(
     compiled: Compiled, varied: FreeParameters, parameters: Mapping[str, Any] | None, initial: Mapping[str, Any] | None
 ) -> np.ndarray:
-    """Return derivatives (n, k) of the start state by the varied numbers.
+    """Return derivatives (n, k) of the initial state by the varied numbers.
 
-    Where start values follow from others by formulas of the user's, which take numbers only, these are extrapolated differences
-    of shrinking stride. Raises `ModelError` E371 where they have no limit, or where the start changes its mode."""
+    Start values that follow from others by the user's formulas, which accept only numbers, are differentiated by extrapolated
+    differences. Raises `ModelError` E371 if these do not converge, or if the start changes its mode."""
     x, m = compiled.initial(initial, parameters)
     if len(m):
         _refuse_edges(compiled, varied, varied.values(compiled.parameters(parameters), x), m, parameters, initial)
@@ -135,7 +135,7 @@ def start_slopes(
     for j in range(len(varied)):
 
         def start(number: float, j: int = j) -> tuple[np.ndarray, np.ndarray]:
-            # the others keep the user's values, or follow
+            # other start values keep the user's values, or follow from formulas
             changes, starts = with_values(compiled, varied.alone(j), [number], parameters, initial)
             return compiled.initial(starts, changes)
 
@@ -148,7 +148,7 @@ def start_slopes(
         size = np.abs(slope) + np.finfo(float).eps * np.abs(x) / (abs(numbers[j]) or 1.0)
         if np.any(scatter > MAX_SCATTER * size.max(initial=0.0)):
             title = f'the start has no derivative by "{varied.labels[j]}" (finite differences disagree)'
-            cures = ("a start formula that is smooth there", "start values instead of the formula")
+            cures = ("a smooth start formula", "start values instead of the formula")
             raise refusal("E371", title, *cures, about=compiled.model.name, places=())
         slopes[:, j] = slope
     return slopes
@@ -162,8 +162,8 @@ def _refuse_edges(
     parameters: Mapping[str, Any] | None,
     initial: Mapping[str, Any] | None,
 ) -> None:
-    """Raise E371 where the smallest change of a number changes the modes m of the start, as of sticking friction when parts begin
-    to move. Starts that the model refuses do not count."""
+    """Raise E371 if the smallest change of a number changes the modes m of the start, as when sticking parts begin to move.
+    Starts that the model refuses do not count."""
     for j, number in enumerate(numbers.tolist()):
         for other in (number * (1.0 - CLOSEST), number * (1.0 + CLOSEST)) if number else (-TINY, TINY):
             changes, starts = with_values(compiled, varied.alone(j), [other], parameters, initial)
@@ -182,7 +182,7 @@ def _at_an_edge(compiled: Compiled, label: str) -> ModelError:
 
 def _slope(function: Callable[[float], tuple[np.ndarray, np.ndarray]], at: float, stride: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the derivative of the first result of a function of one number by Richardson extrapolation of central differences
-    (Ridders), and the difference of the two best tableaus: each number from where these agree most."""
+    (Ridders), and the scatter of the extrapolations; for each number, the pair that agrees best is used."""
     previous: list[np.ndarray] = []
     best, scatter = np.zeros(0), np.zeros(0)
     for level in range(HALVINGS):

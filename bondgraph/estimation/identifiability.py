@@ -1,7 +1,7 @@
-"""Identifiability of estimated numbers: covariance, and the combinations that data do not determine, from the Jacobian of a fit.
+"""Identifiability of estimated numbers: covariance, and combinations that data do not determine, from the Jacobian of a fit.
 
-With residuals r / sigma and their derivatives J by the numbers, J = U S V^T in numbers scaled by their sizes, the covariance is
-(J^T J)^-1, and a direction of V, a combination of relative changes, has the standard deviation 1 / s.
+Let J = U S V^T be the derivatives of the residuals r / sigma by the numbers, which are scaled by their sizes. Then the covariance
+is (J^T J)^-1, and a direction of V, a combination of relative changes, has the standard deviation 1 / s.
 
 References
 ----------
@@ -22,23 +22,23 @@ from bondgraph.estimation.sensitivity_results import RunSensitivities
 from bondgraph.output.cells import plural
 
 UNIDENTIFIABLE = 1.0
-"""Relative standard deviation from which a number, or a combination, counts as not identifiable."""
+"""Relative standard deviation above which a number or combination counts as not identifiable."""
 
 ROUNDING_RANK = 1e-9
-"""Relative size up to which a column of derivatives, or a singular value, is rounding of runs."""
+"""Relative size below which a column of derivatives, or a singular value, is rounding error of the runs."""
 
 OUTLIER = 5.0
-"""Size of a residual over sigma from which it counts as an outlier."""
+"""Ratio of a residual to sigma above which it counts as an outlier."""
 
 NAMED, INVOLVED, UNLIKELY = 0.1, 1e-3, 1e-3
-"""Share of a number in a direction from which a message names it, and from which it is as unknown as the direction; probability
-below which sigma and the residuals do not fit."""
+"""Share of a number in a direction above which a message names it, and above which it is as unknown as the direction; probability
+below which sigma and the residuals contradict each other."""
 
 
 @dataclass(frozen=True)
 class Fit:
     """Result of a least-squares search: varied numbers, experiments, runs, values (k,) and their bounds, residuals (rows,) and
-    derivatives (rows, k), the noise of each channel and True where it was estimated, the search's message, failures by reason,
+    derivatives (rows, k), the noise of each channel with a flag for estimated noise, the search's message, failures by reason,
     and the loss."""
 
     varied: FreeParameters
@@ -72,7 +72,7 @@ def estimate_of(fit: Fit) -> Estimate:
     deviations = np.sqrt(np.diag(covariance))
     chi2, freedom = float(residuals @ residuals), max(residuals.size - k, 0)
     is_estimated = any(is_open for _, is_open in fit.noise)
-    # without free residuals, the noise is unknown, and with it every deviation
+    # without free residuals, estimated noise is unknown, and so is every deviation
     unknown = np.any(np.abs(V[~determined]) > INVOLVED, axis=0) | (is_estimated and not freedom)
     deviations[unknown] = np.inf
     covariance[unknown, :] = covariance[:, unknown] = np.nan
@@ -116,29 +116,30 @@ def _channels(fit: Fit) -> list[Channel]:
 
 
 def _orthogonal(V: np.ndarray, k: int) -> np.ndarray:
-    """Return the directions (k - rows, k) orthogonal to V, which has fewer rows than numbers where residuals are few."""
+    """Return the directions (k - rows, k) orthogonal to V, which has fewer rows than k if residuals are few."""
     if len(V) == k:
         return np.zeros((0, k))
     return np.asarray(np.linalg.svd(V)[2][len(V) :])
 
 
 def _unidentifiable(labels: Sequence[str], slopes: np.ndarray, s: np.ndarray, V: np.ndarray, determined: np.ndarray) -> list[str]:
-    """Describe numbers that do not act on the data, and combinations that these do not determine."""
+    """Describe numbers that do not affect the data, and combinations that the data do not determine."""
     columns = np.linalg.norm(slopes, axis=0)
     idle = columns <= ROUNDING_RANK * columns.max(initial=0.0)
-    messages = [f'"{labels[j]}" does not act on the data' for j in np.flatnonzero(idle).tolist()]
+    messages = [f'"{labels[j]}" does not affect the data' for j in np.flatnonzero(idle).tolist()]
     for value, direction, is_known in zip(s, V, determined, strict=True):
         part = np.where(idle, 0.0, direction)
         if np.linalg.norm(part) < 0.5 or (is_known and value * UNIDENTIFIABLE > 1.0):
             continue
         words = _words(labels, part, NAMED if is_known else INVOLVED)
-        finding = f"is known to {1.0 / value:.2g} of its size only" if is_known else "is not identifiable from the data"
+        finding = f"is known only to within {1.0 / value:.2g} of its size" if is_known else "is not identifiable from the data"
         messages.append(f"{words} {finding}")
     return messages
 
 
 def _words(labels: Sequence[str], direction: np.ndarray, least: float) -> str:
-    """Describe a combination of relative changes: powers of numbers whose product grows along it, of shares above the `least`."""
+    """Describe a combination of relative changes, as the product of powers of numbers that grows along it; omit shares up to
+    `least`."""
     order = [j for j in np.argsort(-np.abs(direction), kind="stable").tolist() if abs(direction[j]) > least]
     largest = direction[order[0]]
     parts = [
@@ -146,7 +147,7 @@ def _words(labels: Sequence[str], direction: np.ndarray, least: float) -> str:
         for j in order
         for share in [direction[j] / largest]
     ]
-    return parts[0] if len(parts) == 1 else "what changes along " + " ".join(parts)
+    return parts[0] if len(parts) == 1 else "the product " + " ".join(parts)
 
 
 def _at_bounds(fit: Fit) -> list[str]:
@@ -154,7 +155,7 @@ def _at_bounds(fit: Fit) -> list[str]:
     messages = []
     for label, value, low, high, off in zip(fit.varied.labels, fit.values, fit.low, fit.high, near, strict=True):
         if value - low <= off or high - value <= off:
-            messages.append(f'"{label}" lies at its bound {value:.6g}: its standard deviation means little')
+            messages.append(f'"{label}" lies at its bound {value:.6g}: its standard deviation is hardly meaningful')
     return messages
 
 
@@ -164,11 +165,11 @@ def _warnings(fit: Fit, residuals: np.ndarray, freedom: int, is_estimated: bool)
 
     messages = [f"the fitted run: {doubt}" for run in fit.runs for doubt in (*map(str, run.result.warnings), *run.warnings)]
     messages += [
-        f"{plural(count, 'run')} on the way failed, and bounds would keep the search from there: {why}"
+        f"{plural(count, 'run')} of the search failed; bounds can keep it away from such values: {why}"
         for why, count in fit.failed.items()
     ]
     messages += [
-        f'the fit leaves nothing but rounding of "{name}", which is taken for its sigma'
+        f'the fit leaves only rounding errors of "{name}", which are taken as its sigma'
         for name in dict.fromkeys(
             channel.name
             for channel, (rows, is_open) in zip(_channels(fit), fit.noise, strict=True)
@@ -180,7 +181,7 @@ def _warnings(fit: Fit, residuals: np.ndarray, freedom: int, is_estimated: bool)
         messages.append(f"there are as many unknowns as data: the fit cannot be assessed{unknown}")
     elif fit.loss.robust:
         count = int(np.sum(np.abs(residuals) > OUTLIER))
-        messages += [f"{count} of {residuals.size} data are more than {OUTLIER:g} sigma off the fit"] if count else []
+        messages += [f"{count} of {residuals.size} data differ from the fit by more than {OUTLIER:g} sigma"] if count else []
     elif not is_estimated:
         chi2 = float(residuals @ residuals)
         more, less = distribution.sf(chi2, freedom), distribution.cdf(chi2, freedom)

@@ -1,7 +1,7 @@
-"""Robust loss functions of an estimation: weights of residuals over sigma, and the covariance for data with outliers.
+"""Robust loss functions for estimation: weights of residuals over sigma, and the covariance for data with outliers.
 
 A loss sums rho(r) instead of r^2 / 2, with psi = rho'. Far from zero psi is constant, so outliers have bounded influence.
-At the least sum the numbers have, for any noise (Huber's sandwich),
+At the minimum, the numbers have for any noise (Huber's sandwich)
 
     covariance = M^-1 B M^-1,    M = J^T diag(psi') J,    B = J^T diag(psi^2) J
 
@@ -19,14 +19,14 @@ from typing import ClassVar
 import numpy as np
 
 MARGIN = 1.345
-"""Residuals over sigma up to which all losses are nearly squares: with normal noise Huber's has 0.95 of the efficiency."""
+"""Ratio of residual to sigma below which all losses are nearly squares: for normal noise, Huber's loss is 95 % efficient."""
 
 NORMAL = 1.4826
-"""Ratio of the standard deviation of normal noise to the median of its size."""
+"""Ratio of the standard deviation of normal noise to the median of its magnitude."""
 
 
 class Squares:
-    """Least squares, psi(r) = r: outliers count by their squares."""
+    """Least squares, psi(r) = r: outliers count quadratically."""
 
     name: ClassVar = "linear"
     robust: ClassVar = False
@@ -40,7 +40,7 @@ class Squares:
         return np.ones_like(residuals)
 
     def scale(self, residuals: np.ndarray, share: float) -> float:
-        """Return the standard deviation of noise, of which residuals (rows,) hold a `share`."""
+        """Return the standard deviation of noise from residuals (rows,), which hold a `share` of its variance."""
         return float(np.sqrt(np.sum(residuals**2) / (share * residuals.size)))
 
     def root_information(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
@@ -50,7 +50,7 @@ class Squares:
 
 @dataclass(frozen=True)
 class RobustLoss:
-    """Loss in which outliers have bounded influence, by its name in SciPy, with psi and psi' of residuals (rows,)."""
+    """Loss in which outliers have bounded influence: its name in SciPy, psi and psi' of residuals (rows,)."""
 
     name: str
     psi: Callable[[np.ndarray], np.ndarray]
@@ -58,17 +58,16 @@ class RobustLoss:
     robust: ClassVar = True
 
     def scale(self, residuals: np.ndarray, share: float) -> float:
-        """Return the standard deviation of noise, of which residuals (rows,) hold a `share`, by their median, without
-        outliers."""
+        """Return the standard deviation of noise from the median of residuals (rows,), which hold a `share` of its variance."""
         return float(NORMAL * np.median(np.abs(residuals)) / np.sqrt(share))
 
     def root_information(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        """Return a root of the inverse covariance, from derivatives (rows, k). Where there are no more data than numbers, it is
-        that of least squares."""
+        """Return a root of the inverse covariance, from derivatives (rows, k). Without more data than numbers, it is the root for
+        least squares."""
         U, s, V = np.linalg.svd(slopes, full_matrices=False)
         acts = s > np.finfo(float).eps * max(slopes.shape) * s.max(initial=0.0)
         U, n = U[:, acts], len(residuals)
-        if n <= acts.sum():  # no free residuals show the scatter of the data: sigma decides
+        if n <= acts.sum():  # without free residuals, only sigma describes the scatter
             return slopes
         share = (n - int(acts.sum())) / n
         M = (U.T * self.slope(residuals)) @ U
@@ -91,4 +90,4 @@ _ALL: tuple[Loss, ...] = (
     RobustLoss("huber", lambda r: np.clip(r, -MARGIN, MARGIN), lambda r: np.where(np.abs(r) <= MARGIN, 1.0, 0.0)),
 )
 LOSSES = {loss.name: loss for loss in _ALL}
-"""Losses by name: sums of squares; of 2 (sqrt(1 + r^2) - 1); of r^2 that continues as a line."""
+"""Losses by name: sums of r^2; of 2 (sqrt(1 + r^2) - 1); of r^2 with a linear continuation."""

@@ -1,6 +1,6 @@
 """Prediction intervals of a run: standard deviations of every quantity over time, from sensitivities and a covariance.
 
-First-order error propagation: with y(p) linear over the deviations of p, its variance is (dy/dp) C (dy/dp)^T.
+First-order error propagation: if y(p) is linear over the deviations of p, the variance of y is (dy/dp) C (dy/dp)^T.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Uncertainty:
 
     Parameters
     ----------
-    sensitivities : of the run.
-    covariance : of the varied numbers (k, k), in their units.
+    sensitivities : sensitivities of the run.
+    covariance : covariance of the varied numbers (k, k), in their units.
     """
 
     sensitivities: RunSensitivities
@@ -42,14 +42,14 @@ class Uncertainty:
         return np.asarray(np.sqrt(np.maximum(np.einsum("...i,ij,...j->...", slopes, self.covariance, slopes), 0.0)))
 
     def variance_shares(self, name: str) -> np.ndarray:
-        """Return the part of the variance by each number alone, (samples, *shape, k); without correlation the parts add to
-        one."""
+        """Return the fraction of the variance due to each number alone, (samples, *shape, k); without correlation, the fractions
+        add up to one."""
         alone = self.sensitivities[name] ** 2 * np.diag(self.covariance)
         with np.errstate(all="ignore"):
             return np.asarray(alone / self[name][..., None] ** 2)
 
     def plot(self, *names: str, axes: Any = None) -> np.ndarray:
-        """Plot as `Result.plot`, with a prediction interval of two standard deviations on either side of scalar quantities."""
+        """Plot like `Result.plot`, with a prediction interval of two standard deviations on either side of scalar quantities."""
         result = self.sensitivities.result
         all_axes = curves(result, names, axes)
         for panel, name in zip(all_axes, names, strict=False):
@@ -70,25 +70,24 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
 
     Parameters
     ----------
-    run : of `run_sensitivities`.
-    parameter_uncertainty : standard deviation of each varied number, by name; their covariance (k, k); or an
-        `Estimate` of them.
+    run : result of `run_sensitivities`.
+    parameter_uncertainty : standard deviation of each varied number, by name; their covariance (k, k); or their `Estimate`.
 
-    Raises `ModelError` E379 where it does not fit the run.
+    Raises `ModelError` E379 if it does not fit the run.
     """
     labels, about = run.labels, run.result.program.name
     if isinstance(parameter_uncertainty, Estimate):
         missing = [label for label in labels if label not in parameter_uncertainty.labels]
         if missing:
             raise refusal(
-                "E379", f"the estimate lacks {', '.join(missing)}", "a run that varies the estimated names", about=about
+                "E379", f"the estimate lacks {', '.join(missing)}", "a run that varies only estimated numbers", about=about
             )
         indices = [parameter_uncertainty.labels.index(label) for label in labels]
         covariance = parameter_uncertainty.covariance[np.ix_(indices, indices)]
     elif isinstance(parameter_uncertainty, Mapping):
         if set(parameter_uncertainty) != set(labels):
             why, named = f"varied: {', '.join(labels)}", ", ".join(map(str, parameter_uncertainty)) or "nothing"
-            raise refusal("E379", f"deviations of {named} are given", "one for each that is varied", about=about, why=why)
+            raise refusal("E379", f"deviations of {named} are given", "one for each varied number", about=about, why=why)
         deviations = real([parameter_uncertainty[label] for label in labels])
         if deviations is not None and np.any(deviations < 0.0):
             raise refusal(
@@ -99,12 +98,16 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
         matrix = real(parameter_uncertainty)
         covariance = np.full((0, 0), np.nan) if matrix is None else np.asarray(matrix, dtype=float)
     if covariance.shape != (len(labels),) * 2 or not np.all(np.isfinite(covariance)):
-        why = f"it has the shape {covariance.shape}" if np.all(np.isfinite(covariance)) else "it is not finite: not all is known"
+        why = (
+            f"it has the shape {covariance.shape}"
+            if np.all(np.isfinite(covariance))
+            else "it is not finite: some numbers are not identifiable"
+        )
         raise refusal(
             "E379", f"this is not a covariance of {len(labels)} numbers", "finite standard deviations", about=about, why=why
         )
     if not isinstance(parameter_uncertainty, Estimate) and not _is_semidefinite(covariance):
-        why, cure = "it is not symmetric, or some sum of the numbers has a negative variance", "finite standard deviations"
+        why, cure = "it is not symmetric, or a combination of the numbers has a negative variance", "finite standard deviations"
         raise refusal("E379", f"this is not a covariance of {len(labels)} numbers", cure, about=about, why=why)
     return Uncertainty(run, covariance)
 

@@ -1,8 +1,8 @@
-"""Forward sensitivities of a run: derivatives of every quantity over time by parameters and start values.
+"""Forward sensitivities of a run: derivatives of every quantity over time with respect to parameters and start values.
 
-Forward sensitivity integration: S = dx/dp at all samples of a finished run, which is integrated again together with S. The run
-itself keeps the steps that it has without sensitivities. Between its events x and S are integrated together, with separate error
-control of S; at each event x takes the value of the run.
+A finished run is integrated again together with S = dx/dp, so that the run itself keeps the steps that it has without
+sensitivities. Between events, x and S are integrated together, with separate error control of S; at each event, x takes the value
+of the run.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ SCALE_SAMPLES = 32
 """Number of samples at which the variational equations are evaluated for the scale of S."""
 
 MAX_DIFFERENCE = 1e3
-"""Largest difference of x in both runs at the end of a segment, in units of the run's rtol times the size of x."""
+"""Largest difference between x in both runs at the end of a segment, in units of the run's rtol times the size of x."""
 
 
 class _SensitivityIntegration:
-    """Integration of x and S along one run, a `result` of `simulate` with the same parameters, and the rows that it fills.
+    """Integration of x and S along a run, a `result` of `simulate` with the same parameters, and the rows that it fills.
 
-    `rtol` is that of the run, `max_step` in s.
+    `rtol` is the tolerance of the run, `max_step` is in s.
     """
 
     def __init__(self, variational: Variational, result: Result, rtol: float, max_step: float):
@@ -57,7 +57,7 @@ class _SensitivityIntegration:
         self.p = result.p[: len(result.p) - int(variational.compiled.prepare.n_out)]
         self.end = float(result.since[-1])
         self.bound = Bound(program, result.p, origin, self.end)
-        # all ticks within the run; a sample at its end comes before ticks there
+        # all ticks within the run; a sample at its end precedes ticks there
         self.ticks = ClockSchedule(self.bound, origin, origin + self.end, np.inf)
         self.numbers = variational.varied.values(self.p, result.x[0])
         self.sizes = np.max(np.abs(result.x), axis=0, initial=0.0)
@@ -68,7 +68,7 @@ class _SensitivityIntegration:
         self.doubts: dict[str, None] = {}
 
     def run(self, x: np.ndarray, m: np.ndarray, S: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
-        """Integrate from the start, with x (n,) and modes as given to the run and S (n, k), to the last sample.
+        """Integrate to the last sample from the run's initial x (n,) and modes, and S (n, k).
 
         Return S (samples, n, k), and reasons not to trust it.
 
@@ -98,7 +98,7 @@ class _SensitivityIntegration:
                 if stop > at.t:
                     self._advance(integrator, at, stop)
                 if at.t >= self.end:
-                    break  # events there come after the last sample
+                    break  # events at the end come after the last sample
                 if timed and ticks.due(at.t) and tick <= event + SAME_TIME * abs(tick):
                     before.ticked = clock_jumps.tick(at)
                 if group is not None and event <= at.t + SAME_TIME * abs(at.t):
@@ -115,7 +115,7 @@ class _SensitivityIntegration:
             yield tuple(group)
 
     def _flow(self) -> Integrator:
-        """Return the integrator of x and S, by the method of the run."""
+        """Return the integrator of x and S, with the method of the run."""
         result, variational = self.result, self.variational
         names = result.statistics.method.split(", ")
         entry = next((METHODS[name] for name in names if name in METHODS and METHODS[name].stiff), START)
@@ -148,8 +148,8 @@ class _SensitivityIntegration:
         return build(bound, settings, Selection(entry), ticks, self.weights, None)
 
     def _expected(self, bound: Bound) -> np.ndarray:
-        """Return the expected size of each column of S (k,), relative to the sizes of the states: its largest growth in a longest
-        step, at some samples of the run."""
+        """Return the expected size of each column of S (k,), relative to the sizes of the states: its largest growth in the
+        longest step, over some samples of the run."""
         n, k, result = self.variational.n, self.variational.k, self.result
         chosen = np.unique(np.linspace(0, len(result.t) - 1, SCALE_SAMPLES).astype(int))
         y = np.zeros((len(chosen), n * (1 + k)))
@@ -172,34 +172,32 @@ class _SensitivityIntegration:
             self.written += segment.written
             if segment.status.failed:
                 title = f"the sensitivities cannot be integrated beyond {self.bound.origin + segment.t:.6g} s"
-                cures = ('method="rodas5p" where the model is stiff', "a larger rtol")
+                cures = ('method="rodas5p" for a stiff model', "a larger rtol")
                 raise RunError(Problem("E375", title, (segment.reason,), cures=cures))
             if segment.status == Status.STOP:
                 break
         at.t, at.x, at.S = stop, segment.x[:n], segment.x[n:].reshape(-1, n).T.copy()
         if self.weights.unresolved(self.rtol, self.numbers):
-            self.doubts["S is known to the rounding of its rates only, which is more than the tolerance"] = None
+            self.doubts["S is known only to the rounding of its rates, which exceeds the tolerance"] = None
 
     def _compare(self, at: SensitivityState, event: Event, before: PrecedingSegment) -> None:
-        """Compare x at the end of a segment with the run; note a doubt where they differ."""
+        """Compare x at the end of a segment with the run; note a doubt if they differ."""
         different = np.abs(at.x - event.x_before) > MAX_DIFFERENCE * self.rtol * self.weights.known
         if before.ticked is None and different.any() and different[self.bound.true_states].any():
-            self.doubts["x moves apart from the run within a segment: the motion is unstable, and so are its sensitivities"] = (
-                None
-            )
+            self.doubts["x diverges from the run within a segment: the motion is unstable, and so are its sensitivities"] = None
 
 
 @answer_old_names
 @dataclass(frozen=True, eq=False, repr=False)
 class RunSensitivities:
-    """Derivatives of all quantities of a run by the varied numbers, at fixed times.
+    """Derivatives of all quantities of a run with respect to the varied numbers, at fixed times.
 
     Parameters
     ----------
-    result : the run, the same as without sensitivities.
-    labels, units : of the numbers (k,); values : of these (k,).
+    result : the same run as without sensitivities.
+    labels, units, values : labels, units and values of the numbers (k,).
     S : dx / dp at the samples, (samples, n, k).
-    warnings : reasons not to trust them.
+    warnings : reasons not to trust the sensitivities.
     """
 
     result: Result
@@ -221,7 +219,7 @@ class RunSensitivities:
         return self.result.ok and not self.warnings
 
     def __getitem__(self, name: str | tuple[str, str]) -> np.ndarray:
-        """Return d name / d p over time, (samples, *shape, k); of a pair (name, varied number), (samples, *shape).
+        """Return d name / d p over time, (samples, *shape, k); for a pair (name, varied number), (samples, *shape).
 
         Raises `ModelError` E251 for an unknown name, KeyError for a number that is not varied.
         """
@@ -236,7 +234,7 @@ class RunSensitivities:
         return self.labels.index(label)
 
     def of(self, names: str | Sequence[str]) -> np.ndarray:
-        """Return the derivatives of several names, each number of them in a row: (samples, numbers, k)."""
+        """Return the derivatives of several quantities, with their numbers in a row, (samples, numbers, k)."""
         labels, prepared = self.variational.outputs([names] if isinstance(names, str) else list(names))
         count, k = len(self.t), len(self.labels)
         y = np.concatenate([self.result.x, self.S.transpose(0, 2, 1).reshape(count, -1)], axis=1)
@@ -245,7 +243,8 @@ class RunSensitivities:
         return np.ascontiguousarray(out[:, len(labels) :].reshape(count, k, len(labels)).transpose(0, 2, 1))
 
     def relative(self, name: str) -> np.ndarray:
-        """Return p dy/dp over the largest |y| of the run, (samples, *shape, k): the effect of a change of 1 %, in per cent."""
+        """Return p dy/dp divided by the largest |y| of the run, (samples, *shape, k): the effect of a change of 1 %, in per
+        cent."""
         largest = np.max(np.abs(self.result[name]), initial=0.0)
         return np.asarray(self[name] * self.values / (largest or np.nan))
 
@@ -268,18 +267,18 @@ def run_sensitivities(
     initial: Initial | None = None,
     **settings: Unpack[RunSettings],
 ) -> RunSensitivities:
-    """Run a model, and differentiate the run by parameters and start values: forward sensitivities S' = f_x S + f_p from the tape
-    of the model's formulas, with jump conditions at ticks, breaks of time and events.
+    """Run a model, and differentiate the run with respect to parameters and start values: forward sensitivities S' = f_x S + f_p
+    from the tape of the model's formulas, with jump conditions at ticks, time breaks and events.
 
     Parameters
     ----------
     model : compiled, or a graph.
-    names : of parameters, "winding.resistance", and of states with varied start, "rotor.p"; components allowed.
-    parameters, initial : as of `simulate`.
+    names : names of parameters ("winding.resistance") and of states whose start varies ("rotor.p"), or of their components.
+    parameters, initial : as for `simulate`.
 
-    Raises `ModelError` E370 for names, E371 for a start without a derivative, E372 for too large a model; `RunError` E373 for an
-    event whose guard only touches zero, E374 for a collision without a derivative, E375 where S cannot be integrated; and as
-    `simulate`.
+    Raises `ModelError` E370 for invalid names, E371 for a start without a derivative, E372 for too large a model; `RunError` E373
+    for an event whose guard only touches zero, E374 for a collision without a derivative, E375 if S cannot be integrated; and the
+    errors of `simulate`.
     """
     compiled = compiled_form(model, "run_sensitivities")
     variational = variational_of(compiled, free_parameters_of(compiled, names))
@@ -296,7 +295,7 @@ def sensitivities_along(
     initial: Initial | None,
     settings: Mapping[str, Any],
 ) -> RunSensitivities:
-    """Run a model with its sensitivities, with existing kernels, for many runs."""
+    """Run a model with its sensitivities, using existing kernels, for many runs."""
     compiled = variational.compiled
     starts, changes = by_name(compiled, initial, parameters)
     options: dict[str, Any] = {**DEFAULTS, **settings}
@@ -311,7 +310,7 @@ def sensitivities_along(
 def by_name(
     compiled: Compiled, initial: Initial | None, parameters: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return changes of start values and of parameters, including parameters that were solved for with the start values."""
+    """Return changes of start values and of parameters, including parameters that were solved for together with start values."""
     begin = start_of(initial)
     solved = begin.parameters if isinstance(begin, StartValues) else {}
     for what, changes in (("initial", begin), ("parameters", parameters)):

@@ -1,14 +1,14 @@
-"""Variational equations of a compiled model: kernels of its formulas with their derivatives along S = dx/dp.
+"""Variational equations of a compiled model: kernels of its formulas and of their derivatives along S = dx/dp.
 
-With x' = f(t, x, p) the sensitivities S = dx/dp (n, k) follow S' = f_x S + f_p. A tape gives these products along the k
-directions at once, without the matrices: each kernel takes S after x, in the same block, column after column. At an event
-(`jumps`) the time itself depends on p: then dt/dp (k,) follows, and one more direction (f, 1) along the motion.
+With x' = f(t, x, p) the sensitivities S = dx/dp (n, k) follow S' = f_x S + f_p. A tape gives these products along k directions at
+once, without the matrices: each kernel takes S after x, in the same block, by columns. At an event (`jumps`), the time itself
+depends on p: dt/dp (k,) follows, and another direction (f, 1) along the motion.
 
-Error weights of sensitivities in step size control.
+Step size control weights errors of sensitivities as follows.
 
-An error of an entry of S = dx/dp is relative to that entry, or to the largest of its column, each relative to the size of its
-state; an error of x counts as in the run itself. So neither units nor the values of parameters matter. Where a state is zero all
-along the run, its entries of S have their own scales, from the rates and the couplings of the states.
+The error of an entry of S = dx/dp is relative to the entry, or to the largest entry of its column, each relative to the size of
+its state; an error of x counts as in the run itself. Hence neither units nor parameter values matter. If a state is zero
+during the whole run, its entries of S are scaled by rates and couplings of the states.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ _Direction = dict[int, TapeScalar | float]
 """Nonzero components of one variable along the directions."""
 
 MAX_CACHED = 5000
-"""Largest number of states and parameters of a model whose kernels are cached for another run with the same names."""
+"""Largest number of states and parameters of a model whose kernels are cached for later runs with the same names."""
 
 MAX_STEPS = 150_000
-"""Largest number of steps of one kernel: machine code of more takes minutes to compile."""
+"""Largest number of steps of a kernel: more would take minutes to compile."""
 
 SLOPES, TIMES, MOTION = _INSTANT = "slopes", "times", "motion"
-"""Blocks of the tape: S, column after column (n k,); dt/dp (k,); rates (n,)."""
+"""Blocks of the tape: S by columns (n k,); dt/dp (k,); rates (n,)."""
 
 IMPULSES = "impulses"
 """Block of the tape: impulses of contacts and frictions (c,)."""
@@ -62,7 +62,7 @@ IMPULSES = "impulses"
 
 @dataclass(frozen=True)
 class PreparedKernel:
-    """Kernel (t, x with the blocks after it, p, m), and the kernel that prepares its hoisted parameters."""
+    """Kernel (t, x and the blocks after it, p, m), and the kernel that prepares its hoisted parameters."""
 
     kernel: Kernel
     prepare: Kernel
@@ -73,9 +73,9 @@ class PreparedKernel:
 
 
 class Variational:
-    """Kernels of a model with their derivatives by the varied numbers, each compiled at its first use.
+    """Kernels of a model with derivatives by the varied numbers, each compiled at its first use.
 
-    Its fields do not change, so that many runs share it: `compiled`, `varied`, n states, k varied numbers.
+    The fields `compiled`, `varied`, `n` (states) and `k` (varied numbers) do not change, and runs can share them.
     """
 
     def __init__(self, compiled: Compiled, varied: FreeParameters):
@@ -99,14 +99,14 @@ class Variational:
 
     @functools.cached_property
     def explicit(self) -> tuple[Program, Kernel]:
-        """Program of x' and S' with n (1 + k) states without events; and the kernel that prepares its parameters."""
+        """Program of x' and S' with n (1 + k) states, without events, and the kernel that prepares its parameters."""
         rates = self._kernel("rates", self._scalars["rates"], self._directions, self.k, (SLOPES,))
         return Program(f"{self.compiled.program.name}, varied", rates.kernel, self._nominal), rates.prepare
 
     @functools.cached_property
     def implicit(self) -> tuple[Program, Kernel]:
-        """Program `explicit` with its exact Jacobian, which a Rosenbrock method needs: f_x for x and for every column of S, and
-        the derivatives of S' by x."""
+        """Program `explicit` with its exact Jacobian, which a Rosenbrock method needs: f_x for x and every column of S, and the
+        derivatives of S' by x."""
         rates, n = self._scalars["rates"], self.n
         inputs, along = list(self._inputs["x"]), self._along(rates, self._directions(), self.k)
         slopes, bends = jacobian(rates, inputs), jacobian(along, inputs)
@@ -132,7 +132,7 @@ class Variational:
     # -- outputs
 
     def outputs(self, names: Sequence[str]) -> tuple[tuple[str, ...], PreparedKernel]:
-        """Return labels (w,) of values, and the kernel (x, S) -> values (w,), then their derivatives, column after column (w k,).
+        """Return labels (w,) of values, and the kernel (x, S) -> values (w,), then their derivatives by columns (w k,).
 
         Raises `ModelError` E251 for unknown names.
         """
@@ -142,13 +142,13 @@ class Variational:
     # -- events, ticks and breaks
 
     def guard(self, index: int) -> PreparedKernel:
-        """Return (x, S, dt, f) -> guard of a transition, its derivatives along the directions (k,), and along the motion."""
+        """Return (x, S, dt, f) -> guard of a transition, and its derivatives along the directions (k,) and the motion."""
         guard = self._scalars["guards"][index : index + 1]
         return self._kernel(f"guard_{index}", guard, self._instant_directions, self.k + 1, _INSTANT)
 
     def reset(self, index: int, plain: bool = False) -> PreparedKernel | None:
-        """Return (x, S, dt, f) -> x after a transition, and its derivatives, column after column; with `plain` without the
-        impulse of another transition in response. None where x does not change."""
+        """Return (x, S, dt, f) -> x after a transition, and its derivatives by columns; `plain` omits the impulse of another
+        transition in response. None if x does not change."""
         scalars = self._scalars.get(f"push_{index}" if plain else f"reset_{index}")
         if scalars is None:
             return None
@@ -157,7 +157,7 @@ class Variational:
 
     def impact(self) -> PreparedKernel:
         """Return (x, S, dt, f, z) -> changes of states (n,) and flows (c,) by impulses z (c,); flows before them (c,),
-        restitutions (c,), and limits of frictions (f,) by z; then the derivatives of all of these, column after column."""
+        restitutions (c,), and friction limits (f,) by z; then the derivatives of all of these, by columns."""
         program, z = self.compiled.program, np.array(self._blocks[IMPULSES], dtype=object)
         assert program.collisions is not None
         unit = unit_impulses_from(program, program.collisions, np.array(self._scalars["collisions"], dtype=object))
@@ -165,20 +165,20 @@ class Variational:
         return self._kernel("impact", [*np.concatenate(rows)], self._instant_directions, self.k, (*_INSTANT, IMPULSES))
 
     def tick(self, index: int) -> PreparedKernel:
-        """Return (x, S, dt, f) -> x after a tick of a clock, by its number in the program, and its derivatives."""
+        """Return (x, S, dt, f) -> x after a tick of the clock with this number in the program, and its derivatives."""
         numbers = [number for number, clock in enumerate(self.compiled.system.clocks) if clock.updates]
         name = f"tick_{numbers[index]}"
         return self._kernel(name, self._scalars[name], self._instant_directions, self.k, _INSTANT)
 
     def solution(self, index: int) -> PreparedKernel:
-        """Return (x, S, dt, f) -> derivatives of the unknowns of an algebraic loop, column after column, at its solution: of the
-        Newton step, whose derivative by the guesses themselves is -1."""
+        """Return (x, S, dt, f) -> derivatives of the unknowns of an algebraic loop at its solution, by columns: derivatives of
+        the Newton step, whose derivative by the guesses is -1."""
         steps = self._scalars[f"newton_{index}"]
         return self._kernel(f"newton_{index}", steps[len(steps) // 2 :], self._without_guesses, self.k, _INSTANT)
 
     @functools.cached_property
     def break_times(self) -> Kernel | None:
-        """Kernel p -> time and period of each break of time (b,), then their derivatives, column after column (2 b k,)."""
+        """Kernel p -> time and period of each time break (b,), then their derivatives by columns (2 b k,)."""
         breaks = breaks_of(self.compiled.system)
         if breaks is None:
             return None
@@ -197,8 +197,8 @@ class Variational:
         return [{} if index in self.guesses else direction for index, direction in enumerate(self._directions(instant=True))]
 
     def _directions(self, instant: bool = False) -> list[_Direction]:
-        """Return components of x, t and p, in this order, along the directions; at an `instant`, whose time moves, along one
-        more."""
+        """Return components of x, t and p, in this order, along the directions, and at an `instant`, whose time varies, along the
+        motion."""
         n, k, blocks = self.n, self.k, self._blocks
         x: list[_Direction] = [{j: blocks[SLOPES][j * n + i] for j in range(k)} for i in range(n)]
         t: _Direction = {}
@@ -213,7 +213,7 @@ class Variational:
         return [*x, t, *p]
 
     def _along(self, values: Sequence[Any], directions: Sequence[Mapping[int, Any]], count: int) -> list[Any]:
-        """Return derivatives of values along the first `count` directions, column after column."""
+        """Return derivatives of values along the first `count` directions, by columns."""
         variables = [*self._inputs["x"], *self._inputs["t"], *self._inputs["p"]]
         seeds = [{j: part for j, part in parts.items() if j < count} for parts in directions]
         return list(derivatives_along(values, variables, seeds, count).T.ravel())
@@ -229,14 +229,13 @@ class Variational:
 
     @paused_collection()
     def _compiled(self, groups: Mapping[str, Sequence[Any]], more: tuple[str, ...]) -> dict[str, Kernel]:
-        """Compile kernels of several groups of scalars, which share their parameters, and `prepare`; E372 where they are too
-        long."""
+        """Compile kernels of groups of scalars, which share their parameters, and `prepare`; E372 if they are too long."""
         tape, moved = appended(self._tape, [scalar for group in groups.values() for scalar in group], "x", more)
         hoisted = hoist(tape, moved)
         if len(hoisted.tape) > MAX_STEPS:
             title = f"{len(hoisted.tape)} steps of the variational equations are too many: at most {MAX_STEPS}"
-            why = f"{self.n} states and {self.k} varied numbers, none of them in loops"
-            cures = ("fewer numbers at a time", "a part of the model", "differences of runs: two for each number")
+            why = f"{self.n} states and {self.k} varied numbers, each of which needs its own code"
+            cures = ("fewer numbers at a time", "a smaller model", "differences of runs: two runs for each number")
             raise refusal("E372", title, *cures, about=self.compiled.model.name, why=why, places=())
         blocks = tuple((name, hoisted.tape.blocks[name]) for name in ("t", "x", "p", "m"))
         routines = {"prepare": Routine("prepare", tape, (("p", len(self._inputs["p"])),), hoisted.prepared)}
@@ -248,27 +247,26 @@ class Variational:
 
 
 def variational_of(compiled: Compiled, varied: FreeParameters) -> Variational:
-    """Return the kernels of a model and of their derivatives, cached for the last varied numbers."""
+    """Return the kernels of a model and of its derivatives, cached for the last varied numbers."""
     small = compiled.program.states + compiled.program.parameters <= MAX_CACHED
     variational: Variational = compiled.last_varied.made(varied if small else None, lambda: Variational(compiled, varied))
     return variational
 
 
 COLUMN_PART = 0.1
-"""Fraction of the largest entry of a column that the error weights of smaller entries have."""
+"""Error weight of small entries, as a fraction of the largest entry of their column."""
 
 ROUNDING_CHANGE = 1e-13
-"""Fraction of the size of a state up to which a change counts as none."""
+"""Fraction of the size of a state below which a change counts as zero."""
 
 
 class SensitivityWeights(ErrorWeights):
-    """Error weights of x and S, (n (1 + k),), in a table that machine code shares, with Python callbacks for rare updates, a few
-    dozen in a run.
+    """Error weights of x and S, (n (1 + k),), in a table shared with machine code; a few dozen updates in a run call Python.
 
     Parameters
     ----------
-    bound : x and S as a program; model_weights : those of the model itself, with the natural scales of x.
-    states : of the run (samples, n); expected : size of each column (k,), relative to the sizes of its states.
+    bound : x and S as a program; model_weights : weights of the model itself, with natural scales of x.
+    states : states of the run (samples, n); expected : size of each column (k,), relative to the sizes of its states.
     """
 
     def __init__(self, bound: Bound, model_weights: ErrorWeights, states: np.ndarray, expected: np.ndarray):
@@ -298,7 +296,7 @@ class SensitivityWeights(ErrorWeights):
 
     @property
     def known(self) -> np.ndarray:
-        """Size of each state of the model so far, or by its couplings (n,)."""
+        """Size of each state of the model, from its values so far or from couplings (n,)."""
         return np.maximum(self._model_weights.known, self._model_weights.floor[: self._count])
 
     def see(self, x: np.ndarray) -> None:
@@ -319,8 +317,7 @@ class SensitivityWeights(ErrorWeights):
         self._measure(t, x, m)
 
     def test_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Update the scales after rejected steps of length h, and test whether the tolerance is below the rounding of the
-        rates."""
+        """Update the scales after rejected steps of length h, and test if the tolerance is below the rounding of the rates."""
         self.refresh(t, x, m)
         if self.noise.any():
             self._noise_gain = min(2.0 * self._noise_gain, error_weights.MAX_NOISE_GAIN)
@@ -335,7 +332,7 @@ class SensitivityWeights(ErrorWeights):
         self._keep_noise(t, x, m, h, relative)
 
     def _keep_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float) -> bool:
-        """Measure the rounding noise of all rates; keep it only where it matters for a step of length h."""
+        """Measure the rounding noise of all rates; keep it only if it matters for a step of length h."""
         sizes = np.maximum(self.size, self.floor)
         noise = error_weights.ACCUMULATED_NOISE * np.sqrt(len(x)) * self._noise_gain * self.noise_of_rates(t, x, m, sizes, h)
         matters = bool(np.any(h * noise > error_weights.SIGNIFICANT * relative * sizes))
@@ -343,8 +340,8 @@ class SensitivityWeights(ErrorWeights):
         return matters
 
     def unresolved(self, rtol: float, numbers: np.ndarray) -> bool:
-        """Return True if the rounding of steps exceeded `rtol` times the weight of an entry of S; without columns that are
-        rounding themselves, where a change of the varied `numbers` (k,) by their sizes has no effect."""
+        """Return True if rounding in steps exceeded `rtol` times the weight of an entry of S. Columns in which a change of the
+        varied `numbers` (k,) by their sizes has no effect are rounding themselves and do not count."""
         n = self._count
         if not self.exceeded[n:].any():
             return False
@@ -354,7 +351,7 @@ class SensitivityWeights(ErrorWeights):
         return bool(np.any(blurred.reshape(-1, n)[acting]))
 
     def _shares(self, sizes: np.ndarray) -> np.ndarray:
-        """Return the largest entry of each column so far, relative to the sizes of its states (n,): (k,)."""
+        """Return the largest entry of each column so far (k,), relative to the sizes of the states (n,)."""
         columns = self.size[self._count :].reshape(-1, self._count)
         if not sizes.all():
             moving = sizes > 0.0
@@ -363,7 +360,7 @@ class SensitivityWeights(ErrorWeights):
         return largest
 
     def _measure(self, t: float, x: np.ndarray, m: np.ndarray) -> None:
-        """Update the floors of the error weights; where a state has no size, from S, its rates and couplings."""
+        """Update the floors of the error weights; for a state without a size, from S, its rates and couplings."""
         n, sizes = self._count, self.known
         shares = np.maximum(self._shares(sizes), self._expected)
         self.floor[:n] = self._model_weights.floor[:n]
@@ -385,7 +382,7 @@ class SensitivityWeights(ErrorWeights):
 
 
 def _callback(function: Callable[[], None]) -> PythonCallback:
-    """Return a callback of a function without a result."""
+    """Return a callback that calls a function without a result."""
 
     def call() -> int:
         function()

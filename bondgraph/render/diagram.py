@@ -1,7 +1,4 @@
-"""Diagram of a bond graph as SVG, PDF, PNG or TikZ, with automatic layout or the user's positions.
-
-Legend: one line, wrapped if needed, that explains the signs of a diagram.
-"""
+"""Diagram of a bond graph as SVG, PDF, PNG or TikZ, with automatic layout or the user's positions, and a legend of its signs."""
 
 from __future__ import annotations
 
@@ -37,7 +34,7 @@ LEGEND_SIZE, LINE, GLYPH = 11.0, 22.0, 34.0
 
 @dataclass(frozen=True)
 class Sign:
-    """Sign of a diagram: its meaning, and its drawing at the left end (x, y) px of a short route."""
+    """Sign of a diagram: its meaning, and the function that draws it at (x, y) px."""
 
     words: str
     drawn: Callable[[Route, float, float, Palette], str]
@@ -90,7 +87,7 @@ SIGNS = {
 
 
 def legend_lines(kinds: set[str], left: float, top: float, width: float, palette: Palette) -> tuple[str, float]:
-    """Return SVG text and its height; `kinds` are the `SIGNS` that occur."""
+    """Return the SVG text of a legend and its height; `kinds` are the `SIGNS` that occur."""
     if unknown := kinds - SIGNS.keys():
         raise ValueError(f"signs without an entry in the legend: {', '.join(sorted(unknown))}")
     parts, x, y = [], left, top + LINE / 2
@@ -110,17 +107,17 @@ MARGIN = 24.0
 
 @dataclass(frozen=True)
 class Diagram:
-    """Drawn bond graph; notebooks show it."""
+    """Drawn bond graph, which notebooks display."""
 
     svg: str
     positions: Mapping[str, tuple[float, float]]
-    """Element -> centre (x, y) in px, y downwards: change some and pass them to `diagram` again."""
+    """Element -> centre (x, y) in px, y downwards: change some of them and pass them to `diagram` again."""
     width: float
     height: float
     title: str = ""
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the picture as SVG, PDF, PNG or, as .tex, TikZ, by the ending, and return its path.
+        """Write the picture as SVG, PDF, PNG or TikZ (.tex), depending on the ending, and return its path.
 
         Raises `FileError` E415 for another ending, E414 if the file cannot be written; `ExtraError` E416 for a PDF or PNG if
         Matplotlib is not installed.
@@ -139,7 +136,7 @@ class Diagram:
 
 @runtime_checkable
 class Analysed(Protocol):
-    """Object that knows its model and the causality of that: a compiled model."""
+    """Object with a model and its causality, such as a compiled model."""
 
     @property
     def model(self) -> Model:
@@ -151,7 +148,7 @@ class Analysed(Protocol):
 
 
 BondLabels = bool | Literal["numbers"] | Mapping[str, Texts]
-"""Choice of the texts at bonds."""
+"""Choice of texts at bonds."""
 Drawable = Graph | Model | Analysed
 """Objects that can be drawn."""
 
@@ -168,27 +165,28 @@ def diagram(
     labels: BondLabels = False,
     colours: str | Mapping[str, str] = "colour",
 ) -> Diagram:
-    """Draw a model: half arrows, causal strokes, vector bonds as double lines, switches, signals.
+    """Draw a model, with half arrows, causal strokes, vector bonds as double lines, switches and signals.
 
-    A graph need not be compiled; one with a causality conflict is drawn without strokes.
+    A graph need not be compiled; with a causality conflict, it is drawn without strokes.
     `positions` maps paths of elements to centres in px, x to the right and y downwards; other elements are placed near their
-    neighbours. `folded` names nested graphs (or is "all") that are drawn as one box each, to which their outer bonds and
-    signals attach; if only elements inside have positions, the box is in their middle. By default, nested graphs with an
-    icon are folded, and in a model of more than 60 nodes others too, the innermost first. Those in `unfolded` stay open.
+    neighbours. `folded` names nested graphs (or is "all") that are drawn as single boxes, to which their outer bonds and signals
+    attach; if only elements inside have positions, the box is in their middle. By default, nested graphs with an icon are folded,
+    and in a model of more than 60 nodes others too, innermost first. Nested graphs in `unfolded` stay open.
 
     | option | what it does |
     |---|---|
     | `title` | text above the picture; None: the name of the graph, "": none |
-    | `legend` | explain the signs beneath |
+    | `legend` | explain the signs below |
     | `values` | show parameters of elements, with units |
-    | `labels` | at bonds: letters of effort and flow with the number of the bond, counted from 1; "numbers" alone; or texts |
-    | `colours` | "colour", "black" (to print in one), or some colours by the fields of `Palette`: {"stroke": "#c8374b"} |
+    | `labels` | texts at bonds: letters of effort and flow with the number of the bond, "numbers" alone, or your own texts |
+    | `colours` | "colour", "black" (for printing in black), or colours by field of `Palette`: {"stroke": "#c8374b"} |
 
-    Texts at bonds are a mapping from a bond's name to those of effort and flow; `result.diagram(at=0.2)` shows their values.
+    Bonds are numbered from 1. Your own texts are a mapping from a bond's name to its texts of effort and flow;
+    `result.diagram(at=0.2)` shows their values.
 
-    Raises `ModelError` (E100, E131, E132, E134, E585, E586, E589) for no model, an unknown element, an invalid position, an
-    unknown nested graph, invalid colours, a nested graph that is both folded and unfolded, invalid labels.
-    Convention: the barb of a half arrow is on the side of the flow, beneath a level bond and right of a plumb one
+    Raises `ModelError` (E100, E131, E132, E134, E585, E586, E589) for an object without a model, an unknown element, an invalid
+    position, an unknown nested graph, invalid colours, a nested graph that is both folded and unfolded, invalid labels.
+    By convention, the barb of a half arrow is on the flow side, below a horizontal bond and to the right of a vertical one
     (Karnopp, Margolis and Rosenberg, 2012).
 
     >>> from bondgraph.graph.builder import Graph
@@ -238,7 +236,7 @@ def diagram(
 
 
 def _texts(model: Model, drawn: Sketch, labels: BondLabels) -> Mapping[str, Texts]:
-    """Return bond -> texts of its effort and flow; E589 for other choices, and for bonds that do not exist."""
+    """Return the texts of effort and flow by bond; E589 for invalid choices and missing bonds."""
     if isinstance(labels, Mapping):
         names = {bond.name: None for bond in model.bonds}
         for bond, texts in labels.items():
@@ -248,10 +246,10 @@ def _texts(model: Model, drawn: Sketch, labels: BondLabels) -> Mapping[str, Text
                 )
             if not (isinstance(texts, tuple) and len(texts) == 2 and all(isinstance(each, str) for each in texts)):
                 title = f'the label of "{bond}" is not a pair of texts'
-                raise refusal("E589", title, 'a text of its effort and one of its flow: ("3 N", "2 m/s")', about=model.name)
+                raise refusal("E589", title, 'a text for its effort and a text for its flow: ("3 N", "2 m/s")', about=model.name)
         return labels
     if not (isinstance(labels, bool) or labels == "numbers"):
-        cures = 'labels=True, "numbers", or a mapping from names of bonds to texts'
+        cures = 'labels=True, "numbers", or a mapping from bond names to texts'
         raise refusal("E589", f"labels cannot be {labels!r}", cures, about=model.name)
     numbered = {edge.number: edge.bond for edge in drawn.edges if edge.bond is not None} if labels else {}
     if labels == "numbers":
@@ -260,7 +258,7 @@ def _texts(model: Model, drawn: Sketch, labels: BondLabels) -> Mapping[str, Text
 
 
 def _with_causality(model: Drawable) -> tuple[Model, Causality | None]:
-    """Return the model and its causality, None if there is a conflict: a picture without strokes still shows the bonds."""
+    """Return the model and its causality, None if there is a conflict; bonds are then drawn without strokes."""
     if isinstance(model, Analysed):
         return model.model, model.causality
     frozen = model.freeze() if isinstance(model, Graph) else model
@@ -280,7 +278,7 @@ def _extent(
     names: dict[int, tuple[float, float]],
     title: str,
 ) -> tuple[np.ndarray, float, float, float]:
-    """Return the shift of the drawing, width and height of the picture without its legend, and the legend's top."""
+    """Return the shift of the drawing, the width and height of the picture without its legend, and the top of the legend."""
     corners = [(0.0, 0.0)] if not len(where) else []
     for node, (x, y) in zip(drawn.nodes, where, strict=True):
         corners += [(x - node.half_width, y - node.half_height), (x + node.half_width, y + node.half_height)]

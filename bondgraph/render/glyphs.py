@@ -24,12 +24,12 @@ from bondgraph.render.sketch import (
 
 FONT = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 DOUBLE = 2.1
-"""Half distance of the two lines of a vector bond, px."""
+"""Half the distance between the two lines of a vector bond, px."""
 BARB_BACK, BARB_OUT, STROKE_HALF = 12.0, 7.0, 8.0
 
 
 def flow_side(along: np.ndarray) -> np.ndarray:
-    """Return the normal on which a bond shows its flow: beneath a level bond, to the right of a plumb one."""
+    """Return the normal that points to a bond's flow side: below a horizontal bond, to the right of a vertical one."""
     normal = np.array([-along[1], along[0]])
     return normal if dot(normal, np.array([0.45, 1.0])) > 0 else -normal
 
@@ -40,7 +40,7 @@ def drawable(text: str) -> str:
 
 
 def attributes(name: str, attribute: str = "data-name") -> str:
-    """Return a user's name as an attribute of an SVG group; that of a bond is `data-bond`."""
+    """Return a user's name as an attribute of an SVG group, such as `data-bond`."""
     return f'{attribute}="{escape(drawable(name), quote=True)}"'
 
 
@@ -66,7 +66,8 @@ def _curve(route: Route) -> str:
 
 
 def flow_hand(route: Route) -> float:
-    """Return 1 if the flow of a bond is to the right along its direction, -1 to the left; it is constant along the bond."""
+    """Return 1 if the flow side of a bond is to the right of its direction, -1 if to the left; the side is constant along the
+    bond."""
     along = route.direction(route.middle)
     return 1.0 if dot(flow_side(along), np.array([-along[1], along[0]])) > 0 else -1.0
 
@@ -105,7 +106,7 @@ def signal_line(route: Route, palette: Palette) -> str:
 
 
 def rounded(left: float, top: float, right: float, bottom: float, radius: float, style: str) -> str:
-    """Return a rectangle with round corners."""
+    """Return a rectangle with rounded corners."""
     return f'<rect x="{left:.1f}" y="{top:.1f}" width="{right - left:.1f}" height="{bottom - top:.1f}" rx="{radius:g}" {style}/>'
 
 
@@ -146,7 +147,7 @@ def node_text(node: Mark, x: float, y: float, caption: tuple[float, float] | Non
             text(x, core + 8, node.label, NAME_SIZE, palette.ink),
         ]
     else:
-        # Both are anchored at the colon, so that they fit in any font of the reader.
+        # Both are anchored at the colon, so that they fit whatever font the reader has.
         middle = x + (text_width(node.kind, KIND_SIZE) - text_width(node.label, NAME_SIZE)) / 2
         parts = [
             text(middle - 4.5, core, node.kind, KIND_SIZE, colour, "end", bold),
@@ -162,7 +163,7 @@ def node_text(node: Mark, x: float, y: float, caption: tuple[float, float] | Non
 
 
 def icon(path: str, x: float, y: float, colour: str) -> str:
-    """Return path data of a unit box as a picture whose middle is (x, y)."""
+    """Return an icon from path data in a unit box, centred at (x, y)."""
     steps = []
     for letter, numbers in re.findall(r"([MLQZ])([^MLQZ]*)", path):
         points = (np.array(numbers.split(), dtype=float).reshape(-1, 2) - 0.5) * ICON_SIZE + (x, y)
@@ -172,7 +173,7 @@ def icon(path: str, x: float, y: float, colour: str) -> str:
 
 
 def _folded(node: Mark, x: float, y: float, palette: Palette) -> str:
-    """Return a nested graph in one box: its title with its icon, or with its number of elements."""
+    """Return a nested graph as a single box: its title with its icon or its number of elements."""
     style = f'fill="{palette.box_inside}" stroke="{palette.muted}" stroke-width="1.3"'
     outline = rounded(x - node.half_width, y - node.half_height, x + node.half_width, y + node.half_height, 8, style)
     if node.icon:

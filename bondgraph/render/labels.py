@@ -1,4 +1,4 @@
-"""Labels of bonds and captions of junctions: text placed near what it names, clear of lines and other text."""
+"""Labels of bonds and captions of junctions: each near its bond or junction, clear of lines and other text."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ BOND_LABEL_SIZE = 10.5
 LABEL_DISTANCE = 5.0
 """Distance from a bond to its labels, px."""
 SHORT = 24.0
-"""Width of a text that stays clear of the barb of its half arrow, px."""
+"""Largest width of a text that stays clear of the barb of its half arrow, px."""
 INTERACTION_DISTANCE = 30.0
-"""Distance beyond which a line does not affect labels of a bond, px."""
+"""Distance above which a line does not affect the labels of a bond, px."""
 LETTERS: Mapping[str, tuple[str, str]] = {
     ELECTRICAL.name: ("u", "i"),
     TRANSLATION.name: ("F", "v"),
@@ -33,12 +33,12 @@ LETTERS: Mapping[str, tuple[str, str]] = {
     CHEMICAL.name: ("\N{GREEK SMALL LETTER MU}", "\N{LATIN SMALL LETTER N WITH DOT ABOVE}"),
     SCREW.name: ("W", "T"),
 }
-"""Domain -> the usual letters of effort and flow; e and f otherwise."""
+"""Usual letters of effort and flow by domain; e and f otherwise."""
 _DIGITS = str.maketrans("0123456789", "".join(chr(0x2080 + digit) for digit in range(10)))
 
 
 Texts = tuple[str, str]
-"""Texts beside a bond, of its effort and its flow; "" for none."""
+"""Texts beside a bond for its effort and flow; "" for none."""
 
 
 def letters_of(bond: Bond, number: int) -> Texts:
@@ -49,7 +49,7 @@ def letters_of(bond: Bond, number: int) -> Texts:
 
 @dataclass(frozen=True)
 class Label:
-    """One line of text about a bond, with its middle (x, y) in px."""
+    """Line of text beside a bond, with its middle (x, y) in px."""
 
     kind: str
     """"dimension", "effort", "flow" or "port"."""
@@ -65,8 +65,8 @@ class Label:
 
 
 def labels(drawn: Sketch, where: np.ndarray, lines: Sequence[Route], texts: Mapping[str, Texts]) -> dict[int, tuple[Label, ...]]:
-    """Return edge -> its labels, with the least overlap: the dimension of a vector bond on the effort side if there is room, and
-    the `texts` of a bond, by its name, on the sides of effort and flow."""
+    """Return the labels of each edge, with little overlap: the dimension of a vector bond, on the effort side if there is room,
+    and the `texts` of a bond, by its name, on the effort and flow sides."""
     half = np.array([(node.half_width + 1.0, node.half_height) for node in drawn.nodes]).reshape(-1, 2)
     rooms = np.concatenate([where - half, where + half], axis=1)
     labels_of: dict[int, tuple[Label, ...]] = {}
@@ -87,7 +87,7 @@ def labels(drawn: Sketch, where: np.ndarray, lines: Sequence[Route], texts: Mapp
 
 
 def _beside_the_end(words: str, line: Route, head: int) -> Iterator[list[Label]]:
-    """Yield positions of the name of a port beside the tail or the head of its bond."""
+    """Yield positions for a port name beside the tail or head of its bond."""
     along = -line.direction(1.0) if head else line.direction(0.0)
     end, side = (line.end if head else line.start), flow_side(along)
     for distance in (14.0, 22.0, 30.0):
@@ -96,7 +96,7 @@ def _beside_the_end(words: str, line: Route, head: int) -> Iterator[list[Label]]
 
 
 def _meet(line: Route, other: Route) -> bool:
-    """Return True if one line comes near labels of another."""
+    """Return True if a line comes near the labels of another."""
     (left, top, right, bottom), (west, north, east, south) = line.extent, other.extent
     return (
         right + INTERACTION_DISTANCE > west
@@ -107,7 +107,7 @@ def _meet(line: Route, other: Route) -> bool:
 
 
 def _price(label: Label, points: np.ndarray, line: Route, rooms: np.ndarray) -> float:
-    """Return the cost of the overlaps of a label: points of lines, among them its own, and rectangles of nodes and texts."""
+    """Return the cost of a label's overlaps with points of lines, including its own, and with rectangles of nodes and texts."""
     left, top, right, bottom = label.rectangle
     low, high = np.array([left - 1.5, top - 0.5]), np.array([right + 1.5, bottom + 0.5])
     on = np.count_nonzero(np.all((points > low) & (points < high), axis=1))
@@ -117,7 +117,7 @@ def _price(label: Label, points: np.ndarray, line: Route, rooms: np.ndarray) -> 
 
 
 def _choices(bond: Bond, line: Route, texts: Texts) -> Iterator[list[Label]]:
-    """Yield labels of a bond at positions along it, the best first; a dimension alone may stand on either side."""
+    """Yield the labels of a bond at positions along it, best first; a dimension alone may be on either side."""
     for step in (0.0, 0.1, -0.1, 0.2, -0.2, 0.28, -0.28):
         yield _labels_at(bond, line, texts, step, 1.0)
         if not any(texts):
@@ -125,7 +125,7 @@ def _choices(bond: Bond, line: Route, texts: Texts) -> Iterator[list[Label]]:
 
 
 def _labels_at(bond: Bond, line: Route, texts: Texts, step: float, hand: float) -> list[Label]:
-    """Return labels of a bond at a position shifted by a part `step` of its longest piece from the middle of that."""
+    """Return the labels of a bond at the middle of its longest piece, shifted by the fraction `step` of that piece."""
     s = line.middle + step * line.longest
     along = line.direction(s)
     side, middle = flow_side(along), line.at(np.array([s]))[0]
@@ -142,12 +142,12 @@ def _labels_at(bond: Bond, line: Route, texts: Texts, step: float, hand: float) 
 
 
 def _past_the_barb(kind: str, words: str) -> float:
-    """Return the additional distance of a text that is so long that it may reach the barb of the half arrow."""
+    """Return the additional distance of a text that is long enough to reach the barb of the half arrow."""
     return BARB_OUT if kind == "flow" and text_width(words, BOND_LABEL_SIZE) > SHORT else 0.0
 
 
 def _next_to(point: np.ndarray, side: np.ndarray, words: str) -> tuple[float, float]:
-    """Return the middle of a text on one side of a point of a line, clear of it."""
+    """Return the middle of a text on one side of a point of a line, clear of the line."""
     half = np.array([text_width(words, BOND_LABEL_SIZE) / 2, BOND_LABEL_SIZE / 2])
     return _plain(point + side * (LABEL_DISTANCE + float((half * np.abs(side)).sum())))
 
@@ -158,7 +158,7 @@ def _plain(point: np.ndarray) -> tuple[float, float]:
 
 HEIGHT = LABEL_SIZE + 2.0
 ROUNDS = 3
-"""Number of placement rounds: the first sees only earlier names, the others all names."""
+"""Number of placement rounds: the first takes only earlier names into account, the others all names."""
 Rectangle = tuple[float, float, float, float]
 """Left, top, right, bottom in px."""
 
@@ -170,7 +170,8 @@ def captions(
     frames: Sequence[Rectangle] = (),
     occupied: Sequence[Rectangle] = (),
 ) -> dict[int, tuple[float, float]]:
-    """Return node -> centre (x, y) of its name, clear of box `frames` and `occupied` rectangles; beneath it if possible."""
+    """Return node -> centre (x, y) of its name, clear of box `frames` and `occupied` rectangles, and below its node if
+    possible."""
     bonds = _along([line for edge, line in zip(sketch.edges, lines, strict=True) if edge.bond])
     strokes = _across([line for edge, line in zip(sketch.edges, lines, strict=True) if edge.bond])
     signals = _along([line for edge, line in zip(sketch.edges, lines, strict=True) if not edge.bond])
@@ -204,7 +205,7 @@ def _along(lines: Sequence[Route]) -> np.ndarray:
 
 
 def _across(lines: Sequence[Route]) -> np.ndarray:
-    """Return points (k, 2) on the causal strokes that may stand at both ends of lines."""
+    """Return points (k, 2) on the causal strokes that may be at either end of lines."""
     ends = [(end, along) for line in lines for end, along in ((line.start, line.leaving), (line.end, line.arriving))]
     shares = (-1.0, -0.5, 0.0, 0.5, 1.0)
     return np.array(
@@ -218,7 +219,7 @@ def _body(node: Mark, centre: np.ndarray) -> Rectangle:
 
 
 def _candidates(node: Mark, centre: np.ndarray) -> list[tuple[float, float]]:
-    """Return candidate positions of a name: beneath, then beneath to a side, above to a side, above, beside, farther."""
+    """Return candidate positions of a name: below, below to one side, above to one side, above, beside, and farther away."""
     x, y = float(centre[0]), float(centre[1])
     half, down = node.below / 2, node.half_height + HEIGHT / 2 + 1.0
     up = down + 1.0
@@ -238,7 +239,7 @@ def _pair(point: np.ndarray) -> tuple[float, float]:
 
 
 def _overlaps(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return (n, k): 1 to 2 if rectangles (n, 4) overlap others (k, 4), else 0."""
+    """Return overlaps (n, k): 1 to 2 if rectangles (n, 4) overlap others (k, 4), else 0."""
     low, high = np.maximum(a[:, None, :2], b[:, :2]), np.minimum(a[:, None, 2:], b[:, 2:])
     width, height = high[..., 0] - low[..., 0] + 2.0, high[..., 1] - low[..., 1] + 1.0
     area = (a[:, 2] - a[:, 0]) * (a[:, 3] - a[:, 1]) + 1.0
@@ -246,7 +247,7 @@ def _overlaps(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _count_inside(points: np.ndarray, rectangles: np.ndarray, margin: float) -> np.ndarray:
-    """Return the number of points (k, 2) in each rectangle (n, 4), widened by a margin: (n,)."""
+    """Return the number of points (k, 2) in each rectangle (n, 4) widened by a margin, (n,)."""
     low, high = rectangles[:, :2] - margin, rectangles[:, 2:] + margin
     x, y = points[np.all((points > low.min(axis=0)) & (points < high.max(axis=0)), axis=1)].T
     inside = (x > low[:, :1]) & (x < high[:, :1]) & (y > low[:, 1:]) & (y < high[:, 1:])
@@ -254,12 +255,12 @@ def _count_inside(points: np.ndarray, rectangles: np.ndarray, margin: float) -> 
 
 
 def _within(inner: np.ndarray, outer: Rectangle) -> np.ndarray:
-    """Return (n,): True for rectangles (n, 4) inside of one."""
+    """Return a mask (n,) of the rectangles (n, 4) inside another one."""
     return np.all((inner[:, :2] > outer[:2]) & (inner[:, 2:] < outer[2:]), axis=1)
 
 
 def title_rectangle(title: str, frame: Rectangle, lines: Sequence[Route]) -> Rectangle:
-    """Return the rectangle of a box's title: at the top left, or at the top right or middle if a line passes on the left."""
+    """Return the rectangle of a box's title: at the top left, or at the top right or middle if a line passes there."""
     left, top, right, _ = frame
     width = text_width(title, LABEL_SIZE) + 12.0
     points = _along(lines)

@@ -1,6 +1,6 @@
 """PDF, PNG and TikZ of a diagram from its SVG, the first two drawn by Matplotlib.
 
-The TikZ is a LaTeX document that stands alone or is included in another.
+The TikZ is a LaTeX document that can stand alone or be included in another.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from bondgraph.output.tex import escape_latex
 from bondgraph.render.primitives import Lettering, Outline, Point, primitives
 
 POINTS = 0.75
-"""Points per px, of which 96 are an inch."""
+"""Points per px; 96 px are an inch."""
 SHARPNESS = 2.0
-"""Pixels of a PNG per px."""
+"""PNG pixels per px."""
 PRINT_FONT = "DejaVu Sans"
-"""Last of the fonts that the SVG names; Matplotlib includes it, so that the picture is the same everywhere."""
+"""Last font that the SVG names; Matplotlib includes it, so the picture is the same everywhere."""
 NARROWER = {"normal": 0.90, "bold": 0.84}
-"""Scale of its letters, which are wider than Helvetica's, for which the picture was laid out."""
+"""Scale of its letters, which are wider than those of Helvetica, for which the picture was laid out."""
 
 
 def paint(svg: str, path: Path, title: str) -> None:
@@ -34,7 +34,7 @@ def paint(svg: str, path: Path, title: str) -> None:
     root = ElementTree.fromstring(svg)
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
     pdf = path.suffix.lower() == ".pdf"
-    # No dates: the same model gives the same file.
+    # Without dates, the same model gives the same file.
     metadata = {"Title": title, "CreationDate": None} if pdf else {"Title": title, "Software": None}
     with matplotlib.rc_context({"pdf.fonttype": 42, "font.family": PRINT_FONT, "path.simplify": False}):
         figure = Figure(figsize=(width * POINTS / 72.0, height * POINTS / 72.0))
@@ -51,7 +51,7 @@ def paint(svg: str, path: Path, title: str) -> None:
 
 
 def _draw(axes: Any, outline: Outline, order: int) -> None:
-    """Draw an outline in axes whose units are px."""
+    """Draw an outline in axes with units of px."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Line
 
@@ -78,7 +78,7 @@ def _draw(axes: Any, outline: Outline, order: int) -> None:
 
 
 def _write(axes: Any, text: Lettering, order: int) -> None:
-    """Draw one line of text."""
+    """Draw a line of text."""
     weight, style = "bold" if text.bold else "normal", text.style
     axes.text(
         *text.at,
@@ -99,16 +99,16 @@ NARROWER_BY_LATEX = {"normal": 0.95, "bold": 0.90}
 
 
 def tikz(svg: str) -> str:
-    """Return a document of the class `standalone`: pdflatex makes a page of the size of the picture, and `\\input` a figure
-    with the package of that name; the environment `tikzpicture` can be copied unchanged."""
+    """Return a document of the class `standalone`, from which pdflatex makes a page of the picture's size. With the package
+    `standalone`, `\\input` includes it as a figure; the environment `tikzpicture` can also be copied."""
     root = ElementTree.fromstring(svg)
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
-    seen = [each for each in primitives(root) if each.style.get("width") != "100%"]  # the page is the background
+    seen = [each for each in primitives(root) if each.style.get("width") != "100%"]  # the page itself is the background
     used = {each.style.get(key, "none") for each in seen for key in ("fill", "stroke")} - {"none"}
     lines = [
         r"\documentclass[tikz]{standalone}",
         r"\usepackage[utf8]{inputenc}",
-        r"\IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}",  # has letters of every size
+        r"\IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}",  # a font that scales to any size
         r"\begin{document}",
         rf"\begin{{tikzpicture}}[x={POINTS}bp, y=-{POINTS}bp, inner sep=0pt, outer sep=0pt]",
         *(rf"\definecolor{{{_name(colour)}}}{{HTML}}{{{colour[1:].upper()}}}" for colour in sorted(used)),
@@ -129,7 +129,7 @@ def _at(point: Point) -> str:
 
 
 _STEPS = {"M": "{}", "L": "-- {}", "C": ".. controls {} and {} .. {}", "Z": "-- cycle"}
-"""Step of an outline -> TikZ, with its points."""
+"""TikZ format of each step of an outline, with its points."""
 
 
 def _outline(outline: Outline) -> str:
@@ -154,7 +154,7 @@ def _style(style: Mapping[str, str]) -> list[str]:
 
 
 def _lettering(text: Lettering) -> str:
-    """Return one line of text."""
+    """Return a line of text."""
     size = float(text.style["font-size"]) * POINTS * NARROWER_BY_LATEX["bold" if text.bold else "normal"]
     anchor = {"start": "base west", "middle": "base", "end": "base east"}[text.style["text-anchor"]]
     face = (r"\bfseries" if text.bold else "") + (r"\itshape" if text.style.get("font-style") == "italic" else "")

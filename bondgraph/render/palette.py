@@ -1,4 +1,4 @@
-"""Palettes: the colours of a diagram, by name or by role."""
+"""Palettes of diagrams, by name or by role of each colour."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Palette:
     box: str = "#f2f5f9"
     """Inside of nested graphs."""
     box_inside: str = "#e7edf4"
-    """Inside of nested graphs in these, and of folded ones."""
+    """Inside of nested graphs within nested graphs, and of folded ones."""
     box_deep: str = "#dde5ee"
     box_edge: str = "#cfd8e3"
 
@@ -55,11 +55,11 @@ BLACK = Palette(
     box_edge="#808080",
 )
 PALETTES: Mapping[str, Palette] = {"colour": COLOURED, "black": BLACK}
-"""Palettes by name; "black" is for print in one colour."""
+"""Palettes by name; "black" is for printing in one colour."""
 
 
 def palette_of(colours: str | Mapping[str, str], model: str) -> Palette:
-    """Return the palette of that name, or the coloured one with some colours replaced; raise E585 for invalid ones."""
+    """Return the palette of a name, or the palette "colour" with some colours replaced; raise E585 for invalid colours."""
     if isinstance(colours, str):
         if colours in PALETTES:
             return PALETTES[colours]

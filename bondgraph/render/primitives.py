@@ -1,6 +1,6 @@
-"""Drawing primitives: the outlines and lines of text in the SVG of a diagram, each above the one before.
+"""Drawing primitives: outlines and lines of text in the SVG of a diagram, from back to front.
 
-It reads only the SVG of `glyphs`: shifted groups, rectangles, paths of straight lines and parabolas, and text.
+They are read only from the SVG of `glyphs`: shifted groups, rectangles, paths of straight lines and parabolas, and text.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Outline:
     """Attributes of SVG."""
 
     def cubics(self) -> Iterator[tuple[str, tuple[Point, ...]]]:
-        """Yield the steps with every parabola as a cubic C (two control points and end)."""
+        """Yield the steps, with every parabola as a cubic C (two control points and end)."""
         x, y = 0.0, 0.0
         for letter, points in self.steps:
             if letter == "Q":
@@ -41,7 +41,7 @@ class Outline:
 
 @dataclass(frozen=True)
 class Lettering:
-    """One line of text at a point, by its anchor."""
+    """Line of text at a point, placed by its anchor."""
 
     words: str
     at: Point
@@ -55,7 +55,7 @@ class Lettering:
 
 
 def primitives(root: ElementTree.Element) -> Iterator[Outline | Lettering]:
-    """Yield all visible primitives of a picture, the background too."""
+    """Yield all visible primitives of a picture, including the background."""
     size = (float(root.attrib["width"]), float(root.attrib["height"]))
     yield from _group(root, {}, (0.0, 0.0), size)
 
@@ -98,7 +98,7 @@ def _path(text: str, shift: Point) -> Iterator[tuple[str, tuple[Point, ...]]]:
 
 
 def _rectangle(child: ElementTree.Element, shift: Point, size: Point) -> Iterator[tuple[str, tuple[Point, ...]]]:
-    """Yield a rectangle with round corners, or the background."""
+    """Yield a rectangle with rounded corners, or the background."""
     if child.get("width") == "100%":
         left, top, (right, bottom) = 0.0, 0.0, size
     else:

@@ -1,8 +1,8 @@
-"""Reproducible arithmetic: sums, products, quotients and square roots, which IEEE 754 rounds in one way only.
+"""Reproducible arithmetic: sums, products, quotients and square roots, which IEEE 754 rounds uniquely.
 
-A layout compares numbers that symmetry makes equal. A BLAS, a vendor's sine or a contracted multiply-add may round differently on
-another processor, decide such comparisons and change the picture. So the layout takes its lengths, products, inverses and random
-numbers from here.
+A layout compares numbers that symmetry makes equal. BLAS, a vendor's sine or a fused multiply-add may round differently on
+another processor, decide such comparisons and change the picture. The layout therefore takes its lengths, products, inverses and
+random numbers from here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def length(vectors: np.ndarray) -> np.ndarray:
 
 
 def dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return scalar products (...) of plane vectors (..., 2)."""
+    """Return dot products (...) of plane vectors (..., 2)."""
     return a[..., 0] * b[..., 0] + a[..., 1] * b[..., 1]
 
 
@@ -29,7 +29,7 @@ def product(matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 def inverse(matrix: np.ndarray) -> np.ndarray:
-    """Return the inverse (n, n) of a symmetric positive definite matrix, which needs no pivots: Gauss-Jordan in place."""
+    """Return the inverse (n, n) of a symmetric positive definite matrix, by Gauss-Jordan elimination without pivoting."""
     result = np.array(matrix, dtype=float)
     for k in range(len(result)):
         row, column, pivot = result[k].copy(), result[:, k].copy(), result[k, k]
@@ -40,27 +40,28 @@ def inverse(matrix: np.ndarray) -> np.ndarray:
 
 
 def geometric(first: float, last: float, count: int) -> list[float]:
-    """Return `count` numbers from first to last in equal ratios; decimal logarithms are the same everywhere."""
+    """Return `count` numbers from first to last in geometric progression, with decimal logarithms, which are the same
+    everywhere."""
     with decimal.localcontext(decimal.Context(prec=25)):
         ratio = (decimal.Decimal(last) / decimal.Decimal(first)).ln() / max(count - 1, 1)
         return [float(decimal.Decimal(first) * (k * ratio).exp()) for k in range(count)]
 
 
 class Noise:
-    """Random numbers that Python reproduces for a seed, on every machine and in every version; NumPy makes many at once."""
+    """Random numbers that Python reproduces for a seed on every machine and in every version; NumPy generates many at once."""
 
     def __init__(self, seed: int):
-        self._random = RandomState([seed])  # its numbers are those of `random.Random(seed)`
+        self._random = RandomState([seed])  # gives the numbers of `random.Random(seed)`
         self._ahead = np.zeros(0)
 
     def ahead(self, count: int) -> np.ndarray:
-        """Return at least this many of the next uniform numbers from 0 to 1, which stay the next ones."""
+        """Return at least this many of the next uniform numbers from 0 to 1, without consuming them."""
         if len(self._ahead) < count:
             self._ahead = np.concatenate([self._ahead, self._random.random_sample(count + 4096)])
         return self._ahead
 
     def skip(self, count: int) -> None:
-        """Go past some of the numbers `ahead`."""
+        """Consume some of the numbers `ahead`."""
         self._ahead = self._ahead[count:]
 
     def _uniform(self, count: int) -> np.ndarray:
@@ -74,6 +75,6 @@ class Noise:
         return shuffled
 
     def spread(self, count: int) -> np.ndarray:
-        """Return numbers (count,) of mean 0 and the standard deviation 1.28 of a Gumbel distribution: sums of five uniform
-        ones."""
+        """Return numbers (count,) with mean 0 and the standard deviation 1.28 of a Gumbel distribution, as sums of five uniform
+        numbers."""
         return np.asarray(2.0 * (self._uniform(5 * count).reshape(5, count).sum(axis=0) - 2.5))

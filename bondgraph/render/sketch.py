@@ -1,4 +1,4 @@
-"""Sketch of a diagram: nodes, edges and group boxes of a model with the sizes of their texts, before the layout."""
+"""Sketch of a diagram: nodes, edges and group boxes of a model with text sizes, before layout."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ MAX_NODES = 60
 
 
 def folded_graphs(model: Model, folded: Collection[str] | None, unfolded: Collection[str]) -> tuple[str, ...]:
-    """Return paths of the nested graphs that are folded: those named, "all", or, for None, those with an icon, and the innermost
-    ones, level by level, until at most `MAX_NODES` nodes remain; `unfolded` ones and those around them stay open.
+    """Return the paths of folded nested graphs: the named ones, "all", or for None those with an icon, and then innermost ones,
+    level by level, until at most `MAX_NODES` nodes remain. Graphs in `unfolded`, and graphs around them, stay open.
 
     Raises `ModelError`: E134 for a path that is not a nested graph, E586 for one that is both folded and unfolded.
     """
@@ -42,7 +42,11 @@ def folded_graphs(model: Model, folded: Collection[str] | None, unfolded: Collec
     around = {path for inner in open_graphs for path in enclosing(inner)}
     if folded != "all":
         problems += [
-            Problem("E586", f'"{path}" is both folded and unfolded, or contains an unfolded graph', cures=("one of the two",))
+            Problem(
+                "E586",
+                f'"{path}" is both folded and unfolded, or contains an unfolded graph',
+                cures=("either folded or unfolded",),
+            )
             for path in named
             if path in around
         ]
@@ -70,17 +74,19 @@ def _node_count(model: Model, folded: Collection[str]) -> int:
 
 
 def enclosing(path: str) -> Iterator[str]:
-    """Return the paths of the graphs around the content of a nested graph, outermost first, its own last; none at the top."""
+    """Return the paths of the graphs around the content of a nested graph, outermost first and its own last; empty at the top
+    level."""
     return itertools.accumulate(path.split("."), "{}.{}".format) if path else iter(())
 
 
 TIMES = " \N{MULTIPLICATION SIGN} "
 MAX_VALUES = 4
-"""Maximum number of lines; the number of omitted ones is stated."""
+"""Maximum number of lines; a line states how many more are omitted."""
 
 
 def values_of(model: Model, path: str) -> tuple[str, ...]:
-    """Return name, value and unit of each parameter of an element; for an array that is not a short vector, its shape."""
+    """Return the name, value and unit of each parameter of an element, with only the shape for arrays other than short
+    vectors."""
     lines = []
     for name, parameter in model.elements[path].parameters.items():
         unit = parameter.unit or implied_unit(model, path, name, parameter.value)
@@ -107,12 +113,12 @@ KIND_SIZE, NAME_SIZE, LABEL_SIZE, DIGIT_SIZE, VALUE_SIZE = 15.0, 13.0, 11.5, 25.
 ICON_SIZE = 26.0
 """Side of an icon, px."""
 VALUE_LINE = 13.0
-"""Height of a value's line, px."""
+"""Height of a line with a value, px."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """Drawn node: half sizes in px; `below` is the width of a name beneath."""
+    """Drawn node, with half sizes in px; `below` is the width of a name below it."""
 
     name: str
     shape: str
@@ -128,9 +134,9 @@ class Mark:
     stacked: bool = False
     """True if the name is under the kind because it is long."""
     values: tuple[str, ...] = ()
-    """Values of its parameters, a line each, at the bottom."""
+    """Values of its parameters, at the bottom, a line for each."""
     icon: str = ""
-    """Path data of SVG in a unit box, at the top."""
+    """SVG path data in a unit box, at the top."""
 
 
 @dataclass(frozen=True)
@@ -141,18 +147,18 @@ class Edge:
     head: int
     bond: Bond | None
     number: int = 0
-    """Number of the bond, counted from 1 in the order of the model."""
+    """Number of the bond, counted from 1 in model order."""
     ports: tuple[str, str] = ("", "")
     """Names of the ports of folded graphs at the tail and the head."""
 
     def renumbered(self, new: Mapping[int, int] | Sequence[int]) -> Edge:
-        """Return the edge between nodes with new numbers."""
+        """Return the edge with renumbered nodes."""
         return replace(self, tail=new[self.tail], head=new[self.head])
 
 
 @dataclass(frozen=True)
 class Box:
-    """Nested graph: its path, title, the box around it (""), and the nodes inside, at any depth."""
+    """Nested graph: its path, title, the path of the box around it ("" for none), and the nodes inside, at any depth."""
 
     path: str
     title: str
@@ -169,15 +175,15 @@ class Sketch:
     edges: tuple[Edge, ...]
     boxes: tuple[Box, ...]
     inside: Mapping[str, str] = field(default_factory=dict)
-    """Hidden element or automaton -> the drawn folded graph around it."""
+    """Folded graph that is drawn for each hidden element or automaton."""
 
     def chain(self, node: int) -> tuple[str, ...]:
-        """Return paths of the boxes around a node, outermost first."""
+        """Return the paths of the boxes around a node, outermost first."""
         return tuple(enclosing(self.nodes[node].group))
 
 
 def text_width(text: str, size: float) -> float:
-    """Return the width in px of a line in a sans-serif font, rather too wide than too narrow."""
+    """Return the width in px of a line in a sans-serif font, estimated generously."""
     return size * sum(_advance(letter) for letter in text)
 
 
@@ -192,9 +198,9 @@ def _advance(letter: str) -> float:
 
 
 def sketch(model: Model, folded: Collection[str] | None = (), unfolded: Collection[str] = (), values: bool = False) -> Sketch:
-    """Return nodes and edges of a model; signals between the same two nodes become one arrow.
+    """Return the nodes and edges of a model; signals between the same two nodes become one arrow.
 
-    Every nested graph of `folded_graphs` is one node. With `values`, elements show their parameters.
+    Every nested graph from `folded_graphs` is a single node. With `values`, elements show their parameters.
     """
     around = _around(model, folded_graphs(model, folded, unfolded))
     heat = {heat_path(path): path for path, element in model.elements.items() if element.heat}
@@ -205,7 +211,7 @@ def sketch(model: Model, folded: Collection[str] | None = (), unfolded: Collecti
         if isinstance(element.law, Junction) and element.law.automaton:
             switches.setdefault(element.law.automaton, index)
         elif path in model.automata:
-            # Automata of friction and diodes have the element's name.
+            # Automata of frictions and diodes have the name of their element.
             switches.setdefault(path, index)
     for path in model.automata:
         if path not in switches:
@@ -233,13 +239,13 @@ def sketch(model: Model, folded: Collection[str] | None = (), unfolded: Collecti
 
 
 def _around(model: Model, folded: Collection[str]) -> dict[str, str]:
-    """Return nested graph -> the outermost folded graph that it is or lies in."""
+    """Return for each nested graph the outermost folded graph that it is or lies in."""
     enclosing_folded = {path: [parent for parent in enclosing(path) if parent in folded] for path in model.groups}
     return {path: around[0] for path, around in enclosing_folded.items() if around}
 
 
 def _port_names(model: Model, bond: Bond, within: Mapping[str, str]) -> tuple[str, str]:
-    """Return the names of ports at both ends of a bond, of folded graphs that have an icon."""
+    """Return the port names at both ends of a bond, for folded graphs with an icon."""
 
     def port(end: End) -> str:
         face = model.faces.get(within.get(end.element, ""), Face())
@@ -252,7 +258,7 @@ def _port_names(model: Model, bond: Bond, within: Mapping[str, str]) -> tuple[st
 def _fold(
     nodes: list[Mark], edges: list[Edge], within: Mapping[str, str], count: Mapping[str, int], icons: Mapping[str, str]
 ) -> tuple[list[Mark], list[Edge]]:
-    """Replace each folded graph by one node, at the index of its first element; edges inside it are dropped."""
+    """Replace each folded graph by a node at the index of its first element, and drop edges inside it."""
     drawn: list[Mark] = []
     new: dict[str, int] = {}
     for node in nodes:
@@ -279,9 +285,9 @@ def _folded(path: str, count: int, icon: str) -> Mark:
 def _signals(
     model: Model, index_of: dict[str, int], switches: dict[str, int], hidden: Collection[str]
 ) -> Iterator[tuple[int, int]]:
-    """Yield (source, reader) of every signal; a guard's signals go to the switch that its automaton moves.
+    """Yield (source, reader) of every signal; signals of a guard go to the element that its automaton switches.
 
-    Drawn junctions show their automaton's name, and need no arrow from it.
+    Drawn junctions show the name of their automaton, and need no arrow from it.
     """
     switched = {
         index_of[path] for path, element in model.elements.items() if isinstance(element.law, Junction) and path not in hidden

@@ -1,4 +1,4 @@
-"""Controllers of mechanisms with n axes: joint PID, task-space PD and operational-space torques as signal blocks, drives."""
+"""Controllers of mechanisms with n axes: joint PID, task-space PD and operational-space torques as signal blocks, and drives."""
 
 from screwbond.models.control.controllers import joint_pid, operational_torque, pd_feedforward, task_force, task_inertia
 from screwbond.models.control.drives import limited_drive

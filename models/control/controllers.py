@@ -21,7 +21,7 @@ from screws.linear import solve_spd
 from screws.scalars import array, maximum, minimum
 
 ModelTerm = Callable[..., Any] | Op | str
-"""A function of signals, or the path of a signal of another block."""
+"""Function of signals, or path of another block's signal."""
 
 DIFFERENCE = Op("difference", lambda r, y: r - y, "#1 - #2")
 SUM = Op("sum", lambda a, b: a + b, "#1 + #2")
@@ -40,7 +40,7 @@ def signal_shape(name: str, dimension: int | None, gains: Sequence[Any]) -> tupl
     shapes = [gain.shape if isinstance(gain, Motion) else numbers("the gain", gain).shape for gain in gains]
     sizes = {shape for shape in shapes if shape} | ({(dimension,)} if dimension else set())
     if len(sizes) > 1:
-        title, why = f'gains of "{name}" are for different counts of axes', f"{sorted(size[0] for size in sizes)}"
+        title, why = f'gains of "{name}" are for different numbers of axes', f"{sorted(size[0] for size in sizes)}"
         refuse("E478", title, why, "a number, or one for each axis", name)
     return next(iter(sizes), ())
 
@@ -48,7 +48,7 @@ def signal_shape(name: str, dimension: int | None, gains: Sequence[Any]) -> tupl
 def add_reference(builder: BlockBuilder, reference: str | Mapping[str, str], needed: Sequence[str]) -> None:
     """Add inputs `reference`, `reference_velocity` ... from the name of a reference block, or from a mapping of paths.
 
-    A mapping may leave out the velocity or the acceleration, which are then zero (a set point).
+    A mapping may omit velocity or acceleration, which are then zero (a set point).
     """
     paths = {what: f"{reference}.{what}" for what in needed} if isinstance(reference, str) else dict(reference)
     unknown = [key for key in paths if key not in QUANTITIES]
@@ -69,7 +69,7 @@ def add_reference(builder: BlockBuilder, reference: str | Mapping[str, str], nee
 def add_rate(
     builder: BlockBuilder, position: str, velocity: str | None, filter_time: Any, initial: Any, nominal: Any, unit: str
 ) -> None:
-    """Add `y`, of this unit, and `dy`: measured, or from a filter, dy = filtered' = (y - filtered) / T; if sampled, a filtered
+    """Add `y`, in `unit`, and its rate `dy`: measured, or filtered, dy = filtered' = (y - filtered) / T; if sampled, a filtered
     difference quotient."""
     builder.inputs["y"] = position
     builder.units |= {f"reference_{what}": per_second(unit, order) for order, what in enumerate(QUANTITIES[1:3], start=1)}
@@ -113,7 +113,7 @@ def add_gain(builder: BlockBuilder, local: str, gain: Motion | ArrayLike, unit: 
 
 
 def add_pd(builder: BlockBuilder, kp: Motion | ArrayLike, kd: ArrayLike, unit: str, gains: tuple[str, str]) -> list[str]:
-    """Add the gains kp and kd and the errors of position (of this unit) and velocity; return the local names of all four."""
+    """Add the gains kp and kd and the errors of position (in `unit`) and velocity; return the four local names."""
     add_gain(builder, "kp", kp, gains[0])
     add_gain(builder, "kd", kd, gains[1])
     builder.units |= {"error": unit, "error_rate": per_second(unit)}
@@ -124,7 +124,7 @@ def add_pd(builder: BlockBuilder, kp: Motion | ArrayLike, kd: ArrayLike, unit: s
 
 
 def add_term(builder: BlockBuilder, local: str, term: ModelTerm, arguments: Sequence[str]) -> None:
-    """Add a model term under a local name: computed from local arguments, or the path of a signal."""
+    """Add a model term under a local name: a function of local arguments, or the path of a signal."""
     if isinstance(term, str):
         builder.inputs[local] = term
     else:
@@ -141,7 +141,7 @@ def add_signals(builder: BlockBuilder, prefix: str, paths: Sequence[str]) -> lis
 
 
 def finish(builder: BlockBuilder, result: str, now: str, start: Any, unit: str, symbol: str) -> Element:
-    """Return the block; if sampled, the result is a state that holds the local value `now` of the last tick."""
+    """Return the block; if sampled, the result is a state that holds the local value `now` from the last tick."""
     if builder.period is not None:
         builder.states[result], builder.updates[result] = StateSpec(start, None, unit, symbol), now
         builder.symbols.setdefault(now, f"{symbol}^{{+}}")
@@ -170,20 +170,21 @@ def pd_feedforward(
     period: float | None = None,
     unit: str = "",
 ) -> Element:
-    """Build the acceleration u = kp (r - y) + kd (r' - y') + r'' (+ f) of every task axis: `<name>.acceleration`, with `.error`.
+    """Build the acceleration u = kp (r - y) + kd (r' - y') + r'' (+ f) of every task axis as `<name>.acceleration`, and its error
+    as `<name>.error`.
 
     Parameters
     ----------
     reference : name of a `screwbond.models.motion.reference` block, or a mapping of "position" and, unless zero, "velocity" and
         "acceleration" to paths.
     position, velocity : paths of y and y'. Without a velocity, y is differentiated: y' = filtered' = (y - filtered) / T.
-    kp, kd : numbers or (axes,), 1/s^2 and 1/s; kp also a function of time (`fading_gain`).
+    kp, kd : numbers or (axes,), 1/s^2 and 1/s; kp may be a function of time (`fading_gain`).
     filter_time : T, s, where no velocity is given.
     initial, nominal : y at the start (for a continuous filter) and its size, where no velocity is given.
-    extra : path of f, an acceleration that is added.
-    dimension : number of axes, where all gains are scalars.
+    extra : path of f, an additional acceleration.
+    dimension : number of axes, if all gains are scalars.
     period : s between samples; the acceleration is held between them, and y' is a filtered difference. None: continuous.
-    unit : of the acceleration.
+    unit : unit of the acceleration.
 
     Raises `ModelError` E476 for gains outside 0 <= kp <= kd^2, E478 for an incomplete wiring.
 
@@ -206,7 +207,8 @@ def pd_feedforward(
 
 
 def task_inertia(mass: Any, jacobian: Any) -> np.ndarray:
-    """Return Lambda^-1 = J M^-1 J^T (m, m), the inverse inertia of the task space, from M (n, n) and J (m, n); any scalar.
+    """Return Lambda^-1 = J M^-1 J^T (m, m), the inverse inertia of the task space, from M (n, n) and J (m, n), for any scalar
+    type.
 
     Source: Khatib 1987 (operational space).
     """
@@ -220,7 +222,7 @@ def task_force(mass: Any, jacobian: Any, acceleration: Any) -> np.ndarray:
 
 
 def _as_vector_task(jacobian: Any, acceleration: Any) -> tuple[Any, Any]:
-    """Return the Jacobian (m, n) and acceleration (m,) of a task, also of a scalar one."""
+    """Return the Jacobian (m, n) and acceleration (m,) of a task, which may be scalar."""
     u = array([acceleration]) if np.ndim(acceleration) == 0 else acceleration
     return (jacobian if np.ndim(jacobian) == 2 else array(jacobian).reshape(len(u), -1)), u
 
@@ -258,20 +260,21 @@ def operational_torque(
 ) -> Element:
     """Build torques `<name>.torque` = J^T Lambda (u - J' v) + compensation that give the task the acceleration u.
 
-    Exact (y'' = u) where compensation is the whole bias h of M v' + h = torque and the drift J' v is given.
+    Exact (y'' = u) if compensation is the full bias h of M v' + h = torque and the drift J' v is given.
 
     Parameters
     ----------
     acceleration : path of u, () or (m,).
     jacobian, mass, Lambda : J (m, n), and either M (n, n) or the task's own inertia Lambda (m, m): functions of the signals
         `position`, or paths of signals.
-    drift, compensation : J' v (m,), and torques (n,) such as gravity: functions of the signals `position` and `velocity`.
-    position, velocity : paths, arguments of these functions in this order.
-    dimension : n, where the torque is sampled.
-    period : s between samples, None: continuous. Blocks that tick at one time do so in the order in which they were added:
-        add the controller that gives u first.
+    drift, compensation : J' v (m,), and torques (n,) such as gravity compensation: functions of the signals `position` and
+        `velocity`.
+    position, velocity : paths of the arguments of these functions, in this order.
+    dimension : n, if the torque is sampled.
+    period : s between samples, None: continuous. Blocks that tick together do so in the order in which they were added: add the
+        controller of u first.
 
-    Raises `ModelError` E478 unless one of mass and Lambda is given.
+    Raises `ModelError` E478 unless exactly one of mass and Lambda is given.
 
     Source: Khatib 1987, operational space.
     """
@@ -329,21 +332,22 @@ def joint_pid(
     period: float | None = None,
     unit: str = "N m",
 ) -> Element:
-    """Build torques `<name>.torque` = kp e + ki integral(e) + kd e' + compensation of every joint, e = r - q: `<name>.error`.
+    """Build torques `<name>.torque` = kp e + ki integral(e) + kd e' + compensation of every joint, and their errors
+    `<name>.error` = e = r - q.
 
     Parameters
     ----------
     reference : name of a `screwbond.models.motion.reference` block, or a mapping of "position" and, unless zero, "velocity" to
         paths.
     position, velocity : paths of q and q', () or (joints,). Without a velocity, q is differentiated through a filter.
-    kp, kd, ki : numbers or (joints,), in N m/rad, N m s/rad, N m/(rad s); kp also a function of time.
-    dimension : number of joints, where all gains are scalars.
+    kp, kd, ki : numbers or (joints,), in N m/rad, N m s/rad, N m/(rad s); kp may be a function of time.
+    dimension : number of joints, if all gains are scalars.
     filter_time : s, where no velocity is given; `initial` and `nominal` are q at the start and its size.
-    compensation : torques, such as of gravity: a function of `compensation_signals`, or the path of a signal.
+    compensation : torques, such as gravity compensation: a function of `compensation_signals`, or the path of a signal.
     limit : largest torque, () or (joints,). In saturation, anti-windup drives the integral back with the time constant kp / ki.
     period : s between samples; the torque is held between them, q' is a filtered difference, the integral a sum. None:
         continuous.
-    unit : of the torque; q is in rad if it is N m, in m if it is N.
+    unit : unit of the torque; q is in rad for N m, in m for N.
 
     Raises `ModelError` E470 for invalid gains, E478 for an incomplete wiring, negative gains or a limit that is not
     positive.
@@ -374,7 +378,7 @@ def joint_pid(
         builder.add("compensated", SUM, value, "compensation")
         value = "compensated"
     if limit is not None:
-        max_torque = numbers("the limit of torque", limit)
+        max_torque = numbers("the torque limit", limit)
         if not np.all(max_torque > 0.0):
             refuse("E478", f'the limit of "{name}" is {limit!r}', "", "a positive torque", name)
         builder.parameters["limit"] = Parameter(max_torque[()], unit)

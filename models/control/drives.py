@@ -1,4 +1,4 @@
-"""Drives of joints: effort sources with a largest effort, and a speed-torque line that ends at a largest speed."""
+"""Joint drives: effort sources with an effort limit and a speed-torque line that ends at a speed limit."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from screws.numeric_arguments import floats
 from screws.scalars import maximum, minimum
 
 NO_LIMIT = 1e300
-"""Parameter instead of an infinite limit."""
+"""Number that stands for an infinite limit."""
 
 
 def _limited(effort: Any, speed: Any, fade: Any, command: Any, velocity: Any) -> Any:
-    """Return the command within limits: an effort that drives fades to zero at the largest speed, one that brakes does not."""
+    """Return the command within limits: a driving effort fades to zero at the largest speed, a braking effort does not."""
     ahead = effort * maximum(minimum((1.0 - velocity / speed) / fade, 1.0), 0.0)
     back = effort * maximum(minimum((1.0 + velocity / speed) / fade, 1.0), 0.0)
     return maximum(minimum(command, ahead), -back)
@@ -32,17 +32,17 @@ def limited_drive(name: str, command: str, velocity: str, *, effort: Any, speed:
     """Return a source of the commanded efforts within limits, for the port `joints` of a chain.
 
     As with a DC motor at its largest voltage, the largest effort that drives a joint falls from `effort` at the speed
-    (1 - fade) * `speed` to zero at `speed`; one that brakes may always be `effort`.
+    (1 - fade) * `speed` to zero at `speed`; a braking effort may always reach `effort`.
 
     Parameters
     ----------
     command, velocity : paths of the commanded efforts and of the velocities of the joints, (n,).
-    effort, speed : largest ones of each joint, (n,), a number for one joint; N m and rad/s, or N and m/s; infinite: no limit.
-        Of a robot from a file: `robot.effort_limits`, `robot.speed_limits`.
+    effort, speed : limits of each joint, (n,), or a number for one joint; N m and rad/s, or N and m/s; infinite: no limit. A
+        robot from a file has `robot.effort_limits`, `robot.speed_limits`.
 
     Parameters of the source: `effort limit`, `speed limit`, `fade`.
 
-    Raises `ModelError` E343 for limits of different joints, an effort below zero, or a speed or fade that is not above zero.
+    Raises `ModelError` E343 for limits of different sizes, an effort below zero, or a speed or fade that is not above zero.
     """
     most, top = (x[0] if x.shape == (1,) else x for x in (as_floats(effort), as_floats(speed)))
     shapes_fit = most.ndim < 2 and top.shape in ((), most.shape)

@@ -1,4 +1,4 @@
-"""Controller gains: fading gains, the stability check of time-varying gains, and the soft-touch design."""
+"""Controller gains: fading gains, a stability check for time-varying gains, and a soft-touch design."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ BOUND_TOLERANCE = 1e-12
 
 
 def fading_gain(kp0: ArrayLike, t0: float, t1: float, axis: int | None = None, to: float = 0.0) -> Motion:
-    """Return a gain that changes smoothly from `kp0` to `to` between the times t0 and t1 (s), of one axis or of all.
+    """Return a gain that changes smoothly from `kp0` to `to` between the times t0 and t1 (s), along one axis or all.
 
     Parameters
     ----------
     kp0 : () or (axes,), 1/s^2.
-    axis : which component fades; None: all of them.
+    axis : component that fades; None: all.
 
     Raises `ModelError` E470 for invalid numbers or an unknown axis, E471 unless t0 < t1.
     """
@@ -67,7 +67,7 @@ def check_gains(kp: Motion | ArrayLike, kd: ArrayLike, name: str = "controller")
 
 @dataclass(frozen=True)
 class SoftTouch:
-    """Gains of the approach axis and Baumgarte constants of the contact: 1/s for kd and alpha1, 1/s^2 for the others."""
+    """Gains of the approach axis and Baumgarte constants of the contact: kd and alpha1 in 1/s, the others in 1/s^2."""
 
     kd: float
     kp0: float
@@ -76,14 +76,14 @@ class SoftTouch:
 
 
 def soft_touch_gains(Lambda_xx: float, approach_speed: float, hold_force: float, peak_force: float) -> SoftTouch:
-    """Design gains for a soft touch: in velocity control (kp = 0), a blocked axis presses with Lambda kd v.
+    """Design gains for a soft touch: under velocity control (kp = 0), a blocked axis presses with Lambda kd v.
 
-    At impact the constraint removes the speed v with the force Lambda alpha1 v. Both double poles are critical:
-    alpha0 = alpha1^2 / 4, and kp0 = kd^2 / 4 before the gain fades, which is within 0 <= kp <= kd^2.
+    At impact the constraint removes the speed v with the force Lambda alpha1 v. Both pole pairs are critically damped: alpha0 =
+    alpha1^2 / 4, and kp0 = kd^2 / 4 before the gain fades, which satisfies 0 <= kp <= kd^2.
 
     Parameters
     ----------
-    Lambda_xx : inertia of the task space along the approach, kg.
+    Lambda_xx : task-space inertia along the approach, kg.
     approach_speed : v, m/s.
     hold_force, peak_force : N.
 
@@ -94,7 +94,7 @@ def soft_touch_gains(Lambda_xx: float, approach_speed: float, hold_force: float,
     arguments = {"Lambda_xx": Lambda_xx, "approach_speed": approach_speed, "hold_force": hold_force, "peak_force": peak_force}
     wrong = tuple(f"{key} is {value!r}" for key, value in arguments.items() if not (np.isfinite(value) and value > 0.0))
     if wrong:
-        refuse("E477", "no soft touch has these numbers", wrong, "positive numbers in kg, m/s and N", "soft touch")
+        refuse("E477", "no soft touch exists for these numbers", wrong, "positive numbers in kg, m/s and N", "soft touch")
     if peak_force < hold_force:
         title, why = "the peak of a soft touch is below its holding force", f"{peak_force:g} N and {hold_force:g} N"
         refuse("E477", title, why, "a peak of at least the holding force", "soft touch")

@@ -1,4 +1,4 @@
-"""Delta robot: kinematics, bond graphs, linear analysis, control and runs from one record of parameters."""
+"""Delta robot: kinematics, bond graphs, linear analysis, control and simulation from one record of parameters."""
 
 from screwbond.models.delta.graphs.control import Control, gravity_compensation, joint_control, linearising_control, task_control
 from screwbond.models.delta.graphs.rigid_bodies import rigid_delta_graph

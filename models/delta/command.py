@@ -1,4 +1,4 @@
-"""Command `screwbond delta`: its tasks, each a run or an analysis with its files and figures."""
+"""Command `screwbond delta`: its tasks, each a run or an analysis with files and figures."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ROBOT_FIELDS = {"FILE.json": DeltaParameters}
 
 
 def robot_arguments(parser: Any) -> None:
-    """Add --params and --form."""
+    """Add the arguments --params and --form."""
     parser.add_argument(
         "--params", required=True, metavar="|".join(["FILE.json", *PARAMETER_SETS]), help="the robot's parameters"
     )
@@ -57,7 +57,7 @@ def robot_arguments(parser: Any) -> None:
 
 
 def read_robot(options: Namespace) -> DeltaRobot:
-    """Return the robot of the arguments; errors as `read_parameters`."""
+    """Return the robot that the arguments describe; errors as for `read_parameters`."""
     parameters = PARAMETER_SETS[options.params]() if options.params in PARAMETER_SETS else read_parameters(options.params)
     return DeltaRobot(parameters, form=options.form)
 
@@ -69,9 +69,9 @@ def robot_files(compiled: Compiled) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Grid:
-    """Grid of a workspace map; its points, with all their quantities, have to fit into memory (else E466)."""
+    """Grid of a workspace map; its points, with all their quantities, must fit into memory (else E466)."""
 
-    points: int = number("", "of the grid along each axis", 61, integer=True, least=2, most=300)
+    points: int = number("", "number of grid points along each axis", 61, integer=True, least=2, most=300)
     branch: str = word(("out", "in"), "elbows out or in", "out")
 
     def __post_init__(self) -> None:
@@ -83,7 +83,7 @@ MAP_FLAGS = {"--points": "points", "--branch": "branch"}
 
 
 def map_workspace(robot: DeltaRobot, options: Namespace) -> Outcome:
-    """Map the workspace on a grid of points^3 around it; workspace.npz has the fields of `Workspace`, x1, x2, x3 its axes.
+    """Map the workspace on a grid of points^3 around it; workspace.npz has the fields of `Workspace`, with axes x1, x2, x3.
 
     Raises `ModelError` (E466) for an invalid grid.
     """
@@ -102,7 +102,8 @@ def map_workspace(robot: DeltaRobot, options: Namespace) -> Outcome:
 
 
 def _extent(mapped: Workspace) -> dict[str, Any]:
-    """Return corners of the bounding box of the reachable part, its most dexterous point, m, and the dexterity there, or None."""
+    """Return the corners of the reachable part's bounding box, its most dexterous point, m, and the dexterity there; None if
+    empty."""
     occupied = np.argwhere(mapped.reachable)
     if not len(occupied):
         return dict.fromkeys(("low", "high", "best", "best_dexterity"))
@@ -125,7 +126,7 @@ def _map_overview(summary: dict[str, Any]) -> list[str]:
 
 
 WORKSPACE = Task(
-    "where the tool can be, and how well it is moved there",
+    "where the tool can be, and its dexterity there",
     read_robot,
     map_workspace,
     files=("workspace.npz",),
@@ -153,8 +154,8 @@ FLAGS = {"--place": "place", "--gap": "gap", "--speed": "speed", "--hold-force":
 
 def _touch_arguments(group: Any) -> None:
     add_fields(group, TouchPlan, FLAGS)
-    group.add_argument("--keep-kp", action="store_true", help="do not let it fade: the brick slips")
-    group.add_argument("--ball", action="store_true", help="a contact as hard as a ball's: it bounces")
+    group.add_argument("--keep-kp", action="store_true", help="do not fade the gain: the brick slips")
+    group.add_argument("--ball", action="store_true", help="make the contact as hard as a ball: the finger bounces")
     group.add_argument("--until", type=float, default=20.0, help="end of the soft touch, s (default %(default)g)")
 
 
@@ -218,7 +219,7 @@ SWEEP_RANGE = (-10.0, 60.0)
 
 
 def linearise(robot: DeltaRobot, options: Namespace) -> Outcome:
-    """Compute the linear system about rest at the motor angles, or the tool, of the arguments.
+    """Linearise about rest at the motor angles or tool position given as arguments.
 
     Files: linear.npz (A, B, C, D and the reduced A6, B6, C6), poles.csv, graphs and equations.
     """
@@ -226,7 +227,7 @@ def linearise(robot: DeltaRobot, options: Namespace) -> Outcome:
     linear, reduced = robot.linearise(y), analysis.linearise_reduced(robot, y)
     pole_zero_map, equilibrium = analysis.pole_zero_map(linear), analysis.equilibrium(robot, y)
     angle: float | None = None
-    with suppress(ModelError):  # no root crosses, or the robot cannot be there
+    with suppress(ModelError):  # no root crosses zero, or the robot cannot take these postures
         angle = analysis.instability_angle(robot)
     summary: dict[str, Any] = {
         "parameters": asdict(robot.parameters),
@@ -269,15 +270,15 @@ def _pictures(robot: DeltaRobot, y: Any, pole_zero_map: analysis.PoleZeroMap, an
         omega = np.geomspace(0.1, 100.0, 400)
         response = analysis.frequency_response(robot, y, omega)
         courses = {f"$y_{i + 1} / u_1$": response[:, i, 0] for i in range(3)}
-        bode_plot(omega, courses, path, loop="$y_1 / u_1$", title="Motor angles over the torque of motor 1")
+        bode_plot(omega, courses, path, loop="$y_1 / u_1$", title="Motor angles over torque of motor 1")
 
     def sweep(path: Path) -> None:
         angles = np.deg2rad(np.linspace(*SWEEP_RANGE, 141))
         if angle is not None:
-            # Near the crossing a pole runs fast, and then turns.
+            # Near the crossing, a pole moves fast and then turns.
             angles = np.union1d(angles, angle + np.deg2rad(np.linspace(-0.9, 0.3, 25)))
         result = analysis.sweep_poles(robot, angles, progress=False)
-        figures.sweep_plot(result, angle, path, title="Poles over the common motor angle")
+        figures.sweep_plot(result, angle, path, title="Poles over common motor angle")
 
     return {
         "poles_zeros.png": plot(lambda path: figures.pole_zero_plot({caption: pole_zero_map}, path, title="Poles and zeros")),
@@ -303,20 +304,20 @@ COLUMNS = ["t", *_THREE, *_ANGLES, *(f"{angle}'" for angle in _ANGLES), "energy"
 
 
 def _run_arguments(group: Any) -> None:
-    # --y and --w are also those of `linearise`
+    # `linearise` uses --y and --w too
     start = group.add_mutually_exclusive_group()
     start.add_argument(
         "--y",
         nargs=3,
         type=float,
         metavar=("Y1", "Y2", "Y3"),
-        help="motor angles at the start, and of the linear system, rad (default pi/4)",
+        help="initial motor angles, or those of the linear system, rad (default pi/4)",
     )
-    start.add_argument("--w", nargs=3, type=float, metavar=("WX", "WY", "WZ"), help="the tool instead, m; x3 down")
+    start.add_argument("--w", nargs=3, type=float, metavar=("WX", "WY", "WZ"), help="tool position instead, m; x3 points down")
     group.add_argument("--rates", nargs=3, type=float, metavar=("V1", "V2", "V3"), help="motor velocities, rad/s")
     torque = group.add_mutually_exclusive_group()
     torque.add_argument("--torque", nargs=3, type=float, metavar=("U1", "U2", "U3"), help="motor torques, N m (default 0)")
-    torque.add_argument("--hold", action="store_true", help="the torques that hold the start at rest")
+    torque.add_argument("--hold", action="store_true", help="torques that hold the initial posture at rest")
     group.add_argument("--t-end", type=float, default=5.0, help="s (default %(default)g)")
     group.add_argument("--samples", type=float, default=0.005, help="step of the output, s (default %(default)g)")
     group.add_argument("--rtol", type=float, default=1e-9, help="relative tolerance (default %(default)g)")
@@ -345,7 +346,7 @@ def simulate(robot: DeltaRobot, options: Namespace) -> Outcome:
     }
     overview = [
         cost_line("delta robot", summary, 1),
-        f"  tool at the end {format_numbers(run.w[-1], 'm')}; tips apart by {summary['largest_drift']:.1e} m at most;"
+        f"  tool at the end {format_numbers(run.w[-1], 'm')}; tips at most {summary['largest_drift']:.1e} m apart;"
         f" ledger residual {summary['ledger_residual']:.1e} of the energy in play",
         *(f"  {line}" for line in summary["singular_configurations"]),
     ]

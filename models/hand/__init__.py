@@ -1,4 +1,4 @@
-"""A dexterous hand with an intrinsically passive controller: bond graph, start posture, runs and grasp analysis."""
+"""Dexterous hand with an intrinsically passive controller: bond graph, initial posture, runs and grasp analysis."""
 
 from screwbond.models.hand.command import save_hand
 from screwbond.models.hand.graph import Hand, VirtualObject, equilibrium, passive_controller, reference_motion

@@ -16,7 +16,7 @@ from screwbond.models.studies.tasks import Outcome, Task, add_solver, cost_line,
 
 
 def save_hand(run: HandRun, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True) -> str:
-    """Write the files of a run, or `only` some, to the folder `out`; return the main figures as text."""
+    """Write the files of a run, or those in `only`, to the folder `out`; return the main figures as text."""
     return TASK.save(_outcome(run), out, render=render, only=only, progress=progress)
 
 
@@ -38,7 +38,7 @@ def _figures(summary: dict[str, Any], table: str) -> list[str]:
     lines = [
         cost_line(summary["name"], summary),
         f"  object at {positions['object']}, virtual object at {positions['virtual']}, reference at {positions['reference']}",
-        f"  normal forces {low:.4g} to {high:.4g} N, tangential over normal at most"
+        f"  normal forces {low:.4g} to {high:.4g} N, largest ratio of tangential to normal"
         f" {summary['largest_tangential_over_normal']:.3f}",
     ]
     if summary["object_lost"] is not None:
@@ -51,7 +51,7 @@ def _figures(summary: dict[str, Any], table: str) -> list[str]:
 
 def _arguments(parser: Any) -> None:
     parser.add_argument("--scenario", default="main", metavar="main|far|rotate|FILE.json", help="default %(default)s")
-    parser.add_argument("--friction", type=float, metavar="MU", help="coefficient of friction instead of the scenario's")
+    parser.add_argument("--friction", type=float, metavar="MU", help="coefficient of friction that replaces the scenario's")
     add_solver(parser, 1e-8)
 
 

@@ -1,4 +1,4 @@
-"""The dexterous hand as one bond graph: fingers, contacts, object and the passive controller (Visser 2002, section 5).
+"""Dexterous hand as a single bond graph: fingers, contacts, object and passive controller (Visser 2002, section 5).
 
 ```
  finger i (chain) --- tip --- contact i --- object
@@ -6,7 +6,7 @@
                    controller: grip spring i --- virtual object --- reference spring --- reference
 ```
 
-The intrinsically passive controller of a hand as bond-graph elements: a virtual object on springs.
+The intrinsically passive controller is a virtual object on springs:
 
 ```
  tip 0 --- grip spring 0 ---+
@@ -15,7 +15,7 @@ The intrinsically passive controller of a hand as bond-graph elements: a virtual
                                     damping (R)
 ```
 
-Its only sensors are the poses of the tips: whatever it is connected to, its energy comes from the reference alone.
+It senses only the poses of the tips: whatever it is connected to, only the reference can supply energy.
 Source: Stramigioli 2001 (intrinsically passive control); Visser 2002, section 5.
 """
 
@@ -51,7 +51,7 @@ from screws.surfaces import sphere
 
 @dataclass(frozen=True)
 class VirtualObject:
-    """Gains of the controller (SI): inertia and absolute damping of the virtual object, springs to reference and tips."""
+    """Gains of the controller (SI): inertia and absolute damping of the virtual object, springs to the reference and the tips."""
 
     mass: float
     inertia: float
@@ -72,14 +72,14 @@ def passive_controller(
     position: Sequence[float],
     quaternion: Sequence[float],
 ) -> Graph:
-    """Return the controller as a graph with a port `tip i` and an input `pose i` for each tip: `attach_tip` connects them.
+    """Return the controller as a graph with a port `tip i` and an input `pose i` for each tip, which `attach_tip` connects.
 
     Parameters
     ----------
     reference : body with a prescribed motion that the virtual object follows.
     poles : (n, 3) points of the springs in the tips' frames, m.
-    points : (n, 3) their other ends in the virtual object, m.
-    position, quaternion : start pose of the virtual object.
+    points : (n, 3) other ends of the springs in the virtual object, m.
+    position, quaternion : initial pose of the virtual object.
 
     Parts: `virtual object`, `reference`, `reference spring`, `damping`, `grip spring i`.
     """
@@ -87,7 +87,7 @@ def passive_controller(
     virtual = rigid_body(
         "virtual object", mass=gains.mass, inertia=(gains.inertia,) * 3, position=tuple(position), quaternion=tuple(quaternion)
     )
-    # The damper acts at the 1-junction of the body twist: it damps the absolute motion, equally in all directions.
+    # The damper acts at the 1-junction of the body twist: it damps absolute motion, equally in all directions.
     body_twist = virtual.parts["body twist"]
     assert isinstance(body_twist, Element)
     virtual.expose("body", body_twist)
@@ -108,7 +108,8 @@ def passive_controller(
 
 
 def attach_tip(graph: Graph, controller: Graph, index: int, finger: ChainGraph, tip: str) -> None:
-    """Connect a tip, a link of a finger, to its spring: half arrow controller -> tip, and its pose (4, 4) as a signal."""
+    """Connect a finger's tip link to its spring: with a bond from the controller to the tip, and the tip's pose (4, 4) as a
+    signal."""
     graph.connect(controller.port(f"tip {index}"), finger.port(tip))
     graph.wire(f"{finger.name}.{tip}.H", controller, f"pose {index}")
 
@@ -116,7 +117,7 @@ def attach_tip(graph: Graph, controller: Graph, index: int, finger: ChainGraph, 
 def reference_motion(
     steps: Sequence[ReferenceStep], position: Sequence[float], quaternion: Sequence[float] = (1.0, 0.0, 0.0, 0.0)
 ) -> PoseMotion:
-    """Return the motion of the reference from a start pose: the sum of all shifts, and all turns one after the other."""
+    """Return the motion of the reference from an initial pose: the sum of all shifts, and all rotations in sequence."""
     start = np.asarray(position, dtype=float)
     shifts = [quintic(np.zeros(3), step.shift, step.begin, step.end) for step in steps if any(step.shift)]
     turns = [step for step in steps if any(step.turn)]
@@ -138,16 +139,16 @@ OBJECT = "object"
 CONTROLLER = "controller"
 VIRTUAL = f"{CONTROLLER}.virtual object"
 REFERENCE = f"{CONTROLLER}.reference"
-"""Paths of parts in the graph; `finger_name(i)`, `contact_name(i)` and `grip_name(i)` return the others."""
+"""Paths of parts in the graph, in addition to `finger_name(i)`, `contact_name(i)` and `grip_name(i)`."""
 
 TIP = "tip"
 """Name of the last link of a finger."""
 
 CONTACT_NUMBERS = tuple(name for name in COMPLIANCE_UNITS if name != "torsional_friction")
-"""Parameters of the hand that are numbers of its contacts, under the same names."""
+"""Parameters of the hand that its contacts have under the same names."""
 
 GRASP = "grasp"
-"""Automaton "held", "lost": whether any tip touches the object."""
+"""Automaton with the states "held" and "lost": does any tip touch the object?"""
 
 
 def finger_name(i: int) -> str:
@@ -166,7 +167,7 @@ def grip_name(i: int) -> str:
 
 
 def parts_of(fingers: int) -> list[str]:
-    """Return the paths of the nested graphs that a drawing shows as one box each."""
+    """Return the paths of the nested graphs that a drawing shows as single boxes."""
     inside = [VIRTUAL, REFERENCE, f"{CONTROLLER}.reference spring", OBJECT]
     return inside + [name(i) for i in range(fingers) for name in (finger_name, contact_name, grip_name)]
 
@@ -174,13 +175,13 @@ def parts_of(fingers: int) -> list[str]:
 @short_repr
 @dataclass(frozen=True)
 class Hand:
-    """A hand that holds its object, and the motion of its reference.
+    """Hand that holds its object, and the motion of its reference.
 
     Parameters
     ----------
-    parameters : numbers of hand, object and controller.
-    steps : motion of the reference; without, it rests.
-    motion : instead of steps, any motion of the reference that starts at the object's pose.
+    parameters : parameters of hand, object and controller.
+    steps : motion of the reference; at rest if empty.
+    motion : any motion of the reference that starts at the object's pose, instead of steps.
 
     Raises `ModelError` on the first use of `posture` or `graph`: E431 for a motion that starts elsewhere, E481 for an object out
     of reach, E482 without an equilibrium, E484 beyond joint limits.
@@ -197,7 +198,7 @@ class Hand:
 
     @cached_property
     def posture(self) -> Posture:
-        """Equilibrium at the start."""
+        """Initial equilibrium."""
         return initial_posture(self.parameters)
 
     @cached_property
@@ -211,7 +212,7 @@ class Hand:
         return reference_motion(self.steps, parameters.object_position, parameters.object_quaternion)
 
     def chain(self, finger: int) -> Chain:
-        """Return a finger: four links on its base, the last with the tip's ball; each link's frame is at its outer end."""
+        """Return a finger: four links on its base, the last with the ball of the tip; each link's frame is at its outer end."""
         parameters = self.parameters
         heights = np.cumsum([0.0, *parameters.link_lengths])
         links = []
@@ -240,7 +241,7 @@ class Hand:
         return Chain(finger_name(finger), tuple(links), pose(R, parameters.bases[finger]))
 
     def finger(self, i: int) -> ChainGraph:
-        """Return a finger as a graph with the port `tip`, in its start posture."""
+        """Return a finger as a graph with the port `tip`, in its initial posture."""
         return chain_graph(self.chain(i), ports=[TIP], position=self.posture.joints[i])
 
     def held_object(self) -> Body:
@@ -281,7 +282,7 @@ class Hand:
     def graph(self, name: str = "hand") -> Graph:
         """Return the graph of the hand, with the parts `finger i`, `contact i`, `object` and `controller`.
 
-        It starts in equilibrium: in the start posture, with the contact springs at the deflections that hold the object.
+        It starts in equilibrium, with the contact springs at the deflections that hold the object.
         """
         parameters = self.parameters
         graph = Graph(name)
@@ -311,12 +312,12 @@ class Hand:
 
 
 def equilibrium(compiled: Compiled, parameters: Mapping[str, Any] | None = None) -> dict[str, np.ndarray]:
-    """Return start values at which a compiled hand rests with other parameters, from the statics of its graph.
+    """Return start values at which a compiled hand rests with changed parameters, from the statics of its graph.
 
-    The springs of the controller have no states, so that the search moves the bodies until forces balance. Directions that
-    rolling and the history of the contact springs leave free stay as near as possible to the start.
+    The springs of the controller have no states, so the search moves the bodies until forces balance. Directions left free by
+    rolling and by the history of the contact springs stay as close as possible to the start.
 
-    Raises `ModelError` E430 without an equilibrium nearby, or where contacts would open there.
+    Raises `ModelError` E430 if no equilibrium is nearby, or if contacts would open there.
     """
     try:
         steady = steady_state(compiled, parameters=parameters)
@@ -336,8 +337,8 @@ def equilibrium(compiled: Compiled, parameters: Mapping[str, Any] | None = None)
 
 
 def _no_equilibrium(compiled: Compiled, why: str | Sequence[str]) -> ModelError:
-    cures = ("parameters closer to those the hand was built with", "a Hand built with these parameters")
-    return refusal("E430", "the hand finds no equilibrium near its start posture", *cures, about=compiled.model.name, why=why)
+    cures = ("parameters closer to the original ones", "a Hand built with these parameters")
+    return refusal("E430", "the hand finds no equilibrium near its initial posture", *cures, about=compiled.model.name, why=why)
 
 
 def _check_start(motion: PoseMotion, pose_state: np.ndarray) -> None:
@@ -345,8 +346,8 @@ def _check_start(motion: PoseMotion, pose_state: np.ndarray) -> None:
     distance = float(np.linalg.norm(start[4:] - pose_state[4:]))
     angle = 2.0 * float(np.arccos(min(1.0, abs(start[:4] @ pose_state[:4]))))
     if distance > 1e-6 or angle > 1e-6:
-        deviation = f"at the time 0 it is {distance:.4g} m and {angle:.4g} rad away"
-        cure = "a motion whose pose at the time 0 is object_position, object_quaternion"
+        deviation = f"at time 0 it is {distance:.4g} m and {angle:.4g} rad away"
+        cure = "a motion whose pose at time 0 is object_position, object_quaternion"
         raise refusal("E431", "the reference does not start at the object", cure, about="hand", why=deviation)
 
 
@@ -355,6 +356,6 @@ ONE_CLOSED = Op("a contact closed", lambda *gaps: -functools.reduce(minimum, gap
 
 
 def _preload(deflection: np.ndarray) -> Callable[[Any], tuple[np.ndarray]]:
-    """Return a start function that adds tangential deflections to the penetration that a contact starts with."""
+    """Return a start function that adds tangential deflections to the initial penetration of a contact."""
     tangential = np.array([*deflection[:3], 0.0])
     return lambda spring: (np.asarray(spring, dtype=float) + tangential,)

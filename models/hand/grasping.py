@@ -1,12 +1,12 @@
-"""Grasp of the hand: contact points, forces in equilibrium and joint angles of the start, and the analysis of grasps.
+"""Grasp of the hand: initial contact points, equilibrium forces and joint angles, and the analysis of grasps.
 
-Finger i touches the object where its outward normal is the finger's radial direction. The forces there balance the
-object: equal along the normals if possible, with the smallest additions otherwise. The pole of a tip and its
-virtual point lie on the line of the contact's force, so that each finger is in equilibrium for any joint angles: one
-more condition selects these, the inclination of the last link (`grasp_pitch`), with the middle joint bent
-inward. The object, the virtual object and the reference have one pose.
+Finger i touches the object where the object's outward normal is the finger's radial direction. The forces there balance the
+object: equal along the normals if possible, with the smallest additions otherwise. The pole of a tip and its virtual point lie on
+the line of the contact force, so that each finger is in equilibrium for any joint angles; the inclination of the last link
+(`grasp_pitch`) and the inward bend of the middle joint select these. The object, the virtual object and the reference share one
+pose.
 
-Grasp analysis: grasp matrix, internal forces, force closure, manipulability and margins of friction.
+Grasp analysis covers the grasp matrix, internal forces, force closure, manipulability and friction margins.
 
 Wrenches are [moment; force] about the object's centre. Contact models, with the components that a finger can exert:
 "frictionless" (normal force), "point" (force), "soft" (force and moment about the normal).
@@ -29,7 +29,7 @@ from screws.surfaces import Surface, nearest_coordinates, sphere
 
 @dataclass(frozen=True)
 class Manipulability:
-    """Singular values of a Jacobian in descending order, their product, and the ratio of the least to the largest."""
+    """Singular values of a Jacobian in descending order, their product, and the ratio of the smallest to the largest."""
 
     singular_values: np.ndarray
     volume: float
@@ -44,9 +44,9 @@ def grasp_matrix(
     Parameters
     ----------
     points : contact points (n, 3), m.
-    normals : unit normals into the object (n, 3); None for "point", which needs none.
+    normals : unit normals into the object (n, 3); not needed for "point".
     centre : point about which moments are taken, m.
-    model : "frictionless" (1 column a contact), "point" (3, world axes), "soft" (4: world axes, moment about the normal).
+    model : "frictionless" (1 column per contact), "point" (3, world axes), "soft" (4: world axes, moment about the normal).
     """
     arms = np.asarray(points, dtype=float) - np.asarray(centre, dtype=float)
     if model != "point" and normals is None:
@@ -64,14 +64,14 @@ def grasp_matrix(
         elif model == "soft":
             columns.append(np.hstack([force, np.concatenate([n, np.zeros(3)])[:, None]]))
         else:
-            raise ValueError(f'contact model "{model}" is none of "frictionless", "point", "soft"')
+            raise ValueError(f'contact model "{model}" is unknown: use "frictionless", "point" or "soft"')
     return np.hstack(columns)
 
 
 def internal_forces(G: np.ndarray, tolerance: float = 1e-9) -> np.ndarray:
-    """Return an orthonormal basis (columns, k) of the null space of a grasp matrix: forces that squeeze and move nothing.
+    """Return an orthonormal basis (columns, k) of the null space of a grasp matrix: forces that squeeze but move nothing.
 
-    Moments are weighed against forces by the largest arm in G.
+    Moments are scaled by the largest lever arm in G.
     """
     arm = _largest_arm(G)
     _, singular_values, V = np.linalg.svd(np.vstack([G[:3] / arm, G[3:]]))
@@ -79,13 +79,14 @@ def internal_forces(G: np.ndarray, tolerance: float = 1e-9) -> np.ndarray:
 
 
 def friction_margins(forces: np.ndarray, normals: np.ndarray, friction: float) -> np.ndarray:
-    """Return mu N - |F_t| (..., n), N, of contact forces and normals (..., n, 3) into the object; negative outside the cone."""
+    """Return mu N - |F_t| (..., n), N, for contact forces and normals (..., n, 3) into the object; negative outside the friction
+    cone."""
     normal = np.sum(forces * normals, axis=-1)
     return friction * normal - np.linalg.norm(forces - normal[..., None] * normals, axis=-1)
 
 
 def required_friction(forces: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """Return the least coefficient of friction (..., n) that carries the forces, |F_t| / N; inf where a force pulls."""
+    """Return the smallest friction coefficient (..., n) that carries the forces, |F_t| / N; inf where a force pulls."""
     normal = np.sum(forces * normals, axis=-1)
     tangential = np.linalg.norm(forces - normal[..., None] * normals, axis=-1)
     return np.where(normal > 0.0, tangential / np.where(normal > 0.0, normal, 1.0), np.inf)
@@ -94,9 +95,9 @@ def required_friction(forces: np.ndarray, normals: np.ndarray) -> np.ndarray:
 def squeeze_forces(
     points: np.ndarray, normals: np.ndarray, friction: float, model: str = "point", edges: int = 16
 ) -> np.ndarray | None:
-    """Return internal forces (n, 3) inside all cones of friction with the sum of normal forces n, or None.
+    """Return internal forces (n, 3) inside all friction cones with normal forces that sum to n, or None.
 
-    A linear program maximises the distance from the sides of inscribed pyramids. If it has a solution and G has rank six,
+    A linear program maximises the distance from the faces of inscribed pyramids. If it has a solution and G has rank six,
     the grasp has force closure (Murray, Li and Sastry 1994, prop. 5.3).
     """
     from scipy.optimize import linprog
@@ -135,7 +136,7 @@ def squeeze_forces(
 
 
 def fingertip_pose(parameters: HandParameters, finger: int, joints: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rotation (3, 3) of a finger's last link to the world, and the tip's centre (3,), m."""
+    """Return the rotation (3, 3) from a finger's last link to the world, and the tip's centre (3,), m."""
     s = np.cumsum(joints[1:])
     radial, across, up = _finger_axes(parameters, finger, joints[0])
     lengths = np.array(parameters.link_lengths[1:])
@@ -145,7 +146,7 @@ def fingertip_pose(parameters: HandParameters, finger: int, joints: np.ndarray) 
 
 
 def finger_jacobian(parameters: HandParameters, finger: int, joints: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """Return the Jacobian (6, 4) of the last link: angular velocity, and velocity of the link's point that is at `place` (3,)."""
+    """Return the Jacobian (6, 4) of the last link: angular velocity, and velocity of the link's point at `place` (3,)."""
     s = np.cumsum(joints[1:])
     radial, across, up = _finger_axes(parameters, finger, joints[0])
     joint = parameters.bases[finger] + parameters.link_lengths[0] * up
@@ -157,7 +158,7 @@ def finger_jacobian(parameters: HandParameters, finger: int, joints: np.ndarray,
 
 
 def hand_jacobian(parameters: HandParameters, joints: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return the block-diagonal Jacobian (3 n, 4 n): joint rates -> velocities of the tips' points at `points` (n, 3)."""
+    """Return the block-diagonal Jacobian (3 n, 4 n): joint rates -> velocities of the tips at `points` (n, 3)."""
     from scipy.linalg import block_diag
 
     rows = enumerate(zip(joints, points, strict=True))
@@ -171,16 +172,16 @@ def manipulability(J: np.ndarray) -> Manipulability:
 
 
 def object_manipulability(parameters: HandParameters, joints: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return the singular values (6,) of pinv(G^T) J, joint rates -> object twist where the tips roll, about the contacts'
-    mean."""
+    """Return the singular values (6,) of pinv(G^T) J, joint rates -> object twist about the mean contact point, for rolling
+    tips."""
     points = np.asarray(points, dtype=float)
     G = grasp_matrix(points, None, points.mean(axis=0))
     return np.linalg.svd(np.linalg.pinv(G.T) @ hand_jacobian(parameters, joints, points), compute_uv=False)
 
 
 def finger_extension(parameters: HandParameters, joints: np.ndarray) -> np.ndarray:
-    """Return the stretch (..., n) of each finger at the angles (..., n, 4): distance from joint 2 to the tip's centre over the
-    length of the links between; 1 at the end of its reach."""
+    """Return the extension (..., n) of each finger at the angles (..., n, 4): distance from joint 2 to the tip's centre, relative
+    to the length of the links between them; 1 at full reach."""
     s = np.cumsum(np.asarray(joints, dtype=float)[..., 1:], axis=-1)
     lengths = np.array(parameters.link_lengths[1:])
     return np.hypot(np.sin(s) @ lengths, np.cos(s) @ lengths) / lengths.sum()
@@ -193,7 +194,7 @@ def _finger_axes(parameters: HandParameters, finger: int, turn: float) -> tuple[
 
 
 def _largest_arm(G: np.ndarray) -> float:
-    """Return the largest arm in a grasp matrix, m; 1 where all forces meet in the centre."""
+    """Return the largest lever arm in a grasp matrix, m; 1 if all forces meet in the centre."""
     largest = float(np.max(np.abs(G[:3])))
     return largest if largest > 1e-12 * float(np.max(np.abs(G))) else 1.0
 
@@ -205,19 +206,19 @@ def _tangents(n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 BALANCE = 1e-9
-"""Largest resultant of contact forces in equilibrium, relative to their size."""
+"""Largest resultant of contact forces that counts as equilibrium, relative to their size."""
 
 
 @dataclass(frozen=True)
 class Posture:
-    """Equilibrium at the start; one row for each finger, world coordinates, SI.
+    """Initial equilibrium; one row per finger, world coordinates, SI.
 
     Attributes
     ----------
     joints : angles (fingers, 4), rad.
-    tip_centres, contact_points, poles, virtual_points : positions (fingers, 3), m. A contact point is the object's.
+    tip_centres, contact_points, poles, virtual_points : positions (fingers, 3), m. Contact points are on the object.
     normals : unit vectors (fingers, 3) from the tip into the object.
-    forces : of each finger on the object (fingers, 3), N.
+    forces : force of each finger on the object (fingers, 3), N.
     penetrations : minus the gaps (fingers,), m.
     """
 
@@ -242,9 +243,9 @@ class Posture:
 
 
 def initial_posture(parameters: HandParameters) -> Posture:
-    """Return the start posture of a hand that holds its object.
+    """Return the initial posture of a hand that holds its object.
 
-    Raises `ModelError` E481 for a contact point out of a finger's reach, E482 where no contact forces in the cones of friction
+    Raises `ModelError` E481 for a contact point out of a finger's reach, E482 where no contact forces in the friction cones
     balance the object, E484 beyond joint limits.
 
     Source: Visser 2002, section 5; Murray, Li and Sastry 1994, section 5.2 (grasp map).
@@ -266,7 +267,7 @@ def initial_posture(parameters: HandParameters) -> Posture:
 
 
 def support_point(surface: Surface, direction: np.ndarray) -> np.ndarray:
-    """Return the point (3,) of a closed convex surface around its origin where the outward normal is this unit vector."""
+    """Return the point (3,) of a closed convex surface around its origin where the outward normal is a given unit vector."""
     from scipy.optimize import least_squares
 
     start, chart = nearest_coordinates(surface, surface.size * direction)
@@ -279,7 +280,7 @@ def support_point(surface: Surface, direction: np.ndarray) -> np.ndarray:
 
 
 def _balanced_forces(parameters: HandParameters, points: np.ndarray, inward: np.ndarray, centre: np.ndarray) -> np.ndarray:
-    """Return forces on the object (fingers, 3) without a resultant, closest to equal ones along the normals, N."""
+    """Return forces on the object (fingers, 3) with zero resultant, N, closest to equal forces along the normals."""
     series = 1.0 / (1.0 / parameters.normal_stiffness + 1.0 / parameters.finger_stiffness)
     equal_forces = series * parameters.grip * inward
     length = float(np.max(np.linalg.norm(points - centre, axis=1)))
@@ -295,17 +296,17 @@ def _balanced_forces(parameters: HandParameters, points: np.ndarray, inward: np.
         details = tuple(
             f"finger {i}: normal {n:.4g} N, tangential {t:.4g} N" for i, (n, t) in enumerate(zip(normal, tangential, strict=True))
         )
-        title = "the grasp has no equilibrium: no contact forces inside the cones of friction balance the object"
-        cure = "turn the object so that opposite normals meet, another number of fingers, more friction"
+        title = "the grasp has no equilibrium: no contact forces inside the friction cones balance the object"
+        cure = "rotate the object so that normals oppose each other, use another number of fingers, or more friction"
         raise refusal("E482", title, cure, about="hand", why=details, places=())
     return forces
 
 
 def finger_angles(parameters: HandParameters, finger: int, centre: np.ndarray) -> np.ndarray:
-    """Solve the inverse kinematics of a finger: angles (4,), rad, for a tip's centre (3,) and the pitch `grasp_pitch`.
+    """Solve the inverse kinematics of a finger: angles (4,), rad, for the tip's centre (3,) and the pitch `grasp_pitch`.
 
-    Joint 1 turns the finger's plane to the point; the other three form a planar chain with a fixed last direction. Of its
-    two solutions this is the one whose third joint bends inward.
+    Joint 1 turns the finger's plane to the point; the other three form a planar chain with a fixed last direction. Of its two
+    solutions, the function returns the one whose third joint bends inward.
     """
     _, l2, l3, l4 = parameters.link_lengths
     offset = centre - parameters.bases[finger]
@@ -323,7 +324,7 @@ def finger_angles(parameters: HandParameters, finger: int, centre: np.ndarray) -
         title = f"finger {finger} cannot reach the object: its tip would have to be at ({position}) m"
         allowed = f"the links allow {abs(l2 - l3):.4g} to {l2 + l3:.4g} m"
         why = f"joint 4 would be {np.hypot(x, y):.4g} m from joint 2; {allowed}"
-        cure = "move the object, change grasp_pitch, the lengths of the links or the object's size"
+        cure = "move the object, or change grasp_pitch, the link lengths or the object's size"
         raise refusal("E481", title, cure, about="hand", why=why, places=())
     third = float(np.arccos(cosine))
     second = float(np.arctan2(x, y) - np.arctan2(l3 * np.sin(third), l2 + l3 * np.cos(third)))
@@ -341,13 +342,13 @@ def _check_limits(parameters: HandParameters, joints: np.ndarray) -> None:
 
 def in_last_link(parameters: HandParameters, finger: int, joints: np.ndarray, point: np.ndarray) -> np.ndarray:
     """Return coordinates (3,) of a world point, m, in the frame of a finger's last link: origin at the tip's centre, z along the
-    link, y = e_t (all frames are parallel to e_r, e_t, z while the angles are zero)."""
+    link, y = e_t (at zero angles, all frames are parallel to e_r, e_t, z)."""
     R, centre = fingertip_pose(parameters, finger, joints)
     return R.T @ (np.asarray(point, dtype=float) - centre)
 
 
 def joint_torques(parameters: HandParameters, posture: Posture) -> np.ndarray:
-    """Return the torques (fingers, 4) of contact forces and pole springs on the joints: zero in equilibrium, N m."""
+    """Return the joint torques (fingers, 4) of contact forces and pole springs, N m: zero in equilibrium."""
 
     def torques(points: np.ndarray, forces: np.ndarray) -> np.ndarray:
         rows = enumerate(zip(posture.joints, points, forces, strict=True))
@@ -366,7 +367,8 @@ def virtual_points_in_object(parameters: HandParameters, posture: Posture) -> np
 def spring_deflections(parameters: HandParameters, posture: Posture) -> np.ndarray:
     """Return start values (fingers, 4) of the contact springs on (omega_z, v_x, v_y, v_z), along the axes of C2, rad and m.
 
-    C2 is that of the contact component at its start: tip = body 1 with the frame of `fingertip_pose`, object = body 2.
+    C2 is the initial frame of the contact component, where body 1 is the tip with the frame of `fingertip_pose` and body 2 the
+    object.
     """
     H_0_2 = np.asarray(pose_from_state(np.array([*parameters.object_quaternion, *parameters.object_position])), dtype=float)
     tip, deflections = sphere(parameters.tip_radius), np.zeros((parameters.fingers, 4))

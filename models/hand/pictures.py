@@ -43,7 +43,7 @@ from bondgraph.output.plot_style import CYCLE, INK, MUTED, PAPER
 LINK, JOINT, PALM = "#ccd4df", "#98a5b8", "#eef1f5"
 VIEW, UP = np.array([0.30, -0.88, 0.34]), np.array([0.0, 0.0, 1.0])
 FRAMES = {"reference": (1.25, 0.6), "virtual": (1.0, 0.9), "object": (0.75, 1.2)}
-"""Frame of the trajectory -> length and thickness of its axes, relative to those of the virtual object."""
+"""Length and thickness of the axes of each frame of the trajectory, relative to the virtual object."""
 
 NAMES = {"reference": "reference", "virtual": "virtual object", "object": "object"}
 
@@ -66,7 +66,7 @@ def hand_scene(run: HandRun, finger: int = 0) -> Scene:
         base_scene,
         solids=(*solids, *palm_and_links(parameters, skeleton(parameters, arrays["joints"]))),
         contacts=contacts,
-        # The controller's springs join frames that lie in one another: they would hide them.
+        # The controller's springs join coincident frames, and would hide them.
         springs=(),
         frames=(*_frames(run), *_finger_numbers(run)),
         panels=(gaps, forces, coordinates[finger], *balance_panels(energies, None)),
@@ -113,7 +113,7 @@ def _link(radius: float, length: float, knuckle: bool, cap: bool) -> Mesh:
 
 
 def _frames(run: HandRun) -> list[Frame]:
-    """Return the frames of reference, virtual object and object; only the last has no label."""
+    """Return the frames of reference, virtual object and object; the last has no label."""
     frames = []
     for name, (length, thickness) in FRAMES.items():
         rows = run.trajectory[name]
@@ -123,13 +123,13 @@ def _frames(run: HandRun) -> list[Frame]:
 
 
 def _finger_numbers(run: HandRun) -> list[Frame]:
-    """Return frames without axes that label the bases with the numbers of the fingers."""
+    """Return frames without axes that label the bases with finger numbers."""
     count, bases = len(run.result.t), run.hand.parameters.bases
     return [Frame(unrotated_poses(np.tile(base, (count, 1))), 0.0, label=(str(i), "")) for i, base in enumerate(bases)]
 
 
 def hand_event_marks(run: HandRun) -> tuple[EventMark, ...]:
-    """Return the labels of all events with their part; those of the grasp are red."""
+    """Return the labels of all events with their parts, in red for the grasp."""
     marks = []
     for event in run.events():
         where, colour = ("", AXES[0]) if event["where"] == GRASP else (f", {event['where']},", MUTED)
@@ -138,7 +138,7 @@ def hand_event_marks(run: HandRun) -> tuple[EventMark, ...]:
 
 
 def display_end(run: HandRun) -> float:
-    """Return the end of the scene, s: of a lost object when it is one and a half diameters away."""
+    """Return the end of the scene, s: for a lost object, when it is one and a half diameters away."""
     lost, arrays = run.time_of_loss(), run.trajectory
     if lost is None:
         return float(arrays["t"][-1])
@@ -150,7 +150,7 @@ def display_end(run: HandRun) -> float:
 
 
 def _loss_interval(run: HandRun, end: float) -> tuple[tuple[float, float], ...]:
-    """Return the interval of slow motion around a loss, s; none without a loss."""
+    """Return the slow-motion interval around a loss, s; empty without a loss."""
     lost = run.time_of_loss()
     return () if lost is None else ((max(0.0, min(lost, end) - (end - lost) - 0.1), end),)
 
@@ -160,7 +160,7 @@ LINE_STYLES = {"reference": (INK, 1), "virtual": (PATHS[1], 0), "object": (PATHS
 
 
 def figure7(run: HandRun, path: str | os.PathLike[str], dpi: int = 160) -> None:
-    """Plot positions of reference, virtual object and object, and their rotations if there are any."""
+    """Plot positions of reference, virtual object and object, and any rotations."""
     shown = run.trajectory["t"] <= _end_time(run)
     arrays = {name: run.trajectory[name][shown] for name in NAMES}
     positions = {name: rows[:, 4:] for name, rows in arrays.items()}
@@ -168,7 +168,7 @@ def figure7(run: HandRun, path: str | os.PathLike[str], dpi: int = 160) -> None:
     panels = []
     for title, unit, values, threshold in (
         ("$@$", "m", positions, 1e-3 * _largest_range(positions)),
-        ("turn about $@$", "rad", turns, 1e-3),
+        ("rotation about $@$", "rad", turns, 1e-3),
     ):
         for i, axis in enumerate("xyz"):
             components = {name: columns[:, i] for name, columns in values.items()}
@@ -179,12 +179,12 @@ def figure7(run: HandRun, path: str | os.PathLike[str], dpi: int = 160) -> None:
 
 
 def _largest_range(series: dict[str, Array]) -> float:
-    """Return the largest range of any of these series (k, ...)."""
+    """Return the largest range of any series (k, ...)."""
     return max(float(np.ptp(values, axis=0).max()) for values in series.values())
 
 
 def grasp_plot(run: HandRun, grasp: Study, path: str | os.PathLike[str], dpi: int = 160) -> None:
-    """Plot normal forces, friction used and allowed, internal force, manipulability, stretch and contact paths."""
+    """Plot normal forces, friction used and allowed, internal force, manipulability, finger extension and contact paths."""
     shown, normal = grasp.t <= _end_time(run), run.trajectory["normal"][np.isin(run.trajectory["t"], grasp.t)]
     friction_curves, mu = _finger_curves(grasp.required[shown]), run.hand.parameters.friction
     if mu is not None:
@@ -196,7 +196,7 @@ def grasp_plot(run: HandRun, grasp: Study, path: str | os.PathLike[str], dpi: in
         Panel("tangential /\nnormal force", "", friction_curves),
         Panel("internal force", "N", (Curve("", grasp.internal[shown], INK),)),
         Panel("singular values", "", singular, log=True),
-        Panel("stretch of\nfingers", "", _finger_curves(grasp.extension[shown])),
+        Panel("finger\nextension", "", _finger_curves(grasp.extension[shown])),
         Panel("path on the\nobject", "m", _finger_curves(grasp.path2[shown])),
     ]
     _write_panels(run, path, dpi, "Grasp: " + run.title[:1].lower() + run.title[1:], grasp.t[shown], panels)
@@ -212,7 +212,7 @@ def _write_panels(run: HandRun, path: str | os.PathLike[str], dpi: int, title: s
 
 
 def _end_time(run: HandRun) -> float:
-    """Return the end of the plots, s: shortly after a loss, since the object then flies on forever."""
+    """Return the end of the plots, s: shortly after a loss, because the object then flies away."""
     lost, end = run.time_of_loss(), float(run.result.t[-1])
     return end if lost is None else min(end, lost + 0.01 * end)
 
@@ -224,7 +224,7 @@ def pictures_of(run: HandRun, grasp: Study) -> dict[str, Picture]:
 
     @cache
     def scene() -> Scene:
-        # Plot the contact that needs most friction.
+        # Plot the contact that needs the most friction.
         return hand_scene(run, int(np.argmax(np.max(np.nan_to_num(grasp.required, nan=-1.0), axis=0))))
 
     loss_picture = {"lost.png": Picture(lambda path: still(scene(), path, end, size=(1280, 960)), rendering_problem, 3.0)}
@@ -242,7 +242,8 @@ def pictures_of(run: HandRun, grasp: Study) -> dict[str, Picture]:
 
 
 def figure6(run: HandRun, path: Path, t: float | None = None, size: tuple[int, int] = (1760, 992)) -> None:
-    """Draw hand and close-up with the frames of reference, virtual object and object at a time (s), by default the end."""
+    """Draw the hand, and a close-up with the frames of reference, virtual object and object, at a time (s), by default the
+    end."""
     from PIL import Image
 
     lost = run.time_of_loss()
@@ -271,7 +272,7 @@ def figure6(run: HandRun, path: Path, t: float | None = None, size: tuple[int, i
 
 
 def _name_frames(image: Any, stage: Stage, now: Scene, camera: Camera, scale: float) -> None:
-    """Write the names of the three frames in a column on the right, with lines to the tips of their x or z axes."""
+    """Write the names of the frames in a column on the right, with lines to the tips of their x or z axes."""
     from PIL import ImageDraw
 
     draw, text = ImageDraw.Draw(image), font(round(19 * scale))
@@ -279,7 +280,7 @@ def _name_frames(image: Any, stage: Stage, now: Scene, camera: Camera, scale: fl
         camera.pixels([f.poses[0, :3, 3] + stage.axis * f.length * f.poses[0, :3, axis] for f in now.frames], image.size)
         for axis in (0, 2)
     ]
-    # Take the axes whose tips lie farther apart in the picture.
+    # Choose the axes whose tips are farther apart in the picture.
     tips = max(ends, key=lambda pixels: min(float(np.linalg.norm(pixels[a] - pixels[b])) for a, b in ((0, 1), (1, 2), (0, 2))))
     x = image.size[0] - 175 * scale
     rows = float(np.mean(tips[:, 1])) + scale * np.array([-85.0, -35.0, 15.0])

@@ -1,4 +1,4 @@
-"""Run of a hand, with its result, trajectory, events and summary, and the grasp analysis over its time."""
+"""Run of a hand, with its result, trajectory, events and summary, and the grasp analysis over time."""
 
 from __future__ import annotations
 
@@ -50,25 +50,24 @@ class HandRun:
     compiled: Compiled
     result: Result
     graph_time: float
-    """Time to build the graph with its start posture, s."""
+    """Time to build the graph and its initial posture, s."""
     rtol: float
     method: str
 
     @property
     def wall_times(self) -> dict[str, float]:
-        """Graph (with the start posture), build (graph to equations), compile (trace and machine code) and run, s."""
+        """Wall times of graph (with initial posture), build (graph to equations), compile (trace and machine code) and run, s."""
         return {"graph": self.graph_time, **wall_times(self.compiled, self.result)}
 
     @cached_property
     def trajectory(self) -> Arrays:
-        """Arrays over the sample times t (k,), for n fingers; SI units, world axes unless said otherwise.
+        """Arrays over the sample times t (k,), for n fingers; SI units, world axes unless stated otherwise.
 
         reference, virtual, object (k, 7): poses [qw, qx, qy, qz, px, py, pz]; joints, joint_rates (k, n, 4);
-        tips (k, n, 4, 4): poses of the last links; frames1, frames2 (k, n, 4, 4): Gauss frames C1 of tip and C2 of object;
+        tips (k, n, 4, 4): poses of last links; frames1, frames2 (k, n, 4, 4): Gauss frames C1 of tip and C2 of object;
         points1, points2 (k, n, 3): contact (or closest) points in tip and object axes; gap (k, n); normal, tangential
-        (k, n): sizes of the contact forces, N; forces (k, n, 3): on the object, N; torques (k, n): about the normal, N m;
-        with friction also slipping (k, n);
-        stored, dissipated, supplied, lost, residual (k,): the energy ledger, J.
+        (k, n): magnitudes of contact forces, N; forces (k, n, 3): on the object, N; torques (k, n): about the normal, N m; with
+        friction, also slipping (k, n); stored, dissipated, supplied, lost, residual (k,): the energy ledger, J.
         """
         fingers = [self._finger_arrays(i) for i in range(self.hand.parameters.fingers)]
         return {
@@ -93,7 +92,7 @@ class HandRun:
             "points1": local1[:, :3, 3],
             "points2": local2[:, :3, 3],
             "gap": result[f"{touch}.gap"],
-            # The wrench is that on the tip, in C2, whose z axis points out of the object.
+            # The wrench acts on the tip, in C2, whose z axis points out of the object.
             "normal": wrench[:, 5],
             "tangential": np.hypot(wrench[:, 3], wrench[:, 4]),
             "forces": -np.einsum("kij,kj->ki", frame2[:, :3, :3], wrench[:, 3:]),
@@ -104,7 +103,7 @@ class HandRun:
         return arrays
 
     def events(self) -> list[dict[str, Any]]:
-        """Return time (s), kind, part, and whether it is internal, of every event."""
+        """Return the time (s), kind and part of every event, and whether it is internal."""
         return [
             {"time": e.time, "kind": e.kind, "where": e.name.rpartition(".")[0] or e.name, "internal": e.internal}
             for e in self.result.events
@@ -112,12 +111,12 @@ class HandRun:
 
     @property
     def title(self) -> str:
-        """Title of its pictures: the scenario, and the coefficient of friction if there is one."""
+        """Title of its pictures: the scenario and the friction coefficient, if any."""
         text, friction = self.scenario.description or self.scenario.name, self.hand.parameters.friction
         return text[:1].upper() + text[1:] + ("" if friction is None else f" (friction {friction:g})")
 
     def time_of_loss(self) -> float | None:
-        """Return the time at which the object was finally lost, s; None if it is held at the end."""
+        """Return the time of the object's final loss, s; None if it is held at the end."""
         times = [e.time for e in self.result.events if e.name == "grasp"]
         return times[-1] if times and self.result["grasp.mode"][-1] == 1.0 else None
 
@@ -153,11 +152,11 @@ def run_hand(
 
     Parameters
     ----------
-    scenario : a scenario, the name of one ("main", "far", "rotate"), or the path of a JSON file.
-    parameters : changed parameters of the graph by name; the run then starts in their equilibrium (`equilibrium`).
+    scenario : a scenario, its name ("main", "far", "rotate"), or the path of a JSON file.
+    parameters : changed parameters of the graph by name; the run then starts in the new equilibrium (`equilibrium`).
 
-    Raises the errors of reading, posture, checking and compilation. A run that ends early raises nothing but has a
-    `result.failure`; slip and loss of the object are events, and the run continues.
+    Raises the errors of reading, posture, checking and compilation. A run that ends early has a `result.failure` instead of an
+    error; slip and loss of the object are events that do not end it.
     """
     hand_scenario = scenario if isinstance(scenario, HandScenario) else read_scenario(scenario)
     begin = time.perf_counter()
@@ -179,7 +178,7 @@ def run_hand(
 
 
 def rotation_vectors(pose_states: np.ndarray) -> np.ndarray:
-    """Return the rotation vectors (k, 3) of poses (k, 7) against the first one, world axes, rad."""
+    """Return the rotation vectors (k, 3) of poses (k, 7) relative to the first, world axes, rad."""
     from scipy.spatial.transform import Rotation
 
     turns = Rotation.from_quat(np.roll(pose_states[:, :4], -1, axis=1))
@@ -195,19 +194,20 @@ def _normalized(poses: np.ndarray) -> np.ndarray:
 @answer_old_names
 @dataclass(frozen=True)
 class Study:
-    """Figures of a grasp over k samples and n fingers, SI.
+    """Key figures of a grasp over k samples and n fingers, SI.
 
     Attributes
     ----------
     t : times (k,), s.
-    required : least coefficient of friction that carries each contact force, |F_t| / N (k, n); nan without contact.
-    margin : mu N - |F_t| (k, n), N, with friction; nan without.
-    internal : size of the part of all contact forces that only squeezes, in the null space of the grasp matrix (k,), N.
-    net : size of the part that moves the object (k,), N. Both, and the singular values, are nan while a finger is off.
-    manipulability : singular values (k, 6), descending, of joint rates -> object twist while the tips roll.
-    extension : of each finger, 1 at the end of its reach (k, n).
-    path1, path2 : length of the contact's path on tip and object so far (k, n), m.
-    force_closure : whether the grasp at the start can squeeze with all forces inside the cones of friction.
+    required : smallest friction coefficient that carries each contact force, |F_t| / N (k, n); nan without contact.
+    margin : mu N - |F_t| (k, n), N; nan without friction.
+    internal : norm of the contact forces that only squeeze, in the null space of the grasp matrix (k,), N.
+    net : norm of the remaining forces, which move the object (k,), N. Both, and the singular values, are nan while a finger is
+        off.
+    manipulability : singular values (k, 6), descending, of joint rates -> object twist with rolling tips.
+    extension : extension of each finger, 1 at full reach (k, n).
+    path1, path2 : length of the contact path on tip and object so far (k, n), m.
+    force_closure : True if the initial grasp can squeeze with all forces inside the friction cones.
     """
 
     t: np.ndarray
@@ -227,13 +227,13 @@ class Study:
         return self.manipulability[:, -1] / self.manipulability[:, 0]
 
     def table(self) -> str:
-        """Return the figures at the start, at the end and at their worst as text; - where the object is not held."""
+        """Return the figures at the start, at the end and at their worst as text; "-" where the object is not held."""
         rows = [
             ("friction needed, |F_t| / N", _extreme(self.required, "max"), "max"),
-            ("margin of friction, N", _extreme(self.margin, "min"), "min"),
+            ("friction margin, N", _extreme(self.margin, "min"), "min"),
             ("internal force, N", self.internal, "min"),
-            ("stretch of the fingers", _extreme(self.extension, "max"), "max"),
-            ("least singular value", self.manipulability[:, -1], "min"),
+            ("finger extension", _extreme(self.extension, "max"), "max"),
+            ("smallest singular value", self.manipulability[:, -1], "min"),
             ("isotropy", self.isotropy, "min"),
             ("path on the object, mm", 1e3 * _extreme(self.path2, "max"), "max"),
             ("path on a tip, mm", 1e3 * _extreme(self.path1, "max"), "max"),
@@ -256,14 +256,14 @@ class Study:
         return Table(head, np.column_stack(columns), "%.9g")
 
     def write_csv(self, path: Path) -> None:
-        """Write the columns as a .csv; raise E415 for another ending, E414 where it cannot be written."""
+        """Write the columns as .csv; E415 for another ending, E414 if it cannot be written."""
         known_ending(path, ".csv")
         with atomic_file(path) as part:
             write_table(part, self.columns())
 
 
 def study(run: HandRun, samples: int = 301) -> Study:
-    """Analyse the grasp of a run at about this number of its samples."""
+    """Analyse the grasp of a run at about this number of samples."""
     arrays, parameters = run.trajectory, run.hand.parameters
     samples_index = np.unique(np.linspace(0, len(arrays["t"]) - 1, samples).round().astype(int))
     frames, touching = arrays["frames2"][samples_index], arrays["normal"] > 0.0
@@ -298,11 +298,11 @@ def _cell(value: float) -> str:
 
 
 def _extreme(values: np.ndarray, which: str) -> np.ndarray:
-    """Return the largest or smallest value of the fingers (k,); nan where all are nan."""
+    """Return the largest or smallest value over all fingers (k,); nan where all are nan."""
     return np.fmax.reduce(values, axis=1) if which == "max" else np.fmin.reduce(values, axis=1)
 
 
 def _path_lengths(points: np.ndarray, touching: np.ndarray) -> np.ndarray:
-    """Return the length (k, n) so far of paths (k, n, 3), counted while in contact."""
+    """Return the lengths (k, n) so far of paths (k, n, 3), counted only in contact."""
     steps = np.linalg.norm(np.diff(points, axis=0), axis=2) * (touching[1:] & touching[:-1])
     return np.concatenate([np.zeros((1, points.shape[1])), np.cumsum(steps, axis=0)])

@@ -1,6 +1,6 @@
 """Parameters of the dexterous hand (Visser 2002, section 5), and its scenarios: the motion of the reference, from JSON files.
 
-Only `motion` and `t_end` are required in a file; the default numbers are those of the example:
+Only `motion` and `t_end` are required in a file; the defaults are the numbers of the example:
 
 ```
 {"name": "main", "t_end": 9.0, "sample_dt": 0.01, "parameters": {"fingers": 3, "grip": 0.01},
@@ -32,8 +32,8 @@ from screws.surfaces import Surface, egg, ellipsoid, sphere
 
 @dataclass(frozen=True)
 class ObjectShape:
-    """Shape of the object: names of its sizes (m), and functions of them: its surface about the centre of mass, and the
-    principal moments of the solid body over its mass (3,), m^2."""
+    """Shape of the object: names of its sizes (m), and functions of these sizes for its surface about the centre of mass, and for
+    the principal moments of the solid body per unit mass (3,), m^2."""
 
     sizes: tuple[str, ...]
     surface: Callable[..., Surface]
@@ -46,7 +46,7 @@ def _ellipsoid_moments(a: float, b: float, c: float) -> np.ndarray:
 
 
 def _centred_egg(f: float, S: float) -> Surface:
-    """Return the egg with its origin at the centre of mass of the solid egg."""
+    """Return the egg with its origin at the centre of mass."""
     return egg(f, S, -_egg_integrals(f, S)[1])
 
 
@@ -56,7 +56,8 @@ def _egg_moments(f: float, S: float) -> np.ndarray:
 
 
 def _egg_integrals(f: float, S: float) -> tuple[float, float, float, float]:
-    """Return volume (m^3), height of the centre above focus B (m), mean of x^2 + z^2 and of x^2 + y^2 (m^2) of a solid egg."""
+    """Return the volume (m^3) of a solid egg, the height of its centre above focus B (m), and its means of x^2 + z^2 and x^2 +
+    y^2 (m^2)."""
     w, weight = np.polynomial.legendre.leggauss(80)
     b = 2.0 * S + f * w
     rho = (b - np.sqrt(b * b - 3.0 * (S * S - f * f))) / 3.0
@@ -86,54 +87,64 @@ def _size_count(fields: Mapping[str, Any]) -> int | None:
 @short_repr
 @dataclass(frozen=True)
 class HandParameters:
-    """A hand of equal fingers on a circle, the object between them, their contacts and the impedance controller.
+    """Parameters of a hand of equal fingers on a circle, the object between them, their contacts and the impedance controller.
 
-    Finger i stands at the azimuth 2 pi i / fingers. A contact's normal spring and damper are on v_z, the tangential ones on v_x
-    and v_y, the rotational ones on omega_z.
+    Finger i is at the azimuth 2 pi i / fingers. A contact's normal spring and damper act on v_z, the tangential ones on v_x and
+    v_y, the rotational ones on omega_z.
 
-    Raises `ModelError` E480 for an invalid number; E481 for an object that is larger than the reach of the fingers.
+    Raises `ModelError` E480 for an invalid number; E481 for an object larger than the reach of the fingers.
     """
 
-    fingers: int = number("", "how many", 3, integer=True, least=2, most=12)
+    fingers: int = number("", "number of fingers", 3, integer=True, least=2, most=12)
     base_radius: float = number("m", "radius of the circle of the fingers' bases", 0.08, above=0.0)
     link_lengths: tuple[float, ...] = vector(
-        4, "m", "of the cylinders along a finger; the last ends at the tip's centre", (0.015, 0.050, 0.040, 0.030), above=0.0
+        4,
+        "m",
+        "lengths of the cylinders along a finger; the last ends at the tip's centre",
+        (0.015, 0.050, 0.040, 0.030),
+        above=0.0,
     )
     link_masses: tuple[float, ...] = vector(
-        4, "kg", "of these cylinders, which are solid", (0.020, 0.030, 0.020, 0.012), above=0.0
+        4, "kg", "masses of these cylinders, which are solid", (0.020, 0.030, 0.020, 0.012), above=0.0
     )
-    link_radius: float = number("m", "of these cylinders", 0.006, above=0.0)
-    tip_radius: float = number("m", "of the solid ball welded to the last link", 0.012, above=0.0)
-    tip_mass: float = number("kg", "of that ball", 0.008, above=0.0)
+    link_radius: float = number("m", "radius of these cylinders", 0.006, above=0.0)
+    tip_radius: float = number("m", "radius of the solid ball welded to the last link", 0.012, above=0.0)
+    tip_mass: float = number("kg", "mass of this ball", 0.008, above=0.0)
     joint_damping: float = number("N m s", "viscous friction in every joint", 5e-3, least=0.0)
-    joint_lower: tuple[float, ...] = vector(4, "rad", "lower limits of the angles", (-1.5, -1.5, -0.5, -1.5))
-    joint_upper: tuple[float, ...] = vector(4, "rad", "upper limits of the angles", (1.5, 1.5, 2.5, 2.0))
-    grasp_pitch: float = number("rad", "inclination of the last link from the vertical, inward, in the start posture", 1.2)
-    object_shape: str = word(SHAPES, "of the object", "sphere")
+    joint_lower: tuple[float, ...] = vector(4, "rad", "lower limits of the joint angles", (-1.5, -1.5, -0.5, -1.5))
+    joint_upper: tuple[float, ...] = vector(4, "rad", "upper limits of the joint angles", (1.5, 1.5, 2.5, 2.0))
+    grasp_pitch: float = number("rad", "initial inward inclination of the last link from the vertical", 1.2)
+    object_shape: str = word(SHAPES, "shape of the object", "sphere")
     object_size: tuple[float, ...] = vector(
         _size_count, "m", "; ".join(f"{name}: {', '.join(shape.sizes)}" for name, shape in SHAPES.items()), (0.03,), above=0.0
     )
-    object_mass: float = number("kg", "of the object", 0.1, above=0.0)
+    object_mass: float = number("kg", "mass of the object", 0.1, above=0.0)
     object_inertia: tuple[float, ...] | None = vector(
-        3, "kg m^2", "principal moments of the object, in its axes; homogeneous without", None
+        3, "kg m^2", "principal moments of the object, in its axes; by default uniform density", None
     )
-    object_position: tuple[float, ...] = vector(3, "m", "start of the object's origin, its centre of mass", (0.0, 0.0, 0.09))
-    object_quaternion: tuple[float, ...] = vector(4, "", "start of its orientation, real part first", (1.0, 0.0, 0.0, 0.0))
-    normal_stiffness: float = number("N/m", "of the contacts", 2e4, above=0.0)
-    normal_damping: float = number("N s/m", "of the contacts", 20.0, least=0.0)
-    tangential_stiffness: float = number("N/m", "of the contacts", 2e4, above=0.0)
-    tangential_damping: float = number("N s/m", "of the contacts", 20.0, least=0.0)
-    rotational_stiffness: float = number("N m/rad", "of the contacts", 1.0, above=0.0)
-    rotational_damping: float = number("N m s", "of the contacts", 1e-3, least=0.0)
-    friction: float | None = number("", "coefficient of the contacts; they never slip without", None, least=0.0)
-    virtual_mass: float = number("kg", "of the virtual object", 0.1, above=0.0)
-    virtual_inertia: float = number("kg m^2", "of the virtual object about any axis", 1e-4, above=0.0)
-    virtual_damping: float = number("N s/m", "on the virtual object's absolute motion", 8.0, least=0.0)
-    virtual_rotational_damping: float = number("N m s", "on the virtual object's absolute motion", 0.01, least=0.0)
-    reference_stiffness: float = number("N/m", "spring from the virtual object to the reference", 400.0, above=0.0)
-    reference_rotational_stiffness: float = number("N m/rad", "spring from the virtual object to the reference", 1.0, above=0.0)
+    object_position: tuple[float, ...] = vector(
+        3, "m", "initial position of the object's origin, its centre of mass", (0.0, 0.0, 0.09)
+    )
+    object_quaternion: tuple[float, ...] = vector(
+        4, "", "initial orientation of the object, real part first", (1.0, 0.0, 0.0, 0.0)
+    )
+    normal_stiffness: float = number("N/m", "normal stiffness of the contacts", 2e4, above=0.0)
+    normal_damping: float = number("N s/m", "normal damping of the contacts", 20.0, least=0.0)
+    tangential_stiffness: float = number("N/m", "tangential stiffness of the contacts", 2e4, above=0.0)
+    tangential_damping: float = number("N s/m", "tangential damping of the contacts", 20.0, least=0.0)
+    rotational_stiffness: float = number("N m/rad", "rotational stiffness of the contacts", 1.0, above=0.0)
+    rotational_damping: float = number("N m s", "rotational damping of the contacts", 1e-3, least=0.0)
+    friction: float | None = number("", "friction coefficient of the contacts; without it they never slip", None, least=0.0)
+    virtual_mass: float = number("kg", "mass of the virtual object", 0.1, above=0.0)
+    virtual_inertia: float = number("kg m^2", "moment of inertia of the virtual object about any axis", 1e-4, above=0.0)
+    virtual_damping: float = number("N s/m", "damping of the virtual object's absolute translation", 8.0, least=0.0)
+    virtual_rotational_damping: float = number("N m s", "damping of the virtual object's absolute rotation", 0.01, least=0.0)
+    reference_stiffness: float = number("N/m", "translational spring from the virtual object to the reference", 400.0, above=0.0)
+    reference_rotational_stiffness: float = number(
+        "N m/rad", "rotational spring from the virtual object to the reference", 1.0, above=0.0
+    )
     finger_stiffness: float = number("N/m", "spring from each tip's pole to its virtual point", 300.0, above=0.0)
-    grip: float = number("m", "depth of that point below the object's surface, in the virtual object", 0.01, above=0.0)
+    grip: float = number("m", "depth of the virtual point below the object's surface", 0.01, above=0.0)
 
     def __post_init__(self) -> None:
         check_record(self, "E480", "hand", _parameter_contradictions)
@@ -167,12 +178,12 @@ class HandParameters:
         return self.object_mass * SHAPES[self.object_shape].moments(*self.object_size)
 
     def changed(self, **changes: Any) -> HandParameters:
-        """Return a copy with some numbers changed."""
+        """Return a copy with changed numbers."""
         return dataclasses.replace(self, **changes)
 
 
 def _parameter_contradictions(parameters: HandParameters) -> list[Problem]:
-    """Return the contradictions between valid numbers: E480 a value, E481 the object's size against the fingers."""
+    """Return contradictions between valid numbers: E480 for a value, E481 for an object too large for the fingers."""
     problems: list[Problem] = []
     place = caller_place()
 
@@ -186,7 +197,7 @@ def _parameter_contradictions(parameters: HandParameters) -> list[Problem]:
         report("object_quaternion", "a unit quaternion, real part first")
     inertia = parameters.object_inertia
     if inertia is not None and (min(inertia) <= 0.0 or 2.0 * max(inertia) > sum(inertia) * (1.0 + 1e-12)):
-        report("object_inertia", "positive moments, none above the sum of the others")
+        report("object_inertia", "positive moments, none above the sum of the other two")
     try:
         surface = parameters.surface
     except GeometryError as error:
@@ -196,34 +207,34 @@ def _parameter_contradictions(parameters: HandParameters) -> list[Problem]:
         report("grip", f"less than the object's size, {surface.size:g} m: the virtual points lie inside it")
     reach = parameters.base_radius + sum(parameters.link_lengths[1:]) - parameters.tip_radius
     if surface.size > reach:
-        title = f"the object (size {surface.size:g} m) is larger than the reach of the fingers"
+        title = f"the object, {surface.size:g} m wide, exceeds the reach of the fingers"
         details = (f"bent outward, a tip stays within {reach:g} m of the axis of the hand",)
         problems.append(Problem("E481", title, details, (place,), ("a smaller object, longer links, or bases farther out",)))
     return problems
 
 
 COMMENTS = ("description", "note", "notes", "units")
-"""Keys of a file that the program ignores."""
+"""Keys that are ignored in files."""
 
 ZERO = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class ReferenceStep:
-    """A smooth step of the reference between two times: a shift, a turn, or both, in world axes.
+    """Smooth step of the reference between two times: a shift, a turn, or both, in world axes.
 
-    Turns follow one another in their order and leave the position alone.
+    Turns are applied in order and do not change the position.
     """
 
     begin: float = number("s", "start of a step", least=0.0, key="from")
     end: float = number("s", "end of a step", key="to")
     shift: tuple[float, ...] = vector(3, "m", "shift of the reference, world axes", ZERO, key="along")
-    turn: tuple[float, ...] = vector(3, "rad", "turn of the reference, a rotation vector in world axes", ZERO, key="about")
+    turn: tuple[float, ...] = vector(3, "rad", "turn of the reference, as a rotation vector in world axes", ZERO, key="about")
 
 
 @dataclass(frozen=True)
 class HandScenario:
-    """A hand and the motion of its reference, run from 0 to `t_end` and sampled every `sample_dt`.
+    """Hand and motion of its reference, run from 0 to `t_end` and sampled every `sample_dt`.
 
     Raises `ModelError` E480 for an invalid number; E483 for a reference that jumps.
     """
@@ -239,7 +250,7 @@ class HandScenario:
         check_record(self, "E480", "scenario", _contradictions, name=self.name)
 
     def changed(self, **changes: Any) -> HandScenario:
-        """Return a copy with other entries."""
+        """Return a copy with changed entries."""
         return dataclasses.replace(self, **changes)
 
 
@@ -249,13 +260,13 @@ def _contradictions(scenario: HandScenario) -> Iterator[Problem]:
         title = f"sample_dt of the scenario, {scenario.sample_dt:g} s, is longer than its t_end, {scenario.t_end:g} s"
         yield Problem("E480", title, (), (place,), ("a shorter one",))
     elif scenario.t_end / scenario.sample_dt > MAX_SAMPLES:
-        title = f"sample_dt of the scenario makes {scenario.t_end / scenario.sample_dt:.1e} samples of the result"
+        title = f"sample_dt of the scenario gives {scenario.t_end / scenario.sample_dt:.1e} samples"
         yield Problem("E480", title, (), (place,), ("a longer one",))
     for i, step in enumerate(scenario.steps):
         if step.end <= step.begin or step.begin < 0.0:
             title = f"the reference jumps: step {i} goes from {step.begin:g} s to {step.end:g} s"
-            details = ("a step must begin at 0 or later, and end later than it begins",)
-            yield Problem("E483", title, details, (place,), ("give it time: a few tenths of a second",))
+            details = ("a step must begin at 0 or later, and end after it begins",)
+            yield Problem("E483", title, details, (place,), ("a step that takes a few tenths of a second",))
         else:
             yield from field_problems(step, "E480", f"step {i} of the reference")
 
@@ -265,12 +276,12 @@ _MOTIONS = {
     "main": (
         9.0,
         (_SIDEWAYS_STEP, ReferenceStep(2.5, 7.5, (0.0, 0.0, 0.06))),
-        "to the side, then up until the fingers reach no farther",
+        "to the side, then up to the limit of the fingers' reach",
     ),
     "far": (
         12.0,
         (_SIDEWAYS_STEP, ReferenceStep(2.5, 9.5, (0.0, 0.0, 0.09))),
-        "as main, but the reference goes far beyond the reach",
+        "like main, but the reference moves far beyond reach",
     ),
     "rotate": (
         6.0,
@@ -279,13 +290,13 @@ _MOTIONS = {
     ),
 }
 SCENARIOS = {name: HandScenario(name, t_end, steps, description=words) for name, (t_end, steps, words) in _MOTIONS.items()}
-"""The motions of the example by name."""
+"""Scenarios of the example by name."""
 
 
 def read_scenario(source: str | os.PathLike[str]) -> HandScenario:
-    """Return the scenario of the example with this name, or read one from a JSON file.
+    """Return the example scenario with this name, or read a scenario from a JSON file.
 
-    Raises `ModelError` E401-E408 for a wrong file, E480-E483 for numbers that contradict each other.
+    Raises `ModelError` E401-E408 for an invalid file, E480-E483 for contradictory numbers.
     """
     if str(source) in SCENARIOS:
         return SCENARIOS[str(source)]
@@ -313,7 +324,7 @@ def _scenario(steps: list[dict[str, Any]], parameters: dict[str, Any], **setting
 
 
 def as_json(scenario: HandScenario) -> dict[str, Any]:
-    """Return the content of a scenario file that `read_scenario` reads back."""
+    """Return the content of a scenario file for `read_scenario`."""
     return {
         "name": scenario.name,
         "description": scenario.description,

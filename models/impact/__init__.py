@@ -1,5 +1,5 @@
-"""Impacts of a robot arm (Wang, Dehio and Kheddar 2022, WA22): force laws, effective masses, simulated impacts, all as graphs
-too."""
+"""Impacts of a robot arm (Wang, Dehio and Kheddar 2022, WA22): force laws, effective masses and simulated impacts, by formula and
+by graph."""
 
 from screwbond.models.impact.force_laws import (
     ForceHistory,

@@ -62,7 +62,7 @@ def _overview(study: ImpactStudy) -> list[str]:
     for name, law in study.laws.items():
         numbers = ", ".join(f"{letter} {getattr(law, letter):.4g}" for letter in constants[name])
         lines.append(f"  {name}: {numbers}; at most {law.peak_force:.4g} N, {1e3 * law.largest_compression:.4g} mm")
-    lines.append(f"{study.striker.chain.name}: mass that meets the wall")
+    lines.append(f"{study.striker.chain.name}: effective mass at the wall")
     for kind, mass in study.masses.items():
         graph = f"graph {study.graphs[kind].mass:.6f} kg" if kind in study.graphs else "no graph: not symmetric"
         lines.append(f"  {KINDS[kind].name}: {mass:.6f} kg, {graph}")
@@ -82,12 +82,12 @@ def _pictures(study: ImpactStudy) -> dict[str, Picture]:
 
 def _arguments(parser: Any) -> None:
     add_fields(parser, MeasuredImpact, FLAGS)
-    parser.add_argument("--urdf", metavar="FILE", help="a robot instead of the arm of round numbers; joints at zero unless --q")
-    parser.add_argument("--tip", metavar="LINK", help="of the robot, that strikes: its last link (default: of the file)")
-    parser.add_argument("--meshes", choices=MESHES, default=MESHES[0], help="shapes of the robot in its picture; none: rods")
+    parser.add_argument("--urdf", metavar="FILE", help="robot that replaces the default arm; joints at zero unless --q")
+    parser.add_argument("--tip", metavar="LINK", help="link of the robot that strikes (default: the last link of the file)")
+    parser.add_argument("--meshes", choices=MESHES, default=MESHES[0], help="shapes of the robot in its picture; none draws rods")
     parser.add_argument("--q", type=float, nargs="+", metavar="X", help="joint coordinates, rad or m")
-    parser.add_argument("--point", type=float, nargs=3, metavar=("X", "Y", "Z"), help="that touches, in the frame of the link, m")
-    parser.add_argument("--normal", type=float, nargs=3, metavar=("X", "Y", "Z"), help="of the wall, in the axes of the link")
+    parser.add_argument("--point", type=float, nargs=3, metavar=("X", "Y", "Z"), help="contact point in the frame of the link, m")
+    parser.add_argument("--normal", type=float, nargs=3, metavar=("X", "Y", "Z"), help="wall normal, in the axes of the link")
 
 
 def _read(options: Namespace) -> tuple[MeasuredImpact, Striker]:
@@ -95,9 +95,9 @@ def _read(options: Namespace) -> tuple[MeasuredImpact, Striker]:
 
 
 def _striker(options: Namespace) -> Striker:
-    """Return the arm of the arguments, after a check of its point and normal."""
+    """Return the arm that the arguments describe, with its point and normal checked."""
     if options.urdf is None and options.tip is not None:
-        raise refusal("E541", f"--tip {options.tip} of no robot", "also --urdf FILE", about="impact")
+        raise refusal("E541", f"--tip {options.tip} without a robot", "also --urdf FILE", about="impact")
     meshes = False if options.no_render or options.meshes == "none" else options.meshes
     striker = default_striker() if options.urdf is None else striker_from_urdf(options.urdf, options.tip, meshes=meshes)
     overrides = {name: getattr(options, name) for name in ("q", "point", "normal")}

@@ -1,4 +1,4 @@
-"""Figures of an impact study, the counterparts of those of WA22, and the 3-D scene of a strike. Need Matplotlib."""
+"""Figures of an impact study, counterparts of the figures of WA22, and the 3-D scene of a strike. Requires Matplotlib."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _shade(k: int, count: int) -> str:
 
 
 def plot_laws(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Plot force over time and over compression of three laws with one speed, impulse, duration (WA22, Figs. 4(b) and 5)."""
+    """Plot force over time and compression for three laws with equal speed, impulse and duration (WA22, Figs. 4(b) and 5)."""
     with plot_file(
         path, (9.6, 4.4), dpi=dpi, layout="constrained", title="Three laws with equal speed, impulse and duration"
     ) as figure:
@@ -77,7 +77,8 @@ def plot_speeds(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_restitution(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Plot restitution over speed: exact, by (17), and of the laws that do not depend on speed (WA22, Figs. 3(d) and 4(d))."""
+    """Plot restitution over speed: exact, from (17), and for the laws that are independent of speed (WA22, Figs. 3(d) and
+    4(d))."""
     law = _viscoelastic(study)
     unit = law.invariant_speed
     speeds = np.geomspace(0.02, 50.0, 400) * unit
@@ -121,7 +122,7 @@ def plot_phases(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_energies(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Plot kinetic, stored and dissipated energy over time, stacked: their sum is that before the impact (WA22, Fig. 6)."""
+    """Plot kinetic, stored and dissipated energy over time, stacked: their sum is the energy before the impact (WA22, Fig. 6)."""
     names = ("kinetic", "stored", "dissipated")
     with plot_file(path, (9.6, 4.0), dpi=dpi, layout="constrained", title="Energy during the impact") as figure:
         for panel, (name, law) in zip(figure.subplots(1, 3, sharey=True), study.laws.items(), strict=True):
@@ -138,9 +139,9 @@ def plot_energies(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_impulses(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Plot the impulse at the end of compression over speed, by each matrix, and as the graphs measure it (WA22, Fig. 7)."""
+    """Plot the impulse at the end of compression over speed, by each matrix and as measured by the graphs (WA22, Fig. 7)."""
     speeds = np.array([0.0, 1.1 * max(study.measured.speeds)])
-    with plot_file(path, (7.6, 4.6), dpi=dpi, layout="constrained", title="Impulse at the end of the compression") as figure:
+    with plot_file(path, (7.6, 4.6), dpi=dpi, layout="constrained", title="Impulse at the end of compression") as figure:
         panel = figure.subplots()
         for kind, mass in study.masses.items():
             dashes = DASHES[1] if kind == "flexibility" else "-"
@@ -149,13 +150,13 @@ def plot_impulses(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
             if kind in study.graphs:
                 measured = np.array(study.measured.speeds)
                 panel.plot(measured, study.graphs[kind].mass * measured, "o", color=COLOURS[kind], markersize=4.5)
-        panel.plot([], [], "o", color=MUTED, markersize=4.5, linestyle="none", label="with the mass that the graph measured")
+        panel.plot([], [], "o", color=MUTED, markersize=4.5, linestyle="none", label="with the mass measured by the graph")
         panel.set(xlabel="speed of the point (m/s)", ylabel="impulse (N s)", xlim=speeds, ylim=(0.0, None))
         panel.legend(loc="upper left")
 
 
 def plot_order(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Plot masses over random configurations: against each other, and sorted; where the order of the paper fails."""
+    """Plot masses in random configurations against each other, and sorted, to show where the order of the paper fails."""
     order, masses = study.order, study.order.masses
     kept, shares = order.ordered, order.shares()
     title = f"Order of the masses in {len(order.q)} random configurations"
@@ -186,15 +187,15 @@ def plot_order(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
         words = f"projection above composite\nin {100.0 * shares['projection > composite']:.0f} %"
         above = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
         sorted_.annotate(words, (equal, 0.97), (-4, 0), ha="right", va="top", color=MUTED, fontsize=SMALL, **above)
-        sorted_.set(xlabel="configuration, by projection over composite", ylabel="mass over composite mass")
+        sorted_.set(xlabel="configuration, sorted by projection over composite", ylabel="mass over composite mass")
         legend_above(sorted_, 2)
 
 
 def plot_impacts(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Plot the normal force as the arm strikes a wall with each law, over that of a single mass in its place."""
+    """Plot the normal force of the arm as it strikes a wall with each law, compared with a single mass."""
     mass = study.masses["momentum"]
     name = study.striker.chain.name
-    title = f"{name[:1].upper()}{name[1:]} against a wall, joints free, and a mass of {mass:.3f} kg in its place"
+    title = f"{name[:1].upper()}{name[1:]} with free joints, and a mass of {mass:.3f} kg, against a wall"
     with plot_file(path, (9.6, 4.0), dpi=dpi, layout="constrained", title=title) as figure:
         for panel, (name, strike) in zip(figure.subplots(1, 3), study.impacts.items(), strict=True):
             t, force = strike.force
@@ -222,13 +223,13 @@ FIGURES = {
 
 SLAB = "#c9cfd9"
 LINK_COLOURS = (AMBER[0], BLUE[0])
-"""Colours of links in turn from the base outward."""
+"""Colours of links, alternating from the base outward."""
 
 
 def strike_scene(striker: Striker, strike: ImpactRun, title: str = "") -> Scene:
-    """Return the scene of a strike from shortly before the touch until after the release: arm, wall, and the force on it.
+    """Return the scene of a strike from shortly before touch until after release: arm, wall, and force on the wall.
 
-    Without meshes the arm is drawn as rods. The default title has the arm's name and the restitution.
+    Without meshes the arm is drawn as rods. The default title gives the arm's name and the restitution.
     """
     where, result = striker.striking_point, strike.result
     rods = RodLinks(where.chain, {where.link: [np.asarray(where.point)]}, LINK_COLOURS)
@@ -269,7 +270,7 @@ def plot_arm(study: ImpactStudy, path: str | os.PathLike[str]) -> None:
 
 
 def _view(outward: Array) -> Array:
-    """Return the view direction from the side of a wall, a little from above, with the force in sight behind it."""
+    """Return the view direction from the side of a wall, slightly from above, so that the force behind it is visible."""
     up = np.array([0.0, 0.0, 1.0])
     aside = np.cross(outward, up)
     aside = np.array([0.0, 1.0, 0.0]) if np.linalg.norm(aside) < 0.1 else aside

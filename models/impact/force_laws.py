@@ -1,17 +1,17 @@
-"""Force laws of the impact of a mass, in closed form: viscoelastic, and those that WA22 rejects, virtual spring and Maxwell.
+"""Force laws for the impact of a mass, in closed form: viscoelastic, and the two that WA22 rejects, virtual spring and Maxwell.
 
-The stored energy of the virtual spring drops to a part e^2 as the compression ends; a Maxwell element is a spring and a damper
-in series. `equivalent_laws` gives both, and the viscoelastic law, the same speed, impulse and duration.
+The stored energy of the virtual spring drops by the factor e^2 at the end of compression; a Maxwell element is a spring and a
+damper in series. `equivalent_laws` gives all three laws the same speed, impulse and duration.
 
-Viscoelastic impact of a mass, exact: restitution, force, duration and energies from stiffness, damping, mass and speed.
+Stiffness, damping, mass and speed determine the restitution, force, duration and energies of the viscoelastic impact exactly.
 
-Equations for the compression s = -x > 0 with the rate s' = u (Wang, Dehio and Kheddar 2022, (15)):
+With the compression s = -x > 0 and its rate s' = u (Wang, Dehio and Kheddar 2022, (15)):
 
     m u' = -k s - c s u            w = c u / k            w' = -(c s / m) (1 + w)
 
-In w and s the motion is a level line of F(w) + c^2 s^2 / (2 m k) with F(w) = w - ln(1 + w). It begins at w0 = c v0 / k and ends
+In w and s, the motion is a level line of F(w) + c^2 s^2 / (2 m k) with F(w) = w - ln(1 + w). It begins at w0 = c v0 / k and ends
 where F has the same value again, which Lambert's W gives. u = -k/c, w = -1, is an invariant line that no impact reaches, so
-that s returns to zero. With the angle of that level line, sqrt(2 F) = sqrt(2 F0) sin(angle), time is an integral of a smooth
+that s returns to zero. With an angle along this line, sqrt(2 F) = sqrt(2 F0) sin(angle), time is the integral of a smooth
 function.
 """
 
@@ -30,21 +30,22 @@ from screws.renamed import answer_old_names
 Floats = NDArray[np.float64]
 
 W0_RANGE = 1e-150, 1e150
-"""Range of c v0 / k."""
+"""Accepted range of c v0 / k."""
 
 SMALL = 0.1
-"""Below this F an expansion starts Newton's method: Lambert's function loses half its digits at its branch point."""
+"""F below which Newton's method, started from an expansion, replaces Lambert's function, which loses half its digits near its
+branch point."""
 
 
 @dataclass(frozen=True, eq=False)
 class ForceHistory:
-    """An impact over time, from touch to release, as arrays (n,).
+    """Impact over time, from touch to release, as arrays (n,).
 
     Parameters
     ----------
-    t : s.
+    t : time, s.
     compression, rate : s >= 0 in m, and s' in m/s.
-    force : on the mass, away from the wall, N.
+    force : force on the mass, away from the wall, N.
     kinetic, stored, dissipated : energies, J; their sum is the kinetic energy before the impact.
     """
 
@@ -64,12 +65,12 @@ def restitution(k: float, c: float, v0: Any) -> Any:
 
     Parameters
     ----------
-    k, c : N/m and N s/m^2.
-    v0 : m/s, a number or an array.
+    k, c : stiffness, N/m, and damping, N s/m^2.
+    v0 : impact speed, m/s, a number or an array.
 
     Raises `ModelError` E540 for a number that is not positive and finite.
 
-    Source: WA22 (15); (17) is the limit for large w0, by 1.5 % off at w0 = 5.
+    Source: WA22 (15); (17) is the limit for large w0, with an error of 1.5 % at w0 = 5.
 
     >>> f"{restitution(1.0, 1.0, 1.0):.4f} {restitution(1.0, 1.0, 5.0):.4f}"
     '0.5936 0.1970'
@@ -78,7 +79,7 @@ def restitution(k: float, c: float, v0: Any) -> Any:
     speeds = floats(v0, np.shape(v0))
     if speeds is None or not np.all(speeds > 0.0):
         raise refusal("E540", f"v0 of an impact is {v0!r}", "a positive number m/s, or several", about="an impact")
-    with np.errstate(over="ignore", under="ignore"):  # refused in the next lines
+    with np.errstate(over="ignore", under="ignore"):  # refused below
         w0 = real(c) * (speeds / real(k))
     for end in (np.min(w0), np.max(w0)) if np.size(w0) else ():
         check_w0(float(end))
@@ -87,14 +88,14 @@ def restitution(k: float, c: float, v0: Any) -> Any:
 
 
 def identify(v0: float, impulse: float, duration: float, e: float) -> tuple[float, float, float]:
-    """Return (k, c, m) of the viscoelastic impact with this speed before it, impulse, duration and coefficient of restitution.
+    """Return (k, c, m) of the viscoelastic impact with this initial speed, impulse, duration and coefficient of restitution.
 
-    Speed, impulse and duration alone leave a family with one parameter, m = impulse / (v0 (1 + e)).
+    Speed, impulse and duration alone leave one free parameter, e, with m = impulse / (v0 (1 + e)).
 
     Parameters
     ----------
-    v0, impulse, duration : m/s, N s, s.
-    e : between 0 and 1, exclusive.
+    v0, impulse, duration : impact speed, m/s, impulse, N s, and duration, s.
+    e : coefficient of restitution, between 0 and 1, exclusive.
 
     Returns k (N/m), c (N s/m^2) and m (kg). Raises `ModelError` E540 for invalid numbers.
 
@@ -120,12 +121,12 @@ def identify(v0: float, impulse: float, duration: float, e: float) -> tuple[floa
 @answer_old_names
 @dataclass(frozen=True)
 class ViscoelasticImpact:
-    """A mass against a spring k with a parallel damper c s.
+    """Mass against a spring k with a parallel damper c s.
 
     Parameters
     ----------
-    k, c : N/m and N s/m^2.
-    m, v0 : kg, and the impact speed, m/s.
+    k, c : stiffness, N/m, and damping, N s/m^2.
+    m, v0 : mass, kg, and impact speed, m/s.
 
     Raises `ModelError` E540 for a number that is not positive and finite.
     """
@@ -149,12 +150,12 @@ class ViscoelasticImpact:
 
     @property
     def invariant_speed(self) -> float:
-        """k / c, m/s: a release at this speed would have no force at any compression. Every impact leaves more slowly."""
+        """k / c, m/s: at this release speed the force would be zero at any compression. Every impact releases more slowly."""
         return self.k / self.c
 
     @property
     def restitution(self) -> float:
-        """Speed after the impact over that before it."""
+        """Ratio of the speed after the impact to the speed before."""
         return float(restitution(self.k, self.c, self.v0))
 
     @property
@@ -169,12 +170,12 @@ class ViscoelasticImpact:
 
     @property
     def largest_compression(self) -> float:
-        """m; s' = 0 there."""
+        """Largest compression, m, where s' = 0."""
         return self._compression(0.0)
 
     @property
     def peak_force(self) -> float:
-        """N; it comes before the largest compression, at the rate k w / c."""
+        """Largest force, N, which precedes the largest compression, at the rate k w / c."""
         w = peak_rate(self.w0)
         return self.k * self._compression(w) * (1.0 + w)
 
@@ -203,7 +204,7 @@ class ViscoelasticImpact:
 
 
 def peak_rate(w0: float) -> float:
-    """Return w = c s' / k at the largest force k s (1 + w): F(w) + w/2 = F(w0), by Newton's method from above."""
+    """Return w = c s' / k at the largest force k s (1 + w), where F(w) + w/2 = F(w0), by Newton's method from above."""
     level = float(_level(w0))
     w = 2.0 * level
     for _ in range(60):
@@ -215,15 +216,15 @@ def peak_rate(w0: float) -> float:
 
 
 def check_w0(w0: float) -> None:
-    """Refuse (E540) impacts so weakly or strongly damped that squares of c v0 / k overflow."""
+    """Refuse (E540) impacts with damping so weak or strong that squares of c v0 / k underflow or overflow."""
     least, most = W0_RANGE
     if not least <= w0 <= most:
         title = f"c v0 / k of an impact is {w0:.3g}"
-        raise refusal("E540", title, f"k, c and v0 (or e) for which it is between {least:g} and {most:g}", about="an impact")
+        raise refusal("E540", title, f"k, c and v0 (or e) that bring it between {least:g} and {most:g}", about="an impact")
 
 
 def check_positive(about: str, **numbers: Any) -> None:
-    """Refuse (E540) numbers of an impact that are not positive and finite, by name."""
+    """Refuse (E540) named numbers of an impact that are not positive and finite."""
     units = {"k": "N/m", "c": "N s/m^2", "m": "kg", "v0": "m/s", "impulse": "N s", "duration": "s", "e": ""}
     place = caller_place()
     raise_if_any(
@@ -239,7 +240,7 @@ def check_positive(about: str, **numbers: Any) -> None:
 
 
 def _level(w: Any) -> Any:
-    """Return F(w) = w - ln(1 + w) >= 0 to rounding: near zero by the series of the inverse hyperbolic tangent."""
+    """Return F(w) = w - ln(1 + w) >= 0 accurate to rounding: near zero by the series of the inverse hyperbolic tangent."""
     w = np.asarray(w, dtype=float)
     z = w / (2.0 + w)
     near = np.abs(w) < 0.5
@@ -262,7 +263,7 @@ def _approach_rate(level: Any) -> Any:
 
 
 def _departure_rate(level: Any) -> Any:
-    """Return y in [0, 1) with F(-y) = level: 1 + W0(-exp(-1 - level)) by Lambert's W; small ones by Newton's method."""
+    """Return y in [0, 1) with F(-y) = level: 1 + W0(-exp(-1 - level)) by Lambert's W; small values by Newton's method."""
     from scipy.special import lambertw
 
     level = np.asarray(level, dtype=float)
@@ -275,7 +276,7 @@ def _departure_rate(level: Any) -> Any:
 
 
 def _restitution(w0: Any) -> Any:
-    """Return e of w0; the first two terms of its series where the next is below rounding."""
+    """Return e at w0, by the first two terms of its series where the next is below rounding."""
     tiny = w0 < 1e-9
     safe = np.where(tiny, 1.0, w0)
     return np.where(tiny, 1.0 - 2.0 / 3.0 * w0, _departure_rate(_level(safe)) / safe)
@@ -288,7 +289,8 @@ def _rate_at(angles: Floats, level: float) -> Floats:
 
 
 def _angles(w0: float, samples: int) -> Floats:
-    """Return angles from touch to release, dense around s' = 0, which takes a part 1 / sqrt(2 F0) of them."""
+    """Return angles from touch to release, dense around s' = 0, where the force changes within an angle of about 1 / sqrt(2
+    F0)."""
     grading = float(np.arcsinh(np.sqrt(2.0 * _level(w0))))
     count = max(samples, 48)
     u = np.linspace(1.0, -1.0, count + 1)
@@ -311,14 +313,14 @@ def _times(w0: float, samples: int) -> Floats:
 @answer_old_names
 @dataclass(frozen=True)
 class SpringImpact:
-    """A mass against a virtual spring with a coefficient of restitution (WA22, section V.B; Jia, Mason and Erdmann 2013).
+    """Mass against a virtual spring with a coefficient of restitution (WA22, section V.B; Jia, Mason and Erdmann 2013).
 
-    As the compression ends the stored energy drops by the factor e^2: the spring becomes stiffer, k / e^2, and shorter, so that
-    the force stays. Force and compression have their peaks at that time.
+    At the end of compression, the stored energy drops by the factor e^2: the spring becomes stiffer, k / e^2, and less
+    compressed, so that the force does not change. Force and compression peak at that time.
 
     Parameters
     ----------
-    k, m, v0 : N/m, kg, and the impact speed, m/s.
+    k, m, v0 : stiffness, N/m, mass, kg, and impact speed, m/s.
     e : coefficient of restitution, 0 to 1.
 
     Raises `ModelError` E540 for invalid numbers.
@@ -360,7 +362,7 @@ class SpringImpact:
         return self.m * self.v0 * (1.0 + self.e)
 
     def history(self, samples: int = 400) -> ForceHistory:
-        """Return the impact, with the end of the compression twice: before and after the drop of the energy."""
+        """Return the impact, with the end of compression twice: before and after the energy drop."""
         half, unit = np.linspace(0.0, 0.5 * np.pi, max(samples // 2, 2)), np.sqrt(self.m / self.k)
         sine, cosine = np.sin(half), np.cos(half)
         cosine[-1] = 0.0
@@ -383,14 +385,14 @@ class SpringImpact:
 @answer_old_names
 @dataclass(frozen=True)
 class MaxwellImpact:
-    """A mass against a spring and a damper in series: f' / k + f / c = s' (WA22, section V.C; Stronge 2000, section 5.1.1).
+    """Mass against a spring and a damper in series: f' / k + f / c = s' (WA22, section V.C; Stronge 2000, section 5.1.1).
 
-    Its restitution exp(-pi z / sqrt(1 - z^2)), z = sqrt(k m) / (2 c), does not depend on the speed. The damper stays
-    compressed as the mass leaves.
+    Its restitution exp(-pi z / sqrt(1 - z^2)), z = sqrt(k m) / (2 c), does not depend on the speed. The damper is still
+    compressed when the mass leaves.
 
     Parameters
     ----------
-    k, c, m, v0 : N/m, N s/m, kg, and the impact speed, m/s.
+    k, c, m, v0 : stiffness, N/m, damping, N s/m, mass, kg, and impact speed, m/s.
 
     Raises `ModelError` E540 for a number that is not positive and finite, or z >= 1: then the mass never leaves.
     """
@@ -403,7 +405,7 @@ class MaxwellImpact:
     def __post_init__(self) -> None:
         check_positive("an impact", k=self.k, c=self.c, m=self.m, v0=self.v0)
         if self.damping_ratio >= 1.0:
-            title = f"sqrt(k m) / (2 c) is {self.damping_ratio:g}: the mass never leaves such a Maxwell element"
+            title = f"sqrt(k m) / (2 c) is {self.damping_ratio:g}: the mass never leaves this Maxwell element"
             raise refusal("E540", title, "a larger c, or a smaller k or m: a ratio below 1", about="an impact")
 
     @property
@@ -417,7 +419,7 @@ class MaxwellImpact:
 
     @property
     def restitution(self) -> float:
-        """Speed after the impact over that before it."""
+        """Ratio of the speed after the impact to the speed before."""
         z = self.damping_ratio
         return float(np.exp(-np.pi * z / np.sqrt(1.0 - z * z)))
 
@@ -438,7 +440,7 @@ class MaxwellImpact:
 
     @property
     def largest_compression(self) -> float:
-        """m: where the mass is at rest, tan(wd t) = -2 z sqrt(1 - z^2) / (1 - 2 z^2)."""
+        """Largest compression, m, where the mass is at rest: tan(wd t) = -2 z sqrt(1 - z^2) / (1 - 2 z^2)."""
         z = self.damping_ratio
         at = np.arctan2(np.sqrt(1.0 - z * z), -z) / self._frequency
         return float(self._state(np.array([at]))[0][0])
@@ -456,7 +458,7 @@ class MaxwellImpact:
         return f / self.k + self.m * (self.v0 - u) / self.c, u, f
 
     def history(self, samples: int = 400) -> ForceHistory:
-        """Return the impact; the damper takes the dissipated energy."""
+        """Return the impact, with the dissipated energy in the damper."""
         t = np.linspace(0.0, self.duration, max(samples, 2))
         s, u, f = self._state(t)
         f[-1] = 0.0
@@ -469,12 +471,12 @@ ForceLaw = ViscoelasticImpact | SpringImpact | MaxwellImpact
 
 
 def equivalent_laws(v0: float, impulse: float, duration: float, e: float) -> dict[str, ForceLaw]:
-    """Return the three laws of WA22 with one speed, impulse, duration and coefficient of restitution, by their names.
+    """Return the three laws of WA22 with the same speed, impulse, duration and coefficient of restitution, by name.
 
     Parameters
     ----------
-    v0, impulse, duration : m/s, N s, s.
-    e : between 0 and 1.
+    v0, impulse, duration : impact speed, m/s, impulse, N s, and duration, s.
+    e : coefficient of restitution, between 0 and 1.
 
     Raises `ModelError` E540 for invalid numbers.
     """

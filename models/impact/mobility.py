@@ -1,7 +1,7 @@
-"""Inverse inertia and effective mass at a point of a chain by the four assumptions of Wang, Dehio and Kheddar 2022 (WA22),
+"""Inverse inertia and effective mass at a point of a chain, under the four assumptions of Wang, Dehio and Kheddar 2022 (WA22),
 section III.
 
-W (3, 3) is in the axes of the link that carries the point; an impulse f there changes the point's velocity by W f. J is the
+W (3, 3) is in the axes of the link that carries the point; an impulse f at the point changes its velocity by W f. J is the
 body Jacobian of the point, angular rows first (the paper has linear rows first).
 """
 
@@ -26,18 +26,18 @@ from screws.rotations import tilde
 Vector = Sequence[float] | np.ndarray
 
 SINGULAR = 1e-12
-"""Largest eigenvalue, of a matrix scaled to a diagonal of ones, that counts as zero."""
+"""Largest eigenvalue that counts as zero, for a matrix scaled to a diagonal of ones."""
 
 
 @dataclass(frozen=True, eq=False)
 class StrikingPoint:
-    """A point of a link of a chain in a configuration.
+    """Point on a link of a chain in a configuration.
 
     Parameters
     ----------
     chain, q : the chain, or a tree, and its joint coordinates (n,), rad or m.
     link : index of the link that carries the point.
-    point : (3,) in the frame of that link, m.
+    point : (3,) in the frame of this link, m.
     """
 
     chain: Tree
@@ -53,7 +53,7 @@ class StrikingPoint:
 
     @cached_property
     def jacobian(self) -> np.ndarray:
-        """Jacobian (6, n) from joint velocities to the link's twist seen from the point, [omega; v]."""
+        """Jacobian (6, n) from joint velocities to the link's twist about the point, [omega; v]."""
         J = np.asarray(body_jacobian(self.chain, self.link, self.q), dtype=float)
         return np.vstack([J[:3], J[3:] - _tilde(self.point) @ J[:3]])
 
@@ -70,7 +70,7 @@ class StrikingPoint:
 
     @cached_property
     def composite(self) -> BodyInertia:
-        """All links that move, with their joints locked, as one body in the frame of the point."""
+        """All moving links, with joints locked, as one body in the frame of the point."""
         to_point = inverse(self.frame)
         parts = []
         for k in moving_links(self.chain):
@@ -83,8 +83,8 @@ class StrikingPoint:
 
     @cached_property
     def composite_jacobian(self) -> np.ndarray:
-        """Jacobian (6, n) from joint velocities to the twist, seen from the point, of the composite body with the links' momentum
-        (9)."""
+        """Jacobian (6, n) from joint velocities to the twist about the point of a composite body with the same momentum as the
+        links (9)."""
         momentum = np.zeros((6, self.chain.freedoms))
         inertia = np.zeros((6, 6))
         for k in moving_links(self.chain):
@@ -97,7 +97,7 @@ class StrikingPoint:
         return np.asarray(np.linalg.solve(inertia, momentum), dtype=float)
 
     def approach(self, n: np.ndarray, speed: float) -> np.ndarray:
-        """Return the joint velocities (n,) of least norm that move the point against the unit normal n without a turn of its
+        """Return the minimum-norm joint velocities (n,) that move the point against the unit normal n without rotation of its
         link."""
         twist = np.concatenate([np.zeros(3), -speed * n])
         return np.asarray(np.linalg.lstsq(self.jacobian, twist, rcond=None)[0], dtype=float)
@@ -106,7 +106,7 @@ class StrikingPoint:
 def striking_point(chain: Tree, q: Vector, point: Vector = (0.0, 0.0, 0.0), link: str | None = None) -> StrikingPoint:
     """Return the `point` (3,) in the frame of a `link` (by name; None: the last) of a chain at the joint coordinates q (n,).
 
-    Raises `ModelError` E541 for arguments that do not fit the chain, E542 for a mass matrix that is singular there.
+    Raises `ModelError` E541 for arguments that do not fit the chain, E542 for a singular mass matrix.
     """
     about = getattr(chain, "name", "an impact")
     if not isinstance(chain, Tree):
@@ -115,7 +115,7 @@ def striking_point(chain: Tree, q: Vector, point: Vector = (0.0, 0.0, 0.0), link
     names = [each.name for each in chain.links]
     if link is not None and link not in names:
         title = f'chain "{chain.name}" has no link {link!r} that could strike'
-        raise refusal("E541", title, "a name of this list, or None for the last", about=about, why=f"links: {', '.join(names)}")
+        raise refusal("E541", title, "a name from this list, or None for the last", about=about, why=f"links: {', '.join(names)}")
     angles, where = reals(q, chain.freedoms), reals(point, 3)
     if angles is None or where is None:
         what = f"the configuration is {q!r}" if angles is None else f"the point is {point!r}"
@@ -138,7 +138,7 @@ def striking_point(chain: Tree, q: Vector, point: Vector = (0.0, 0.0, 0.0), link
 
 
 def moving_links(chain: Tree) -> list[int]:
-    """Return the indices of the links with mass that some joint moves."""
+    """Return the indices of links that have mass and that a joint moves."""
     return [
         k
         for k, (link, carrier) in enumerate(zip(chain.links, chain.sections.carrier, strict=True))
@@ -154,16 +154,16 @@ def inverse_inertia(
     Parameters
     ----------
     q : joint coordinates (n,), rad or m.
-    point : of contact, (3,) in the frame of the link, m.
+    point : contact point (3,) in the frame of the link, m.
     kind : assumption about the joints, a key of `KINDS`:
-        "momentum": joints free, the force has no moment, W = [J M^-1 J^T]_vv (2);
-        "projection": joints free, the link does not turn, W^-1 = [(J M^-1 J^T)^-1]_vv (3);
-        "composite": joints locked, W = 1/m - p~ Ic^-1 p~ (11), of all links but the base;
-        "flexibility": composite, plus the motion of the point against the composite body, joints free (12). Not symmetric: no
-        system without sources has it, and it alone has no graph.
-    link : by name; None: the last.
+        "momentum": joints free, no moment acts, W = [J M^-1 J^T]_vv (2);
+        "projection": joints free, the link does not rotate, W^-1 = [(J M^-1 J^T)^-1]_vv (3);
+        "composite": joints locked, W = 1/m - p~ Ic^-1 p~ (11), of all links except the base;
+        "flexibility": composite, plus the motion of the point relative to the composite body, joints free (12). Not symmetric: no
+        system without sources has this matrix, so it has no graph.
+    link : name of the link; None: the last.
 
-    Raises `ModelError` E541 for arguments that do not fit the chain or an unknown kind, E542 where the rank of J is too low.
+    Raises `ModelError` E541 for arguments that do not fit the chain or an unknown kind, E542 if the rank of J is too low.
     """
     return kind_of(kind, chain).matrix(striking_point(chain, q, point, link))
 
@@ -177,16 +177,16 @@ def effective_mass(
     kind: str = "composite",
     link: str | None = None,
 ) -> float:
-    """Return the mass (kg) with which a point of a chain meets a rigid wall, by an assumption of `inverse_inertia`.
+    """Return the effective mass (kg) of a chain's point at a rigid wall, under an assumption of `inverse_inertia`.
 
-    1 / (n . W n), WA22 (22); of the projection n . W^-1 n, as in (4): the velocity stays along the normal.
+    1 / (n . W n), WA22 (22); for the projection n . W^-1 n, as in (4), since the velocity stays along the normal.
 
     Parameters
     ----------
-    normal : direction of the impact (3,) in the axes of the link, of any length but zero.
+    normal : direction of the impact (3,) in the axes of the link, of any nonzero length.
 
-    Raises `ModelError` E541 for arguments that do not fit the chain, an unknown kind or a normal without direction, E542 where
-    the chain cannot move that way.
+    Raises `ModelError` E541 for arguments that do not fit the chain, an unknown kind or a normal without direction, E542 if the
+    chain cannot move in this direction.
     """
     return mass_at(striking_point(chain, q, point, link), normal, kind)
 
@@ -199,7 +199,7 @@ def mass_at(where: StrikingPoint, normal: Vector, kind: str) -> float:
 
 
 def need_mobile(where: StrikingPoint, n: np.ndarray, kind: str) -> np.ndarray:
-    """Return W of a kind; raise E542 where the point cannot move along the unit normal n."""
+    """Return W of a kind; raise E542 if the point cannot move along the unit normal n."""
     W = kind_of(kind, where.chain).matrix(where)
     if n @ W @ n <= SINGULAR * np.trace(W):
         title = f'no joint of chain "{where.chain.name}" moves the point along the normal ({_numbers(n)})'
@@ -208,12 +208,13 @@ def need_mobile(where: StrikingPoint, n: np.ndarray, kind: str) -> np.ndarray:
 
 
 def locked_ratio(where: StrikingPoint, normal: Vector) -> float:
-    """Return the speed of the composite body at the point over that of the point (WA22, table I): 1 as if the joints were locked.
+    """Return the composite body's speed at the point, relative to the point's speed (WA22, table I): 1 as if the joints were
+    locked.
 
-    The point moves against the normal while its link does not turn, with joint velocities of least norm. At 1 no part of the
-    arm moves relative to it, as (9) assumes.
+    The point moves against the normal without rotation of its link, with minimum-norm joint velocities. At 1, no part of the arm
+    moves relative to the point, as (9) assumes.
 
-    Raises `ModelError` E541 for a normal without direction, E542 where the point cannot move that way.
+    Raises `ModelError` E541 for a normal without direction, E542 if the point cannot move in this direction.
     """
     n = direction(where.chain, normal)
     need_mobile(where, n, "projection")
@@ -235,7 +236,7 @@ def _momentum(where: StrikingPoint) -> np.ndarray:
 
 
 def _projection(where: StrikingPoint) -> np.ndarray:
-    """Return (3) by the Schur complement: W where a moment keeps the link from turning."""
+    """Return W of (3) by the Schur complement: a moment keeps the link from rotating."""
     A = where.mobility
     size = np.sqrt(np.abs(np.diag(A)))
     unmoved = np.concatenate([part <= SINGULAR * np.max(part) for part in (size[:3], size[3:])])
@@ -247,14 +248,14 @@ def _projection(where: StrikingPoint) -> np.ndarray:
         wrench = vectors[:, 0] / size
         moment, force = (_numbers(part) for part in np.split(wrench / np.max(np.abs(wrench)), 2))
         raise _rank_error(
-            where.chain, f"no joint gives way to the moment ({moment}) with the force ({force}), in the axes of the link"
+            where.chain, f"no joint yields to the moment ({moment}) with the force ({force}), in the axes of the link"
         )
     return A[3:, 3:] - A[3:, :3] @ np.linalg.solve(A[:3, :3], A[:3, 3:])
 
 
 def _rank_error(chain: Tree, why: str) -> ModelError:
     title = f'the joints of chain "{chain.name}" cannot move the point in all six directions, as kind "projection" needs'
-    cure = 'another configuration, q (in the command, --q); of an effective mass, kind="momentum"'
+    cure = 'another configuration, q (in the command, --q); for an effective mass, kind="momentum"'
     return refusal("E542", title, cure, about=chain.name, why=why)
 
 
@@ -265,7 +266,7 @@ def _composite(where: StrikingPoint) -> np.ndarray:
 
 
 def _flexibility(where: StrikingPoint) -> np.ndarray:
-    """Return (12) to (14), from the point's velocity against that of the composite body with the same momentum."""
+    """Return W of (12) to (14), from the point's velocity relative to a composite body with the same momentum."""
     J = where.jacobian
     return _composite(where) + (J - where.composite_jacobian)[3:] @ np.linalg.solve(where.mass_matrix, J[3:].T)
 
@@ -276,9 +277,9 @@ class Assumption:
 
     Parameters
     ----------
-    name, matrix : readable name, and function point -> W.
-    source : its equation.
-    holds_all : True if all six components of the twist come to rest, not the normal one alone.
+    name, matrix : display name, and function point -> W.
+    source : equation in the paper.
+    holds_all : True if all six components of the twist come to rest, False if only the normal one does.
     """
 
     name: str
@@ -297,9 +298,9 @@ KINDS: dict[str, Assumption] = {
 
 
 def kind_of(kind: Any, chain: Tree) -> Assumption:
-    """Return the assumption of a kind; raise E541 for an unknown one."""
+    """Return the assumption of a kind; raise E541 for an unknown kind."""
     if not isinstance(kind, str) or kind not in KINDS:
-        title = f"no inverse inertia matrix is of the kind {kind!r}"
+        title = f"there is no inverse inertia matrix of the kind {kind!r}"
         raise refusal("E541", title, f"one of {', '.join(KINDS)}", about=getattr(chain, "name", "an impact"))
     return KINDS[kind]
 

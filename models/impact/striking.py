@@ -1,11 +1,11 @@
-"""Arms that strike a wall, and the simulation of their impact with a given contact law and speed.
+"""Arms that strike a wall, and simulations of the impact for a contact law and speed.
 
 ```
  arm (joints free, IC) --> link --> contact with a law <-- wall
 ```
 
-The tip is a small ball about the point. Weight and motors are left out: the forces of an impact are much larger. The mass of
-such an arm for the contact is that of the generalised momentum, as far as the arm stands still during the impact.
+The tip is a small ball around the point. Weight and motors are omitted: impact forces are much larger. The effective mass of the
+arm is that of the generalised momentum, as long as the configuration hardly changes during the impact.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from screws.surfaces import plane, sphere
 Vector = Sequence[float] | np.ndarray
 
 HEIGHTS = (0.15, 0.35, 0.55, 0.75, 0.95, 1.15, 1.25)
-"""Heights of the seven joints above the base while the arm is stretched, m."""
+"""Heights of the seven joints above the base of the upright arm, m."""
 TIP = 1.4
 """Height of the tip, m."""
 MASSES = (4.0, 4.0, 3.0, 3.0, 2.0, 1.5, 0.5)
@@ -49,14 +49,14 @@ LIMITS = (170.0, 120.0, 170.0, 150.0, 170.0, 120.0, 170.0)
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Striker:
-    """An arm, a configuration, and the point and direction of an impact.
+    """Arm, configuration, and point and direction of an impact.
 
     Parameters
     ----------
     chain, q : the arm and its joint coordinates (n,), rad or m.
     point : contact point (3,) in the frame of its link, m.
-    normal : normal of the wall (3,) in the axes of that link; the point moves against it.
-    link : by name; None: the last.
+    normal : normal of the wall (3,) in the axes of this link; the point moves against it.
+    link : name of the link; None: the last.
     visuals : meshes of the links for pictures; without them an arm is drawn as rods.
     """
 
@@ -69,7 +69,7 @@ class Striker:
 
     @property
     def striking_point(self) -> StrikingPoint:
-        """The point on its link; raises `ModelError` E541, E542 if it does not fit."""
+        """Contact point on its link; raises `ModelError` E541, E542 if it does not fit."""
         return striking_point(self.chain, self.q, self.point, self.link)
 
     @property
@@ -79,9 +79,9 @@ class Striker:
 
 
 def seven_joint_arm() -> Chain:
-    """Return an arm of seven cylinders with the axes z, y, z, y, z, y, z of the world while it stands straight up.
+    """Return an arm of seven cylinders with joint axes z, y, z, y, z, y, z of the world when upright.
 
-    The frame of each link lies in its joint, z along the arm.
+    The frame of each link is at its joint, with z along the arm.
     """
     ends = (*HEIGHTS[1:], TIP)
     links = []
@@ -96,7 +96,7 @@ def seven_joint_arm() -> Chain:
 
 
 def default_striker() -> Striker:
-    """Return the seven-joint arm with its tip pointing along x, against a wall across x."""
+    """Return the seven-joint arm with its tip pointing along x, against a wall perpendicular to x."""
     q = np.deg2rad([0.0, 20.0, 0.0, 90.0, 0.0, -20.0, 0.0])
     return Striker(seven_joint_arm(), q, point=(0.0, 0.0, TIP - HEIGHTS[-1]), normal=(0.0, 0.0, -1.0))
 
@@ -110,11 +110,11 @@ def striker_from_urdf(
     normal: Vector = (0.0, 0.0, -1.0),
     meshes: str | bool = "collision",
 ) -> Striker:
-    """Return a robot from a URDF file that strikes with its link `tip` (None: the last); joints at zero by default.
+    """Return a robot from a URDF file that strikes with its link `tip` (None: the last), with joints at zero by default.
 
-    `meshes` for pictures are those of `read_urdf`: "collision", "visual", or False to draw rods.
+    `meshes` for pictures, as for `read_urdf`: "collision", "visual", or False to draw rods.
 
-    Needs the extra `urdf`. Raises the errors of `read_urdf`.
+    Requires the extra `urdf`. Raises the errors of `read_urdf`.
     """
     robot = read_urdf(path, tip=tip, meshes=meshes)
     tree = robot.tree
@@ -123,7 +123,7 @@ def striker_from_urdf(
 
 STRIKING_TIP = "tip that strikes"
 TIP_RADIUS = 30.0
-"""Radius of the tip, in largest compressions."""
+"""Radius of the tip, relative to the largest compression."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,11 +132,11 @@ class ImpactRun:
 
     Parameters
     ----------
-    law : closed form of the contact law for a single mass, that of the generalised momentum.
-    result : the run, from shortly before the touch until after the release.
+    law : contact law in closed form, for a single mass equal to the effective mass by the generalised momentum.
+    result : run from shortly before touch until after release.
     touch, release : times, s.
-    speed_before, speed_after : of the point along the normal, positive towards the wall, m/s.
-    impulse : of the normal force, N s.
+    speed_before, speed_after : speed of the point along the normal, positive towards the wall, m/s.
+    impulse : impulse of the normal force, N s.
     """
 
     law: ForceLaw
@@ -149,7 +149,7 @@ class ImpactRun:
 
     @property
     def restitution(self) -> float:
-        """Speed after the impact over that before it."""
+        """Ratio of the speed after the impact to the speed before."""
         return -self.speed_after / self.speed_before
 
     @property
@@ -159,20 +159,20 @@ class ImpactRun:
 
     @property
     def force(self) -> tuple[np.ndarray, np.ndarray]:
-        """Times since impact, s, and normal force, N, of the samples during the impact."""
+        """Times since touch, s, and normal forces, N, at the samples during the impact."""
         t, f = self.result.t, self.result["touch.normal force"]
         inside = (t >= self.touch) & (t <= self.release)
         return t[inside] - self.touch, np.asarray(f[inside], dtype=float)
 
 
 def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> ImpactRun:
-    """Let an arm strike a wall with its point, which moves against the normal at the law's speed while its link does not turn.
+    """Simulate an arm whose point strikes a wall against the normal at the law's speed, without rotation of its link.
 
     Parameters
     ----------
-    law : `ViscoelasticImpact`, `SpringImpact` or `MaxwellImpact`; its k, c, e and v0 are the contact's, its mass is not used.
+    law : `ViscoelasticImpact`, `SpringImpact` or `MaxwellImpact`; k, c, e and v0 apply to the contact; its mass is not used.
 
-    Raises `ModelError` E541 and E542 for a point that cannot move that way, E544 for an unknown law.
+    Raises `ModelError` E541 and E542 for a point that cannot move in this direction, E544 for an unknown law.
     """
     component_law, where = contact_law(law), striker.striking_point
     n = direction(where.chain, striker.normal)
@@ -205,7 +205,7 @@ def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> I
 
 
 def _impact_run(single: ForceLaw, result: Result) -> ImpactRun:
-    """Return the impact from the events of the contact: the first is the touch, the first without force after it the release."""
+    """Return the impact from the contact's events: the first is the touch, the first later one without force the release."""
     events = [event for event in result.events if event.name == "touch.switch"]
     released = [event for event in events[1:] if result.at_event(event, "touch.normal force")[1] == 0.0]
     if not released:
@@ -217,21 +217,21 @@ def _impact_run(single: ForceLaw, result: Result) -> ImpactRun:
 
 
 def contact_law(law: ForceLaw) -> Any:
-    """Return the contact law of a closed form; raise E544 for an unknown one."""
+    """Return the contact law for a closed form; raise E544 for an unknown one."""
     if isinstance(law, ViscoelasticImpact):
         return Viscoelastic(law.k, law.c)
     if isinstance(law, SpringImpact) and law.e > 0.0:
         return VirtualSpring(law.k, law.e)
     if isinstance(law, MaxwellImpact):
         return Maxwell(law.k, law.c)
-    title = f"no contact has the law of {law!r}"
+    title = f"no contact law matches {law!r}"
     raise refusal("E544", title, "ViscoelasticImpact, MaxwellImpact, or SpringImpact with e above 0", about="an impact")
 
 
 def simulate_impacts(striker: Striker, v0: float, duration: float, e: float) -> dict[str, ImpactRun]:
-    """Let an arm strike with three `equivalent_laws`: restitution and duration are those of a single mass instead.
+    """Simulate an arm that strikes with each of `equivalent_laws`, whose restitution and duration hold for a single mass.
 
-    Raises as `simulate_impact`; E540 for invalid numbers.
+    Raises the errors of `simulate_impact`; E540 for invalid numbers.
     """
     mass = mass_at(striker.striking_point, striker.normal, "momentum")
     laws = equivalent_laws(v0, mass * v0 * (1.0 + e), duration, e)

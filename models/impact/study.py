@@ -1,21 +1,20 @@
-"""Study of an impact: force laws, effective masses by formula and graph, their order, and simulated impacts.
+"""Study of an impact: force laws, effective masses by formula and by graph, their order, and simulated impacts.
 
-Effective masses over random configurations of an arm: the order of the kinds of WA22, and its exceptions.
+Masses in random configurations test the order that WA22 states: projection > composite > generalised momentum. By a theorem,
+the first is at least the last: reversing all six components of the twist meets no less inertia than reversing one. The place of
+the composite body in this order varies.
 
-The paper says projection > composite > generalised momentum. The first is at least the last, by a theorem: reversing all six
-components of the twist meets no less inertia than reversing one. The place of the composite body in this order varies.
-
-Effective masses as graphs: a chain strikes a constraint at a point, and the run measures impulse and jump of velocity.
+In a graph, a chain strikes a constraint at a point, and the run measures impulse and velocity jump:
 
 ```
  momentum      arm (joints free)  --> MTF n . v  --> constraint      one component of the point's twist is reversed
- projection    arm (joints free)  --> MTF twist  --> constraint      all six are
- composite     one free body      --> MTF n . v  --> constraint      joints locked: all links but the base, welded
+ projection    arm (joints free)  --> MTF twist  --> constraint      all six are reversed
+ composite     one free body      --> MTF n . v  --> constraint      joints locked: all links except the base welded
 ```
 
-Each constraint releases forever after the impulse. The run gives the impulse, by its momenta, and the jump of the velocity,
-without a formula of an inverse inertia matrix. The matrix with joint flexibility, WA22 (12), is not symmetric; no graph of
-storages and junctions has it.
+Each constraint releases permanently after the impulse. The run gives the impulse, from momenta, and the velocity jump, without a
+formula for an inverse inertia matrix. The matrix with joint flexibility, WA22 (12), is not symmetric; no graph of storages and
+junctions has it.
 """
 
 from __future__ import annotations
@@ -55,15 +54,15 @@ WALL = "wall"
 
 @dataclass(frozen=True, eq=False)
 class ImpulseMeasurement:
-    """Impulse, jump of velocity and mass that the run of a graph variant measured.
+    """Impulse, velocity jump and mass measured in the run of a graph variant.
 
     Parameters
     ----------
-    impulse : of the wall on the point, (6,) [moment; force] about the point in the axes of the link, N m s and N s.
-    jump : of the twist of the point in the same frame, (6,) where all of it is reversed, else of the velocity along the normal
-        (1,), rad/s and m/s.
-    mass : impulse along the normal over the jump of the velocity along it, kg.
-    lost : kinetic energy before it minus that after it, J.
+    impulse : impulse of the wall on the point, (6,) [moment; force] about the point in the axes of the link, N m s and N s.
+    jump : jump of the point's twist in the same frame, (6,), if all components are reversed, else of its velocity along the
+        normal, (1,), rad/s and m/s.
+    mass : impulse along the normal divided by the velocity jump along it, kg.
+    lost : loss of kinetic energy, J.
     """
 
     impulse: np.ndarray
@@ -74,14 +73,14 @@ class ImpulseMeasurement:
 
 @dataclass(frozen=True, eq=False)
 class Variant:
-    """Graph variant of an assumption.
+    """Graph that represents an assumption.
 
     Parameters
     ----------
-    graph : with the parts "arm" and the constraint "stop".
+    graph : graph with the part "arm" and the constraint "stop".
     momentum : path of the momentum that the impulse changes.
-    rows : (k, n) from joint velocities, or (k, 6) from the body's twist, to the components that the constraint reverses.
-    directions : (k, 6) from the point's twist to these components.
+    rows : matrix (k, n) from joint velocities, or (k, 6) from the body's twist, to the components that the constraint reverses.
+    directions : matrix (k, 6) from the point's twist to these components.
     """
 
     graph: Graph
@@ -101,15 +100,16 @@ def graph_effective_mass(
     speed: float = 1.0,
     restitution: float = 0.0,
 ) -> ImpulseMeasurement:
-    """Let the compiled graph of an assumption strike a wall, and measure the mass that the wall meets; see `effective_mass`.
+    """Simulate the graph of an assumption striking a wall, and measure its effective mass there; see `effective_mass`.
 
     Parameters
     ----------
     kind : "momentum", "projection" or "composite".
-    speed : of the point towards the wall, m/s.
-    restitution : e of the impact, 0 to 1.
+    speed : speed of the point towards the wall, m/s.
+    restitution : coefficient of restitution, 0 to 1.
 
-    Raises `ModelError` E540 for a speed that is not positive, E541 and E542 as `effective_mass`, E543 for a kind without graph.
+    Raises `ModelError` E540 for a speed that is not positive, E541 and E542 as for `effective_mass`, E543 for a kind without a
+    graph.
     """
     return measure_impulse(striking_point(chain, q, point, link), normal, kind, speed=speed, restitution=restitution)
 
@@ -132,16 +132,16 @@ def measure_impulse(
 
 
 def impact_graph(where: StrikingPoint, normal: Vector, kind: str, *, speed: float = 1.0, restitution: float = 0.0) -> Variant:
-    """Return the graph of an assumption, with its point about to strike a wall across the normal.
+    """Return the graph of an assumption, with its point about to strike a wall perpendicular to the normal.
 
-    Raises as `graph_effective_mass`.
+    Raises the errors of `graph_effective_mass`.
     """
     check_positive("an impact", v0=speed)
     n, assumption = direction(where.chain, normal), kind_of(kind, where.chain)
     need_mobile(where, n, kind)
     build = GRAPH_BUILDERS.get(kind)
     if build is None:
-        why = f"its W, {assumption.source}, is not symmetric, but that of storages and junctions is"
+        why = f"its W, {assumption.source}, is not symmetric, but storages and junctions always give a symmetric one"
         cure = f"kind={' or '.join(repr(k) for k in GRAPH_BUILDERS)}; effective_mass(..., kind={kind!r}) has the formula"
         raise refusal("E543", f"the inverse inertia matrix of kind {kind!r} has no graph", cure, about=where.chain.name, why=why)
     directions = np.eye(6) if assumption.holds_all else np.concatenate([np.zeros(3), n])[None]
@@ -196,7 +196,7 @@ GRAPH_BUILDERS: dict[str, Callable[[StrikingPoint, np.ndarray, np.ndarray, np.nd
 def _wall_graph(
     arm: ChainGraph | Body, striker: LinkBody | Body, directions: np.ndarray, restitution: float, frame: Callable[[Any], Any]
 ) -> Graph:
-    """Return the striker, the components of its twist that the wall reverses, and the wall, which acts once, at the start."""
+    """Return the striker, the twist components that the wall reverses, and the wall, which acts once, at the start."""
     count = len(directions)
     domain = SCREW if count == 6 else TRANSLATION
 
@@ -227,7 +227,7 @@ Vector = Sequence[float] | np.ndarray
 @short_repr
 @dataclass(frozen=True, eq=False)
 class PoseStudy:
-    """Effective masses of one point along one normal.
+    """Effective masses of a point along a normal.
 
     Parameters
     ----------
@@ -254,7 +254,7 @@ class PoseStudy:
         return bool(np.all(self.masses["projection"] >= self.masses["momentum"] * (1.0 - 1e-9)))
 
     def shares(self) -> dict[str, float]:
-        """Return the share of the configurations with each relation."""
+        """Return the fraction of configurations in which each relation holds."""
         m = self.masses
         return {
             "projection >= momentum": float(np.mean(m["projection"] >= m["momentum"] * (1.0 - 1e-9))),
@@ -274,9 +274,10 @@ def study_poses(
     link: str | None = None,
     progress: bool = True,
 ) -> PoseStudy:
-    """Return effective masses in `count` configurations, uniform between the joint limits (default: a full turn, or a metre).
+    """Return effective masses in `count` configurations, uniformly distributed between the joint limits (by default a full turn
+    or a metre).
 
-    Raises `ModelError` as `effective_mass`; E540 for a count or a seed that is not a whole number; E542 for an arm of fewer than
+    Raises the errors of `effective_mass`; E540 for a count or seed that is not a whole number; E542 for an arm with fewer than
     six freedoms, which has no projection.
     """
     if not (isinstance(count, (int, np.integer)) and count > 0):
@@ -294,7 +295,7 @@ def study_poses(
 
 
 def _bounds(chain: Tree) -> tuple[np.ndarray, np.ndarray]:
-    """Return finite limits (n,) of the joints."""
+    """Return finite joint limits (n,)."""
     reach = np.array([np.pi if turns else 0.5 for turns in chain.is_angle])
     lower, upper = chain.limits.T
     return np.where(np.isfinite(lower), lower, -reach), np.where(np.isfinite(upper), upper, reach)
@@ -302,18 +303,20 @@ def _bounds(chain: Tree) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class MeasuredImpact:
-    """Measurement of an impact, by default WA22, Fig. 1, and the ranges of a study around it.
+    """Measured impact, by default WA22, Fig. 1, and the ranges of a study around it.
 
     Raises `ModelError` E540 for invalid numbers.
     """
 
     v0: float = number("m/s", "speed of the point towards the wall", 0.1754, above=0.0)
-    impulse: float = number("N s", "of the impact", 0.6662, above=0.0)
-    duration: float = number("s", "from touch to release", 10.4e-3, above=0.0)
+    impulse: float = number("N s", "measured impulse", 0.6662, above=0.0)
+    duration: float = number("s", "time from touch to release", 10.4e-3, above=0.0)
     e: float = number("", "coefficient of restitution, below 1", 0.1, above=0.0)
-    speeds: tuple[float, ...] = vector(None, "m/s", "for figures over the speed", (0.08, 0.10, 0.12, 0.15, 0.18), above=0.0)
-    poses: int = number("", "random configurations in the study of the order", 300, integer=True, least=1, most=100000)
-    seed: int = number("", "of the random configurations", 0, integer=True, least=0)
+    speeds: tuple[float, ...] = vector(None, "m/s", "speeds of the figures", (0.08, 0.10, 0.12, 0.15, 0.18), above=0.0)
+    poses: int = number(
+        "", "number of random configurations in which masses are compared", 300, integer=True, least=1, most=100000
+    )
+    seed: int = number("", "seed of the random configurations", 0, integer=True, least=0)
 
     def __post_init__(self) -> None:
         check_record(self, "E540", "measured impact", _contradictions)
@@ -331,16 +334,16 @@ def _contradictions(measured: MeasuredImpact) -> Iterator[Problem]:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class ImpactStudy:
-    """Result of a study of an arm that strikes.
+    """Result of an impact study.
 
     Parameters
     ----------
     measured, striker : arguments of the study.
-    laws : name -> the force law with the measured speed, impulse, duration and restitution.
+    laws : name -> force law with the measured speed, impulse, duration and restitution.
     masses : kind -> kg, by formula.
-    graphs : kind -> measurement of its graph, for the kinds that have one.
-    order : the masses over random configurations.
-    impacts : name -> the arm in simulation against a wall with that law.
+    graphs : kind -> measurement with its graph, for kinds that have one.
+    order : masses in random configurations.
+    impacts : name -> simulated impact of the arm on a wall with this law.
     """
 
     measured: MeasuredImpact
@@ -353,7 +356,7 @@ class ImpactStudy:
 
     @property
     def disagreement(self) -> float:
-        """Largest relative difference of a mass by formula from that of its graph."""
+        """Largest relative difference between a mass by formula and by graph."""
         return max(abs(measured.mass / self.masses[kind] - 1.0) for kind, measured in self.graphs.items())
 
     def summary(self) -> dict[str, Any]:
@@ -393,11 +396,12 @@ def _impact_figures(strike: ImpactRun) -> dict[str, float]:
 
 
 def study_impact(measured: MeasuredImpact | None = None, striker: Striker | None = None) -> ImpactStudy:
-    """Study a measured impact and an arm: force laws, masses (formula and graph), their order over poses, simulated impacts.
+    """Study a measured impact and an arm: force laws, masses (by formula and by graph), their order over poses, simulated
+    impacts.
 
     Parameters
     ----------
-    measured : by default that of WA22, Fig. 1.
+    measured : by default the impact of WA22, Fig. 1.
     striker : by default `default_striker()`.
 
     Raises `ModelError` E540 to E542 for invalid arguments.

@@ -1,4 +1,4 @@
-"""Ball maze: graph with its state machine and control loops, runs, linear analysis of each ring, and a map of gains."""
+"""Ball maze: graph with state machine and control loops, runs, linear analysis of each ring, and a gain map."""
 
 from screwbond.models.maze.analysis import Margins, RingAnalysis, analyse, closed_loop_poles, linearise_maze, margins, root_locus
 from screwbond.models.maze.command import save_maze

@@ -1,9 +1,9 @@
 """Linear analysis of a ball maze on each ring: poles, zeros, stability margins, root loci and closed-loop poles.
 
-Without the loops the maze has, at rest with the ball on top of a ring, the poles +-p and two at the origin, and the roots of
-s^2 + alpha1 s + alpha0 for each of its two constraints. From the motor to the ball's position all but +-p cancel; to the maze's
-angle those at the origin remain, with the zeros +-z. The maze has no damping, so that poles come in pairs: the paper's poles at
--1.1 and 1.4 1/s are a misprint.
+Without control loops, at rest with the ball on top of a ring, the maze has the poles +-p, two poles at the origin, and the roots
+of s^2 + alpha1 s + alpha0 for each of its two constraints. From the motor to the ball's position, all but +-p cancel; to the
+maze's angle, the poles at the origin also remain, with the zeros +-z. The maze has no damping, so poles come in pairs: the poles
+at -1.1 and 1.4 1/s in the paper are a misprint.
 
 Source: Bortoff 2020, section 3, fig. 7.
 """
@@ -28,7 +28,7 @@ BALL, MAZE, HOLD, TURN = "aside.y", "q.maze", "lead 1.y", "lead 2.y"
 GAINS = ("u1.k", "u2.k")
 
 NEGLIGIBLE = 1e-9
-"""Factors of a gain below this count as zero, above its inverse as infinite."""
+"""Gain factor below which it counts as zero, and above whose inverse it counts as infinite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +37,9 @@ class Margins:
 
     Parameters
     ----------
-    lower, upper : factors of its gain between which the closed loop is stable; 0 and infinity without a bound.
-    phase : least phase shift (rad) that makes the closed loop unstable.
-    crossings : angular frequencies at which the loop's gain is 1, rad/s.
+    lower, upper : gain factors between which the closed loop is stable; 0 and infinity if unbounded.
+    phase : smallest phase shift (rad) that makes the closed loop unstable.
+    crossings : angular frequencies at which the loop gain is 1, rad/s.
     """
 
     lower: float
@@ -54,11 +54,11 @@ class RingAnalysis:
 
     Parameters
     ----------
-    poles : of the maze without its loops, (8,), 1/s.
-    ball, maze : transfer functions, motor torque to ball position and to maze angle, without common factors.
-    turned : that from the motor's torque to the maze's angle while the first loop holds the ball.
-    hold, turn : margins of the two loops, each with the other one closed; None while the closed loop is unstable.
-    both : margins at the motor, where both loops meet; None as well.
+    poles : poles of the maze without control loops, (8,), 1/s.
+    ball, maze : transfer functions from motor torque to ball position and to maze angle, without common factors.
+    turned : transfer function from motor torque to maze angle while the first loop holds the ball.
+    hold, turn : margins of each loop with the other closed; None if the closed loop is unstable.
+    both : margins at the motor, where both loops meet; None if the closed loop is unstable.
     closed : poles with both loops closed, (10,), 1/s.
     """
 
@@ -91,7 +91,7 @@ def _derivatives(maze: MazeParameters) -> Derivatives:
 
 def linearise_maze(maze: MazeParameters, i: int, k1: float | None = None, k2: float | None = None) -> Linear:
     """Linearise a maze about rest on top of ring i: from `motor.push`, N m, to the ball's position, m, the maze's angle, rad, and
-    the outputs of their compensators. Gains are the maze's own where None. Raise E532 for a ring that the maze does not have."""
+    the outputs of their compensators. Gains default to the maze's. Raise E532 for a ring that the maze does not have."""
     if i not in maze.rings:
         cure = f"a number from 1, the outermost, to {maze.rings[-1]}"
         raise refusal("E532", f"the maze has no ring {i!r}", cure, about="ball maze", places=())
@@ -103,12 +103,12 @@ def linearise_maze(maze: MazeParameters, i: int, k1: float | None = None, k2: fl
 
 
 def closed_loop_poles(maze: MazeParameters, i: int, k1: float | None = None, k2: float | None = None) -> np.ndarray:
-    """Return the poles with both loops closed (10,), 1/s, by real part, the largest last. Raises E532 as `linearise_maze`."""
+    """Return the poles with both loops closed (10,), 1/s, in order of real part. Raises E532 as for `linearise_maze`."""
     return linearise_maze(maze, i, k1, k2).poles()
 
 
 def rightmost(maze: MazeParameters, k1: np.ndarray, k2: np.ndarray) -> np.ndarray:
-    """Return the largest real part of the closed-loop poles, 1/s, for gains (n,) and (m,) on each ring: (n, m, rings)."""
+    """Return the largest real part of the closed-loop poles, 1/s, for gains (n,) and (m,) on each ring, (n, m, rings)."""
     gains1, gains2 = (np.asarray(gain, dtype=float) for gain in (k1, k2))
     real_parts = np.empty((len(gains1), len(gains2), len(maze.rings)))
     for i in maze.rings:
@@ -121,8 +121,8 @@ def rightmost(maze: MazeParameters, k1: np.ndarray, k2: np.ndarray) -> np.ndarra
 
 
 def root_locus(maze: MazeParameters, i: int, factors: np.ndarray, loop: int) -> np.ndarray:
-    """Return the poles (k, 10) on ring i while the gain of loop 1 is multiplied by `factors` (k,) and loop 2 is open, or the gain
-    of loop 2 while loop 1 is closed; each column is a branch. Raises E532 as `linearise_maze`.
+    """Return the poles (k, 10) on ring i while the gain of loop 1 is multiplied by `factors` (k,) and loop 2 is open, or while
+    the gain of loop 2 is multiplied and loop 1 is closed; each column is a branch. Raises E532 as for `linearise_maze`.
 
     Source: Bortoff 2020, fig. 7.
     """
@@ -134,7 +134,7 @@ def root_locus(maze: MazeParameters, i: int, factors: np.ndarray, loop: int) -> 
 
 
 def _branches(poles: np.ndarray) -> np.ndarray:
-    """Sort poles (k, n) so that each column continues with its nearest pole from row to row."""
+    """Sort poles (k, n) so that each column continues with the nearest pole from row to row."""
     from scipy.optimize import linear_sum_assignment
 
     branches = poles.copy()
@@ -144,7 +144,7 @@ def _branches(poles: np.ndarray) -> np.ndarray:
 
 
 def analyse(maze: MazeParameters, i: int) -> RingAnalysis:
-    """Return the linear analysis of ring i. Raises E532 as `linearise_maze`."""
+    """Return the linear analysis of ring i. Raises E532 as for `linearise_maze`."""
     free, held, turning = linearise_maze(maze, i, 0.0, 0.0), linearise_maze(maze, i, None, 0.0), linearise_maze(maze, i, 0.0)
     bodies = [k for k, name in enumerate(free.states) if not name.startswith("lead")]
     sums = np.array([[0.0, 0.0, maze.k1, maze.k2]])
@@ -169,7 +169,7 @@ def _scaled(factor: float, function: TransferFunction) -> TransferFunction:
 def margins(loop: TransferFunction) -> Margins | None:
     """Return the margins of a strictly proper loop L(s) with POSITIVE feedback, 1 - L = 0; None if the closed loop is unstable.
 
-    Where L(jw) is real, 1 / L is the gain margin; where |L(jw)| = 1, its angle is the phase margin.
+    Where L(jw) is real, 1 / L is a gain margin; where |L(jw)| = 1, its angle is a phase margin.
     """
     num, den = np.poly1d(loop.num), np.poly1d(loop.den)
     if not np.all((den - num).roots.real < 0.0):

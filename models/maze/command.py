@@ -1,4 +1,4 @@
-"""Command `screwbond maze`: run the ball maze, or map its gains, and write files and pictures."""
+"""Command `screwbond maze`: run the ball maze or map its gains, and write files and pictures."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def pictures_of(run: MazeRun) -> dict[str, Picture]:
 
 
 def save_maze(run: MazeRun, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True) -> str:
-    """Write all files of a run to the folder `out`, or `only` some, all or none; return the main figures as text."""
+    """Write the files of a run, or those in `only`, to the folder `out`; return the main figures as text."""
     return RUN.save(_outcome(run), out, render=render, only=only, progress=progress)
 
 
@@ -96,13 +96,13 @@ def _outcome(run: MazeRun) -> Outcome:
     lines = [
         cost_line("ball maze", summary),
         *(f"  {kind} at {time:.6f} s" for kind, time in summary["events"].items()),
-        f"  {'the ball is in the centre' if run.reached_centre else 'the ball has not come to the centre'};"
+        f"  {'the ball is in the centre' if run.reached_centre else 'the ball has not reached the centre'};"
         f" ledger residual {summary['ledger_residual']:.1e} of the energy in play",
     ]
     for ring in rings:
         p, z, held = ring.poles.real.max(), ring.maze.zeros.real.max(), ring.closed[-1].real
         lines.append(
-            f"  ring {ring.i}: poles +-{p:.6g}, zeros +-{z:.6g}; with both loops the rightmost pole is at {held:.6g} 1/s"
+            f"  ring {ring.i}: poles +-{p:.6g}, zeros +-{z:.6g}; with both loops, the rightmost pole is at {held:.6g} 1/s"
         )
     return Outcome(summary, files, lines, pictures_of(run), run.notes, run.result.failure)
 
@@ -112,36 +112,36 @@ def _margins(margins: Margins | None) -> dict[str, Any] | None:
 
 
 def _maze(options: Namespace) -> MazeParameters:
-    """Return the maze of a file, or that of the paper, with the gains of the arguments."""
+    """Return the maze from a file, or the maze of the paper, with the gains given as arguments."""
     maze = MazeParameters() if options.maze is None else read_maze(options.maze)
     gains = {name: value for name in ("k1", "k2") if (value := getattr(options, name)) is not None}
     return make_from_input(lambda: replace(maze, **gains))
 
 
 def _shared(parser: Any) -> None:
-    parser.add_argument("--maze", type=Path, metavar="FILE.json", help="parameters; by default those of the paper's maze")
-    parser.add_argument("--k1", type=float, metavar="K1", help="gain that holds the ball, N, instead of the maze's")
-    parser.add_argument("--k2", type=float, metavar="K2", help="gain that turns the maze, N m/rad, instead of the maze's")
+    parser.add_argument("--maze", type=Path, metavar="FILE.json", help="parameters (default: the maze of the paper)")
+    parser.add_argument("--k1", type=float, metavar="K1", help="gain that holds the ball, N (default: from the maze)")
+    parser.add_argument("--k2", type=float, metavar="K2", help="gain that turns the maze, N m/rad (default: from the maze)")
 
 
 def _run_arguments(group: Any) -> None:
-    group.add_argument("--t-end", type=float, default=T_END, help="s (default %(default)g)")
+    group.add_argument("--t-end", type=float, default=T_END, help="end of the run, s (default %(default)g)")
     add_solver(group, 1e-10)
 
 
 @dataclass(frozen=True)
 class GainGrid:
-    """Grid of a map of gains: each from the maze's own divided by `spread` to its own times `spread`."""
+    """Grid of a gain map: each gain ranges from the maze's gain divided by `spread` to the gain times `spread`."""
 
-    points: int = number("", "of each gain", 13, integer=True, least=2, most=200)
-    spread: float = number("", "factor of both gains either way", 3.0, above=1.0)
+    points: int = number("", "number of values of each gain", 13, integer=True, least=2, most=200)
+    spread: float = number("", "largest factor and divisor of both gains", 3.0, above=1.0)
     until: float = number("s", "end of each run", 100.0, above=0.0)
 
     def __post_init__(self) -> None:
-        check_record(self, "E533", "map of gains", name="ball maze")
+        check_record(self, "E533", "gain map", name="ball maze")
 
     def around(self, gain: float) -> np.ndarray:
-        """Return gains (points,), the maze's own in the middle, on a logarithmic scale."""
+        """Return gains (points,) on a logarithmic scale with the maze's gain in the middle."""
         return gain * self.spread ** np.linspace(-1.0, 1.0, self.points)
 
 
@@ -165,17 +165,17 @@ def _map(maze: MazeParameters, options: Namespace) -> Outcome:
         "finished_but_not_stable": int((~stable & result.reached_centre).sum()),
     }
     lines = [
-        f"ball maze with {summary['points']} pairs of gains: {summary['stable']} are stable on all rings, with"
-        f" {summary['finished']} the ball comes to the centre within {grid.until:g} s",
-        f"  {summary['stable_but_not_finished']} are stable and it does not,"
-        f" with {summary['finished_but_not_stable']} it does though they are not",
+        f"ball maze with {summary['points']} pairs of gains: {summary['stable']} are stable on all rings,"
+        f" {summary['finished']} bring the ball to the centre within {grid.until:g} s",
+        f"  {summary['stable_but_not_finished']} are stable but do not bring it there,"
+        f" {summary['finished_but_not_stable']} bring it there but are not stable",
     ]
     pictures = {"robustness.png": plot(lambda path: robustness_figure(result, path))}
     return Outcome(summary, {"robustness.csv": Table(heads, rows)}, lines, pictures)
 
 
 RUN = Task(
-    "the ball's course through the maze, and the analysis of every ring",
+    "run of the ball through the maze, and analysis of every ring",
     _maze,
     lambda maze, options: _outcome(run_maze(maze, t_end=options.t_end, rtol=options.rtol, method=options.method)),
     files=("trajectory.npz", "events.json", "maze.json", "graph.svg", "equations.tex"),
@@ -192,6 +192,6 @@ MAP = Task(
     arguments=lambda group: add_fields(group, GainGrid, FLAGS),
 )
 TASKS = {"course": RUN, "gains": MAP}
-"""Every task by its name; the first is the default."""
+"""Tasks by name; the first is the default."""
 
 MAZE_COMMAND = study_command("maze", TASKS, help="let a ball roll through a maze under control", arguments=_shared)

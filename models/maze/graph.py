@@ -1,4 +1,4 @@
-"""Parameters of a ball maze, and its graph: maze, ball, constraints, state machine, control loops and the reference.
+"""Parameters of a ball maze, and its graph: maze, ball, constraints, state machine, control loops and reference.
 
 ```
  Se motor --> 1 maze --> I            Se weight --> 1 ball (2) --> I           1 spin --> I
@@ -10,7 +10,7 @@ M q'' + G = H^T lambda + B u with q = (maze, ball to the right, ball up, spin); 
 
 Source: Bortoff 2020, section 3.
 
-State machine of a ball maze: falling, ring 1, gate 1 ... centre, with guards and resets of its events.
+The state machine has the states falling, ring 1, gate 1 ... centre, with guards and resets for its events.
 
 Source: Bortoff 2020, section 3, fig. 9; four rings make its nine states.
 """
@@ -34,65 +34,67 @@ from screws.scalars import absolute, atan2, floor, minimum
 
 QUARTER = 0.5 * math.pi
 FALLING, CENTRE = "falling", "centre"
-"""The first and the last state of the course."""
+"""First and last state of the course."""
 
 
 @dataclass(frozen=True)
 class MazeParameters:
-    """A maze of rings that stands on edge and turns about its centre, a ball that rolls on them, and the two lead compensators.
+    """Maze of rings that stands on edge and turns about its centre, a ball that rolls on them, and two lead compensators.
 
     The ball rolls on the OUTSIDE of a ring, on top of it. Each ring has one gate, through which the ball falls to the next ring.
-    The torque of the motor is u = k1 (s + z1)/(s + p1) q2 + k2 (s + z2)/(s + p2) (q1 - reference): q1 the angle of the maze,
-    counterclockwise, q2 the position of the ball to the right. The reference is 0 until `begin`, then the angle that brings the
+    The motor torque is u = k1 (s + z1)/(s + p1) q2 + k2 (s + z2)/(s + p2) (q1 - reference), with the maze angle q1,
+    counterclockwise, and the ball's position q2 to the right. The reference is 0 until `begin`, then the angle that brings the
     gate of the ring to the top.
 
-    Raises `ModelError` E530 for an invalid number, E531 for numbers that contradict each other.
+    Raises `ModelError` E530 for an invalid number, E531 for contradictory numbers.
 
-    Source: Bortoff 2020, section 3. It gives no radii and inertias; the defaults have poles +-1.400 1/s and zeros +-.700 1/s
-    on ring 1. Rings of centimetres are too small, since a landing at the speed v presses the ball .0736 s v deep.
+    Source: Bortoff 2020, section 3. The source gives no radii and inertias; the defaults give poles +-1.400 1/s and zeros +-0.700
+    1/s on ring 1. Rings of a few centimetres are too small: a landing at speed v presses the ball in by 0.0736 s times v.
     """
 
-    gravity: float = number("m/s^2", "acceleration of the fall", 9.81, above=0.0)
-    radii: tuple[float, ...] = vector(None, "m", "of the rings, from the outermost inward", (4.0, 3.25, 2.5, 1.75), above=0.0)
+    gravity: float = number("m/s^2", "acceleration of gravity", 9.81, above=0.0)
+    radii: tuple[float, ...] = vector(
+        None, "m", "radii of the rings, from the outermost inward", (4.0, 3.25, 2.5, 1.75), above=0.0
+    )
     gates: tuple[float, ...] = vector(
         None, "rad", "angle of the maze at which the gate of each ring is on top", (QUARTER, 0.0, QUARTER, 0.0)
     )
-    ball_radius: float = number("m", "of the ball", 0.1, above=0.0)
-    ball_mass: float = number("kg", "of the ball", 1e-3, above=0.0)
-    ball_inertia: float = number("kg m^2", "of the ball, about its centre", 3.883e-5, above=0.0)
-    maze_inertia: float = number("kg m^2", "of the maze, about its axis", 3.745e-3, above=0.0)
-    alpha1: float = number("1/s", "of the constraints, h'' + alpha1 h' + alpha0 h = 0", 10.0, above=0.0)
-    alpha0: float = number("1/s^2", "of the constraints", 25.0, above=0.0)
+    ball_radius: float = number("m", "radius of the ball", 0.1, above=0.0)
+    ball_mass: float = number("kg", "mass of the ball", 1e-3, above=0.0)
+    ball_inertia: float = number("kg m^2", "moment of inertia of the ball about its centre", 3.883e-5, above=0.0)
+    maze_inertia: float = number("kg m^2", "moment of inertia of the maze about its axis", 3.745e-3, above=0.0)
+    alpha1: float = number("1/s", "constant of the constraints, h'' + alpha1 h' + alpha0 h = 0", 10.0, above=0.0)
+    alpha0: float = number("1/s^2", "constant of the constraints", 25.0, above=0.0)
     k1: float = number("N", "gain of the loop that holds the ball", 0.32)
     lead1: tuple[float, float] = vector(2, "1/s", "z1 and p1: its zero is at -z1, its pole at -p1", (0.6, 10.0), least=0.0)
     k2: float = number("N m/rad", "gain of the loop that turns the maze", 0.04)
     lead2: tuple[float, float] = vector(2, "1/s", "z2 and p2: its zero is at -z2, its pole at -p2", (0.05, 5.0), least=0.0)
-    begin: float = number("s", "when the reference begins", 10.0, least=0.0)
-    height: float = number("m", "of the ball above the outermost ring at the start", 0.04905, above=0.0)
-    aside: float = number("m", "place of the ball to the right at the start", 0.0)
+    begin: float = number("s", "time at which the reference begins", 10.0, least=0.0)
+    height: float = number("m", "initial height of the ball above the outermost ring", 0.04905, above=0.0)
+    aside: float = number("m", "initial position of the ball to the right", 0.0)
 
     def __post_init__(self) -> None:
         check_record(self, "E530", "ball maze", _contradictions)
 
     @property
     def rings(self) -> range:
-        """Numbers of the rings, 1 the outermost."""
+        """Numbers of the rings; 1 is the outermost."""
         return range(1, len(self.radii) + 1)
 
     @property
     def states(self) -> dict[str, int]:
-        """States of the course in order, each with the ring that the ball is on, or falls to; in the centre the last."""
+        """States of the course in order, each with the ring that the ball is on or falls to; the last ring for the centre."""
         last = self.rings[-1]
         between = {name: i + of for i in self.rings for name, of in ((ring(i), 0), (gate(i), 1)) if i + of <= last}
         return {FALLING: 1, **between, CENTRE: last}
 
     def distance(self, i: int) -> float:
-        """Return the distance from the centre of the maze to that of a ball on ring i, m."""
+        """Return the distance between the centres of the maze and a ball on ring i, m."""
         return self.radii[i - 1] + self.ball_radius
 
     @property
     def place(self) -> tuple[float, float]:
-        """Position of the ball at the start, m: to the right and up, `height` above the point of the outermost ring below it."""
+        """Initial position of the ball, m, to the right and up: `height` above the outermost ring."""
         return self.aside, math.sqrt(self.distance(1) ** 2 - self.aside**2) + self.height
 
     def turn(self, i: int) -> float:
@@ -101,11 +103,12 @@ class MazeParameters:
 
     @classmethod
     def from_json(cls, text: str, file: str = "maze") -> MazeParameters:
-        """Return the parameters of a JSON object, by default those of the paper. Raises `ModelError` E402 to E407, E530, E531."""
+        """Return parameters from a JSON object; missing ones are taken from the paper. Raises `ModelError` E402 to E407, E530,
+        E531."""
         return read_text(text, file, lambda section: section.read(cls), cls)
 
     def to_json(self) -> str:
-        """Return the JSON text that `from_json` reads."""
+        """Return JSON text for `from_json`."""
         return json.dumps(asdict(self), indent=1) + "\n"
 
 
@@ -124,14 +127,15 @@ def gate(i: int) -> str:
 
 
 def read_maze(path: str | os.PathLike[str]) -> MazeParameters:
-    """Return the parameters of a JSON file. Raises `ModelError` E401 if it cannot be read; else as `MazeParameters.from_json`."""
+    """Return the parameters in a JSON file. Raises `ModelError` E401 if it cannot be read; else as for
+    `MazeParameters.from_json`."""
     return read_file(path, lambda section: section.read(MazeParameters), MazeParameters)
 
 
 def _contradictions(p: MazeParameters) -> Iterator[Problem]:
-    """Yield the contradictions between valid numbers."""
+    """Yield contradictions between valid numbers."""
     if not p.radii or len(p.gates) != len(p.radii):
-        title = f"{len(p.radii)} rings of a ball maze have {len(p.gates)} gates"
+        title = f"a ball maze has {len(p.radii)} rings and {len(p.gates)} gates"
         yield Problem("E531", title, cures=("one radius and one gate for each ring, from the outermost inward",))
         return
     wide = 2.0 * p.ball_radius
@@ -141,18 +145,18 @@ def _contradictions(p: MazeParameters) -> Iterator[Problem]:
             yield Problem("E531", title, cures=("a smaller ball_radius, or a larger ring",))
         elif inner is not None and outer - inner <= wide:
             title = f"the ball, {wide:g} m wide, does not fit between ring {i} and ring {i + 1}: {outer - inner:g} m"
-            cure = "radii that descend by more than the ball's diameter, or a smaller ball_radius"
+            cure = "radii that decrease by more than the ball's diameter, or a smaller ball_radius"
             yield Problem("E531", title, cures=(cure,))
         if not 0.0 < abs(p.turn(i)) < 2.0 * math.pi:
-            title = f"the gate of ring {i} comes to the top when the maze turns by {p.turn(i):g} rad from where it is"
-            cure = "gates that differ by less than a turn from one ring to the next, and the first of them from 0"
-            yield Problem("E531", title, ("it needs less than a turn, but not zero",), cures=(cure,))
+            title = f"the maze would turn by {p.turn(i):g} rad to bring the gate of ring {i} to the top"
+            cure = "gates that differ by less than a turn from one ring to the next, and a first gate that differs from 0"
+            yield Problem("E531", title, ("this must be less than a full turn, and not zero",), cures=(cure,))
     if abs(p.aside) >= p.distance(1):
-        title = f"the ball starts {abs(p.aside):g} m aside and falls beside the maze"
-        yield Problem("E531", title, cures=(f"an `aside` of less than {p.distance(1):g} m",))
+        title = f"the ball starts {abs(p.aside):g} m to the side and misses the maze"
+        yield Problem("E531", title, cures=(f"`aside` below {p.distance(1):g} m",))
     for name in ("lead1", "lead2"):
         if getattr(p, name)[1] == 0.0:
-            title = f"the pole of {name} is at zero, so that its output runs away"
+            title = f"the pole of {name} is at zero, so its output grows without bound"
             yield Problem("E531", title, cures=("a pole at -p with p above 0",))
 
 
@@ -160,7 +164,7 @@ COURSE = "course"
 """Name of the automaton."""
 
 LANDS, FALLS = "lands on ring {}", "falls through gate {}"
-"""Kinds of its events."""
+"""Kinds of the events of the course."""
 
 ANGLE = r"#1 + \operatorname{atan2}((#2)_1, (#2)_2) - #3"
 
@@ -183,7 +187,7 @@ TURNS = Op(
     lambda maze, ball, gate: -2.0 * math.pi * floor(-_gate_angle(maze, ball, gate) / (2.0 * math.pi)),
     rf"2\pi \left\lceil \tfrac{{1}}{{2\pi}} \left({ANGLE}\right) \right\rceil",
 )
-"""Turns that wrap the angle between ball and gate to (-2 pi, 0]: at a landing the gate is anywhere around the ring."""
+"""Full turns that wrap the angle between ball and gate to (-2 pi, 0]: at a landing, the gate may be anywhere on the ring."""
 
 AT_GATE = Op(
     "at the gate",
@@ -191,14 +195,14 @@ AT_GATE = Op(
     rf"\left|{ANGLE} - #4 + \pi\right| - \pi",
     "BO20 (10), corrected",
 )
-"""Guard that is zero where the ball reaches the gate, from either side, after less than a turn."""
+"""Guard that is zero when the ball reaches the gate, from either side, within a turn."""
 
 
 def maze_automaton(maze: MazeParameters) -> Automaton:
-    """Return the state machine. It reads the coordinates `q`, both constraints, and the angle of the gate in `reference.k`.
+    """Return the state machine. It reads the coordinates `q`, both constraints, and the gate angle in `reference.k`.
 
-    Two events end a run: the ball leaves a ring that would have to pull it, or meets the inner side of the innermost ring, which
-    is outside the model.
+    A run ends when the ball leaves a ring that would have to pull it, or meets the inner side of the innermost ring, which is not
+    modelled.
     """
     states = tuple(maze.states)
     return Automaton(COURSE, states, states[0], tuple(_transitions(maze, states)))
@@ -212,7 +216,7 @@ def _transitions(maze: MazeParameters, states: tuple[str, ...]) -> Iterator[Tran
         yield Transition(before, on, CLOSED, ("normal.h",), (*copies, turns), kind=LANDS.format(i))
         seen = ("q.maze", "q.ball", "reference.k", "landing.turns")
         yield Transition(on, after, AT_GATE, seen, kind=FALLS.format(i))
-        lost = f"the ball leaves ring {i}: it has rolled so far down that the ring would have to pull it"
+        lost = f"the ball leaves ring {i}: it rolled down so far that the ring would have to pull it"
         yield Transition(on, on, PULLS, ("normal.multiplier",), kind=f"leaves ring {i}", error=lost)
     end = f"the ball is in the centre and meets the inner side of ring {maze.rings[-1]}, which this model does not include"
     edge = ("q.ball", "normal.radius", "normal.ball_radius")
@@ -243,7 +247,7 @@ TORQUE = Op("torque", lambda on, push, u1, u2: on * (u1 + u2) + push, "#1 (#3 + 
 
 
 def maze_graph(maze: MazeParameters | None = None, name: str = "ball maze") -> Graph:
-    """Return the graph of a maze, by default that of the paper.
+    """Return the graph of a maze, by default the maze of the paper.
 
     Signals: `q.maze` and `q.spin`, rad, `q.ball` (2,), m; `normal.h`, `rolling.h` and `.multiplier` of both; `course.mode`;
     `reference.y`, `u1.y`, `u2.y`, `motor.effort`. The gains `u1.k`, `u2.k` and a torque `motor.push` on the maze are parameters.
@@ -282,7 +286,7 @@ def _coordinates(p: MazeParameters) -> Any:
 
 
 def _landing(p: MazeParameters) -> Any:
-    """Return q0: positions at the last landing, and the turns of the gate away from the ball; only resets change it."""
+    """Return q0: positions at the last landing, and whole turns between gate and ball; only resets change it."""
     return Block(
         "landing",
         [],
@@ -315,14 +319,14 @@ def _constraints(p: MazeParameters) -> tuple[Any, Any]:
 
 
 def _motor(p: MazeParameters) -> Any:
-    """Return the torque on the maze: both loops until the ball is in the centre, and a push from outside."""
+    """Return the torque on the maze: from both loops until the ball is in the centre, plus an external push."""
     on = by_mode(COURSE, {state: float(state != CENTRE) for state in p.states})
     parameters = {"on": on, "push": Parameter(0.0, "N m")}
     return Se("motor", TORQUE, parameters=parameters, signals=["u1.y", "u2.y"])
 
 
 def _control(p: MazeParameters) -> list[Any]:
-    """Return reference and loops, which measure the ball's position to the right and the angle of the maze."""
+    """Return the reference and the loops, which measure the ball's position to the right and the maze's angle."""
     (z1, p1), (z2, p2) = p.lead1, p.lead2
     angles = (0.0, *p.gates)
     goal = by_mode(COURSE, {state: angles[(k + 1) // 2] for k, state in enumerate(p.states)})

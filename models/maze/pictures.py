@@ -1,4 +1,4 @@
-"""Pictures of a ball maze: the counterparts of figures 5 to 11 of Bortoff 2020, and the 3-D scene of a run.
+"""Pictures of a ball maze: counterparts of figures 5 to 11 of Bortoff 2020, and the 3-D scene of a run.
 
 Figure 8, the loops, is the bond graph with its signals, as `bondgraph.render.diagram` draws it.
 """
@@ -36,7 +36,7 @@ from bondgraph.output.plot_style import CYCLE, DANGER, DASHES, INK, MUTED, PAPER
 RING, BALL_COLOUR, PATH_COLOUR = BLUE[1], AMBER[0], AMBER[1]
 
 GATE_WIDTH = 1.6
-"""Width of a gate over the ball's diameter, in pictures; in the model it is a point."""
+"""Width of a gate in pictures, relative to the ball's diameter; in the model, a gate is a point."""
 
 
 def gate_half_angle(maze: MazeParameters, i: int) -> float:
@@ -45,7 +45,7 @@ def gate_half_angle(maze: MazeParameters, i: int) -> float:
 
 
 def arc(maze: MazeParameters, i: int) -> np.ndarray:
-    """Return angles (k,) of ring i in the maze's own axes, from one side of its gate round to the other, rad."""
+    """Return angles (k,) along ring i in the maze's axes, from one side of its gate around to the other, rad."""
     half = gate_half_angle(maze, i)
     return QUARTER - maze.gates[i - 1] + np.linspace(half, 2.0 * np.pi - half, 181)
 
@@ -62,7 +62,7 @@ def draw_maze(
     room: float | None = None,
 ) -> None:
     """Draw a maze turned by an angle (rad), the ball at its position (2,) turned by `spin`, a `path` (k, 2) in world axes, and a
-    `scale` bar; to `room` (m) on all sides of the centre, by default as far as maze and ball reach."""
+    `scale` bar; within `room` (m) on all sides of the centre, by default as far as maze and ball reach."""
     from matplotlib.patches import Circle
 
     for i, radius in enumerate(maze.radii, start=1):
@@ -87,7 +87,7 @@ def draw_maze(
 
 
 def _scale(axes: Any, room: float) -> None:
-    """Draw a scale bar of a round length in the lower left corner of a square from -room to room, m."""
+    """Draw a scale bar of round length in the lower left corner of a square from -room to room, m."""
     length = round_number(0.3 * room)
     at = np.array([-0.97 * room, -0.97 * room + length]), np.full(2, -0.96 * room)
     axes.plot(*at, color=INK, linewidth=1.4, solid_capstyle="butt", marker="|", markersize=6.0)
@@ -102,25 +102,25 @@ RING_STATE, FALL_STATE = (blend(colour, PAPER, 0.75) for colour in (BLUE[0], AMB
 """Colours behind the names of states."""
 
 FINE = 121
-"""Gains along each axis of the contour of the stability border."""
+"""Number of gains along each axis for the stability boundary."""
 
 
 def figure5(maze: MazeParameters, path: Path, dpi: int = 160) -> None:
-    """Plot the maze at the start, and its coordinates while the ball is on the first ring: figures 5 and 6."""
+    """Plot the initial maze, and its coordinates while the ball is on the first ring: figures 5 and 6."""
     with plot_file(path, (9.2, 5.1), dpi=dpi, title="The ball maze") as figure:
         left, right = figure.subplots(1, 2)
         draw_maze(left, maze, 0.0, np.array(maze.place))
-        left.set_title("at the start: the ball falls through a gate that is on top", color=MUTED)
+        left.set_title("initially: the ball falls through a gate that is on top", color=MUTED)
         turned, off = 0.35, 0.28
         ball = maze.distance(1) * np.array([np.sin(off), np.cos(off)])
         draw_maze(right, maze, turned, ball, -0.6)
-        right.set_title("coordinates, with $q_4$ the turn of the ball", color=MUTED)
+        right.set_title("coordinates, with the ball's rotation $q_4$", color=MUTED)
         _coordinates(right, maze, ball, turned, off)
         figure.subplots_adjust(left=0.01, right=0.99, top=0.87, bottom=0.01, wspace=0.02)
 
 
 def _coordinates(axes: Any, maze: MazeParameters, ball: np.ndarray, turned: float, off: float) -> None:
-    """Draw q1 to q3 and the radius of the ring, as lines with letters."""
+    """Draw q1 to q3 and the radius of the ring as labelled lines."""
     style: dict[str, Any] = {"color": MUTED, "linewidth": 0.8, "linestyle": DASHES[1]}
     far = 0.8 * maze.radii[-1]
     axes.plot([0.0, far], [0.0, 0.0], **style)
@@ -146,7 +146,8 @@ def _coordinates(axes: Any, maze: MazeParameters, ball: np.ndarray, turned: floa
 
 
 def figure7(maze: MazeParameters, path: Path, i: int = 1, dpi: int = 160) -> None:
-    """Plot root loci on ring i: of the loop that holds the ball, then of the loop that turns the maze, the first closed."""
+    """Plot root loci on ring i: for the loop that holds the ball, then, with this loop closed, for the loop that turns the
+    maze."""
     result = analyse(maze, i)
     factors = np.concatenate([[0.0], np.geomspace(1e-3, 20.0, 6000)])
     loops = (
@@ -176,7 +177,7 @@ def figure7(maze: MazeParameters, path: Path, i: int = 1, dpi: int = 160) -> Non
 
 
 def _locus(axes: Any, poles: np.ndarray, zeros: np.ndarray, now: np.ndarray) -> None:
-    """Draw branches of poles (k, n), their start at zero gain, the zeros, and the poles (n,) at the maze's gain."""
+    """Draw branches of poles (k, n) from zero gain, the zeros, and the poles (n,) at the maze's gain."""
     axes.axvspan(0.0, 1e3, color=DANGER, linewidth=0, zorder=0)
     for line in (axes.axhline, axes.axvline):
         line(0.0, color=MUTED, linewidth=0.8, zorder=1)
@@ -237,7 +238,7 @@ def figure10(run: MazeRun, path: Path, dpi: int = 160) -> None:
 
 
 def figure11(run: MazeRun, path: Path, dpi: int = 160) -> None:
-    """Plot the maze as the ball lands on each ring, and before it falls through each gate."""
+    """Plot the maze when the ball lands on each ring, and before it falls through each gate."""
     shown = run.events or ()
     columns, room = max((len(shown) + 1) // 2, 1), 1.06 * (run.maze.radii[0] + 2.0 * run.maze.ball_radius)
     with plot_file(path, (2.5 * columns, 6.2), dpi=dpi, title="Landings and falls in the world frame") as figure:
@@ -268,8 +269,8 @@ def path_figure(run: MazeRun, path: Path, dpi: int = 160) -> None:
 
 def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None:
     """Plot the largest real part of all poles on all rings over both gains, the stability boundary, and dots where the ball
-    reached the centre."""
-    title = "Gains with which the loops are stable, and the ball comes to the centre"
+    reaches the centre."""
+    title = "Gains with stable loops, and gains with which the ball reaches the centre"
     with plot_file(path, (8.6, 5.8), dpi=dpi, layout="constrained", title=title) as figure:
         axes = figure.subplots()
         even = bool(result.k1.min() > 0.0 < result.k2.min())
@@ -284,9 +285,9 @@ def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None
             axes.plot([], [], color=INK, linewidth=1.2, label="stability boundary")
         k1, k2 = np.meshgrid(result.k1, result.k2, indexing="ij")
         dots = {"markersize": 5.0, "color": PAPER, "markeredgecolor": INK, "markeredgewidth": 0.8}
-        axes.plot(k1[result.reached_centre], k2[result.reached_centre], "o", label="the ball comes to the centre", **dots)
+        axes.plot(k1[result.reached_centre], k2[result.reached_centre], "o", label="the ball reaches the centre", **dots)
         axes.plot(
-            result.maze.k1, result.maze.k2, "s", color=CYCLE[1], markersize=8.0, markeredgecolor=INK, label="the maze's gains"
+            result.maze.k1, result.maze.k2, "s", color=CYCLE[1], markersize=8.0, markeredgecolor=INK, label="gains of the maze"
         )
         scale = "log" if even else "linear"
         axes.set(xlabel="$k_1$ (N)", ylabel="$k_2$ (N m/rad)", xscale=scale, yscale=scale)
@@ -298,7 +299,8 @@ def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None
 
 
 def _fine_gains(gains: np.ndarray, even: bool) -> np.ndarray:
-    """Return many gains over the range of some and half a step farther, for a smooth border; `even` on a logarithmic scale."""
+    """Return many gains over the range of given gains and half a step beyond, for a smooth boundary, evenly spaced in logarithm
+    if `even`."""
     if len(gains) == 1:
         return gains
     at = np.log(gains) if even else gains
@@ -308,11 +310,11 @@ def _fine_gains(gains: np.ndarray, even: bool) -> np.ndarray:
 
 
 VIEW, UP = np.array([0.10, -0.22, 0.97]), np.array([0.0, 1.0, 0.0])
-"""Direction to the viewer, and up; axes to the right, up, and out of the plane of the maze."""
+"""Direction to the viewer, and up; axes point right, up, and out of the maze's plane."""
 
 DISC, LINES = "#eef1f5", "#d5d9e0"
 TUBE = 0.4
-"""Radius of the rings' tubes over that of the ball."""
+"""Radius of the rings' tubes, relative to the ball."""
 
 
 def maze_scene(run: MazeRun, title: str = "Ball maze") -> Scene:
@@ -346,14 +348,14 @@ def maze_scene(run: MazeRun, title: str = "Ball maze") -> Scene:
 
 
 def _slow(run: MazeRun, before: float = 0.1, after: float = 0.5) -> tuple[tuple[float, float], ...]:
-    """Return the intervals from each gate to the landing behind it, s."""
+    """Return the intervals from each gate to the next landing, s."""
     times = [event.time for event in run.events[1:]]
     ends = [*times[1::2], *([float(run.t[-1])] if len(times) % 2 else [])]
     return tuple((start - before, min(end + after, float(run.t[-1]))) for start, end in zip(times[::2], ends, strict=True))
 
 
 def maze_mesh(maze: MazeParameters) -> Mesh:
-    """Return the mesh of rings with their gates on a disc with spokes."""
+    """Return the mesh of rings with gates on a disc with spokes."""
     thick, behind = TUBE * maze.ball_radius, -1.05 * maze.ball_radius
     edge = maze.distance(1) + 2.0 * maze.ball_radius
     rings = [_ring(maze, i, thick) for i in maze.rings]
@@ -373,7 +375,7 @@ def _ring(maze: MazeParameters, i: int, thick: float) -> Mesh:
 
 
 def _ball_mesh(radius: float) -> Mesh:
-    """Return a ball in two colours, four sectors, which show that it rolls."""
+    """Return a ball with four sectors in two colours, which make rolling visible."""
     ball = globe(radius, rings=20, sides=48)
     sector = np.floor(4.0 * np.arctan2(ball.normals[:, 1], ball.normals[:, 0]) / (2.0 * np.pi)).astype(int) % 2
     return replace(ball, colours=np.array([rgb(AMBER[0]), rgb(INK)])[sector] / 255.0)

@@ -1,4 +1,5 @@
-"""Run of a ball maze, with events, forces and the ball's path in the rotating maze; map of runs and poles over both gains."""
+"""Run of a ball maze, with events, forces and the ball's path in the rotating maze, and a map of runs and poles over both
+gains."""
 
 from __future__ import annotations
 
@@ -22,17 +23,17 @@ from screws.numeric_arguments import reals, shown
 from screws.renamed import answer_old_names
 
 T_END = 45.0
-"""Time after the ball's fall through the last gate and before it meets the inner side of the last ring, s."""
+"""Default end of a run, s: after the fall through the last gate, before the ball meets the inner side of the last ring."""
 
 
 @answer_old_names
 @dataclass(frozen=True, eq=False)
 class MazeRun:
-    """Run of a maze; `run["q.ball"]` is any quantity by its name.
+    """Run of a maze; `run["q.ball"]` returns a quantity by name.
 
     Parameters
     ----------
-    maze, result, compiled : maze, result by the names of the graph, and compiled graph.
+    maze, result, compiled : maze, result with the names of the graph, and compiled graph.
     """
 
     maze: MazeParameters
@@ -49,7 +50,7 @@ class MazeRun:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """Landings and passages through gates, without an event that ended the run."""
+        """Landings and passages through gates, excluding an event that ended the run."""
         return tuple(event for event in self.result.events if not np.array_equal(event.m_before, event.m_after))
 
     @property
@@ -65,7 +66,7 @@ class MazeRun:
 
     @cached_property
     def distance(self) -> np.ndarray:
-        """Distance from the centre of the maze to that of a ball on the current ring, at each sample (k,), m."""
+        """Distance between the centres of the maze and a ball on the current ring, at each sample (k,), m."""
         return self["normal.radius"] + self.maze.ball_radius
 
     @cached_property
@@ -92,9 +93,10 @@ class MazeRun:
     def trajectory(self) -> dict[str, np.ndarray]:
         """Arrays over the sample times t (k,), SI units.
 
-        q, v (k, 4): angle of the maze, position of the ball to the right and up, its spin, and their rates; h, lambda (k, 2): of
-        both constraints; force, gap (k,): normal force, and distance of the ball from its ring; mode (k,): index of the state of
-        the course; reference, torque (k,) of the motor, torques (k, 2) of each loop; path (k, 2): the ball in the maze's axes.
+        q, v (k, 4): angle of the maze, position of the ball to the right and up, its spin, and their rates; h, lambda (k, 2):
+        positions and multipliers of both constraints; force, gap (k,): normal force, and distance of the ball from its ring; mode
+        (k,): index of the state of the course; reference, torque (k,) of the motor, torques (k, 2) of each loop; path (k, 2): the
+        ball in the maze's axes.
         """
         stack = np.column_stack
         return {
@@ -113,7 +115,7 @@ class MazeRun:
         }
 
     def event_table(self) -> list[dict[str, Any]]:
-        """Return time, kind, states before and after, maze and ball positions, and the force before and after, of every event."""
+        """Return the time, kind, states before and after, maze and ball positions, and forces before and after every event."""
         names, table = list(self.maze.states), []
         for event in self.events:
             mode, ball, maze, speed, factor = (
@@ -154,7 +156,7 @@ class MazeRun:
 
     @property
     def notes(self) -> list[str]:
-        """Rings on which the loops do not hold the ball."""
+        """Notes on rings where the loops do not hold the ball."""
         poles = ((i, closed_loop_poles(self.maze, i)[-1]) for i in self.maze.rings)
         gains = f"k1 = {self.maze.k1:g} and k2 = {self.maze.k2:g}"
         return [
@@ -165,7 +167,7 @@ class MazeRun:
 
 
 def pole_text(pole: complex) -> str:
-    """Return a pole as text, without a sign for the imaginary part of a pair."""
+    """Return a pole as text, with +- for the imaginary part of a pair."""
     return f"{pole.real:.4g}" + (f" +- {abs(pole.imag):.4g}j" if abs(pole.imag) > 1e-9 * abs(pole) else "")
 
 
@@ -185,15 +187,15 @@ def run_maze(
     parameters: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> MazeRun:
-    """Run a maze. Its compiled graph is kept: other gains and `parameters` of the graph compile nothing.
+    """Run a maze. Its compiled graph is cached and serves other gains and graph `parameters`.
 
     Parameters
     ----------
-    maze : by default that of the paper.
-    t_end, samples, rtol, settings : of the run, s; a sample at each multiple of `samples` and at the end.
-    gains : k1 and k2 instead of the maze's, N and N m/rad.
+    maze : by default the maze of the paper.
+    t_end, samples, rtol, settings : settings of the run, s; it is sampled at multiples of `samples` and at the end.
+    gains : k1 and k2 that replace the maze's, N and N m/rad.
 
-    A ball that leaves its ring ends the run with a `result.failure`, not an exception. Raises `ModelError` E533 for gains that
+    If the ball leaves its ring, the run ends with a `result.failure`, not an exception. Raises `ModelError` E533 for gains that
     are not two finite numbers.
     """
     maze = maze or MazeParameters()
@@ -220,9 +222,9 @@ class RobustnessMap:
 
     Parameters
     ----------
-    rightmost : largest real part of the closed loop's poles on each ring (n, m, rings), 1/s.
+    rightmost : largest real part of the closed-loop poles on each ring (n, m, rings), 1/s.
     passed : number of events in a run (n, m); a complete run has two for each ring.
-    end : time at which the ball falls through the last gate (n, m), s; nan without.
+    end : time at which the ball falls through the last gate (n, m), s; nan if it does not.
     """
 
     maze: MazeParameters
@@ -251,10 +253,10 @@ def robustness(
     t_end: float = T_END,
     progress: bool = True,
 ) -> RobustnessMap:
-    """Map the poles on every ring, and a run of `t_end` s, over pairs of gains, N and N m/rad. Raise E533 for invalid gains.
+    """Map the poles on every ring, and runs of `t_end` s, over pairs of gains, N and N m/rad. Raise E533 for invalid gains.
 
-    Stable loops on all rings do not prove that the ball finishes, since the jump of the reference may throw it off; unstable ones
-    do not prove the opposite: with a slow pole the ball may reach the gate in time.
+    Stable loops on all rings do not imply that the ball finishes, since the jump of the reference may throw it off; nor do
+    unstable loops imply the opposite, since with a slow pole the ball may reach the gate in time.
     """
     gains = [_gains(name, values) for name, values in (("k1", k1), ("k2", k2))]
     shape = (len(gains[0]), len(gains[1]))
@@ -276,5 +278,5 @@ def _gains(name: str, values: Sequence[float] | np.ndarray) -> np.ndarray:
         gains = np.empty(0)
     if gains.ndim != 1 or not len(gains) or not np.all(np.isfinite(gains)):
         title = f"{name} = {values!r} is not a list of gains"
-        raise refusal("E533", title, "finite numbers, one or more", about="ball maze", places=())
+        raise refusal("E533", title, "at least one finite number", about="ball maze", places=())
     return gains

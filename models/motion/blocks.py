@@ -15,8 +15,8 @@ from bondgraph.model.units import per_second
 def _value(order: int) -> Op:
     """Return the Op (t, breaks (N + 1,), coefficients (N + 2, m, ...)) -> a derivative of r.
 
-    It selects the value of a piece, not its coefficients: a choice between formulas that agree at the breaks, which the compiler
-    may differentiate in time again.
+    The operation selects among the values of all pieces, not among coefficients: the formulas agree at the breaks, and the
+    compiler may differentiate them in time.
     """
 
     def formula(t: Any, breaks: Any, table: Any) -> Any:
@@ -32,7 +32,8 @@ DERIVATIVES = tuple(map(_value, range(len(QUANTITIES))))
 
 
 def motion_parameters(motion: Motion, unit: str = "", prefix: str = "") -> dict[str, Parameter]:
-    """Return `breaks` (N + 1,) and `coefficients` (N + 2, m, ...); the first and last pieces are the straight motions outside."""
+    """Return `breaks` (N + 1,) and `coefficients` (N + 2, m, ...); the first and last pieces are straight motions outside the
+    breaks."""
     return {
         f"{prefix}breaks": Parameter(motion.breaks, "s"),
         f"{prefix}coefficients": Parameter(extended_coefficients(motion), unit and f"{unit}, {per_second(unit)} ..."),
@@ -40,7 +41,7 @@ def motion_parameters(motion: Motion, unit: str = "", prefix: str = "") -> dict[
 
 
 def motion_symbols(letter: str, prefix: str = "") -> dict[str, str]:
-    """Return the symbols of the `motion_parameters` of a quantity with this letter."""
+    """Return symbols for the `motion_parameters` of a quantity with this letter."""
     return {f"{prefix}breaks": f"t_{{{letter}}}", f"{prefix}coefficients": f"c_{{{letter}}}"}
 
 
@@ -48,14 +49,14 @@ def reference(name: str, motion: Motion, *, unit: str = "", symbol: str = "r", t
     """Build the signals `<name>.position`, `.velocity`, `.acceleration` and `.jerk` of a motion.
 
     Compiled code selects the piece by bisection; the cost grows with the number of coefficients. Solvers stop at
-    the breaks. Breaks and coefficients are run-time parameters: another motion with as many pieces compiles nothing
+    the breaks. Breaks and coefficients are run-time parameters: a motion with the same number of pieces needs no recompilation
     (`motion_parameters`).
 
     Parameters
     ----------
     motion : the motion r(t).
-    unit, symbol : of r; those of its derivatives follow.
-    time : the signal that the motion runs on, in s.
+    unit, symbol : unit and symbol of r, from which those of its derivatives follow.
+    time : signal that replaces time in the motion, s.
     """
     equations = [(quantity, DERIVATIVES[k], ["t", "breaks", "coefficients"]) for k, quantity in enumerate(QUANTITIES)]
     marks = (symbol, rf"\dot{{{symbol}}}", rf"\ddot{{{symbol}}}", rf"\dddot{{{symbol}}}")
@@ -76,7 +77,7 @@ FLOW = Op("flow of a motion", lambda breaks, table, t: DERIVATIVES[1](t, breaks,
 def flow_source(
     name: str, motion: Motion, *, unit: str = "", domain: Domain | str | None = None, frame: str | None = None, time: str = "time"
 ) -> Element:
-    """Build an Sf of r': the bonded element moves by r(t) - r(0), whatever the effort."""
+    """Build an Sf with the flow r': the bonded element moves by r(t) - r(0), whatever the effort."""
     dimension = motion.shape[0] if motion.shape else None
     options: OnePort = {"dimension": dimension, "domain": domain, "symbols": motion_symbols("r"), "frame": frame}
     return Sf(name, FLOW, parameters=motion_parameters(motion, unit), signals=[time], **options)

@@ -1,4 +1,4 @@
-"""Motions as piecewise polynomials of time: a frozen record, evaluated in NumPy and by traceable formulas."""
+"""Motions as piecewise polynomials of time: a frozen record, evaluated with NumPy or with traceable formulas."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def refuse(code: str, title: str, details: str | tuple[str, ...], cure: str, nam
 
 
 def numbers(what: str, value: Any, dimensions: tuple[int, ...] = (0, 1)) -> NDArray[np.float64]:
-    """Return an array of finite floats with one of the given numbers of dimensions; E470 for anything else."""
+    """Return an array of finite floats whose number of dimensions is in `dimensions`; E470 for anything else."""
     try:
         values = np.array(value, dtype=float)
     except (TypeError, ValueError):
@@ -38,23 +38,23 @@ QUANTITIES = ("position", "velocity", "acceleration", "jerk")
 """A motion r and its derivatives, in the order of differentiation."""
 
 REST_TOLERANCE = 1e-12
-"""An end velocity below this fraction of the largest one is rounding error, and set to zero."""
+"""Fraction of the largest velocity below which an end velocity is rounding error and set to zero."""
 
 
 @answer_old_names
 @dataclass(frozen=True, init=False)
 class Motion:
-    """Piecewise polynomial r(t), scalar or vector; outside its breaks it continues with the velocity of its end.
+    """Piecewise polynomial r(t), scalar or vector; outside its breaks it continues with its end velocities.
 
-    Between breaks k and k + 1, r = sum of coefficients[k, i] (t - breaks[k])^i. A motion that ends at rest holds its end.
-    Values at a break are those of the piece that begins there. Position and velocity must be continuous.
+    Between breaks k and k + 1, r = sum of coefficients[k, i] (t - breaks[k])^i. A motion that ends at rest stays there. At a
+    break, the piece that begins there gives the values. Position and velocity must be continuous.
 
     Parameters
     ----------
     breaks : (N + 1,) ascending times, s.
     coefficients : (N, m) for a scalar motion, (N, m, n) for n axes, lowest power first; N >= 1.
 
-    Raises `ModelError` E470 for arrays that do not fit together or are not finite, E471 for times that do not ascend, E472 for a
+    Raises `ModelError` E470 for arrays that do not match or are not finite, E471 for times that do not ascend, E472 for a
     jump.
     """
 
@@ -66,7 +66,7 @@ class Motion:
         fit = breaks.ndim == 1 and table.ndim in (2, 3) and len(table) == len(breaks) - 1 >= 1 and table.shape[1] >= 1
         if not fit or not (np.isfinite(breaks).all() and np.isfinite(table).all()):
             title = "breaks and coefficients of a motion do not fit together"
-            why = f"breaks {breaks.shape}, coefficients {table.shape}, all to be finite"
+            why = f"breaks {breaks.shape}, coefficients {table.shape}; all must be finite"
             refuse("E470", title, why, "N + 1 breaks for N pieces: coefficients (N, order + 1) or (N, order + 1, axes)")
         check_times(breaks)
         for values in (breaks, table):
@@ -127,19 +127,19 @@ class Motion:
         return tuple(map(np.asarray, entries))  # type: ignore[return-value]
 
     def peak(self, order: int) -> Array:
-        """Largest absolute value (axes,) or () of a derivative; a jump counts with both one-sided values."""
+        """Largest absolute value (axes,) or () of a derivative, including both one-sided values at a jump."""
         low, _, high, _ = self.extremes(order)
         return np.maximum(-low, high)
 
     def smoothness(self) -> int:
-        """Count the derivatives that are continuous at all times, both ends included (to rounding); at least 1, at most 3."""
+        """Count the derivatives that are continuous at all times, including both ends (to rounding): 1 to 3."""
         jumps = [largest_jump(self, order).relative_size for order in (2, 3)]
         return 1 + int(jumps[0] < 1e-9) + int(jumps[0] < 1e-9 and jumps[1] < 1e-9)
 
     def scaled(self, factor: float) -> Motion:
-        """Scale time by `factor`; path and start time stay."""
+        """Scale time by `factor`, keeping path and start time."""
         if not (np.isfinite(factor) and factor > 0.0):
-            refuse("E471", f"a motion cannot take {factor!r} times its time", "", "a factor above 0")
+            refuse("E471", f"the duration of a motion cannot be scaled by {factor!r}", "", "a factor above 0")
         powers = factor ** -np.arange(self.coefficients.shape[1], dtype=float)
         shaped = powers.reshape(1, -1, *(1,) * len(self.shape))
         return Motion(self.start + factor * (self.breaks - self.start), self.coefficients * shaped)
@@ -154,12 +154,12 @@ class Motion:
 
 
 def piece_starts(breaks: Any) -> Any:
-    """Return the base time of each piece: the first break for the piece before it, then each break."""
+    """Return the base time of each piece: the first break for the piece before it, and each break for the piece after it."""
     return array([breaks[0], *breaks])
 
 
 def extended_coefficients(motion: Motion) -> Array:
-    """Return coefficients (N + 2, m, ...) with those of the straight motions before the start and after the end; m >= 2."""
+    """Return coefficients (N + 2, m, ...) that include the straight motions before the start and after the end; m >= 2."""
     table = pad_powers(motion.coefficients, 2)
     first, last = np.zeros_like(table[:1]), np.zeros_like(table[:1])
     steps = np.diff(motion.breaks)
@@ -174,7 +174,8 @@ def extended_coefficients(motion: Motion) -> Array:
 
 
 def horner(elapsed: Any, polynomial: Any, order: int) -> Any:
-    """Evaluate a derivative of a polynomial (m, ...), lowest power first, `elapsed` seconds after its base; any scalar."""
+    """Evaluate a derivative of a polynomial (m, ...), lowest power first, `elapsed` seconds after its base, for any scalar
+    type."""
     count = len(polynomial)
     if count <= order:
         return 0.0 * polynomial[0]
@@ -185,7 +186,7 @@ def horner(elapsed: Any, polynomial: Any, order: int) -> Any:
 
 
 def select_piece(t: Any, breaks: Any, table: Sequence[Any] | np.ndarray) -> Any:
-    """Select the entry of table (N + 2, ...) for the time t by bisection; any scalar."""
+    """Select the entry of table (N + 2, ...) for the time t by bisection, for any scalar type."""
     if len(table) == 1:
         return table[0]
     middle = len(table) // 2
@@ -204,7 +205,8 @@ def check_times(times: Array) -> None:
 
 @dataclass(frozen=True)
 class Jump:
-    """Jump of a derivative at a break: values before and after, time (s), axis, and size relative to a bound of it."""
+    """Jump of a derivative at a break: values before and after, time (s), axis, and size relative to a bound of the
+    derivative."""
 
     relative_size: float
     before: float
@@ -227,7 +229,7 @@ def largest_jump(motion: Motion, order: int) -> Jump:
 
 
 def _bound(motion: Motion, order: int) -> float:
-    """Return an upper bound of a derivative between start and end, the scale of its rounding errors."""
+    """Return an upper bound of a derivative between start and end, which scales its rounding errors."""
     steps = np.diff(motion.breaks).reshape(-1, *(1,) * len(motion.shape))
     return float(np.max(horner(steps, np.abs(np.moveaxis(motion.coefficients, 1, 0)), order)))
 
@@ -239,12 +241,12 @@ def check_jumps(motion: Motion) -> None:
         if jump.relative_size > 1e-9:
             place = f" along axis {jump.axis[0]}" if jump.axis else ""
             title = f"the {QUANTITIES[order]} of a motion jumps at {jump.time:g} s{place}"
-            cure = "phases that meet with equal position and velocity, such as rest, or a `quintic` in between"
+            cure = "phases that meet at equal position and velocity, such as rest, or a `quintic` in between"
             refuse("E472", title, f"from {jump.before:.6g} to {jump.after:.6g}", cure)
 
 
 def _extreme_candidates(motion: Motion, order: int) -> tuple[Array, Array]:
-    """Return the times and values, (count,) or (count, axes), of all candidates for extremes: ends and stationary points."""
+    """Return the times and values, (count,) or (count, axes), of candidates for extremes: ends and stationary points."""
     flat = motion.coefficients.reshape(*motion.coefficients.shape[:2], -1)
     steps, axes = np.diff(motion.breaks), flat.shape[2]
     degree = max(flat.shape[1] - 1 - order, 0)
@@ -284,7 +286,7 @@ def sequence(*motions: Motion, pause: float = 0.0) -> Motion:
     if not motions or len({motion.shape for motion in motions}) > 1:
         shapes = ", ".join(str(motion.shape) for motion in motions) or "none"
         title = "motions that follow each other have different shapes"
-        refuse("E470", title, f"given: {shapes}", "one or more motions with the same axes")
+        refuse("E470", title, f"given: {shapes}", "at least one motion, all with the same axes")
     if not numbers("the pause", pause, (0,)) >= 0.0:
         refuse("E471", f"a pause of {pause!r} s between motions", "", "a pause of 0 s or more")
     order = max(extended_coefficients(motion).shape[1] for motion in motions)
@@ -299,7 +301,7 @@ def sequence(*motions: Motion, pause: float = 0.0) -> Motion:
 
 
 def pad_powers(table: Array, order: int) -> Array:
-    """Pad coefficients with zeros for the highest powers to at least `order` powers."""
+    """Pad coefficients with zeros to at least `order` powers."""
     missing = max(order - table.shape[1], 0)
     return np.concatenate([table, np.zeros((len(table), missing, *table.shape[2:]))], axis=1)
 
@@ -307,7 +309,7 @@ def pad_powers(table: Array, order: int) -> Array:
 def axes(*motions: Motion) -> Motion:
     """Stack motions along separate axes: r = (r1, r2 ...); each keeps its own time."""
     if not motions:
-        refuse("E470", "a motion of no axes", "", "one motion or more")
+        refuse("E470", "a motion without axes", "", "at least one motion")
     breaks = np.unique(np.concatenate([motion.breaks for motion in motions]))
     order = max(extended_coefficients(motion).shape[1] for motion in motions)
     columns = [pad_powers(_refine_breaks(motion, breaks), order) for motion in motions]
@@ -316,7 +318,7 @@ def axes(*motions: Motion) -> Motion:
 
 
 def _refine_breaks(motion: Motion, breaks: Array) -> Array:
-    """Return the coefficients of a motion on refined breaks, which contain its own."""
+    """Return the coefficients of a motion on refined breaks, which include its own."""
     table = extended_coefficients(motion)
     index = np.searchsorted(motion.breaks, breaks[:-1], side="right")
     shifts = breaks[:-1] - piece_starts(motion.breaks)[index]
@@ -341,7 +343,7 @@ LIMIT_TOLERANCE = 1e-9
 
 
 def limit_values(shape: tuple[int, ...], velocity: Any, acceleration: Any, jerk: Any) -> dict[int, Array]:
-    """Return limits by order of derivative (1, 2, 3), each of the shape of r; infinite where the argument is None.
+    """Return limits by order of derivative (1, 2, 3), each with the shape of r; infinite where the argument is None.
 
     Raises `ModelError` E470 for limits that are not positive or do not fit the axes.
     """
@@ -359,8 +361,8 @@ def limit_values(shape: tuple[int, ...], velocity: Any, acceleration: Any, jerk:
 
 
 def time_factor(peak: Callable[[int], Array], limits: dict[int, Array]) -> float:
-    """Return the time scaling factor with which a motion from rest to rest just reaches a limit, from the peaks of its
-    derivatives; 0 without finite limits."""
+    """Return the time scale factor at which a motion from rest to rest just reaches a limit, from the peaks of its derivatives; 0
+    without finite limits."""
     return max(float(np.max(peak(k) / limit)) ** (1.0 / k) for k, limit in limits.items())
 
 
@@ -370,7 +372,7 @@ def limit_ratio(motion: Motion, limits: dict[int, Array]) -> float:
 
 
 def violations(motion: Motion, limits: dict[int, Array]) -> tuple[str, ...]:
-    """Return one line for each exceeded limit: the peak, its axis and its time."""
+    """Return a line for each exceeded limit, with the peak, its axis and its time."""
     lines = []
     for order, limit in limits.items():
         low, low_at, high, high_at = motion.extremes(order)
@@ -391,5 +393,5 @@ def check_limits(motion: Motion, limits: dict[int, Array], shortest: float | Non
     """Refuse a motion whose given times exceed a limit (E473); the message lists the violations."""
     lines = violations(motion, limits)
     if lines:
-        cure = "omit the times: they are then computed" if shortest is None else f"a duration of {shortest:.6g} s or more"
+        cure = "omit the times, so that they are computed" if shortest is None else f"a duration of {shortest:.6g} s or more"
         refuse("E473", "the given times of a motion exceed its limits", lines, cure)

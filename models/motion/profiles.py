@@ -1,4 +1,4 @@
-"""Motions from points: quintic smooth steps, S-curves with limits of jerk, and cubic splines through waypoints within limits."""
+"""Motions from points: quintic smooth steps, S-curves with jerk limits, and cubic splines through waypoints within limits."""
 
 from __future__ import annotations
 
@@ -54,18 +54,17 @@ def s_curve(
     Parameters
     ----------
     start, end : () or (axes,); all axes are synchronised.
-    jerk, acceleration, velocity : largest absolute values, a number or (axes,), in the unit of r per s^3, s^2 and s.
-    duration : s; longer than the fastest one, the same curve is slowed down.
+    jerk, acceleration, velocity : limits of absolute values, a number or (axes,), in the unit of r per s^3, s^2 and s.
+    duration : s; if longer than the shortest duration, the same curve is slowed down.
     at : time of the start, s.
 
-    Raises `ModelError` E470 for invalid points or limits, E471 where start and end coincide, E473 for a duration that is
-    too short.
+    Raises `ModelError` E470 for invalid points or limits, E471 if start and end coincide, E473 for a duration that is too short.
 
     Source: Biagiotti and Melchiorri 2008, section 3.4 (double S).
     """
     first, last = _end_points(start, end)
     if jerk is None:
-        refuse("E470", "an s-curve without a limit of jerk", "its acceleration would jump", "a limit of jerk, or `quintic`")
+        refuse("E470", "an S-curve without a jerk limit", "its acceleration would jump", "a jerk limit, or `quintic`")
     limits = limit_values(first.shape, velocity, acceleration, jerk)
     length = np.abs(last - first)
     if not length.any():
@@ -91,7 +90,7 @@ def _double_s(v: float, a: float, j: float) -> tuple[list[float], list[float]]:
         rise = 2.0 * ramp
     cruise = 1.0 / v - rise
     if not cruise > 0.0:
-        # The limit of velocity is not reached.
+        # The velocity limit is not reached.
         cruise = 0.0
         if 2.0 * a**3 <= j * j:
             ramp = a / j
@@ -106,7 +105,7 @@ def _double_s(v: float, a: float, j: float) -> tuple[list[float], list[float]]:
 
 
 def _motion_from_jerk(first: Array, last: Array, steps: Array, signs: Array) -> Motion:
-    """Integrate a jerk proportional to `signs` during `steps` into a motion from rest at `first` to rest at `last`."""
+    """Integrate jerk proportional to `signs` during `steps` to a motion from rest at `first` to rest at `last`."""
     rows, state = [], np.zeros(3)
     for h, sign in zip(steps, signs, strict=True):
         rows.append([state[0], state[1], state[2] / 2.0, sign / 6.0])
@@ -128,13 +127,13 @@ def pick_and_place(
     pause: float = 0.0,
     at: float = 0.0,
 ) -> Motion:
-    """Move from `pick` up by the vector `lift`, across, and down to `place`: three `s_curve` motions with rest between.
+    """Move from `pick` up by the vector `lift`, across, and down to `place`: three `s_curve` motions with rests in between.
 
     Parameters
     ----------
     pick, place, lift : (axes,).
-    jerk, acceleration, velocity : limits as of `s_curve`.
-    pause : rest between the phases, s.
+    jerk, acceleration, velocity : limits as for `s_curve`.
+    pause : duration of rest between phases, s.
     at : time of the start, s.
     """
     first, last = _end_points(pick, place)
@@ -154,7 +153,7 @@ def _end_points(start: ArrayLike, end: ArrayLike) -> tuple[Array, Array]:
 
 
 MIN_GAIN = 1e-7
-"""Minimum relative gain in duration for which a search continues."""
+"""Relative gain in duration above which a search continues."""
 
 
 def cubic_spline(
@@ -171,23 +170,23 @@ def cubic_spline(
 ) -> Motion:
     """Return the cubic spline with two continuous derivatives everywhere: its acceleration is zero at both ends.
 
-    For that, the first and the last segment have one extra knot each. Without `times` the segment times follow from their
-    lengths, and the motion is as short as the limits allow (one of them is reached).
+    To this end, the first and last segments have an extra knot each. Without `times`, segment times follow from their lengths,
+    and the motion is as short as the limits allow (it reaches one of them).
 
     Parameters
     ----------
     waypoints : (points,) or (points, axes), two or more.
     times : (points,) s, or None.
-    velocity, acceleration, jerk : largest absolute values, a number or (axes,), in the unit of r per s, s^2, s^3, or None.
-    start_velocity, end_velocity : () or (axes,); the motion continues with these before its start and after its end.
-    at : time of the start where `times` is None, s.
-    shortest : True to optimise the segment times for the least duration.
+    velocity, acceleration, jerk : limits of absolute values, a number or (axes,), in the unit of r per s, s^2, s^3, or None.
+    start_velocity, end_velocity : () or (axes,), with which the motion continues before its start and after its end.
+    at : start time if `times` is None, s.
+    shortest : True to optimise the segment times for the shortest duration.
 
-    Raises `ModelError` E470 for arrays that do not fit, or neither times nor limits; E471 for times that do not ascend, or equal
+    Raises `ModelError` E470 for mismatched arrays, or neither times nor limits; E471 for times that do not ascend, or equal
     consecutive points; E473 for given times that exceed a limit; E474 for limits that no duration satisfies.
 
-    Source: Biagiotti and Melchiorri 2008, section 4.4 (splines with given velocities and accelerations at the ends); Lin,
-    Chang and Luh 1983 (search of the shortest duration with a simplex).
+    Source: Biagiotti and Melchiorri 2008, section 4.4 (splines with given velocities and accelerations at the ends); Lin, Chang
+    and Luh 1983 (simplex search for the shortest duration).
     """
     points = numbers("the list of waypoints", waypoints, (1, 2))
     if len(points) < 2:
@@ -227,33 +226,34 @@ def _end_velocities(shape: tuple[int, ...], start: ArrayLike, end: ArrayLike) ->
 
 
 def _segment_times(points: Array, limits: dict[int, Array]) -> Array:
-    """Return the least time of each segment from rest to rest."""
+    """Return the shortest time of each segment from rest to rest."""
     distances = np.abs(np.diff(points, axis=0)).reshape(len(points) - 1, -1)
     zero_distances = np.flatnonzero(~distances.any(axis=1))
     if zero_distances.size:
         k = int(zero_distances[0])
         title = f"waypoints {k} and {k + 1} are the same point"
-        refuse("E471", title, f"{points[k]}", "leave one out, or `sequence` of motions with a pause between")
-    # Smallest peaks of a motion over the distance 1 in the time 1: velocity 1, acceleration 4, jerk 32.
+        refuse("E471", title, f"{points[k]}", "omit one, or use `sequence` for motions with a pause between")
+    # Smallest peaks of a motion over a unit distance in a unit time: velocity 1, acceleration 4, jerk 32.
     least_times = [(factor * distances / limits[k]) ** (1.0 / k) for k, factor in ((1, 1.0), (2, 4.0), (3, 32.0))]
     return np.asarray(np.max(least_times, axis=(0, 2)))
 
 
 def _knot_fractions(points: Array) -> Array:
-    """Return the position of the extra knot in the first and last segment, as a fraction from its end of the spline."""
-    # For a single segment, knots at the quarters give the motion with the smallest jerk.
+    """Return the positions of the extra knots in the first and last segments, as fractions measured from the ends of the
+    spline."""
+    # For a single segment, knots at the quarter points minimise jerk.
     return np.full(2, 0.25 if len(points) == 2 else 0.5)
 
 
 def _spline(points: Array, times: Array, ends: Array, fractions: Array | None = None) -> Motion:
-    """Return the spline through points at times, with velocities `ends` (2, ...) and no acceleration at both ends."""
+    """Return the spline through points at times, with velocities `ends` (2, ...) and zero acceleration at both ends."""
     return Motion(*_spline_coefficients(points, times, ends, _knot_fractions(points) if fractions is None else fractions))
 
 
 def _spline_coefficients(points: Array, times: Array, ends: Array, fractions: Array) -> tuple[Array, Array]:
     """Return knots and coefficients of the spline, from the accelerations M at its knots.
 
-    The positions at the two extra knots follow from M by the conditions at the ends:
+    The positions at the extra knots follow from M by the end conditions:
     y_1 = y_0 + h v + h^2 M_1 / 6 after the start, and likewise before the end.
     """
     extra_knots = times[0] + fractions[0] * (times[1] - times[0]), times[-1] - fractions[1] * (times[-1] - times[-2])
@@ -287,7 +287,7 @@ def _minimise_duration(points: Array, segment_times: Array, fractions: Array, li
     zero_velocities = np.zeros((2, *points.shape[1:]))
 
     def read(z: Array) -> tuple[Array, Array]:
-        # Times as exponentials, fractions between 0.02 and 0.48: every z is a valid spline.
+        # Times are exponentials, fractions lie between 0.02 and 0.48: every z gives a valid spline.
         return segment_times * np.exp(z[2:]), 0.25 + 0.23 * np.tanh(z[:2])
 
     def needed(z: Array) -> float:
@@ -299,7 +299,7 @@ def _minimise_duration(points: Array, segment_times: Array, fractions: Array, li
     start = np.concatenate([np.arctanh((np.minimum(fractions, 0.45) - 0.25) / 0.23), np.zeros(len(segment_times))])
     best, least = start, needed(start)
     while True:
-        # Restart a simplex that collapsed on a ridge until that gains nothing: rounding decides where it collapses.
+        # A simplex may collapse on a ridge, depending on rounding: restart it until that gains nothing.
         spread = np.vstack([best, best + 0.3 * np.eye(len(start))])
         options = {"initial_simplex": spread, "maxfev": 150 * len(start), "xatol": 1e-7, "fatol": 1e-9 * least, "adaptive": True}
         optimum = minimize(needed, best, method="Nelder-Mead", options=options)
@@ -321,7 +321,7 @@ def _cubic_peaks(steps: Array, table: Array) -> dict[int, Array]:
 
 
 def _shortest_duration(points: Array, segment_times: Array, ends: Array, limits: dict[int, Array], fractions: Array) -> Motion:
-    """Search the shortest motion within the limits with given end velocities, which do not scale with time."""
+    """Find the shortest motion within the limits for given end velocities, which do not scale with time."""
     from scipy.optimize import brentq
 
     def beyond(factor: float) -> float:

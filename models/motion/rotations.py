@@ -24,13 +24,13 @@ from screws.vectors import cross, scaled
 
 @dataclass(frozen=True)
 class AxisRotations:
-    """Rotation composed of successive rotations about axes: fixed axes of the world, or axes that move with the body.
+    """Successive rotations about axes, which are fixed in the world or move with the body.
 
     Parameters
     ----------
     angles : motion of k angles, rad.
     directions : (k, 3) unit vectors.
-    moving : True if the rotations before it also rotate each axis.
+    moving : True if earlier rotations also rotate later axes.
     """
 
     angles: Motion
@@ -39,7 +39,7 @@ class AxisRotations:
 
 
 def axis_rotations(angles: Motion | Sequence[Motion], directions: ArrayLike, *, moving: bool = False) -> AxisRotations:
-    """Compose rotations by angles about axes, which are normalised.
+    """Compose rotations about axes, which are normalised.
 
     Parameters
     ----------
@@ -61,13 +61,13 @@ def axis_rotations(angles: Motion | Sequence[Motion], directions: ArrayLike, *, 
 
 @dataclass(frozen=True)
 class PoseMotion:
-    """Motion of a body: one of its points follows `centre`, and it rotates about that point.
+    """Motion of a body: one of its points follows `centre`, and the body rotates about this point.
 
     Parameters
     ----------
     centre : motion (3,) of a body-fixed point c, world coordinates, m.
-    turn : rotation since the start orientation.
-    quaternion : (4,) start orientation R0 of the object frame, R = R_turn R0.
+    turn : rotation since the initial orientation.
+    quaternion : (4,) initial orientation R0 of the object frame, R = R_turn R0.
     arm : (3,) from c to the origin of the object frame, m, in world coordinates where R_turn is the identity.
     """
 
@@ -104,7 +104,7 @@ def pose_motion(
     quaternion: Sequence[float] = IDENTITY_QUATERNION,
     arm: ArrayLike = (0.0, 0.0, 0.0),
 ) -> PoseMotion:
-    """Return the motion of a body from the motion (3,) of one of its points (or a fixed point) and its rotation.
+    """Return the motion of a body from the motion (3,) of one of its points, or a fixed point, and the body's rotation.
 
     Raises `ModelError` E424 and E425 for an invalid quaternion, E470 for a centre or an arm without three components.
     """
@@ -117,7 +117,7 @@ def pose_motion(
     return PoseMotion(path, rotation, start_pose("motion", (0.0, 0.0, 0.0), quaternion)[:4], offset)
 
 
-# --- formulas: components may be scalars of any kind, or arrays of times ----------------------------------------------
+# --- formulas: components may be any scalar type, or arrays over time ----------------------------------------------
 
 
 def _rotated(q: Any, v: Any) -> Any:
@@ -185,7 +185,7 @@ _LETTERS = {
     "quaternion": r"\eta",
     "arm": r"\rho",
 }
-"""Symbols of the signals and parameters of a reference, except those of its centre r and angles phi."""
+"""Symbols of the signals and parameters of a reference, except for the centre r and the angles phi."""
 
 
 def pose_reference(name: str, motion: PoseMotion, *, time: str = "time") -> Element:
@@ -223,7 +223,8 @@ def pose_reference(name: str, motion: PoseMotion, *, time: str = "time") -> Elem
 
 
 def following_body(name: str, motion: PoseMotion, *, surface: Surface | None = None, time: str = "time") -> Body:
-    """Build a body that follows a motion exactly: Sf of its twist, and the pose of the motion, not an integral.
+    """Build a body that follows a motion exactly: an Sf imposes its twist, and its pose comes from the motion, not from an
+    integral.
 
     `screwbond.models.prescribed_body` integrates a twist instead.
     """

@@ -1,4 +1,4 @@
-"""Camera framing: the solids that a camera must see, and points round all that moves and touches in a scene."""
+"""Camera framing: the solids that a camera must see, and points around everything that moves or touches in a scene."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from screwbond.models.pictures.shapes.meshes import Mesh
 from screwbond.models.pictures.style import GAUSS
 
 MAX_GROWTH = 2.0
-"""Largest extent of the picture with a solid at rest, over that of all that moves and touches."""
+"""Largest factor by which a solid at rest may widen a picture of everything that moves or touches."""
 
 OUTLINE_TIMES = (20, 100)
-"""Smallest and largest number of times at which solids are outlined; fewer the more there are."""
+"""Smallest and largest number of times at which solids are outlined; fewer for more solids."""
 
 
 def in_view(scene: Scene, meshes: Sequence[Mesh]) -> tuple[int, ...]:
     """Return the indices of the solids that a camera must see: those that move or touch, and those at rest near them.
 
-    Endless solids are seen where they are touched.
+    Endless solids do not count: their touching points do.
     """
     finite = [i for i, solid in enumerate(scene.solids) if solid.framed and not solid.unbounded]
     touching = {i for touch in scene.contacts for i in touch.solids}
@@ -38,16 +38,16 @@ def _extent(points: Array) -> float:
 
 
 def _around(scene: Scene, meshes: Sequence[Mesh], index: int) -> Array:
-    """Return world points (j, 3) round a solid at all times of a scene."""
+    """Return world points (j, 3) around a solid at all times of a scene."""
     solid, local = scene.solids[index], meshes[index].outline
     poses = solid.poses if solid.moves() else solid.poses[:1]
     return np.concatenate([local @ H[:3, :3].T + H[:3, 3] for H in poses])
 
 
 def outline(scene: Scene, meshes: Sequence[Mesh], solids: Collection[int], times: ArrayLike | None = None) -> Array:
-    """Return world points (j, 3) round solids (indices), frames, free paths, springs, arrows and touching points.
+    """Return world points (j, 3) around solids (indices), frames, free paths, springs, arrows and touching points.
 
-    `meshes` : of all solids; `times` : s, by default some of the whole scene.
+    `meshes` : meshes of all solids; `times` : s, by default spread over the whole scene.
     """
     if times is None:
         count = int(np.clip(2000 / max(len(solids), 1), *OUTLINE_TIMES))

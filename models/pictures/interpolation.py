@@ -15,7 +15,7 @@ JUMP_ANGLE = np.radians(60.0)
 
 @dataclass(frozen=True, eq=False)
 class Interpolation:
-    """Indices of the samples before and after each of j times, and the share between them (0 to 1)."""
+    """Indices of the samples before and after each of j times, and the position between these samples (0 to 1)."""
 
     low: NDArray[np.intp]
     high: NDArray[np.intp]
@@ -36,8 +36,8 @@ class Interpolation:
         return (1.0 - w) * samples[self.low] + w * samples[self.high]
 
     def poses(self, samples: Array, jumps: bool = False) -> Array:
-        """Interpolate poses (j, 4, 4) between samples (k, 4, 4), rotations along the shortest way; with `jumps` the nearer sample
-        where two differ by more than 60 degrees, as Gauss frames do at a change of chart."""
+        """Interpolate poses (j, 4, 4) between samples (k, 4, 4), rotations along the shortest way; with `jumps`, take the nearer
+        sample where two differ by more than 60 degrees, as Gauss frames do at a chart change."""
         from scipy.spatial.transform import Rotation
 
         before, after = (Rotation.from_matrix(samples[k, :3, :3]) for k in (self.low, self.high))
@@ -66,7 +66,7 @@ def turned_poses(positions: ArrayLike, angle: ArrayLike) -> Array:
 
 
 def poses(p: ArrayLike, q_wxyz: ArrayLike) -> Array:
-    """Return poses (k, 4, 4) of positions (k, 3) and quaternions (k, 4)."""
+    """Return poses (k, 4, 4) from positions (k, 3) and quaternions (k, 4)."""
     from scipy.spatial.transform import Rotation
 
     H = unrotated_poses(p)

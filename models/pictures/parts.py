@@ -46,11 +46,11 @@ class Solid:
     name : of the body; `called`: its name in legends, by default `name`.
     poses : (k, 4, 4).
     shape : a surface of `screws`, or a mesh in its own axes.
-    colour, ink : of itself, and of contact paths on it; `lines`: of the lines of its mesh, from the colour where "".
+    colour, ink : of the body, and of contact paths on it; `lines`: of its mesh's lines; "": derived from `colour`.
     ghosts : time (s) from which earlier poses are shown; None: never.
     legend : meaning of its colour.
-    framed : True if a camera must see all of it.
-    source : of its poses, for pages that simulate; None if they follow from no signal.
+    framed : True if a camera must see the whole body.
+    source : source of its poses, for pages that simulate; None if they follow from no signal.
     """
 
     name: str
@@ -102,11 +102,11 @@ class Frame:
     Attributes
     ----------
     poses : (k, 4, 4).
-    length, thickness : over those of a Gauss frame; a frame of length 0 is only its label.
+    length, thickness : sizes relative to a Gauss frame; a frame of length 0 shows only its label.
     label : text and index.
     at_axis : True if the label is next to the z axis, not at the origin.
     shown : (k,) visibility; None: always.
-    source : as of a solid.
+    source : as for a solid.
     """
 
     poses: Array
@@ -124,9 +124,10 @@ class Trail:
 
     Attributes
     ----------
-    points, normals : (k, 3) in the axes of the solid `on` (its index), or of the world where None; normals keep it from twisting.
-    thick : (k,) over the usual thickness.
-    ahead : True if all of it is shown from the start as a faint line.
+    points, normals : (k, 3) in the axes of the solid `on` (its index), or of the world if None; normals keep the tube from
+        twisting.
+    thick : (k,) relative to the usual thickness.
+    ahead : True if the whole path is shown from the start as a faint line.
     """
 
     points: Array
@@ -142,7 +143,7 @@ class Trail:
 class Force:
     """Force (k, 3), N, at points (k, 3); the arrow starts there, or with `pushing` ends there.
 
-    `source` : signals of the three components of its point, and of the force.
+    `source` : signals of the components of the point and of the force.
     """
 
     points: Array
@@ -156,7 +157,8 @@ class Force:
 class SpringDrawing:
     """Spring between points (k, 3) and (k, 3), drawn as a helix between them.
 
-    `turns`, `radius` : of the helix; the radius over the scene's unit. `sources`: of poses whose origins are its ends.
+    `turns`, `radius` : of the helix, with the radius relative to the scene's unit. `sources`: of poses whose origins are its
+    ends.
     """
 
     name: str
@@ -180,15 +182,15 @@ class ContactDrawing:
 
     Attributes
     ----------
-    solids : indices of the two.
+    solids : indices of both.
     frames : Gauss frames C1, C2 (k, 4, 4), z outward.
     gap, normal : (k,) m, negative in contact; normal force, N.
     force : (k, 3) on the second, N.
     intervals : times of contact, s.
     pushing : True if the arrow ends at the contact.
-    apart : True if its frames are shown also while the gap is open.
+    apart : True if its frames are also shown while the gap is open.
     mark : suffix of the labels of its frames; None: no labels.
-    source : of frames, force and gap.
+    source : source of frames, force and gap.
     """
 
     name: str
@@ -223,10 +225,10 @@ class Panel:
 
     Attributes
     ----------
-    title, unit : SI; m and J are shown in smaller units where values are small.
+    title, unit : SI; small values in m and J are shown in smaller units.
     level, log : mark zero; logarithmic axis.
-    key : True if it is among the few shown by posters and movies.
-    on_demand : True if a page draws it when it is chosen by its title, and `plots` leaves it out.
+    key : True if posters and movies show it.
+    on_demand : True if a page draws it only when the user chooses its title, and `plots` omits it.
     """
 
     title: str
@@ -249,7 +251,7 @@ class EventMark:
 
 
 def inside(t: Array, spans: Sequence[tuple[float, float]]) -> NDArray[np.bool_]:
-    """Return which times (k,) lie in a span."""
+    """Return a mask (k,) of times that lie in a span."""
     return np.any([np.zeros(len(t), dtype=bool), *((t >= start) & (t <= end) for start, end in spans)], axis=0)
 
 

@@ -1,4 +1,4 @@
-"""Plots over time: the panels of a scene, one slim plot for a picture, and signals of several runs. Need Matplotlib."""
+"""Plots over time: the panels of a scene, one slim plot for a picture, and signals of several runs. Requires Matplotlib."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bondgraph.output.plot_style import CYCLE, DASHES, MUTED, SHADE, styled, wid
 from bondgraph.run.results.result import Result
 
 SMALLER_UNITS = {"m": ((1e-3, 1e6, "µm"), (0.3, 1e3, "mm")), "J": ((1.0, 1e3, "mJ"),)}
-"""SI unit -> (values below, factor, displayed unit)."""
+"""SI unit -> (limit below which values are converted, factor, displayed unit)."""
 
 Keys = tuple[tuple[str, str, int], ...]
 
@@ -60,7 +60,7 @@ def legend_keys(panel: Panel) -> Keys:
 
 
 def plots(shown: Result | Scene, path: str | os.PathLike[str], dpi: int = 160) -> None:
-    """Write the panels of a result or scene above each other, as png, svg or pdf; a short contact gets a second column."""
+    """Write the panels of a result or scene one above the other, as png, svg or pdf; a short contact gets a second column."""
     scene = as_scene(shown)
     scene = replace(scene, panels=tuple(panel for panel in scene.panels if not panel.on_demand))
     scene.need("panels", scene.panels)
@@ -74,7 +74,7 @@ def plots(shown: Result | Scene, path: str | os.PathLike[str], dpi: int = 160) -
             shown = scene.at_times(_times_inside(scene, span)) if column else scene
             above: Keys = ()
             for row, panel in enumerate(shown.panels):
-                # A legend also serves the panels below it with the same curves.
+                # A legend also serves the panels below it that have the same curves.
                 with_legend = column == 0 and legend_keys(panel) != above
                 above = legend_keys(panel)
                 label = _panel(axes[row, column], shown, panel, span, with_legend, 1e3 if column else 1.0)
@@ -126,11 +126,11 @@ def strip(
     Parameters
     ----------
     size : (width, height) in pixels.
-    panel : one of the scene's.
-    dpi : dots per inch: the size of text.
-    span : times (s) from and to, shown in milliseconds; None: the whole scene, in seconds.
+    panel : a panel of the scene.
+    dpi : dots per inch, which set the size of text.
+    span : start and end (s), shown in milliseconds; None: the whole scene, in seconds.
 
-    Returns image (height, width, 4), transparent; time (s) to pixel column; first and last pixel row of the plot.
+    Returns image (height, width, 4), transparent; function from time (s) to pixel column; first and last pixel row of the plot.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -172,9 +172,8 @@ def plot_signals(
 
     Parameters
     ----------
-    results : one run, or several by name: a column each.
-    signals : signal -> label of its axis with its unit, as "height (m)"; or a list of that and the names of the signal's
-        components for a legend.
+    results : one run, or several by name, with a column for each.
+    signals : signal -> axis label with unit, such as "height (m)"; or a list of this label and the component names for a legend.
     path : a file whose suffix selects the format (png, svg, pdf).
     limits : signal -> range of its axis.
     """

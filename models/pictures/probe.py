@@ -1,4 +1,4 @@
-"""Probe for rendering: try it in a subprocess, because VTK without a GL library kills Python."""
+"""Test of rendering in a subprocess, because VTK without a GL library kills Python."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ plotter.close()
 print("rendered" if image.max() > image.min() else "blank")
 """
 
-_NO_OPENGL = "no OpenGL library to render pictures with"
+_NO_OPENGL = "no OpenGL library for rendering pictures"
 
 _CURES = ("apt install libegl1 libgl1-mesa-dri", "apt install libosmesa6, with VTK_DEFAULT_OPENGL_WINDOW=vtkOSOpenGLRenderWindow")
 
@@ -52,14 +52,15 @@ def _loaded(library: str) -> bool:
 
 
 def rendering_problem() -> str:
-    """Return why three-dimensional pictures cannot be rendered, and what to install; "" if they can."""
+    """Return why three-dimensional pictures cannot be rendered, with what to install; "" if they can."""
     works, reason = rendering()
     return "" if works else reason
 
 
 @cache
 def rendering() -> tuple[bool, str]:
-    """Test if three-dimensional pictures can be rendered; return the answer, and one line that says so or what to install.
+    """Test if three-dimensional pictures can be rendered; return the answer, and a line that confirms it or names what to
+    install.
 
     The test runs once per process (about 2 s).
     """
@@ -71,7 +72,7 @@ def rendering() -> tuple[bool, str]:
             [sys.executable, "-c", _TRIAL], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return False, f"rendering was tried and did not end ({type(error).__name__}); {_CURE}"
+        return False, f"a test of rendering did not finish ({type(error).__name__}); {_CURE}"
     if trial.returncode == 0 and trial.stdout.strip().endswith("rendered"):
         return True, "pictures can be rendered"
     if "ImportError" in trial.stderr and "libX" in trial.stderr:

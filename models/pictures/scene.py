@@ -1,6 +1,6 @@
-"""Record of a scene, from which every picture is made, its interpolation to other times, the times of pictures, and a camera.
+"""Scene, from which every picture is made; its interpolation in time, the times of pictures, and the camera.
 
-Builders decide colours and words; renderers are independent of models.
+Builders choose colours and words; renderers are independent of models.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from bondgraph.run.results.result import Result
 from screws.renamed import answer_old_names
 
 MAX_HELIX_RADIUS = 0.15
-"""Largest radius of a helix over its length."""
+"""Largest radius of a helix, relative to its length."""
 
 OPEN_THICKNESS = 0.4
-"""Thickness of a contact path where the bodies are apart, over that in contact."""
+"""Thickness of a contact path where the bodies are apart, relative to its thickness in contact."""
 
 
 PEAK = 2.0
-"""Largest force that arrows show whole, over the largest lasting one: a short impact does not shrink all others to nothing."""
+"""Largest force whose arrow is not cut, relative to the largest lasting force: a short impact must not dwarf all others."""
 
 ARROW_SHARE = 0.2
-"""Smallest size of a body for which arrows are scaled, over the extent of the scene."""
+"""Smallest body size to which arrows are scaled, relative to the extent of the scene."""
 
 
 class ForceScale(NamedTuple):
@@ -55,7 +55,7 @@ class ForceScale(NamedTuple):
 
 
 def _lasting(t: Array, sizes: Array) -> float:
-    """Return the median over time of the sizes (k,) of a force while it acts, or the largest of one that does not last: it acts
+    """Return the median over time of the magnitudes (k,) of a force while it acts; the largest for a short force, which acts
     neither at the end nor for half of the time."""
     acting = sizes > 1e-3 * sizes.max()
     weights = np.gradient(t) if len(t) > 1 else np.ones(1)
@@ -74,10 +74,10 @@ class Scene:
     Attributes
     ----------
     title, name : heading, and name of the run.
-    size : unit length (m) of frames, tubes and arrows; None: size of the smallest solid in contact.
+    size : unit length (m) of frames, tubes and arrows; None: the size of the smallest solid in contact.
     view, up : unit vectors to the viewer and upward; None: automatic.
     slow : spans that a movie slows down; if empty, short contacts.
-    result : the run, if there is one: pages show its bond graph and its quantities.
+    result : the run, if any: pages show its bond graph and quantities.
     """
 
     title: str
@@ -98,13 +98,13 @@ class Scene:
     result: Result | None = None
 
     def need(self, what: str, *parts: tuple[Any, ...]) -> None:
-        """Raise `ModelError` E160 if a picture of such parts would be empty."""
+        """Raise `ModelError` E160 if a picture of these parts would be empty."""
         if any(parts):
             return
         title = f'the scene "{self.title}" has no {what}, so there is nothing to draw'
         plots = ("plots of its panels, for energies over time",) if self.panels else ()
         alternatives = ('result.plot("name"), or page(result, "run.html")',) if self.result is not None else ()
-        placed = "rigid_body(...), chain_graph(...) or a signal that is a pose (4, 4): these have places"
+        placed = "rigid_body(...), chain_graph(...) or a signal that is a pose (4, 4): these have positions"
         raise refusal("E160", title, *alternatives, *plots, placed, about=self.title)
 
     @property
@@ -132,13 +132,13 @@ class Scene:
         return max((solid.size for solid in self.solids if solid.ghosts is not None), default=self.reach)
 
     def _span(self) -> float:
-        """Return the extent of all origins of frames, m."""
+        """Return the extent of all frame origins, m."""
         origins = np.concatenate([np.zeros((1, 3)), *(frame.poses[:, :3, 3] for frame in self.frames)])
         return float(np.linalg.norm(np.ptp(origins, axis=0))) or 1.0
 
     @cached_property
     def scale(self) -> ForceScale:
-        """Scale of arrows: for the largest force, or for `PEAK` times the largest lasting one if an impact is larger."""
+        """Scale of arrows: fits the largest force, or `PEAK` times the largest lasting force if an impact is larger."""
         sizes = [np.linalg.norm(force.newtons, axis=1) for force in self.all_forces]
         largest = max((float(size.max()) for size in sizes), default=0.0)
         lasting = max((_lasting(self.t, size) for size in sizes if size.max() > 0.0), default=0.0)
@@ -149,11 +149,11 @@ class Scene:
 
     @property
     def arrow_radius(self) -> float:
-        """Radius of the shafts of force arrows, m: that of frames, or more if the arrows are long beside these."""
+        """Radius of the shafts of force arrows, m: the radius of frame axes, or more if the arrows are much longer than these."""
         return ARROW * RADIUS * max(self.unit, SLENDER * self.scale.longest)
 
     def _extent(self) -> float:
-        """Return the extent of the places of all that moves, with the largest body among it, m; 0 if nothing moves."""
+        """Return the extent of the positions of everything that moves, plus the largest moving body, m; 0 if nothing moves."""
         moving = [solid for solid in self.solids if solid.framed and not solid.unbounded and solid.moves()]
         places = [solid.poses[:, :3, 3] for solid in moving]
         return float(np.ptp(np.concatenate(places), axis=0).max()) + max(solid.size for solid in moving) if moving else 0.0
@@ -171,7 +171,7 @@ class Scene:
 
     @cached_property
     def all_paths(self) -> tuple[Trail, ...]:
-        """Contact paths on both solids of every contact, then the others."""
+        """Contact paths on both solids of every contact, then other paths."""
         paths, words = [], "contact path" if len(self.contacts) == 1 else "contact paths"
         for touch in self.contacts:
             thick = np.where(inside(self.t, touch.intervals), 1.0, OPEN_THICKNESS)
@@ -184,7 +184,7 @@ class Scene:
 
     @cached_property
     def all_forces(self) -> tuple[Force, ...]:
-        """Force on the second solid of every contact, then the others."""
+        """Force on the second solid of every contact, then other forces."""
         forces = [
             Force(touch.frames[1][:, :3, 3], touch.force, f"on {self.solids[touch.solids[1]].words}", touch.pushing)
             for touch in self.contacts
@@ -213,7 +213,7 @@ class Scene:
         return f"{self.force_words}: {self.scale.text}" if self.force_words else ""
 
     def carriers(self, frame: Frame) -> list[int]:
-        """Return the indices of the solids that move with a frame; of a contact frame both that touch."""
+        """Return the indices of the solids that move with a frame; for a contact frame, both that touch."""
         for touch in self.contacts:
             if any(frame.poses is H for H in touch.frames):
                 return list(touch.solids)
@@ -230,7 +230,7 @@ class Scene:
         return intervals
 
     def mesh(self, index: int, n_u: int = 65, n_v: int = 97) -> Mesh:
-        """Return the mesh of a solid; of a surface with n_u by n_v points, multiples of 8 and of 12, plus 1."""
+        """Return the mesh of a solid; a surface has n_u by n_v points, multiples of 8 and 12, plus 1."""
         solid = self.solids[index]
         if isinstance(solid.shape, Mesh):
             return solid.shape
@@ -244,12 +244,12 @@ class Scene:
         return helix(spring.length, min(spring.radius * self.unit, MAX_HELIX_RADIUS * spring.length), spring.turns)
 
     def cuts(self, force: Force) -> NDArray[np.bool_]:
-        """Return (k,) when the arrow of a force is cut: it would be longer than the longest, and has two heads."""
+        """Return a mask (k,) of samples at which the arrow of a force would exceed the longest and is cut, with two heads."""
         sizes = np.linalg.norm(force.newtons, axis=1)
         return np.asarray(sizes > 1.001 * self.scale.longest * self.scale.newtons_per_metre)
 
     def arrow(self, force: Force) -> tuple[Array, Array]:
-        """Return starts and tips (k, 3) of the arrow of a force; one that would be longer than the longest is cut."""
+        """Return starts and tips (k, 3) of the arrow of a force, cut to the longest length."""
         vectors = force.newtons / self.scale.newtons_per_metre
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors = vectors * np.minimum(1.0, self.scale.longest / np.where(lengths > 0.0, lengths, 1.0))
@@ -292,13 +292,13 @@ def _panel_at(at: Interpolation, panel: Panel) -> Panel:
 
 
 SPACING = 0.95
-"""Travel between two ghosts, over the size of the largest solid."""
+"""Travel between two ghosts, relative to the size of the largest solid."""
 
 
 def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:
-    """Return the times (s) of a movie's frames: even, unless short spans get a `share` of all frames.
+    """Return the times (s) of a movie's frames: evenly spaced, unless short spans get a `share` of all frames.
 
-    These are the slow spans of the scene, or else its contacts, each with half its length before and after it.
+    Short spans are the slow spans of the scene, or else its contacts, each extended by half its length at both ends.
     """
     start, end = float(scene.t[0]), float(scene.t[-1])
     contacts = [(a - 0.5 * (b - a), b + 0.5 * (b - a)) for a, b in scene.contact_intervals()]
@@ -314,8 +314,8 @@ def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:
 
 
 def representative_time(scene: Scene, ghosts: int = 5) -> float:
-    """Return a representative time (s): strong forces, after enough travel for the ghosts, before paths cover each other; without
-    contacts a third of the way."""
+    """Return a representative time (s): with strong forces, after enough travel for the ghosts and before paths cover each other;
+    without contacts, at a third of the run."""
     if not scene.contacts:
         return float(scene.t[0] + 0.36 * (scene.t[-1] - scene.t[0]))
     i, j = strongest_contact(scene).solids
@@ -332,7 +332,7 @@ def representative_time(scene: Scene, ghosts: int = 5) -> float:
 
 
 def strongest_contact(scene: Scene) -> ContactDrawing:
-    """Return the contact with the largest normal force; of a scene of one sample, at that time."""
+    """Return the contact with the largest normal force in the scene."""
     return max(scene.contacts, key=lambda touch: (float(touch.normal.max()), -float(np.abs(touch.gap).min())))
 
 
@@ -350,7 +350,7 @@ def speed_label(speed: float) -> str:
 
 
 def strongest_interval(scene: Scene) -> tuple[float, float] | None:
-    """Return the interval of contact (s) with the largest normal force; None without one."""
+    """Return the interval of contact (s) with the largest normal force; None without contact."""
     touch = max((touch for touch in scene.contacts if touch.intervals), key=lambda touch: touch.normal.max(), default=None)
     if touch is None:
         return None
@@ -416,8 +416,8 @@ def upward(scene: Scene) -> Array:
 
 
 def direction(scene: Scene, focus: float | None = None) -> Array:
-    """Return the unit vector to the viewer: the scene's, else one that shows contacts from the side and the ground a little from
-    above; the time `focus` (s) counts more than others."""
+    """Return the unit vector to the viewer: the scene's, else a direction that shows contacts from the side and the ground
+    slightly from above; the time `focus` (s) weighs more than others."""
     if scene.view is not None:
         return scene.view / np.linalg.norm(scene.view)
     pick = np.unique(np.linspace(0, len(scene.t) - 1, min(len(scene.t), 200)).round().astype(int))
@@ -433,7 +433,7 @@ def direction(scene: Scene, focus: float | None = None) -> Array:
     cost = (slant**2 @ weights) / max(weights.sum(), 1e-30) * (0.2 if grounded else 1.0)
     cost += (3.0 if grounded else 0.25) * np.maximum(0.0, np.abs(views @ up - 0.4) - 0.1) ** 2
     cost += 0.01 * (1.0 - views @ np.array([0.55, -0.75, 0.36]))
-    # Looking straight down or up leaves the picture's vertical undefined.
+    # Looking straight down or up leaves the vertical of the picture undefined.
     cost += np.where(np.abs(views @ up) > 0.95, 10.0, 0.0)
     return np.asarray(views[np.argmin(cost)])
 
@@ -450,7 +450,8 @@ def _normals(scene: Scene, pick: NDArray[np.int64]) -> tuple[Array, Array]:
 
 
 def fit(points: Array, view: Array, up: Array, size: tuple[int, int], inset: tuple[int, int, int, int]) -> Camera:
-    """Return a camera from a direction with all points inside the window less its inset (left, top, right, bottom; pixels)."""
+    """Return a camera in a direction that keeps all points inside the window minus its inset (left, top, right, bottom;
+    pixels)."""
     width, height = size
     left, top, right, bottom = inset
     free = (width - left - right, height - top - bottom)
@@ -471,6 +472,6 @@ def fit(points: Array, view: Array, up: Array, size: tuple[int, int], inset: tup
 
 
 def zoom(points: Array, view: Array, up: Array, reach: float) -> Camera:
-    """Return a camera that looks at the middle of some points and sees `reach` (m) on each side of it."""
+    """Return a camera that looks at the middle of some points and sees `reach` (m) on either side."""
     centre = np.asarray(points).mean(axis=0)
     return Camera(centre + reach / np.tan(np.radians(7.0)) * view, centre, up)

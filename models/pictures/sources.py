@@ -1,6 +1,6 @@
 """Sources of poses: how a page computes what it draws from the signals of a run, at each sample.
 
-A source is a rule of the page's script (`live.js`) with numbers, signals and further sources; it gives a pose (4, 4) at a sample.
+A source is a rule of the page's script (`live.js`) with numbers, signals and other sources; it gives a pose (4, 4) at a sample.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from screwbond.models.chains import Tree
 
 @dataclass(frozen=True)
 class Signal:
-    """Component of a signal: its name, and the index of the number."""
+    """Component of a signal: the signal's name, and the component's index."""
 
     name: str
     index: int = 0
@@ -35,10 +35,10 @@ class TouchSource:
 
     Parameters
     ----------
-    frames : of both Gauss frames.
-    force : on the first body, in the axes of the second frame: a signal for each component; empty for none.
-    gap : signal, m.
-    contact : its path.
+    frames : sources of both Gauss frames.
+    force : signals of the components of the force on the first body, in the axes of the second frame; empty if unknown.
+    gap : signal of the gap, m.
+    contact : path of the contact.
     """
 
     frames: tuple[Source, Source]
@@ -63,7 +63,7 @@ def product(first: Source, second: Source) -> Source:
 
 
 def in_plane(signals: Mapping[str, str]) -> Source:
-    """Return the source of a place in the plane: a signal (2,) or (3,), or numbers by "x", "y" and "angle"."""
+    """Return the source of a planar pose: a signal (2,) or (3,), or numbers by "x", "y" and "angle"."""
     if "place" in signals:
         return Source("place", (Signal(signals["place"]),))
     return Source("plane", tuple(Signal(signals[word]) if word in signals else None for word in ("x", "y", "angle")))

@@ -1,4 +1,4 @@
-"""Colours, typefaces and scales of scenes, in addition to those of plots; Matplotlib figures in this style, and image files."""
+"""Colours, typefaces and scales of scenes; Matplotlib figures in this style, and image files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bondgraph.output.plot_style import CYCLE, TITLE, styled
 
 AMBER, BLUE = ("#e6a756", CYCLE[1]), ("#6aa5d8", CYCLE[0])
 SOLIDS = (AMBER, BLUE, ("#7fb69a", "#166534"), ("#b79bd1", "#6b21a8"), ("#9aa3b2", "#334155"))
-"""Colours of solids, each with that of contact paths on it; the first two are those of the two bodies of a contact."""
+"""Colours of solids, each with a colour for contact paths on it; the first two are for the two bodies of a contact."""
 
 PATHS = AMBER[1], BLUE[1]
 FORCE = "#9c27b0"
@@ -25,25 +25,25 @@ AXES = ("#d1383d", "#17a398", "#3550c8")
 ENERGIES = CYCLE
 
 GAUSS = 0.30
-"""Length of a Gauss frame's axes over the scene's unit."""
+"""Length of a Gauss frame's axes, in scene units."""
 
 RADIUS = 0.011
-"""Radius of a Gauss frame's axes over the scene's unit."""
+"""Radius of a Gauss frame's axes, in scene units."""
 
 TUBE = 0.8
-"""Radius of a path over that of a Gauss frame's axes."""
+"""Radius of a path, relative to a Gauss frame's axes."""
 
 SLENDER = 0.3
-"""Minimum unit length that shafts of arrows are drawn for, over the length of the longest arrow."""
+"""Minimum unit length for the shafts of arrows, relative to the longest arrow."""
 
 ARROW = 0.62
-"""Radius of the shaft of a force's arrow over that of a Gauss frame's axes."""
+"""Radius of a force arrow's shaft, relative to a Gauss frame's axes."""
 
 HEAD = 9.0, 3.2
-"""Length and radius of an arrow's head over the radius of its shaft."""
+"""Length and radius of an arrow's head, relative to the radius of its shaft."""
 
 SHORTEST, OVERLAP = 1.2, 0.9
-"""Minimum length of an arrow that is drawn, and what its head takes of it, over the head's length."""
+"""Minimum length of a drawn arrow, and length covered by its head, relative to the head's length."""
 
 
 @lru_cache(maxsize=64)
@@ -79,7 +79,7 @@ def round_number(value: float) -> float:
 
 
 def force_scale(largest: float, size: float) -> tuple[float, float, str]:
-    """Return the scale of forces for bodies of this size (m): newtons per metre, unit length (m), and its text.
+    """Return the scale of forces for bodies of this size (m): newtons per metre, unit length (m), and text.
 
     >>> force_scale(0.285, 0.056)[2]
     '1 cm = 0.05 N'
@@ -105,7 +105,7 @@ def plot_file(
 ) -> Iterator[Any]:
     """Open a figure of this size (inches) that is written to `path`, a png, svg or pdf, when the block ends.
 
-    A title stands in the upper left corner, shrunk to the width of the picture; without a `layout` that makes room for it, the
+    The title is in the upper left corner, shrunk to the width of the picture; without a `layout` that makes room for it, the
     panels must leave `HEADING` free.
 
     Raises `FileError` E415 for another ending, E414 if the file cannot be written; `ExtraError` E416 without Matplotlib.

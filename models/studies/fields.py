@@ -2,14 +2,14 @@
 
 >>> @dataclass(frozen=True)
 ... class Ball:
-...     radius: float = number("m", "of the ball", above=0.0)
-...     place: tuple[float, ...] = vector(3, "m", "of its centre", (0.0, 0.0, 0.0))
+...     radius: float = number("m", "radius of the ball", above=0.0)
+...     place: tuple[float, ...] = vector(3, "m", "initial centre", (0.0, 0.0, 0.0))
 ...
 ...     def __post_init__(self):
 ...         check_record(self, "E480", "ball")
 >>> print("\\n".join(field_lines(Ball)))
-radius  m      of the ball (above 0)
-place   3 x m  of its centre (default [0, 0, 0])
+radius  m      radius of the ball (above 0)
+place   3 x m  initial centre (default [0, 0, 0])
 >>> Ball(-1.0)
 Traceback (most recent call last):
 bondgraph.errors.ModelError: 1 problem in "ball"
@@ -34,7 +34,7 @@ from bondgraph.model.arguments import in_unit
 from bondgraph.model.laws import Parameter
 
 REQUIRED: Any = object()
-"""Default of a required field."""
+"""Marker of a required field, instead of a default."""
 _DECLARED = "declared"
 
 
@@ -44,17 +44,17 @@ class Declared:
 
     Parameters
     ----------
-    meaning : a line, for people.
-    unit : of each number; "" for none.
-    default : its default; `REQUIRED` for none.
-    optional : True if it may be None, as it may with the default None.
+    meaning : description in one line.
+    unit : unit of each number; "" for none.
+    default : default value; `REQUIRED` for none.
+    optional : True if it may be None even without the default None.
     many : True for a list.
     count : length of the list, or a function of the values of the fields before it; None for any length.
     options : allowed words; empty for a number.
     integer : True for whole numbers.
-    above, least, most : bounds of each number.
-    needed : function of the values of the fields before it; True if a file must give it.
-    key : its name in files, if different.
+    above, least, most : lower bound (exclusive), minimum and maximum of each number.
+    needed : function of the values of the fields before it, which returns True if a file must set this field.
+    key : name in files, if different.
     """
 
     meaning: str
@@ -77,7 +77,7 @@ class Declared:
         return self.optional or self.default is None
 
     def length(self, before: Mapping[str, Any]) -> int | None:
-        """Return the required length of a list, from the values `before` it."""
+        """Return the required length of a list, given the values `before` it."""
         return self.count(before) if callable(self.count) else self.count
 
     def is_required(self, before: Mapping[str, Any]) -> bool:
@@ -85,16 +85,16 @@ class Declared:
         return self.default is REQUIRED or (self.needed is not None and self.needed(before))
 
     def requirement(self, before: Mapping[str, Any], number: str = "number") -> str:
-        """Describe it: "a number (m)", "a list of 3 numbers (m)", "a whole number from 2 to 12", "one of ..."."""
+        """Describe a valid value: "a number (m)", "a list of 3 numbers (m)", "a whole number from 2 to 12", "one of ..."."""
         unit, length = f" ({self.unit})" if self.unit else "", self.length(before)
         if self.options:
-            return ("a list out of " if self.many else "one of ") + ", ".join(self.options)
+            return ("a list with entries from " if self.many else "one of ") + ", ".join(self.options)
         if self.many:
             return f"a list of {'' if length is None else f'{length} '}{number}s{unit}"
         return f"a whole number from {self.range()}" if self.integer else f"a {number}{unit}"
 
     def range(self, more: str = "above") -> str:
-        """Describe its bounds: "above 0", "0 or more", "2 to 12"; "" without bounds."""
+        """Describe the bounds: "above 0", "0 or more", "2 to 12"; "" without bounds."""
         if self.above is not None:
             return f"{more} {self.above:g}"
         if self.least is None:
@@ -107,7 +107,7 @@ class Declared:
         return high and (self.above is None or value > self.above) and (self.least is None or value >= self.least)
 
     def violation(self, value: Any, before: Mapping[str, Any]) -> str | None:
-        """Return the violated requirement of a value of a record; None for a valid value."""
+        """Return the requirement that a record's value violates; None for a valid value."""
         if value is None and self.may_be_none:
             return None
         listed = not self.many or isinstance(value, tuple | list | np.ndarray)
@@ -120,7 +120,7 @@ class Declared:
         return self.requirement(before) if self.integer else self.range("more than") + (f" {self.unit}" if self.unit else "")
 
     def stored(self, value: Any) -> Any:
-        """Return a valid value as a record stores it: floats, and tuples of them."""
+        """Return a valid value as records store it: a float or a tuple of floats."""
         if value is None or self.options or self.integer:
             return value
         return tuple(map(float, value)) if self.many else float(value)
@@ -144,22 +144,22 @@ def _field(declared: Declared) -> Any:
 
 
 def number(unit: str, meaning: str, default: Any = REQUIRED, **bounds: Any) -> Any:
-    """Declare a field that is a number; `bounds` and others as in `Declared`."""
+    """Declare a field that is a number; arguments as for `Declared`."""
     return _field(Declared(meaning, unit, default, **bounds))
 
 
 def vector(count: Any, unit: str, meaning: str, default: Any = REQUIRED, **bounds: Any) -> Any:
-    """Declare a field that is a tuple of `count` numbers; `bounds` and others as in `Declared`."""
+    """Declare a field that is a tuple of `count` numbers; arguments as for `Declared`."""
     return _field(Declared(meaning, unit, default, many=True, count=count, **bounds))
 
 
 def word(options: Iterable[str], meaning: str, default: Any = REQUIRED) -> Any:
-    """Declare a field that is one of some words."""
+    """Declare a field that is one of the given words."""
     return _field(Declared(meaning, default=default, options=tuple(options)))
 
 
 def words(options: Iterable[str], meaning: str, default: Any = REQUIRED) -> Any:
-    """Declare a field that is a tuple of some words."""
+    """Declare a field that is a tuple of given words."""
     return _field(Declared(meaning, default=default, many=True, options=tuple(options)))
 
 
@@ -169,7 +169,7 @@ def declarations(record: Any) -> dict[str, Declared]:
 
 
 def field_problems(record: Any, code: str, what: str) -> list[Problem]:
-    """Return one problem for each value that violates its declaration; `what` names the subject of the record."""
+    """Return a problem for each value that violates its declaration; `what` names the subject of the record."""
     problems, place = [], caller_place()
     for name, declared in declarations(record).items():
         value = getattr(record, name)
@@ -186,9 +186,9 @@ def check_record(
 
     Parameters
     ----------
-    code : of a value that violates its declaration.
-    what : subject of the record; also the model in the error, unless `name` is given.
-    cross_check : returns contradictions between valid values.
+    code : error code for a value that violates its declaration.
+    what : subject of the record; also the name of the model in the error, unless `name` is given.
+    cross_check : function that returns contradictions between valid values.
     """
     for field, declared in declarations(record).items():
         if isinstance(value := getattr(record, field), Parameter):
@@ -203,7 +203,7 @@ def check_record(
 
 
 def changed_values(record: Any) -> dict[str, Any]:
-    """Return the declared values of a record that differ from the default, by their names in files."""
+    """Return the declared values of a record that differ from their defaults, by name in files."""
     entries = ((declared.key or name, getattr(record, name), declared.default) for name, declared in declarations(record).items())
     return {key: value for key, value, default in entries if value != default}
 
@@ -235,7 +235,7 @@ def _limits(declared: Declared) -> str:
     if declared.needed is not None:
         remarks.append("needed in some cases")
     elif declared.default is None:
-        remarks.append("may be left out")
+        remarks.append("optional")
     elif declared.default is not REQUIRED:
         remarks.append(f"default {format_value(declared.default)}")
     text = "; ".join(filter(None, remarks))
@@ -243,7 +243,7 @@ def _limits(declared: Declared) -> str:
 
 
 def format_value(value: Any) -> str:
-    """Format a value as in a file."""
+    """Format a value as files do."""
     if isinstance(value, tuple | list):
         return "[" + ", ".join(map(format_value, value)) + "]"
     return f"{value:g}" if isinstance(value, int | float) else str(value)

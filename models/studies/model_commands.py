@@ -1,5 +1,5 @@
-"""Tasks of models in files, run and show, and the commands `screwbond diagram` and `examples`: draw the bond graph of a script,
-copy the example scripts."""
+"""Tasks that run or show a model in a file, and the commands `screwbond diagram`, which draws the bond graph of a script, and
+`screwbond examples`, which copies the example scripts."""
 
 from __future__ import annotations
 
@@ -34,32 +34,35 @@ from bondgraph.run.results.result import Result
 
 @dataclass(frozen=True)
 class RunRequest:
-    """A model, and changes of its parameters and start values by name."""
+    """Model, with changed parameters and start values by name."""
 
     compiled: Compiled
     changes: dict[str, Any]
 
 
 def read_saved(options: Namespace, load: Callable[[Path], Graph | Model] = load_model) -> RunRequest:
-    """Load and compile the model of a file. Raises `ModelError` E358 for a script; as `load` and `compile_model`; E359 for
-    invalid changes."""
+    """Load and compile a model from a file. Raises `ModelError` E358 for a script, E359 for invalid changes; else the errors of
+    `load` and `compile_model`."""
     path = Path(options.model)
     if path.suffix in (".py", ".ipynb"):
-        cures = (f"python {printable_path(path)}", 'save_model(graph, "model.json") in it, and the command with that file')
-        why = "a file of a model is data, and nothing in it is executed"
+        cures = (
+            f"python {printable_path(path)}",
+            'save_model(graph, "model.json") in the script, and this command with model.json',
+        )
+        why = "a model file is data, and nothing in it is executed"
         raise refusal("E358", f"{printable_path(path)} is a script", *cures, about=printable_path(path), why=why, places=())
     compiled = compile_model(load(path))
     return RunRequest(compiled, dict(_change(compiled, text) for text in getattr(options, "set", None) or ()))
 
 
 def _change(compiled: Compiled, text: str) -> tuple[str, Any]:
-    """Parse a change, "winding.resistance=3", "body.p=[0, 1, 2]" or, of an automaton, "contact=resting"."""
-    name, _, value = (part.strip() for part in text.rpartition("="))  # a name may contain "=", a number does not
+    """Parse a change: "winding.resistance=3", "body.p=[0, 1, 2]" or, for an automaton, "contact=resting"."""
+    name, _, value = (part.strip() for part in text.rpartition("="))  # a name may contain "=", a number cannot
     if name in compiled.model.automata:
         return name, value
     try:
         if nesting_depth(value) > MAX_DEPTH:
-            raise InvalidFormula("brackets without end")
+            raise InvalidFormula("unbounded nesting of brackets")
         return name, _numbers(json.loads(value))
     except (ValueError, InvalidFormula):
         cure = '--set winding.resistance=3, --set "body.p=[0, 1, 2]", --set contact=resting'
@@ -67,7 +70,7 @@ def _change(compiled: Compiled, text: str) -> tuple[str, Any]:
 
 
 def _numbers(value: Any) -> Any:
-    """Return a number, or lists of numbers as an array."""
+    """Return a number, or an array from nested lists."""
     return np.array([_numbers(entry) for entry in value]) if isinstance(value, list) else number_from_json(value)
 
 
@@ -111,27 +114,27 @@ def show_saved(request: RunRequest, options: Namespace) -> Outcome:
 
 def _settings(group: Any) -> None:
     group.add_argument("--t-end", type=float, required=True, metavar="S", help="end of the run, s")
-    group.add_argument("--set", action="append", metavar="NAME=VALUE", help="a parameter or a start value; more than one")
-    group.add_argument("--keep", action="append", metavar="NAME", help="a quantity; no others are kept but those named so")
+    group.add_argument("--set", action="append", metavar="NAME=VALUE", help="parameter or start value to change; repeatable")
+    group.add_argument("--keep", action="append", metavar="NAME", help="quantity to keep; all others are dropped; repeatable")
     add_solver(group, 1e-7)
 
 
 GRAPH = ("report.txt", "graph.svg", "equations.tex")
-RUN = Task("run a model of a file", read_saved, run_saved, ("trajectory.npz", "events.json", *GRAPH), arguments=_settings)
-SHOW = Task("write the report and the graph of a model of a file", read_saved, show_saved, GRAPH)
+RUN = Task("run a model from a file", read_saved, run_saved, ("trajectory.npz", "events.json", *GRAPH), arguments=_settings)
+SHOW = Task("write the report and the graph of a model from a file", read_saved, show_saved, GRAPH)
 
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def example_files(package: Path = PACKAGE) -> list[Path]:
-    """Return the example files: those installed beside `models`, else those of the checkout; E595 without any."""
+    """Return the example files installed with `models`, else those of the checkout; E595 if there are none."""
     for folder in (package / "examples", package.parent / "examples"):
         files = sorted(path for path in folder.glob("[!_.]*") if path.is_file())
         if files:
             return files
-    title = f"this installation has no examples: there is no folder {printable_path(package / 'examples')}"
-    raise FileError(Problem("E595", title, (), (), ("reinstall screwbond", "the folder examples/ of its sources")))
+    title = f"this installation has no examples: missing folder {printable_path(package / 'examples')}"
+    raise FileError(Problem("E595", title, (), (), ("reinstall screwbond", "the folder examples/ of the sources")))
 
 
 def copy_scripts(out: Path, package: Path = PACKAGE) -> list[Path]:
@@ -155,7 +158,7 @@ def copy_scripts(out: Path, package: Path = PACKAGE) -> list[Path]:
 
 
 def _arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Copies the examples into a folder; each runs as python DIR/NAME.py --out PICTURES."
+    parser.description = "Copies the examples into a folder; run them with python DIR/NAME.py --out PICTURES."
     parser.add_argument("out", type=Path, nargs="?", default=Path("examples"), metavar="DIR", help="default %(default)s")
 
 
@@ -166,11 +169,11 @@ def _copy(options: argparse.Namespace) -> int:
     return 0
 
 
-EXAMPLES = Command("examples", "copy the scripts of the examples into a folder", _arguments, _copy)
+EXAMPLES = Command("examples", "copy the example scripts into a folder", _arguments, _copy)
 
 
 def load_drawable(where: str) -> Drawable:
-    """Load a graph from a file or module; after a colon, the name of the graph or of a function without arguments that
+    """Load a graph from a file or module; after a colon comes the name of the graph, or of a function without arguments that
     returns it (default "graph"): "car.py", "car.py:build", "examples.bouncing_ball:graph".
 
     The file is executed. Raises `ProblemError`: E587 for a missing file, module or graph, E588 if the file fails.
@@ -193,7 +196,7 @@ def _not_found(title: str, *cures: str) -> ProblemError:
 
 
 def _load_names(source: str) -> dict[str, Any]:
-    """Return the names in a file, or in a module on the path or in the current folder."""
+    """Return the names in a file, or in a module from the path or the current folder."""
     path = Path(source)
     sys.path.insert(0, str(path.resolve().parent if path.suffix == ".py" else Path.cwd()))
     try:
@@ -223,15 +226,15 @@ def _call(source: str, function: Callable[[], Any]) -> Any:
 
 
 def _fill(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Executes a Python file and draws the bond graph that it makes. Nothing is compiled or run."
+    parser.description = "Executes a Python file and draws its bond graph. Nothing is compiled or run."
     parser.add_argument("graph", metavar="FILE.py:NAME", help="file or module, and a graph or function in it (default: graph)")
-    parser.add_argument("picture", type=Path, help="file to be written, of which the ending says the format: .svg .pdf .png .tex")
-    parser.add_argument("--fold", action="append", metavar="PATH", help="nested graph drawn as one box, or all; more than one")
-    parser.add_argument("--unfold", action="append", default=[], metavar="PATH", help="nested graph that stays open")
-    parser.add_argument("--title", help='words above the picture (default: the name of the graph; "": none)')
-    parser.add_argument("--no-legend", action="store_true", help="do not explain the signs")
+    parser.add_argument("picture", type=Path, help="file to write; its ending sets the format: .svg .pdf .png .tex")
+    parser.add_argument("--fold", action="append", metavar="PATH", help="nested graph to draw as one box, or all; repeatable")
+    parser.add_argument("--unfold", action="append", default=[], metavar="PATH", help="nested graph to keep open; repeatable")
+    parser.add_argument("--title", help='title above the picture (default: the name of the graph; "": none)')
+    parser.add_argument("--no-legend", action="store_true", help="omit the legend")
     parser.add_argument("--values", action="store_true", help="show the parameters of elements")
-    parser.add_argument("--labels", action="store_true", help="efforts and flows on the bonds")
+    parser.add_argument("--labels", action="store_true", help="show efforts and flows on the bonds")
     parser.add_argument("--colours", choices=PALETTES, default="colour", help="default %(default)s")
 
 
@@ -251,4 +254,4 @@ def _run(options: argparse.Namespace) -> int:
     return 0
 
 
-DIAGRAM = Command("diagram", "the bond graph of a Python file as a picture", _fill, _run)
+DIAGRAM = Command("diagram", "draw the bond graph of a Python file", _fill, _run)

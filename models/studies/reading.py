@@ -1,4 +1,4 @@
-"""Strict reading of JSON by declared fields; all problems at once, with path, file and line."""
+"""Strict reading of JSON by declared fields, which reports all problems at once, with path, file and line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from screws.similar_names import similar_names
 
 @dataclass
 class Document:
-    """JSON text during reading: its file, comment keys, the lines of its keys, the problems so far."""
+    """JSON text during reading: its file, comment keys, lines of keys, and the problems so far."""
 
     file: str
     comments: frozenset[str] = frozenset()
@@ -27,7 +27,7 @@ class Document:
     problems: list[Problem] = field(default_factory=list)
 
     def report(self, code: str, path: str, what: str, *cures: str) -> None:
-        """Add a problem with the value at a JSON path; a missing key has the line of the object around it."""
+        """Add a problem with the value at a JSON path; a missing key gets the line of the enclosing object."""
         line, ancestor = None, path
         while ancestor and line is None:
             line = self.lines.get(ancestor)
@@ -51,7 +51,7 @@ def parse_json(text: str, document: Document) -> dict[str, Any] | None:
         document.problems.append(problem)
         return None
     except ValueError:
-        document.report("E402", "", "a number in it has too many digits")
+        document.report("E402", "", "a number has too many digits")
         return None
     if not isinstance(value, dict):
         document.report("E402", "", f"it holds {json_kind(value)} where an object {{...}} is needed")
@@ -76,13 +76,13 @@ def _closest_option(word: Any, options: Iterable[str]) -> str | None:
 
 
 class JsonSection:
-    """JSON object of a document, read key by key; an invalid value is reported and replaced by a neutral one.
+    """JSON object of a document, read key by key; an invalid value is reported and replaced by a neutral value.
 
     Parameters
     ----------
-    document : collects the problems.
+    document : document that collects the problems.
     path : JSON path of the object, "" for the root.
-    values : the object.
+    values : content of the object.
     """
 
     def __init__(self, document: Document, path: str, values: Mapping[str, Any]):
@@ -98,7 +98,7 @@ class JsonSection:
         self.document.report(code, self.at(key) if key else self.path, what, *cures)
 
     def read(self, record: Any, *names: str) -> dict[str, Any]:
-        """Read the declared fields of a record (or those of these names), by their names in the record."""
+        """Read the declared fields of a record, or only those in `names`, by name in the record."""
         values: dict[str, Any] = {}
         for name, declared in declarations(record).items():
             if not names or name in names:
@@ -153,7 +153,7 @@ class JsonSection:
         if value is None:
             return nothing
         if length not in (None, len(value)) or not all(map(_is_number, value)):
-            what = f"a list of {len(value)}" if length not in (None, len(value)) else "a list of other values than numbers"
+            what = f"a list of {len(value)}" if length not in (None, len(value)) else "a list with values other than numbers"
             self.report("E405", key, f"{what} where {declared.requirement(before)} is needed")
             return nothing
         numbers = tuple(self._finite(f"{self.at(key)}[{i}]", v) for i, v in enumerate(value))
@@ -177,13 +177,13 @@ class JsonSection:
         return tuple(words)
 
     def label(self, key: str, default: str) -> str:
-        """Read a text without meaning for the program; the default if it is missing or no text."""
+        """Read text that the program does not interpret; return the default if missing or not text."""
         self.known_keys.append(key)
         value = self.values.get(key)
         return value if isinstance(value, str) and value else default
 
     def section(self, key: str, *, required: bool = True) -> JsonSection | None:
-        """Return an object inside this one; None if missing or invalid."""
+        """Return a nested object; None if missing or invalid."""
         value = self._value(key, "an object {...}", dict, required)
         return None if value is None else JsonSection(self.document, self.at(key), value)
 
@@ -253,7 +253,8 @@ def read_text(
     file : name of the text in messages.
     comments : ignored keys, in addition to those that begin with _ or "comment".
 
-    Raises `ModelError` E402 to E408 with JSON path, file and line, all at once; then the errors of `make`, without source lines.
+    Raises `ModelError` E402 to E408 for all problems at once, with JSON path, file and line; then the errors of `make`, without
+    source lines.
     """
     document, values = Document(os.fspath(file), frozenset(comments)), None
     content = parse_json(text, document)
@@ -268,7 +269,7 @@ def read_text(
 
 
 def make_from_input(make: Callable[[], T], name: str = "") -> T:
-    """Call `make` on user input: its errors (in the model `name`) have no source lines."""
+    """Call `make` on user input; its errors (for the model `name`) have no source lines."""
     try:
         return make()
     except ModelError as error:
@@ -282,7 +283,7 @@ def read_file(
     comments: Iterable[str] = (),
     *cures: str,
 ) -> T:
-    """Call `make` with the values of a JSON file; as `read_text`, and E401 for an unreadable file."""
+    """Call `make` with the values of a JSON file, as `read_text`; E401 for an unreadable file."""
     document = Document(os.fspath(path))
     try:
         text = Path(path).read_text(encoding="utf-8-sig")

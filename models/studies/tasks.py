@@ -1,6 +1,7 @@
-"""Tasks of a study and their commands: read arguments, run, write files and pictures, print an overview, return an exit status.
+"""Tasks of a study and their commands, which read arguments, run, write files and pictures, print an overview and return an exit
+status.
 
-Write the files of a study, each in the format of its suffix.
+The suffix of a file sets its format.
 
 | suffix | content |
 |---|---|
@@ -8,7 +9,7 @@ Write the files of a study, each in the format of its suffix.
 | .json | JSON values; non-finite numbers become null |
 | .csv | a `Table` |
 | .tex, .txt | text |
-| .svg | a drawing, as of `bondgraph.render.diagram` |
+| .svg | a drawing, as from `bondgraph.render.diagram` |
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ class Picture:
 
     Parameters
     ----------
-    draw : draws it into a path.
-    missing : returns a line on a missing requirement and how to get it; "" if none is missing.
-    work : approximate duration; a plot is 1.
-    bar : True if it shows its own progress, as movies do: `draw` then takes `progress`, too.
+    draw : function that draws it into a path.
+    missing : function that returns a line on a missing requirement and how to get it; "" if none is missing.
+    work : approximate duration, relative to a plot.
+    bar : True if `draw` shows its own progress, as for movies, and takes `progress`.
     """
 
     draw: Callable[..., object]
@@ -59,7 +60,7 @@ class Picture:
 
 
 def plot(draw: Callable[[Path], object], work: float = 1.0) -> Picture:
-    """Return a picture that needs Matplotlib alone."""
+    """Return a picture that needs only Matplotlib."""
     return Picture(draw, lambda: missing_package("matplotlib"), work)
 
 
@@ -82,7 +83,7 @@ def select_names(names: Sequence[str], only: Collection[str], about: str = "") -
 
 
 def draw_pictures(pictures: Mapping[str, Picture], folder: Path, *, progress: bool = True) -> str:
-    """Draw pictures by file name; return a line with omitted pictures and reasons, or ""."""
+    """Draw pictures by file name; return a line that names omitted pictures and reasons, or ""."""
     reasons = {name: picture.missing() for name, picture in pictures.items()}
     ready = {name: picture for name, picture in pictures.items() if not reasons[name]}
     done = 0.0
@@ -123,7 +124,7 @@ WRITERS: dict[str, Callable[[Path, Any], object]] = {
 
 
 def graph_files(compiled: Compiled, folded: Collection[str] = ()) -> dict[str, Callable[[], Any]]:
-    """Return functions for graph.svg, with some nested graphs `folded`, and equations.tex."""
+    """Return functions that make graph.svg, with the nested graphs in `folded` as boxes, and equations.tex."""
     return {"graph.svg": lambda: diagram(compiled, folded=folded), "equations.tex": lambda: document(compiled)}
 
 
@@ -137,12 +138,12 @@ class Outcome:
 
     Parameters
     ----------
-    summary : its main figures, the content of summary.json.
-    files : contents of the other files by name (`screwbond.models.studies.tasks`), or functions that return them.
-    overview : the main figures as lines.
-    pictures : by file name, in the order of drawing.
+    summary : main figures, the content of summary.json.
+    files : contents of other files by name, or functions that return them.
+    overview : main figures as lines of text.
+    pictures : pictures by file name, in drawing order.
     notes : corrections and likely mistakes.
-    failure : reason of an early end.
+    failure : reason for an early end.
     """
 
     summary: Mapping[str, Any]
@@ -159,12 +160,12 @@ class Task:
 
     Parameters
     ----------
-    help : a line.
-    read : arguments -> the request, a record; raises errors in it.
-    run : request and arguments -> the outcome.
-    files, pictures : every file that it can write in addition to summary.json, and every picture that it can draw.
-    arguments : adds its own arguments to a parser or a group of one.
-    fields : records with the declared fields of its parameter file, by title.
+    help : description in one line.
+    read : arguments -> request, a record; raises errors for invalid arguments.
+    run : request and arguments -> outcome.
+    files, pictures : names of all files that it can write in addition to summary.json, and of all pictures that it can draw.
+    arguments : function that adds the task's arguments to a parser or argument group.
+    fields : records with the declared fields of the parameter file, by title.
     """
 
     help: str
@@ -177,16 +178,16 @@ class Task:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All files that it can write."""
+        """Names of all files that the task can write."""
         return (*self.files, SUMMARY, *self.pictures)
 
     def save(self, outcome: Outcome, out: Path, *, render: bool = True, only: Collection[str] = (), progress: bool = True) -> str:
-        """Write all files of an outcome to the folder `out`, all or none; with `render` the pictures, too. Return its figures.
+        """Write the files of an outcome to the folder `out`, all or none, with pictures if `render`; return the overview.
 
         Parameters
         ----------
-        only : files to write in addition to the summary, with suffixes or without, default all; E590 for an unknown one.
-            Other files of an earlier run are deleted, so that all files in a folder are of one run.
+        only : files to write in addition to the summary, with or without suffixes, by default all; E590 for an unknown one.
+            Files of an earlier run are deleted, so that all files in a folder belong to one run.
         progress : show a bar on a terminal if it takes longer than two seconds.
 
         One line on stderr names missing requirements of pictures; all other files are written.
@@ -206,7 +207,7 @@ class Task:
         return "\n".join([*outcome.overview, f"  files in {out}"])
 
     def __call__(self, options: Namespace) -> int:
-        """Read, run, write and print; return 0 done, 1 the run ended early."""
+        """Read, run, write and print; return 0, or 1 if the run ended early."""
         select_names(self.names, options.only, options.out.name)
         request = self.read(options)
         check_directory(options.out, self.names)
@@ -239,13 +240,13 @@ def wall_times(compiled: Compiled, result: Result) -> dict[str, float]:
 
 
 def end_summary(result: Result) -> dict[str, Any]:
-    """Return end time and failure of a run, for its summary."""
+    """Return the end time and failure of a run, for its summary."""
     failure = result.failure
     return {"t_end": float(result.t[-1]), "completed": failure is None, "failure": None if failure is None else str(failure)}
 
 
 def cost_summary(result: Result, wall: Mapping[str, float]) -> dict[str, Any]:
-    """Return energy and cost of a run, for its summary; `wall` are times in s."""
+    """Return the energy and cost of a run, for its summary; `wall` holds times in s."""
     ledger, statistics = result.ledger, result.statistics
     return {
         "energy": ledger.summary(),
@@ -263,7 +264,7 @@ def cost_summary(result: Result, wall: Mapping[str, float]) -> dict[str, Any]:
 
 
 def cost_line(name: str, summary: Mapping[str, Any], digits: int = 0) -> str:
-    """Return the first line of an overview: the time simulated, and what it took, ms; `digits` of the run."""
+    """Return the first line of an overview: simulated time, and wall times in ms, with `digits` decimals for the run."""
     wall = summary["wall_time"]
     stages = ", ".join(f"{stage} {1e3 * wall[stage]:.0f} ms" for stage in wall if stage != "run")
     return f"{name}: {summary['t_end']:g} s simulated in {1e3 * wall['run']:.{digits}f} ms ({stages})"
@@ -290,8 +291,8 @@ class Command:
 
     Parameters
     ----------
-    name, help : its name, and a line.
-    fill : adds arguments, a description and an epilog to its parser.
+    name, help : name, and description in one line.
+    fill : function that adds arguments, a description and an epilog to a parser.
     run : parsed arguments -> exit status.
     """
 
@@ -302,7 +303,7 @@ class Command:
 
 
 def parser_of(commands: Iterable[Command], version: str = "") -> argparse.ArgumentParser:
-    """Return the parser of a table of commands; parsed arguments have the `run` of the chosen command."""
+    """Return the parser for a table of commands; parsed arguments contain the `run` of the chosen command."""
     parser = argparse.ArgumentParser(prog="screwbond", description="Screw bond graphs: simulate and picture.")
     parser.add_argument("--version", action="version", version=f"%(prog)s {version}")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -318,7 +319,7 @@ def study_command(
 ) -> Command:
     """Return a command for one task, or for several by name; the first is the default.
 
-    `help` is a line, by default that of the first task; `arguments` adds arguments of all tasks, in addition to those of files.
+    `help` is a line, by default from the first task; `arguments` adds arguments shared by all tasks.
     """
     table = {"": tasks} if isinstance(tasks, Task) else dict(tasks)
     first = next(iter(table))
@@ -334,7 +335,7 @@ def study_command(
         choice = parser.add_mutually_exclusive_group()
         choice.add_argument("--no-render", action="store_true", help="write no pictures and no plots")
         choice.add_argument(
-            "--only", type=_words, default=(), metavar="NAME,...", help="write these files alone, named with endings or without"
+            "--only", type=_words, default=(), metavar="NAME,...", help="write only these files, named with or without endings"
         )
         for title, task in table.items():
             task.arguments(parser.add_argument_group(title) if title else parser)
@@ -351,7 +352,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def _wrapped(*lines: str) -> str:
-    """Wrap lines to the terminal width; continuation lines of indented ones are indented further."""
+    """Wrap lines to the terminal width; indented lines continue with more indentation."""
     width = shutil.get_terminal_size().columns - 2
     indents = ["      " if line.startswith(" ") else "" for line in lines]
     return "\n".join(
@@ -361,7 +362,7 @@ def _wrapped(*lines: str) -> str:
 
 
 def add_fields(group: Any, record: type, flags: Mapping[str, str]) -> None:
-    """Add arguments for declared fields of a record, flag -> field, with meaning, unit, count and default of the field."""
+    """Add arguments for declared fields of a record, flag -> field, with each field's meaning, unit, count and default."""
     fields = declarations(record)
     for flag, name in flags.items():
         declared = fields[name]
@@ -381,20 +382,20 @@ def add_fields(group: Any, record: type, flags: Mapping[str, str]) -> None:
 
 
 def record_of(record: Callable[..., T], options: argparse.Namespace, flags: Mapping[str, str], **fields: Any) -> T:
-    """Make the record of the arguments that `add_fields` added, and of further `fields`."""
+    """Make a record from the arguments that `add_fields` added, and from other `fields`."""
     values = {name: getattr(options, flag.removeprefix("--").replace("-", "_")) for flag, name in flags.items()}
     return make_from_input(lambda: record(**values, **fields))
 
 
 def script_parser(about: str, out: str) -> argparse.ArgumentParser:
-    """Return the parser of a script with the argument --out, a folder; the first line of `about` describes it."""
+    """Return the parser of a script with the argument --out, a folder; the first line of `about` is its description."""
     parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path(out))
     return parser
 
 
 def output_folder(about: str, out: str) -> Path:
-    """Return the folder of a script without other arguments, made if necessary; as `script_parser`."""
+    """Return the folder of --out for a script without other arguments, created if necessary; arguments as for `script_parser`."""
     folder: Path = script_parser(about, out).parse_args().out
     folder.mkdir(parents=True, exist_ok=True)
     return folder

@@ -1,4 +1,4 @@
-"""Two bodies in contact: runs of scenario files or graphs, with trajectory, files and pictures."""
+"""Two bodies in contact: runs from scenario files or graphs, with trajectory, files and pictures."""
 
 from screwbond.models.contacts.trajectory import contact_trajectory
 from screwbond.models.two_bodies.command import ContactRun, run_contact, run_scenario, save_run, two_body_graph

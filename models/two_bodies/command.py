@@ -48,7 +48,7 @@ CONTACT = "contact"
 
 
 def two_body_graph(scenario: Scenario) -> Graph:
-    """Build the graph of a scenario: bodies `<surface> 1` and `<surface> 2`, `contact`, and `gravity` where it is central."""
+    """Build the graph of a scenario: bodies `<surface> 1` and `<surface> 2`, `contact`, and `gravity` if central."""
     graph = Graph(scenario.name)
     specs = zip(body_names(scenario), (scenario.body1, scenario.body2), strict=True)
     body1, body2 = (MOTIONS[spec.motion].body(name, spec, scenario.gravity.vector) for name, spec in specs)
@@ -93,7 +93,7 @@ class ContactRun:
 
     name: str
     bodies: tuple[str, str]
-    """Paths of the bodies in the graph, before `.pose`."""
+    """Paths of the bodies in the graph, without `.pose`."""
     surfaces: tuple[Surface, Surface]
     contact: str
     """Name of the contact in the graph."""
@@ -105,7 +105,7 @@ class ContactRun:
     title: str = ""
     notes: tuple[str, ...] = ()
     untracked_contact: UntrackedContact | None = None
-    """Penetration without contact, from a search over the run."""
+    """Penetration without contact, found by a search over the run."""
 
     @property
     def wall_times(self) -> dict[str, float]:
@@ -120,7 +120,7 @@ class ContactRun:
         """Repeat the run with dense samples in every contact interval, in addition to the sample times."""
         t, pieces = self.result.t, []
         for start, end in self.contact_intervals():
-            # Four for each sample of the trajectory there.
+            # Four for each sample of the trajectory in the interval.
             count = 4 * int(np.count_nonzero((t >= start) & (t <= end))) + 1
             pieces.append(np.linspace(start, end, max(MIN_CONTACT_SAMPLES, count)))
         times = np.unique(np.concatenate([t, *pieces]))
@@ -133,7 +133,7 @@ class ContactRun:
     def peak_force(self) -> tuple[float, float]:
         """Return time (s) and magnitude (N) of the largest normal force; zeros without contact.
 
-        It is that of dense samples in contact, refined as by `Result.peak`.
+        It comes from dense samples in contact, refined as in `Result.peak`.
         """
         return self.dense()[0].peak(f"{self.contact}.normal force") if self.contact_intervals() else (0.0, 0.0)
 
@@ -162,7 +162,7 @@ class ContactRun:
 
 
 def _check_bodies(name: str, *bodies: Any) -> None:
-    """Refuse (E459) anything but bodies, links of a chain included, that have a surface."""
+    """Refuse (E459) anything but bodies, including links of a chain, that have a surface."""
     problems = []
     for body in bodies:
         cures: tuple[str, ...]
@@ -174,7 +174,7 @@ def _check_bodies(name: str, *bodies: Any) -> None:
             )
         elif body.surface is None:
             title = f'"{body.name}" has no surface'
-            cures = ("surface=sphere(0.02) where it is made; of a link: Link(..., surface=...), arm.link(name, surface=...)",)
+            cures = ("surface=sphere(0.02) where it is built; for a link: Link(..., surface=...), arm.link(name, surface=...)",)
         else:
             continue
         problems.append(Problem("E459", title, (), (caller_place(),), cures))
@@ -198,8 +198,8 @@ def run_contact(
     """Compile and run a graph that holds two bodies, or links of a chain, and the contact between them.
 
     Raises the errors of `compile_model`, and `ModelError` E459 for anything but bodies with a surface, E301 for a contact
-    instead of the time. A run that ends early has a `result.failure`; bodies that overlap where no contact is are in
-    `result.warnings`, or give a `ContactWarning`.
+    instead of the time. A run that ends early has a `result.failure`; bodies that overlap without contact appear in
+    `result.warnings`, or cause a `ContactWarning`.
     """
     _check_bodies(graph.name, body1, body2)
     if isinstance(t_end, Graph):
@@ -278,9 +278,9 @@ def save_run(
     """Write all files of a contact run to the folder `out`, all or none; return the summary.
 
     Files: trajectory.npz, events.json, summary.json, graph.svg, equations.tex, and with `render` the pictures page.html,
-    scene.glb, plots.png, poster.png and movie.mp4; `only` selects some, such as ("page", "plots"). Without rendering, one line on
-    stderr says what to install, and all other files are written. `progress` shows a bar on a terminal. `show` writes the page
-    first and opens it in the browser of the desktop; one line prints its path.
+    scene.glb, plots.png, poster.png and movie.mp4; `only` selects some, such as ("page", "plots"). If rendering is impossible, a
+    line on stderr says what to install, and all other files are written. `progress` shows a bar on a terminal. `show` first
+    writes the page, opens it in the desktop's browser and prints its path.
     """
     if show:
         path = out / "page.html"

@@ -1,9 +1,9 @@
-"""Scenario files: a checked `Scenario` of two bodies and their contact from JSON, or all problems at once.
+"""Scenario files: a checked `Scenario` of two bodies and their contact from JSON, or a report of all problems at once.
 
 `BodySpec`, `ContactSpec` and `GravitySpec` declare the fields of their sections. `COMMENTS` and keys that begin with an
 underscore or with "comment" are ignored everywhere.
 
-Bodies of a scenario file: a checked `BodySpec` from the section "body1" or "body2", and from it a body of a graph.
+The sections "body1" and "body2" become checked records `BodySpec`, from which the bodies of a graph are built.
 
 =============  ==================================================  ==========================================
 motion         required                                            optional (default)
@@ -37,8 +37,8 @@ from screws.surfaces import Surface, egg, ellipsoid, plane, sphere
 
 @dataclass(frozen=True)
 class SurfaceKind:
-    """Type of surface: its constructor, its numbers in a file in the order of the constructor's arguments, the number named in
-    geometry errors, and whether it is flat (two flat surfaces have no contact point)."""
+    """Type of surface: its constructor, its numbers in a file in the order of the constructor's arguments, the number that
+    geometry errors name, and whether it is flat (two flat surfaces have no contact point)."""
 
     make: Callable[..., Surface]
     numbers: Mapping[str, Declared]
@@ -49,7 +49,7 @@ class SurfaceKind:
 _EGG = {
     "f": Declared("focal distance of the oval r_A + 2 r_B = S", "m"),
     "S": Declared("the sum r_A + 2 r_B", "m"),
-    "zB": Declared("height of the focus B over the origin", "m"),
+    "zB": Declared("height of the focus B above the origin", "m"),
 }
 
 SURFACES = {
@@ -60,7 +60,7 @@ SURFACES = {
 }
 """All types of surface in a file."""
 
-TYPE = Declared("type of the surface", options=tuple(SURFACES))
+TYPE = Declared("type of surface", options=tuple(SURFACES))
 
 
 def read_surface(section: JsonSection | None) -> tuple[Surface | None, str]:
@@ -89,7 +89,7 @@ ZERO = (0.0, 0.0, 0.0)
 @dataclass(frozen=True)
 class MotionKind:
     """Kind of motion of a body: the function that builds it from its name, `BodySpec` and uniform gravity (m/s^2), the fields
-    that it needs in a file, the velocities that it may have, and whether forces move it."""
+    required in a file, the velocities that it may have, and whether forces move it."""
 
     body: Callable[[str, BodySpec, tuple[float, ...]], Body]
     needs: tuple[str, ...] = ()
@@ -127,7 +127,7 @@ def _needs(field: str) -> Callable[[Mapping[str, Any]], bool]:
 
 @dataclass(frozen=True, kw_only=True)
 class BodySpec:
-    """Body of a scenario: surface (of `screws`) and its type, kind of motion, and start state (SI units).
+    """Body of a scenario: surface (of `screws`) and its type, kind of motion, and initial state (SI units).
 
     Mass and inertia are None unless the body is free.
     """
@@ -135,7 +135,7 @@ class BodySpec:
     name: str
     surface: Any
     surface_type: str
-    motion: str = word(MOTIONS, "how the body moves")
+    motion: str = word(MOTIONS, "kind of motion")
     mass: float | None = number("kg", "mass of a free body", None, above=0.0, needed=_needs("mass"))
     inertia: tuple[float, ...] | None = vector(
         3, "kg m^2", "moments of a free body about its centre of mass, object axes", None, needed=_needs("inertia")
@@ -149,7 +149,7 @@ class BodySpec:
 
     @property
     def at_start(self) -> dict[str, Any]:
-        """Surface and start pose, as arguments of every body."""
+        """Surface and initial pose, as arguments of every body."""
         return {"surface": self.surface, "position": self.p0, "quaternion": self.quat0_wxyz}
 
 
@@ -157,9 +157,9 @@ _VELOCITIES = {"v0_com_world": "have a velocity", "omega0_world": "turn"}
 
 
 def body_fields(section: JsonSection | None, name: str, notes: list[str]) -> BodySpec | None:
-    """Read a body of a scenario, None without its section; invalid if the document has problems.
+    """Read a body of a scenario; None without its section, invalid if the document has problems.
 
-    A quaternion with a small error of its norm is normalised, with an entry in `notes`.
+    A quaternion whose norm has a small error is normalised, with an entry in `notes`.
     """
     if section is None:
         return None
@@ -192,7 +192,7 @@ def _check_inertia(inertia: tuple[float, ...], section: JsonSection) -> None:
         section.report("E410", "inertia", f"{list(inertia)} is not positive definite: every moment must be above 0")
         return
     small, middle, large = sorted(inertia)
-    # Rounding in the file must not refuse a flat disc, whose moments meet the limit exactly.
+    # Rounding in the file must not cause the refusal of a flat disc, whose moments meet the limit exactly.
     if large > (small + middle) * (1.0 + 1e-9):
         what = f"{large:g} is more than {small:g} + {middle:g}: no body has these moments (triangle inequality)"
         section.report("E410", "inertia", what, "moments are about the centre of mass, in object axes")
@@ -211,7 +211,7 @@ def _normalised(quaternion: tuple[float, ...], section: JsonSection, notes: list
 
 
 STIFFNESS = {"v_z": "k_n", "v_x": "k_t", "v_y": "k_t", "omega_x": "k_w", "omega_y": "k_w", "omega_z": "k_w"}
-"""Constrained component of the twist T_{O2}^{C2,O1} -> the stiffness that it needs."""
+"""Constrained component of the twist T_{O2}^{C2,O1} -> required stiffness."""
 
 
 def _needed(key: str) -> Callable[[Mapping[str, Any]], bool]:
@@ -220,7 +220,7 @@ def _needed(key: str) -> Callable[[Mapping[str, Any]], bool]:
 
 @dataclass(frozen=True)
 class ContactSpec:
-    """Contact law of a scenario: constrained components of T_{O2}^{C2,O1}, springs and dampers, limits of friction, transport."""
+    """Contact law of a scenario: constrained components of T_{O2}^{C2,O1}, springs, dampers, friction limits and transport."""
 
     constrained: tuple[str, ...] = words(COMPONENTS, "components of the relative twist that are constrained")
     k_n: float = number("N/m", "stiffness of v_z", 0.0, least=0.0, needed=_needed("k_n"))
@@ -229,20 +229,20 @@ class ContactSpec:
     r_t: float = number("N s/m", "damping of v_x and v_y", 0.0, least=0.0)
     k_w: float = number("N m/rad", "stiffness of omega_x, omega_y and omega_z", 0.0, least=0.0, needed=_needed("k_w"))
     r_w: float = number("N m s/rad", "damping of omega_x, omega_y and omega_z", 0.0, least=0.0)
-    friction: float | None = number("", "coefficient of the cone beyond which v_x and v_y slip; needs r_t", None, least=0.0)
+    friction: float | None = number("", "friction coefficient, above which v_x and v_y slip; needs r_t", None, least=0.0)
     torsional_friction: float | None = number(
-        "m", "limit of the torque of omega_z over the normal force; needs r_w", None, least=0.0
+        "m", "largest ratio of the torque on omega_z to the normal force; needs r_w", None, least=0.0
     )
-    transport: str = word(TRANSPORTS, "how the springs' vectors are carried along", TRANSPORTS[0])
+    transport: str = word(TRANSPORTS, "how spring vectors are transported", TRANSPORTS[0])
     label: str = ""
 
 
 _LIMITS = {"friction": (("v_x", "v_y", "v_z"), "r_t"), "torsional_friction": (("omega_z", "v_z"), "r_w")}
-"""Friction limit -> the constrained components that it needs, and the damping that its slider needs."""
+"""Friction limit -> required constrained components, and the required damping of its slider."""
 
 
 def contact_fields(section: JsonSection | None, notes: list[str]) -> ContactSpec | None:
-    """Read the section "contact" of a scenario, None without it; invalid if the document has problems.
+    """Read the section "contact" of a scenario; None if it is missing, invalid if the document has problems.
 
     Likely mistakes go into `notes`.
     """
@@ -258,13 +258,13 @@ def contact_fields(section: JsonSection | None, notes: list[str]) -> ContactSpec
         if values[key] is None:
             continue
         if missing:
-            what = f"{', '.join(missing)} is not constrained, so there is no force that it could limit"
+            what = f"{', '.join(missing)} is not constrained, so there is no force to limit"
             section.report("E412", key, what, f"constrain {', '.join(needs)}, or leave {key} out")
         elif values[damping] == 0.0:
             what = f"{damping} is zero: a slider needs a damper in parallel with its spring"
             section.report("E412", key, what, f'"{damping}": a positive number')
     if "v_z" not in constrained:
-        notes.append("contact.constrained: without v_z nothing keeps the bodies apart; they pass through each other")
+        notes.append("contact.constrained: without v_z, nothing keeps the bodies apart: they pass through each other")
     label = section.label("paper_name", section.label("mode", ""))
     section.finish()
     return ContactSpec(**values, label=label)
@@ -284,15 +284,15 @@ GRAVITIES = {"none": (), "uniform": ("vector",), "central": ("g0",)}
 
 @dataclass(frozen=True)
 class GravitySpec:
-    """Gravity: none, uniform, or or central towards the origin of body 1; a file must give the fields of its type."""
+    """Gravity: none, uniform, or central towards the origin of body 1; a file must give the fields of its type."""
 
     type: str = word(GRAVITIES, "type of gravity")
-    vector: tuple[float, ...] = vector(3, "m/s^2", "of uniform gravity", ZERO, needed=lambda before: True)
-    g0: float = number("m/s^2", "of central gravity, at the origin of body 2", 0.0, needed=lambda before: True)
+    vector: tuple[float, ...] = vector(3, "m/s^2", "acceleration of uniform gravity", ZERO, needed=lambda before: True)
+    g0: float = number("m/s^2", "acceleration of central gravity at the origin of body 2", 0.0, needed=lambda before: True)
 
     @property
     def is_central(self) -> bool:
-        """True if it points to the origin of body 1."""
+        """True if gravity points to the origin of body 1."""
         return "g0" in GRAVITIES[self.type]
 
 
@@ -319,7 +319,7 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
     ----------
     path : a JSON file; its text is parsed, never evaluated.
 
-    Return the scenario; `notes` lists corrections (a quaternion that was normalised).
+    Return the scenario; `notes` lists corrections (such as a normalised quaternion).
 
     Raises `ModelError` with every problem, each with its JSON path, file and line: E401 file, E402 JSON, E403
     missing, E404 unknown or repeated key, E405 type, E406 not finite, E407 out of range, E408 unknown word, E409 surface, E410
@@ -375,7 +375,7 @@ def _check_consistency(body1: BodySpec | None, body2: BodySpec | None, gravity: 
         section.report("E412", "body2.motion", "no body is free, so nothing can be simulated", 'set one motion to "free"')
     if all(body.surface_type and SURFACES[body.surface_type].is_flat for body in (body1, body2)):
         what = "both bodies are planes: flat on flat has no contact point"
-        section.report("E412", "body2.surface.type", what, "curve one of them: a sphere or an ellipsoid")
+        section.report("E412", "body2.surface.type", what, "a curved surface for one of them: a sphere or an ellipsoid")
     if gravity is not None and gravity.is_central:
         if motions[1] is not None and not motions[1].is_free:
             what = f"central gravity pulls body 2, which is {body2.motion}"

@@ -166,7 +166,7 @@ def test_balls_that_touch_are_struck_at_once():
 
 def test_contacts_that_another_value_takes_apart_are_refused():
     with pytest.raises(
-        RunError, match=r'E374(.|\n)*no derivative by "gap1.h"(.|\n)*"contact\d" is closed at the same time by chance'
+        RunError, match=r'E374(.|\n)*no derivative by "gap1.h"(.|\n)*"contact\d" closes at the same time by chance'
     ):
         run_sensitivities(cradle(), ("ball0.p", "gap1.h"), 0.5, progress=False)
     for how in ("simultaneous", "sequential"):
@@ -201,10 +201,7 @@ def test_a_cradle_hands_its_blow_on_in_a_sequence(count):
         agree(np.array([found[f"ball{k}.p", name][-1] for k in range(count)]), wanted)
     alike = run_sensitivities(cradle(count), ("ball0.p", "gap0.h"), 0.3, **settings)
     assert alike.ok and alike[f"ball{count - 1}.p", "ball0.p"][-1] == pytest.approx(1.0, rel=EXACT)
-    for name, why in (
-        ("ball1.p", "closed at the same time by chance"),
-        ("ball1.inertia", '"gap0" touches and does not approach'),
-    ):
+    for name, why in (("ball1.p", "closes at the same time by chance"), ("ball1.inertia", '"gap0" touches without approaching')):
         with pytest.raises(RunError, match=rf'E374(.|\n)*no derivative by "{name}"(.|\n)*{why}'):
             run_sensitivities(cradle(count), ("ball0.p", name), 0.3, **settings)
 
@@ -228,7 +225,7 @@ def test_an_order_by_chance_is_refused_without_friction_too():
     turns = [compiled.simulate(0.3, initial={"left.h": 0.1 + off}, **settings)["J.p"][-1] for off in (-1e-6, 1e-6)]
     assert turns[0] == pytest.approx(-turns[1], rel=1e-4) and turns[1] > 0.1
     for name in ("left.h", "right.h", "J.p"):
-        with pytest.raises(RunError, match=rf'E374(.|\n)*no derivative by "{name}"(.|\n)*closed at the same time by chance'):
+        with pytest.raises(RunError, match=rf'E374(.|\n)*no derivative by "{name}"(.|\n)*closes at the same time by chance'):
             run_sensitivities(compiled, name, 0.3, **settings)
     found = run_sensitivities(compiled, "mass.p", 0.3, **settings)  # which takes both sides alike
     assert found.ok and found["J.p", "mass.p"][-1] == pytest.approx(-found.result["J.p"][-1], rel=1e-8)
@@ -403,7 +400,7 @@ def test_what_touches_and_does_not_approach_is_at_an_edge_by_its_speed():
     struck = {"initial": {"gap0.h": 0.0}, "t_end": 0.1}
     for how in ("simultaneous", "sequential"):
         for name in ("ball1.p", "ball2.p"):
-            refuses(cradle(), name, '"gap1" touches and does not approach', impacts=how, **struck)
+            refuses(cradle(), name, '"gap1" touches without approaching', impacts=how, **struck)
     found = run_sensitivities(cradle(), "ball0.p", 0.1, initial={"gap0.h": 0.0}, **TIGHT)
     assert [found[f"ball{k}.p", "ball0.p"][-1] for k in range(3)] == pytest.approx([-1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0])
 
@@ -419,7 +416,7 @@ def test_three_supports_share_a_blow_as_they_like_unless_it_matters():
         wanted = differences(smooth, name, 0.15, ["mass.p"], 1e-3, initial=falls, samples=[0.15], **TIGHT)
         agree(found["mass.p", name], wanted[:, 0])
     refuses(smooth, "mid.restitution", "between pushing and letting go", 0.15, initial=falls)
-    refuses(plank(arms, friction=True), "weight.value", "contacts hold more than there is to move", 0.15, initial=falls)
+    refuses(plank(arms, friction=True), "weight.value", "contacts are redundant", 0.15, initial=falls)
 
 
 def test_an_end_that_comes_to_rest_while_the_plank_turns_on():

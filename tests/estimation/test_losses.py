@@ -38,7 +38,9 @@ def test_losses_are_those_of_scipy():
 def test_outliers_hardly_move_what_is_found(loss):
     for seed in range(2):
         found = estimate(drive(), RANGES, spoilt(seed), loss=loss, progress=False)
-        assert found.mahalanobis_distance(TRUTH) < 4.5 and any("more than 5 sigma off the fit" in text for text in found.findings)
+        assert found.mahalanobis_distance(TRUTH) < 4.5 and any(
+            "from the fit by more than 5 sigma" in text for text in found.findings
+        )
     assert estimate(drive(), RANGES, spoilt(0), progress=False).mahalanobis_distance(TRUTH) > found.mahalanobis_distance(TRUTH)
 
 

@@ -1,7 +1,7 @@
-"""Jump conditions of sensitivities (saltation matrix): S after a clock tick, a break of time or an event, from S before it.
+"""Jump conditions of sensitivities (saltation matrix): S after a clock tick, a time break or an event, from S before it.
 
-At an instant whose time depends on p, by dt = dt/dp, the state at that instant changes by D = S + f dt; a reset x+ = R(t, x, p)
-turns it into D+ = R_x D + R_p + R_t dt, and at a fixed time after it S+ = D+ - f+ dt.
+The time of the instant has the derivative dt with respect to p, so the state at the instant has the derivative D = S + f dt. A
+reset x+ = R(t, x, p) turns it into D+ = R_x D + R_p + R_t dt, and at a fixed time afterwards S+ = D+ - f+ dt.
 
 References
 ----------

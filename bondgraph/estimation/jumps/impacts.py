@@ -1,6 +1,7 @@
-"""Jump conditions of sensitivities at a collision: D = S + f dt after it, by the derivatives of its impulses.
+"""Jump conditions of sensitivities at a collision: D = S + f dt after it, from the derivatives of its impulses.
 
-Contacts that do not act on each other are split into parts: each part has its own time, at which all its contacts must be closed.
+Contacts that do not act on each other belong to separate parts: each part has its own time, at which all its contacts must be
+closed.
 """
 
 from __future__ import annotations
@@ -38,22 +39,22 @@ from bondgraph.run.events.records import Event
 from bondgraph.run.program import Collisions
 
 NEAR = 10.0
-"""Distance from an edge that counts as at it, in units of the run's rtol."""
+"""Distance from an edge that counts as zero, in units of the run's rtol."""
 
 COUPLED = 1e-12
-"""Fraction of the mobilities of two contacts from which they act on each other."""
+"""Fraction of the mobilities of two contacts above which they act on each other."""
 
 
 def acting(table: UnitImpulses, scalars: np.ndarray, others: np.ndarray) -> bool:
-    """Return True if impulses in some scalars change flows in the others."""
+    """Return True if impulses in some scalars change flows in others."""
     sizes = np.where(np.isfinite(table.scale), table.scale, 0.0)
     return bool(np.any(np.abs(table.flows[np.ix_(scalars, others)]) > COUPLED * np.outer(sizes[scalars], sizes[others])))
 
 
 @dataclass(frozen=True)
 class ImpactPart:
-    """Contacts and frictions of a collision that act on each other: their impact, the frictions of the model in it, and the
-    transitions by which its contacts bounce, the fastest first."""
+    """Contacts and frictions of a collision that act on each other: their impact, the model's frictions in it, and the
+    transitions by which its contacts bounce, fastest first."""
 
     participants: ImpactParticipants
     impact: Impact
@@ -66,7 +67,7 @@ class ImpactPart:
 
 
 class CollisionJumps:
-    """Jumps of D at the collisions of one run."""
+    """Jumps of D at the collisions of a run."""
 
     def __init__(self, kernels: RunKernels, collisions: Collisions):
         self._kernels, self._collisions = kernels, collisions
@@ -75,7 +76,7 @@ class CollisionJumps:
         self._elements = [*collisions.constraints, *(f.name for f in collisions.frictions for _ in range(f.dimension))]
 
     def parts(self, at: SensitivityState, event: Event) -> list[ImpactPart]:
-        """Return the parts of the collision of an event; none where it is not a linear problem of impulses."""
+        """Return the parts of an event's collision; empty if it is not a single linear problem of impulses."""
         collisions = self._collisions
         if event.accumulation is not None or not (collisions.frictions or event.simultaneous or not self._is_plain(at, event)):
             return []
@@ -94,14 +95,14 @@ class CollisionJumps:
         return []
 
     def _is_plain(self, at: SensitivityState, event: Event) -> bool:
-        """Return True if an event is the reset of its transition, with its impulse or without."""
+        """Return True if an event is the reset of its transition, with or without its impulse."""
         bound, index = self._kernels.bound, event.transition
         pushed = bound.pushed(index, at.t, at.x, at.m)
         results = [bound.reset(index, at.t, at.x, at.m), *([] if pushed is None else [pushed[1]])]
         return any(self._kernels.same(x, event.x_before, event.x_after) for x in results)
 
     def couples(self, event: Event, other: Event) -> bool:
-        """Return True if impulses of one of two single bounces change flows of the contact that bounces in the other."""
+        """Return True if impulses of one single bounce change flows of the contact that bounces in another."""
         bounces, sides = self._collisions.bounces, []
         for each in (event, other):
             sides.append(np.array([c for c, indices in enumerate(bounces) if each.transition in indices], dtype=int))
@@ -109,7 +110,7 @@ class CollisionJumps:
         return acting(table, *sides)
 
     def after_part(self, part: ImpactPart, event: Event, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
-        """Return D after a part of a collision; E374 where it has no derivative."""
+        """Return D after a part of a collision; E374 if it has no derivative."""
         kernels, impact = self._kernels, part.impact
         context = EventScales.of(kernels, event, D)
         refuse_separating(context, part.transitions, at, D, dt)
@@ -127,7 +128,7 @@ class CollisionJumps:
         return np.asarray(D + pushed + part.participants.table.states[:, scalars] @ (impact.push[:, None] * derivatives.slopes))
 
     def _refuse_held(self, part: ImpactPart, context: EventScales, responses: np.ndarray) -> None:
-        """Refuse held contacts that a part draws or presses along a direction: E374."""
+        """Refuse (E374) held contacts that a part pulls or pushes along a direction."""
         table = part.participants.table
         scale = np.where(np.isfinite(table.scale), table.scale, 0.0)
         largest = float(np.max(_scaled(scale, np.abs(table.flow)), initial=0.0))
@@ -138,7 +139,7 @@ class CollisionJumps:
                 raise edge_refusal(context, [Degeneracy(PUSHES, contact.index, off)], self._elements)
 
     def with_slip(self, event: Event, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
-        """Return D after a collision, with the slip direction and speed that frictions in a plane store as states."""
+        """Return D after a collision, with the slip direction and speed that planar frictions store as states."""
         start, D = len(self._collisions.constraints), D.copy()
         slipping = []
         for friction in self._collisions.frictions:
@@ -159,13 +160,13 @@ class CollisionJumps:
         return D
 
     def refuse_after(self, event: Event, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> None:
-        """Refuse contacts that touch at zero speed after sequential collisions, where a direction makes them approach: E374. The
+        """Refuse (E374) contacts that touch at zero speed after sequential collisions if a direction makes them approach. The
         last collision is exempt: its restitution decides."""
         self._refuse_touching(EventScales.of(self._kernels, event, D), at, D, dt, set(range(len(at.m))) - self._slots(event))
 
     def refuse_before(self, event: Event, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> None:
-        """Refuse a triggered collision whose contact touched at zero speed before it, where a direction makes it approach or
-        opens it: E374."""
+        """Refuse (E374) a triggered collision whose contact touched at zero speed before it, if a direction makes it approach or
+        open."""
         context = EventScales.of(self._kernels, event, D)
         refuse_opening(context, event.transition, at, D, dt)
         self._refuse_touching(context, at, D, dt, self._slots(event))
@@ -176,7 +177,7 @@ class CollisionJumps:
     def _refuse_touching(
         self, context: EventScales, at: SensitivityState, D: np.ndarray, dt: np.ndarray, slots: set[int]
     ) -> None:
-        """Refuse contacts of some automata that touch at zero speed, and at another speed along a direction."""
+        """Refuse contacts of given automata that touch at zero speed, if that speed changes along a direction."""
         kernels, collisions, bound = self._kernels, self._collisions, self._kernels.bound
         edges, event = bound.program.transitions, context.event
         table = unit_impulses(bound, at.t, at.x, at.m)
@@ -195,7 +196,7 @@ class CollisionJumps:
 
     def _slopes(self, at: SensitivityState, D: np.ndarray, dt: np.ndarray, impulses: np.ndarray) -> list[np.ndarray]:
         """Return derivatives along the directions, at fixed impulses: of the impulses' effect on states (n, k) and flows (c, k),
-        of flows before them and restitutions (c, k), and of limits (f, k)."""
+        of flows before them and restitutions (c, k), and of friction limits (f, k)."""
         kernels, count = self._kernels, len(impulses)
         out = kernels.values(kernels.variational.impact(), at, D, dt, np.zeros(len(at.x)), impulses)
         return np.split(out.reshape(1 + len(dt), -1)[1:].T, np.cumsum([len(at.x), count, count, count]))
@@ -206,7 +207,7 @@ class CollisionJumps:
 
 
 def _scaled(scale: np.ndarray, flows: np.ndarray) -> np.ndarray:
-    """Return flows divided by their scales; zero where nothing moves them."""
+    """Return flows divided by their scales; zero where the scale is zero."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(scale > 0.0, flows / scale, 0.0)
 
@@ -233,7 +234,7 @@ def _parts(participants: ImpactParticipants, impact: Impact) -> list[ImpactPart]
 
 
 def _subset(impact: Impact, scalars: np.ndarray, frictions: np.ndarray) -> Impact:
-    """Return the impact of some of the scalars."""
+    """Return the impact reduced to some scalars."""
     cones = impact.cones
     subset = Cones(
         cones.response[np.ix_(scalars, scalars)],

@@ -1,16 +1,16 @@
-"""Derivatives of a collision's impulses, by the implicit function theorem, their edges, and the context of jump conditions.
+"""Derivatives of a collision's impulses by the implicit function theorem, their edges, and the context of jump conditions.
 
-The complementarity conditions give each scalar of the impact one of a few equations: a contact pushes and its flow afterwards is
-known, or it does not push; a friction sticks, or slips at its limit. With the equations that hold, the impulses z solve a square
-system, whose derivative follows from the implicit function theorem:
+By the complementarity conditions, each scalar of the impact obeys one of two equations: a contact pushes and its flow afterwards
+is known, or it does not push; a friction sticks, or slips at its limit. The impulses z solve the square system of the equations
+that hold, and their derivatives follow from the implicit function theorem:
 
     E(z, a, b) = 0,  a = A z + q,  b = B z   ->   (E_z + E_a A + E_b B) dz = -(E_a (dA z + dq) + E_b dB z)
 
-Where two of the equations hold at once, the derivative is the same from both sides only if it obeys both.
+At an edge, both equations hold: the derivatives from both sides agree only if they obey both.
 
 Source: Facchinei, Pang, Finite-Dimensional Variational Inequalities, 2003, chapter 5.
 
-Refusals (E374) of collisions without a derivative, where the derivatives from both sides of an edge differ.
+Collisions where they differ have no derivative and are refused (E374).
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class SensitivityState:
 
 @dataclass
 class PrecedingSegment:
-    """Segment that led to an instant: its length, s, x at its start, and guards before a tick at its end."""
+    """Segment that leads to an instant: its length, s, x at its start, and guards before a tick at its end."""
 
     length: float = 0.0
     x: np.ndarray = field(default_factory=lambda: np.zeros(0))
     ticked: tuple[np.ndarray, np.ndarray] | None = None
-    """Guards (transitions,) before a tick or break at this instant, and its dt (k,)."""
+    """Guards (transitions,) before a tick or break at the end, and its dt (k,)."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class _Call:
 
     @staticmethod
     def of(prepared: PreparedKernel, p: np.ndarray, values: Sequence[np.ndarray]) -> _Call:
-        """Bind a kernel to blocks of these shapes, one after the other, matrices column after column."""
+        """Bind a kernel to consecutive blocks of these shapes, with matrices stored by columns."""
         time, y, parameters, modes = arrays = [np.zeros(size) for size in prepared.kernel.sizes]
         parameters[:] = prepared.parameters(p)
         ends = np.cumsum([block.size for block in values])
@@ -77,12 +77,12 @@ class _Call:
 
 
 class RunKernels:
-    """Kernels of instants at the parameters of one run.
+    """Kernels of a run's instants, at the parameters of the run.
 
     Parameters
     ----------
-    bound : the model at the parameters of the run; p : those of the user.
-    rtol : of the run; sizes : of the states (n,).
+    bound : the model at the parameters of the run; p : the user's parameters.
+    rtol : tolerance of the run; sizes : sizes of the states (n,).
     """
 
     def __init__(self, variational: Variational, bound: Bound, p: np.ndarray, rtol: float, sizes: np.ndarray):
@@ -90,10 +90,10 @@ class RunKernels:
         self.p, self.rtol, self.sizes = p, rtol, sizes
         self._calls: dict[int, _Call] = {}
         self.guard, self.reset = functools.cache(variational.guard), functools.cache(variational.reset)
-        """As in `variational`, cached."""
+        """Kernels of `variational`, cached."""
 
     def values(self, prepared: PreparedKernel, at: SensitivityState, *more: np.ndarray) -> np.ndarray:
-        """Evaluate a kernel of an instant at states and modes, and the blocks after them: D (n, k), dt (k,), f (n,), ..."""
+        """Evaluate a kernel of an instant at states, modes and the blocks that follow: D (n, k), dt (k,), f (n,), ..."""
         call = self._calls.get(id(prepared))
         if call is None:
             call = self._calls[id(prepared)] = _Call.of(prepared, self.p, (at.x, *more))
@@ -108,7 +108,7 @@ class RunKernels:
         return self.bound.rates(at.t, at.x, at.m)
 
     def solved(self, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
-        """Return D with the derivatives of the unknowns of algebraic loops."""
+        """Return D with derivatives of the unknowns of algebraic loops filled in."""
         D = D.copy() if self.bound.program.loops else D
         for index, loop in enumerate(self.bound.program.loops):
             prepared = self.variational.solution(index)
@@ -130,8 +130,8 @@ def agree(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 _RANK, _BALANCED, _NO_LIMIT = 1e-10, 1e-6, 1e-13
-"""Singular values that count as zero, relative to the largest; share of the energy that counts as zero for impulses that were
-chosen to give none; a limit of friction that counts as zero, relative to the impact's flows."""
+"""Singular value that counts as zero, relative to the largest; fraction of the energy that counts as zero for impulses chosen to
+give none; friction limit that counts as zero, relative to the impact's flows."""
 
 
 class DegeneracyKind(Enum):
@@ -139,9 +139,9 @@ class DegeneracyKind(Enum):
 
     PUSHES = '"{}" is on the edge between pushing and letting go'
     STICKS = '"{}" is on the edge between sticking and slipping'
-    APPROACHES = '"{}" touches and does not approach, so that a little more or less decides whether it takes part'
-    GAINS = "the restitution is on the edge beyond which the impulses would gain energy, or there are none"
-    DEPENDS = "contacts hold more than there is to move, so that what each of them takes is unknown"
+    APPROACHES = '"{}" touches without approaching, so that a slight change decides whether it takes part'
+    GAINS = "the restitution is on the edge beyond which impulses would gain energy, or do not exist"
+    DEPENDS = "contacts are redundant, so that the impulse of each is undetermined"
 
 
 PUSHES, STICKS, APPROACHES, GAINS, DEPENDS = DegeneracyKind
@@ -149,8 +149,8 @@ PUSHES, STICKS, APPROACHES, GAINS, DEPENDS = DegeneracyKind
 
 @dataclass(frozen=True)
 class InputDerivatives:
-    """Derivatives of the inputs of an impact, at fixed impulses, along k directions: of its flows before, of the flows that the
-    impulses add, of restitutions (c, k), and of the limits of frictions (groups, k)."""
+    """Derivatives of the inputs of an impact, at fixed impulses, along k directions: of the flows before it, of the flows that
+    impulses add, of restitutions (c, k), and of friction limits (groups, k)."""
 
     flows: np.ndarray
     responses: np.ndarray
@@ -160,7 +160,7 @@ class InputDerivatives:
 
 @dataclass(frozen=True)
 class Degeneracy:
-    """Edge where the derivatives from two sides differ: its kind, the scalar of the impact (-1 for none), and the directions."""
+    """Edge where derivatives from both sides differ: its kind, the scalar of the impact (-1 for none), and the directions."""
 
     kind: DegeneracyKind
     scalar: int
@@ -181,8 +181,8 @@ class ImpulseDerivatives:
 
     Parameters
     ----------
-    near : distance from an edge that counts as at it, relative to the terms of its impulse or flow.
-    tolerance : residual of an equation that derivatives obey, relative to its terms.
+    near : distance from an edge that counts as zero, relative to the terms of its impulse or flow.
+    tolerance : largest residual of an equation that derivatives obey, relative to its terms.
     shares : size of a derivative along each direction that counts as zero, in the same units (k,).
     """
 
@@ -210,7 +210,7 @@ class ImpulseDerivatives:
 
     @property
     def edges(self) -> tuple[Degeneracy, ...]:
-        """Edges, where the derivatives from two sides differ."""
+        """Edges, where derivatives from both sides differ."""
         return tuple(self._edges)
 
     def _solved(self) -> np.ndarray:
@@ -218,7 +218,7 @@ class ImpulseDerivatives:
         matrix = np.concatenate([self._by_impulses(row) for row in chosen])
         right = np.concatenate([self._right_side(row, self._da, self._db) for row in chosen])
         energy, count = self._energy(), len(self._z)
-        if self._impact.part < 1.0:  # the part of the restitutions is an unknown, and the energy one more equation
+        if self._impact.part < 1.0:  # the fraction of the restitutions is another unknown, and energy another equation
             more = np.concatenate(
                 [self._right_side(row, (self._e * self._flow)[:, None], 0.0 * self._db[:, :1]) for row in chosen]
             )
@@ -234,12 +234,12 @@ class ImpulseDerivatives:
             self._check(kind, scalar, self._by_impulses(row), self._right_side(row, self._da, self._db), dz)
         if self._impact.part == 1.0 and self._unit.groups and energy[2] <= self._near:
             self._check(GAINS, -1, energy[0][None], energy[1][None], dz)
-        elif self._impact.part < 1.0 and not energy[2] <= _BALANCED:  # a larger restitution has no impulses at all
+        elif self._impact.part < 1.0 and not energy[2] <= _BALANCED:  # no impulses exist for a larger restitution
             self._edges.append(Degeneracy(GAINS, -1, np.ones(self._da.shape[1], dtype=bool)))
         return dz
 
     def _equations(self) -> tuple[list[_Equation], list[tuple[DegeneracyKind, int, _Equation]]]:
-        """Return the equations that hold, and at edges those of the other side: (kind, scalar, equation)."""
+        """Return the equations that hold, and at edges the equations of the other side: (kind, scalar, equation)."""
         n, groups, unit = len(self._z), len(self._b), np.eye(len(self._z))
         none, no_limit = np.zeros((1, n)), np.zeros((1, groups))
         chosen, others = [], []
@@ -295,21 +295,21 @@ class ImpulseDerivatives:
         return np.asarray(row.by_flow @ da + row.by_limit @ db)
 
     def _energy(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return derivatives of the energy that impulses give, by these (c,) and along the directions (k,), and its distance from
-        zero, relative to its terms."""
+        """Return derivatives of the energy that impulses give, by impulse (c,) and along the directions (k,), and its distance
+        from zero, relative to its terms."""
         z, A = self._z, self._unit.response
         by_z, energy = self._flow + 0.5 * (A + A.T) @ z, float(z @ (self._flow + 0.5 * A @ z))
         terms = float(np.abs(z) @ (np.abs(self._flow) + 0.5 * np.abs(A) @ np.abs(z)))
         return by_z, z @ (self._before + 0.5 * self._responses), abs(energy) / terms if terms else 0.0
 
     def _check_approach(self, i: int) -> None:
-        """Note a contact that is pushed without approaching, along directions in which it begins to approach."""
+        """Note a contact that is pushed without approaching, if it begins to approach along some directions."""
         off = np.abs(self._before[i]) > self._tolerance * np.maximum(self._floor, np.abs(self._before).max(axis=0))
         if off.any():
             self._edges.append(Degeneracy(APPROACHES, i, off))
 
     def _check(self, kind: DegeneracyKind, scalar: int, matrix: np.ndarray, right: np.ndarray, dz: np.ndarray) -> None:
-        """Note an edge where the derivatives violate an equation."""
+        """Note an edge if the derivatives violate an equation."""
         floor = np.maximum(self._floor, np.maximum(np.abs(self._da).max(axis=0), np.abs(dz[: len(self._z)]).max(axis=0)))
         terms = np.abs(matrix) @ np.abs(dz) + np.abs(right) + np.abs(matrix).max(axis=1, initial=0.0)[:, None] * floor
         off = np.any(np.abs(matrix @ dz + right) > self._tolerance * terms, axis=0)
@@ -317,7 +317,7 @@ class ImpulseDerivatives:
             self._edges.append(Degeneracy(kind, scalar, off))
 
     def _check_determined(self, free: np.ndarray) -> None:
-        """Note undetermined impulses whose sums change flows; others, known in their sums only, are harmless."""
+        """Note undetermined impulses that change flows; others are harmless."""
         if len(free) and np.abs(self._unit.response @ free.T).max() > _RANK**0.5 * np.abs(self._unit.response).max():
             self._edges.append(Degeneracy(DEPENDS, -1, np.ones(self._da.shape[1], dtype=bool)))
 
@@ -347,12 +347,16 @@ MAX_RESIDUAL = 100.0
 """Largest residual of an equation that derivatives obey, in units of the run's rtol."""
 
 _DIFFER = "the derivatives from both sides differ"
-_CURES = ("start values or parameters off the edge", "the run without these numbers varied", "differences of runs to one side")
+_CURES = (
+    "start values or parameters away from the edge",
+    "a run that does not vary these numbers",
+    "one-sided differences of runs",
+)
 
 
 @dataclass(frozen=True)
 class EventScales:
-    """Event of a run with its scales: sizes of the states (n,), of derivatives along each direction in these (k,), and the
+    """Event of a run with its scales: sizes of the states (n,), relative sizes of derivatives along each direction (k,), and the
     relative tolerance of equations for the derivatives."""
 
     kernels: RunKernels
@@ -363,7 +367,7 @@ class EventScales:
 
     @staticmethod
     def of(kernels: RunKernels, event: Event, D: np.ndarray) -> EventScales:
-        """Return the scales of an event by the derivatives D (n, k) before it."""
+        """Return the scales of an event from the derivatives D (n, k) before it."""
         natural = natural_sizes(kernels, event)
         acting = natural > 0.0
         shares = np.asarray(np.max(np.abs(D[acting]) / natural[acting, None], axis=0, initial=0.0))
@@ -371,7 +375,8 @@ class EventScales:
 
 
 def natural_sizes(kernels: RunKernels, event: Event) -> np.ndarray:
-    """Return sizes of the states (n,): their largest values in the run, or their changes by the rates around an event."""
+    """Return sizes of the states (n,): their largest values in the run, or the changes over the run that the rates around an
+    event would cause."""
     bound = kernels.bound
     around = ((event.x_before, event.m_before), (event.x_after, event.m_after))
     rates = [np.abs(bound.rates(event.since, x, m)) * bound.span for x, m in around]
@@ -381,7 +386,7 @@ def natural_sizes(kernels: RunKernels, event: Event) -> np.ndarray:
 def refuse_separating(
     context: EventScales, transitions: Sequence[int], at: SensitivityState, D: np.ndarray, dt: np.ndarray
 ) -> None:
-    """Refuse a collision whose contacts do not stay closed together as the time of the first one moves."""
+    """Refuse a collision whose contacts do not stay closed together when the time of the first one changes."""
     for transition in transitions[1:]:
         _, moved = closed(context, transition, at, D, dt)
         if moved.any():
@@ -389,14 +394,14 @@ def refuse_separating(
 
 
 def refuse_opening(context: EventScales, transition: int, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> None:
-    """Refuse a triggered collision whose contact was closed before at zero speed: another value opens it."""
+    """Refuse a triggered collision whose contact was already closed, at zero speed, if another value opens it."""
     at_zero, moved = closed(context, transition, at, D, dt)
     if at_zero and moved.any():
         raise coincidence_refusal(context.kernels, context.event, transition, moved)
 
 
 def closed(context: EventScales, transition: int, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> tuple[bool, np.ndarray]:
-    """Return True if a guard is at zero, and along which directions (k,) it does not stay there."""
+    """Return True if a guard is zero, and along which directions (k,) it does not stay zero."""
     kernels, (n, k) = context.kernels, D.shape
     nothing = np.zeros(k)
     guard, f = kernels.variational.guard(transition), kernels.rates(at)
@@ -409,14 +414,15 @@ def closed(context: EventScales, transition: int, at: SensitivityState, D: np.nd
 
 
 def coincidence_refusal(kernels: RunKernels, event: Event, transition: int, along: np.ndarray) -> RunError:
-    """Return the refusal of a contact that meets at the same time as others by chance: another value (`along`) separates them."""
+    """Return the refusal of a contact that meets others at the same time by chance: a change `along` some numbers separates
+    them."""
     name = kernels.bound.program.transitions[transition].name
-    why = f'"{name}" is closed at the same time by chance: another value would have it meet sooner or later'
+    why = f'"{name}" closes at the same time by chance: with another value it would close sooner or later'
     return _refusal(kernels, event, along, (why,))
 
 
 def edge_refusal(context: EventScales, edges: Sequence[Degeneracy], names: Sequence[str]) -> RunError:
-    """Return the refusal of an impact at some edges; `names` are the elements of its scalars."""
+    """Return the refusal of an impact at edges; `names` are the elements of its scalars."""
     along = np.any([edge.directions for edge in edges], axis=0)
     whys = dict.fromkeys(edge.kind.value.format(names[edge.scalar] if edge.scalar >= 0 else "") for edge in edges)
     return _refusal(context.kernels, context.event, along, (*whys, _DIFFER))
@@ -432,9 +438,7 @@ def _refusal(kernels: RunKernels, event: Event, along: np.ndarray, whys: tuple[s
 def unknown_refusal(event: Event) -> RunError:
     """Return the refusal of an event after which no formula gives the state."""
     title = f'"{event.kind}" of "{event.name}" at {event.time:.6g} s has no derivative here'
-    why = (
-        "its impulses follow from curves of storages, or from several collisions in a sequence, not from a single linear problem"
-    )
+    why = "its impulses come from nonlinear storages or a sequence of collisions, not from a single linear problem"
     return RunError(
-        Problem("E374", title, (why,), cures=("start values or parameters that take them apart", "differences of runs"))
+        Problem("E374", title, (why,), cures=("start values or parameters that separate the collisions", "differences of runs"))
     )

@@ -1,15 +1,15 @@
-"""Jump conditions (saltation matrix) of the sensitivities at the events of one instant: S after its transitions, carried out one
-after the other.
+"""Jump conditions (saltation matrix) of the sensitivities at the events of one instant: S after its transitions, carried out in
+sequence.
 
-D, the derivative of the state at the moving instant, passes through all resets with one dt; f is evaluated before the first and
-after the last, since modes in between may have no motion of their own. Where a guard g(t, x, p) fires,
+D, the derivative of the state at the moving instant, passes through all resets with the same dt; f is evaluated before the first
+and after the last, since modes in between may not be able to move. Where a guard g(t, x, p) fires,
 
     dt = -(g_x S + g_p) / (g_t + g_x f).
 
-Transitions that an event triggers share its time; transitions that cross zero by themselves, at the same time by chance, have
-their own; events that accumulate (Zeno) have the time of their limit.
+Transitions that an event triggers share its time; transitions that cross zero by themselves at the same time have times of their
+own; events that accumulate (Zeno) have the time of their limit.
 
-Jump conditions of sensitivities at clock ticks and breaks of time: S after one, and the derivative dt/dp of its time.
+Clock ticks and time breaks have jump conditions too: S afterwards, and the derivative dt/dp of the time.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ COINCIDING = 1e-9
 """Fraction of the run within which two zero crossings count as simultaneous."""
 
 SERIES_LENGTH = 10
-"""Number of events that the limit of an accumulation is extrapolated from, as in `run.events.accumulation`."""
+"""Number of events from which the limit of an accumulation is extrapolated, as in `run.events.accumulation`."""
 
 
 def first_event_time(
     kernels: RunKernels, at: SensitivityState, f: np.ndarray, transition: int, before: PrecedingSegment
 ) -> np.ndarray:
-    """Return dt of an instant: zero at the start, that of a tick where the guard jumps there, else that of the guard's zero
-    crossing; f: rates before it (n,)."""
+    """Return dt of an instant: zero at the start, dt of a tick that makes the guard jump, else dt of the guard's zero crossing. f
+    (n,) holds the rates before it."""
     nothing = np.zeros(at.S.shape[1])
     if before.ticked is not None:
         guards, dt = before.ticked
@@ -61,8 +61,8 @@ def independent_event_time(
     begin: tuple[SensitivityState, np.ndarray],
     transition: int,
 ) -> np.ndarray | None:
-    """Return dt of a transition that would have crossed zero by itself where this instant began, with its rates; None for one
-    that another transition triggered."""
+    """Return dt of a transition whose guard would have crossed zero by itself from the state and rates at the beginning of this
+    instant; None for a transition that another triggered."""
     edge = kernels.bound.program.transitions[transition]
     start, rates = begin
     if start.m[edge.slot] != edge.source:
@@ -83,20 +83,22 @@ def _crossing(
     transition: int,
     before: PrecedingSegment | None = None,
 ) -> tuple[np.ndarray, float]:
-    """Return dt of a guard's zero crossing, and its delay after this time; E373 where the guard only touches zero."""
+    """Return dt of a guard's zero crossing, and the delay of the crossing; E373 if the guard only touches zero."""
     values = kernels.values(kernels.guard(transition), at, S, np.zeros(S.shape[1]), f)
     value, slopes, speed = values.item(0), values[1:-1], values.item(-1)
     if before is not None and not speed * before.length > np.sqrt(kernels.rtol) * _largest(kernels, at, transition, before, f):
         edge = kernels.bound.program.transitions[transition]
-        title = f'at {kernels.bound.origin + at.t:.6g} s "{edge.kind}" of "{edge.name}" is where its guard only touches zero'
-        why = f"the guard rises by only {speed:.3g} 1/s there; slightly less and it would not fire"
+        title = (
+            f'at {kernels.bound.origin + at.t:.6g} s "{edge.kind}" of "{edge.name}" fires although its guard only touches zero'
+        )
+        why = f"the guard rises at only {speed:.3g} 1/s there, so a slight change would keep it from firing"
         raise RunError(Problem("E373", title, (why,), cures=("other parameters or start values", "end the run earlier")))
     with np.errstate(all="ignore"):
         return -slopes / speed, float(-value / np.float64(speed))
 
 
 def _largest(kernels: RunKernels, at: SensitivityState, transition: int, before: PrecedingSegment, f: np.ndarray) -> float:
-    """Return the largest |guard| of the segment: at its start, or in the middle of the cubic through its ends."""
+    """Return the largest |guard| of the segment, from its start and the middle of the cubic through its ends."""
     bound = kernels.bound
     begin = bound.rates(at.t - before.length, before.x, at.m)
     middle = (before.x + at.x) / 2.0 + before.length / 8.0 * (begin - f)
@@ -117,7 +119,7 @@ class AccumulationLimits:
         self._times.setdefault(transition, []).append((time, dt))
 
     def limit(self, event: Event) -> np.ndarray | None:
-        """Return d limit / dp of the geometric series of the run's events; None without an accumulation."""
+        """Return d limit / dp for the geometric series of the run's events; None without an accumulation."""
         edges, slot = self._transitions, self._transitions[event.transition].slot
         series = [times for i, times in self._times.items() if edges[i].slot == slot and edges[i].accumulates is not None]
         if event.accumulation is None or not series:
@@ -144,7 +146,7 @@ class _Step:
 
 
 class EventJumps:
-    """Jumps of S at the events of one run, in their order."""
+    """Jumps of S at the events of a run, in order."""
 
     def __init__(self, kernels: RunKernels):
         self._kernels, self._limits = kernels, AccumulationLimits(kernels)
@@ -181,14 +183,14 @@ class EventJumps:
         at.S = D - np.multiply.outer(kernels.rates(at), dt)
 
     def _refuse_order(self, step: _Step, earlier: Sequence[_Step], event_dt: np.ndarray, dt: np.ndarray) -> None:
-        """Refuse a sequence of contacts that act on each other where another value changes their order."""
+        """Refuse a sequence of interacting contacts whose order another value would change."""
         tolerance = MAX_RESIDUAL * self._kernels.rtol * np.maximum(np.abs(event_dt), np.abs(dt)).max(initial=0.0)
         off = np.abs(event_dt - dt) > tolerance
         if off.any() and self._acts(step, earlier):
             raise coincidence_refusal(self._kernels, step.event, step.transition, off)
 
     def _acts(self, step: _Step, earlier: Sequence[_Step]) -> bool:
-        """Return True if a step is a collision that acts on an earlier one, other than bounces of the same contact."""
+        """Return True if a step is a collision that interacts with an earlier one, except bounces of the same contact."""
         part, colliding, edges = step.part, self._colliding, self._kernels.bound.program.transitions
         return colliding is not None and any(
             part.acts_on(other.part)
@@ -218,7 +220,7 @@ class EventJumps:
         return [*steps, _Step(replace(event, x_before=x, m_before=m), parts[-1].transitions[0], parts[-1])]
 
     def _after(self, step: _Step, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> np.ndarray:
-        """Return D after one step; E374 where no formula gives the state after it."""
+        """Return D after a step; E374 if no formula gives the state after it."""
         if step.part is not None:
             assert self._colliding is not None
             D = self._colliding.after_part(step.part, step.event, at, D, dt)
@@ -236,14 +238,14 @@ class EventJumps:
 
 
 class ClockJumps:
-    """Jumps of S at the clock ticks and breaks of one run, in their order."""
+    """Jumps of S at the clock ticks and breaks of a run, in order."""
 
     def __init__(self, kernels: RunKernels, ticks: ClockSchedule):
         self._kernels, self._ticks = kernels, ticks
         self.doubts: dict[str, None] = {}
 
     def tick(self, at: SensitivityState) -> tuple[np.ndarray, np.ndarray]:
-        """Carry out the due ticks and breaks, in place; return the guards before them, and their dt."""
+        """Carry out the due ticks and breaks in place; return the guards before them and their dt."""
         kernels, bound, ticks = self._kernels, self._kernels.bound, self._ticks
         first = ticks.next()
         due = np.flatnonzero(ticks.following <= first + SAME_TIME * max(abs(at.t), abs(first)))
@@ -256,7 +258,7 @@ class ClockJumps:
             at.S += np.outer(f - kernels.rates(at), dt)
         slopes = [*breaks, *times]
         if any(not agree(dt, slopes[0]) for dt in slopes):
-            self.doubts["ticks or jumps of sources coincide that another value of a parameter would take apart"] = None
+            self.doubts["ticks or jumps of sources coincide, but another parameter value would separate them"] = None
         for clock, dt in zip(clocks, times, strict=True):
             D = at.S + np.outer(kernels.rates(at), dt)
             if bound.program.clocks[clock].kernel is not None:
@@ -281,7 +283,7 @@ class ClockJumps:
         return slope
 
     def _break_slopes(self, date: float) -> list[np.ndarray]:
-        """Return d break / dp (k,) of each break at a date, equal ones once."""
+        """Return the distinct d break / dp (k,) of the breaks at a date."""
         kernels = self._kernels
         kernel = kernels.variational.break_times
         assert kernel is not None

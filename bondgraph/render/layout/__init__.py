@@ -1,1 +1,1 @@
-"""Layout of a diagram: positions of its elements and routes of its bonds, the same everywhere."""
+"""Layout of a diagram: positions of its elements and routes of its bonds, identical on every machine."""

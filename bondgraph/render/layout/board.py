@@ -1,6 +1,6 @@
 """Costs of drawings on the grid, valid drawings, and the best move of a node, in machine code.
 
-A search asks for the cost of some hundred thousand cells. CPython runs the same functions where LLVM is missing, far slower.
+A search evaluates the costs of hundreds of thousands of cells. Without LLVM, CPython runs the same functions, far more slowly.
 """
 
 from __future__ import annotations
@@ -24,20 +24,21 @@ from bondgraph.render.layout.grid import Nesting
 from bondgraph.render.reproducible import Noise
 
 REACH_X, REACH_Y = 0.46, 0.34
-"""Half axes, in cells, of the ellipse around a node that an edge should not touch."""
+"""Semi-axes, in cells, of the ellipse around a node that an edge should not touch."""
 WINDOW = np.array([(i, j) for i in range(-3, 4) for j in range(-3, 4) if abs(i) + abs(j) <= 4], dtype=float)
-"""Offsets of the cells that a node may move to; the near ones are also tried about the middle of its neighbours."""
+"""Offsets of cells to which a node may move; near ones are also tried around the middle of its neighbours."""
 _ROUNDING, _DIGITS, _FAR = 6755399441055744.0, 1e9, 1e300
-"""1.5 * 2^52, whose sum with a smaller number is an integer; ten to the power of the digits that decide; beyond all cells."""
+"""Number 1.5 * 2^52, whose sum with a smaller number is an integer; ten to the power of the significant decimals; a number beyond
+all cells."""
 
 
 class BoardTable(Table):
     """Edges with prices, boxes, and offsets of candidate cells.
 
-    starts, incident: where the edges of each node begin, and these edges. inside (boxes, nodes), apart (boxes, boxes): 1 for the
-    nodes of a box, and for boxes of which none holds the other. offsets: `wide` of them about a node, then `near` ones about the
-    middle of its neighbours. spans: left, right, top and bottom of each box. p, q: nodes of the edge under examination, which are
-    in the cells (px, py) and (qx, qy).
+    starts, incident: indices at which the edges of each node begin, and these edges. inside (boxes, nodes): 1 for the nodes of a
+    box; apart (boxes, boxes): 1 if neither box contains the other. offsets: `wide` ones around a node, then `near` ones around
+    the middle of its neighbours. spans: left, right, top and bottom of each box. p, q: nodes of the edge under examination, in
+    the cells (px, py) and (qx, qy).
     """
 
     tails: Ints
@@ -69,7 +70,7 @@ class BoardTable(Table):
 
 
 class Board:
-    """Costs and moves of drawings with these edges and boxes; cells are whole numbers, as floats."""
+    """Costs and moves of drawings with given edges and boxes; cells are whole numbers, stored as floats."""
 
     def __init__(self, price: Prices, boxes: Nesting):
         count, ends = len(boxes.around), (price.tails, price.heads)
@@ -93,20 +94,20 @@ class Board:
         self._memory = np.array([values.get(name, 0) for name in BoardTable.layout()], dtype=np.int64)
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a procedure with this board, arrays and numbers: in machine code if LLVM is there."""
+        """Call a procedure with this board, arrays and numbers, in machine code if LLVM is installed."""
         if have_llvm():
             passed = [address_of(each) if isinstance(each, np.ndarray) else each for each in arguments]
             return _functions()[function.__name__](address_of(self._memory), *passed)
         return function(self._table, *(_view(each.reshape(-1)) if isinstance(each, np.ndarray) else each for each in arguments))
 
     def _of_trials(self, function: Callable[..., None], trials: np.ndarray, length: int = 1) -> np.ndarray:
-        """Return what a procedure finds for many drawings (k, n, 2): (k, length)."""
+        """Return the results (k, length) of a procedure for many drawings (k, n, 2)."""
         results = np.zeros((len(trials), length))
         self._call(function, np.ascontiguousarray(trials, dtype=float), len(trials), results)
         return results
 
     def lower_bounds(self, trials: np.ndarray) -> np.ndarray:
-        """Return the cost of many drawings (k, n, 2) without that of crossings and touches, which take longer to find."""
+        """Return the costs of many drawings (k, n, 2) without crossings and touches, which take longer to find."""
         edges, boxes = self._table.edges, self._table.boxes
         rows = self._of_trials(find_parts, trials, edges + boxes)
         costs = rows[:, :edges].sum(axis=1)
@@ -115,29 +116,31 @@ class Board:
         return np.asarray(costs)
 
     def total_costs(self, trials: np.ndarray) -> np.ndarray:
-        """Return the cost of many whole drawings (k, n, 2)."""
+        """Return the total costs of many drawings (k, n, 2)."""
         return np.asarray(self.lower_bounds(trials) + self._of_trials(find_faults, trials)[:, 0])
 
     def are_valid(self, trials: np.ndarray) -> np.ndarray:
-        """Return (k,) for many drawings (k, n, 2): every cell holds at most one node and every box its own nodes only."""
+        """Return a mask (k,) of drawings (k, n, 2) in which every cell holds at most one node and every box only its own
+        nodes."""
         return self._of_trials(find_valid, trials)[:, 0] > 0.0
 
     def total_cost(self, cells: np.ndarray) -> float:
-        """Return the cost of a whole drawing (n, 2)."""
+        """Return the total cost of a drawing (n, 2)."""
         return float(self.total_costs(cells[None])[0])
 
     def move(self, node: int, cells: np.ndarray, heat: float, noise: Noise) -> None:
-        """Move one node, in place, to the best cell near it or near its neighbours; by temperature, perhaps to a worse one."""
+        """Move one node, in place, to the best cell near it or its neighbours, or at a high temperature perhaps to a worse
+        one."""
         noise.skip(self._call(best_move, cells, node, heat, noise.ahead(5 * len(self._table.candidates))))
 
 
 def _flat(array: np.ndarray) -> np.ndarray:
-    """Return a copy of an array with numbers of 8 bytes, one after the other."""
+    """Return a contiguous copy of an array with 8-byte numbers."""
     return np.array(array, dtype=float if array.dtype.kind == "f" else np.int64).reshape(-1)
 
 
 def _view(array: Any) -> memoryview:
-    """Return the memory of an array, of which CPython reads and writes numbers in a third of the time."""
+    """Return the memory of an array, whose numbers CPython reads and writes three times as fast."""
     return memoryview(array)
 
 
@@ -164,9 +167,9 @@ def _functions() -> dict[str, Any]:
 
 
 def best_move(b: BoardTable, cells: Reals, node: int, heat: float, draws: Reals) -> int:
-    """Move a node to the free cell of lowest cost; noise in proportion to the temperature is taken from the costs.
+    """Move a node to the free cell of lowest cost, after subtracting noise in proportion to the temperature.
 
-    Return the number of random numbers that were used: five for each free cell.
+    Return the number of random numbers used: five for each free cell.
     """
     for g in range(b.boxes):
         find_span(b, cells, g, node)
@@ -197,7 +200,7 @@ def best_move(b: BoardTable, cells: Reals, node: int, heat: float, draws: Reals)
 
 @inline
 def rounded(x: float) -> float:
-    """Return the nearest integer, the even one of two."""
+    """Return the nearest integer, with ties to even."""
     return (x + _ROUNDING) - _ROUNDING
 
 
@@ -208,7 +211,7 @@ def other_end(b: BoardTable, edge: int, node: int) -> int:
 
 
 def offer(b: BoardTable, cells: Reals, node: int, x: float, y: float, first: int, end: int, before: int) -> int:
-    """Append the free ones of the cells at some offsets from (x, y) to the candidates; return the new count."""
+    """Append the free cells at given offsets from (x, y) to the candidates; return the new count."""
     count = before
     for k in range(first, end):
         across, down = x + b.offsets[2 * k], y + b.offsets[2 * k + 1]
@@ -220,7 +223,7 @@ def offer(b: BoardTable, cells: Reals, node: int, x: float, y: float, first: int
 
 
 def find_span(b: BoardTable, cells: Reals, g: int, node: int) -> None:
-    """Find the span of a box without one node: left, right, top, bottom."""
+    """Store the span of a box without one node: left, right, top, bottom."""
     left, right, top, bottom = _FAR, -_FAR, _FAR, -_FAR
     for m in range(b.nodes):
         if b.inside[g * b.nodes + m] == 1 and m != node:
@@ -231,7 +234,7 @@ def find_span(b: BoardTable, cells: Reals, g: int, node: int) -> None:
 
 
 def is_free(b: BoardTable, cells: Reals, node: int, x: float, y: float) -> int:
-    """Return 1 if a cell is free, and if every box, of this `spans` without the node, keeps to its own nodes with it."""
+    """Return 1 if a cell is free and every box, with `spans` that exclude the node, still holds only its own nodes."""
     for m in range(b.nodes):
         if cells[2 * m] == x and cells[2 * m + 1] == y and m != node:
             return 0
@@ -254,7 +257,7 @@ def is_free(b: BoardTable, cells: Reals, node: int, x: float, y: float) -> int:
 
 
 def holds_others(b: BoardTable, cells: Reals, g: int, left: float, right: float, top: float, bottom: float) -> int:
-    """Return 1 if a rectangle holds nodes that are outside of a box."""
+    """Return 1 if a rectangle holds nodes that are not in a box."""
     for m in range(b.nodes):
         x, y = cells[2 * m], cells[2 * m + 1]
         if left <= x and x <= right and top <= y and y <= bottom and b.inside[g * b.nodes + m] == 0:
@@ -263,13 +266,13 @@ def holds_others(b: BoardTable, cells: Reals, g: int, left: float, right: float,
 
 
 def find_valid(b: BoardTable, trials: Reals, count: int, results: Reals) -> None:
-    """Find 1 for every valid drawing."""
+    """Store 1 for every valid drawing."""
     for k in range(count):
         results[k] = float(is_valid(b, trials[2 * b.nodes * k :]))
 
 
 def is_valid(b: BoardTable, cells: Reals) -> int:
-    """Return 1 if every cell holds at most one node and every box its own nodes only."""
+    """Return 1 if every cell holds at most one node and every box only its own nodes."""
     for m in range(b.nodes):
         for n in range(m):
             if cells[2 * m] == cells[2 * n] and cells[2 * m + 1] == cells[2 * n + 1]:
@@ -288,7 +291,7 @@ def is_valid(b: BoardTable, cells: Reals) -> int:
 
 
 def find_parts(b: BoardTable, trials: Reals, count: int, results: Reals) -> None:
-    """Find the costs of all edges by themselves, then of wide boxes, of every drawing."""
+    """Store, for every drawing, the cost of each edge by itself, then of the size of each box."""
     for k in range(count):
         cells, costs = trials[2 * b.nodes * k :], results[(b.edges + b.boxes) * k :]
         for e in range(b.edges):
@@ -301,13 +304,13 @@ def find_parts(b: BoardTable, trials: Reals, count: int, results: Reals) -> None
 
 
 def find_faults(b: BoardTable, trials: Reals, count: int, results: Reals) -> None:
-    """Find the costs of crossings and touches of every drawing."""
+    """Store the costs of crossings and touches of every drawing."""
     for k in range(count):
         results[k] = faults(b, trials[2 * b.nodes * k :])
 
 
 def faults(b: BoardTable, cells: Reals) -> float:
-    """Return the cost of crossings, and of edges that touch nodes; of edges inside blocks nothing changes."""
+    """Return the cost of crossings and of edges that touch nodes, except inside blocks, where nothing changes."""
     cost = 0.0
     for e in range(b.edges):
         b.p, b.q = b.tails[e], b.heads[e]
@@ -321,7 +324,7 @@ def faults(b: BoardTable, cells: Reals) -> float:
 
 
 def node_cost(b: BoardTable, cells: Reals, node: int, x: float, y: float) -> float:
-    """Return the part of the total cost that depends on one node, with this one in the cell (x, y)."""
+    """Return the part of the total cost that depends on a node in the cell (x, y)."""
     cost = 0.0
     for r in range(b.edges):
         tail, head = b.tails[r], b.heads[r]
@@ -356,8 +359,8 @@ def edge_cost(b: BoardTable, e: int, dx: float, dy: float) -> float:
 
 
 def crossing_cost(b: BoardTable, cells: Reals, e: int, r: int) -> float:
-    """Return the cost of the crossing of edge e, which is under examination, and r: 0 if they have a node in common, or do not
-    cross inside both."""
+    """Return the cost of a crossing of edge e, which is under examination, with edge r: 0 if they share a node or do not
+    cross."""
     tail, head, cost = b.tails[r], b.heads[r], 0.0
     if tail != b.p and tail != b.q and head != b.p and head != b.q:
         px, py, dx, dy = b.px, b.py, b.qx - b.px, b.qy - b.py
@@ -370,7 +373,7 @@ def crossing_cost(b: BoardTable, cells: Reals, e: int, r: int) -> float:
 
 
 def touches_of_edge(b: BoardTable, cells: Reals) -> float:
-    """Return how deep the edge under examination cuts into the ellipses around the nodes that it does not join, in all."""
+    """Return the total depth to which the edge under examination cuts into the ellipses around nodes that it does not join."""
     depth = 0.0
     for m in range(b.nodes):
         if m != b.p and m != b.q:
@@ -380,7 +383,7 @@ def touches_of_edge(b: BoardTable, cells: Reals) -> float:
 
 @inline
 def touch(px: float, py: float, qx: float, qy: float, x: float, y: float) -> float:
-    """Return how deep the segment from p to q cuts into the ellipse around a node, 0 to 1."""
+    """Return the depth to which the segment from p to q cuts into the ellipse around a node, 0 to 1."""
     ax, ay, dx, dy = (px - x) / REACH_X, (py - y) / REACH_Y, (qx - px) / REACH_X, (qy - py) / REACH_Y
     along = smaller(larger(-(ax * dx + ay * dy) / larger(dx * dx + dy * dy, 1e-12), 0.0), 1.0)
     across, down = ax + along * dx, ay + along * dy

@@ -1,4 +1,4 @@
-"""Costs of the edges of a sketch: long edges, crossings, nodes in the way of an edge."""
+"""Costs of the edges of a sketch: length, crossings, and nodes in their way."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bondgraph.render.sketch import Sketch
 
 @dataclass(frozen=True)
 class Prices:
-    """Edges of a sketch as arrays, and the costs of their faults: bonds are dear, signals cheap."""
+    """Edges of a sketch as arrays, and the costs of their faults: high for bonds, low for signals."""
 
     tails: np.ndarray
     heads: np.ndarray
@@ -22,13 +22,13 @@ class Prices:
     cross: np.ndarray
     forward: np.ndarray
     passing: np.ndarray
-    """Cost of an edge that passes a node."""
+    """Cost of an edge that passes through a node."""
     loose: np.ndarray
     """True for edges that are not inside a block, in which nothing changes."""
 
 
 def prices(sketch: Sketch, blocks: Sequence[Copies] = ()) -> Prices:
-    """Return prices of all edges of a sketch; parallel edges count once. Blocks are boxes that stay unchanged inside."""
+    """Return the prices of all edges of a sketch; parallel edges count once. Blocks are boxes whose interiors stay unchanged."""
     bond_ends = {frozenset((edge.tail, edge.head)) for edge in sketch.edges if edge.bond is not None}
     kept: dict[frozenset[int], int] = {}
     for index, edge in enumerate(sketch.edges):

@@ -16,7 +16,7 @@ from bondgraph.render.sketch import Box, Sketch
 class Nesting:
     """Boxes as index sets: their members, and the boxes around each node.
 
-    apart (boxes, boxes): True for pairs of boxes that are not inside one another.
+    apart (boxes, boxes): True for pairs of boxes neither of which is inside the other.
     """
 
     members: tuple[np.ndarray, ...]
@@ -25,7 +25,7 @@ class Nesting:
 
 
 def nesting(sketch: Sketch) -> Nesting:
-    """Return index sets of a sketch's boxes."""
+    """Return the index sets of a sketch's boxes."""
     members = tuple(np.array(box.members) for box in sketch.boxes)
     around = tuple(tuple(g for g, box in enumerate(sketch.boxes) if n in box.members) for n in range(len(sketch.nodes)))
     paths = [f"{box.path}." for box in sketch.boxes]
@@ -57,7 +57,7 @@ def first_cells(sketch: Sketch, positions: np.ndarray) -> np.ndarray:
 
 
 def expanded(cells: np.ndarray, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Return the parts (k, 2) at the cells (parts, 2) of a coarse grid, with columns and rows as wide as their content."""
+    """Return the parts (k, 2) at the cells (parts, 2) of a coarse grid whose columns and rows fit their contents."""
     sizes = np.array([part.max(axis=0) + 1 for part in parts]).reshape(-1, 2)
     corners = np.zeros_like(sizes)
     for axis in (0, 1):
@@ -70,7 +70,7 @@ def expanded(cells: np.ndarray, parts: Sequence[np.ndarray]) -> list[np.ndarray]
 
 
 def _place(wishes: np.ndarray, sizes: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return corners of rectangles of cells, as near to the wished centres as free cells allow; the minimum is (0, 0)."""
+    """Return corners of rectangles of cells, as close to the desired centres as free cells allow; the minimum is (0, 0)."""
     taken: set[tuple[int, int]] = set()
     corners = [(0, 0)] * len(sizes)
     middle = wishes.mean(axis=0) if len(wishes) else np.zeros(2)
@@ -91,7 +91,7 @@ def _cells(corner: tuple[int, int], width: int, height: int) -> set[tuple[int, i
 
 
 def _around(wish: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Yield grid points by their distance from a wish, ring by ring, without end."""
+    """Yield grid points around a desired point, ring by ring, endlessly."""
     x0, y0 = round(float(wish[0])), round(float(wish[1]))
     for ring in itertools.count():
         span = range(-ring, ring + 1)
@@ -100,5 +100,5 @@ def _around(wish: np.ndarray) -> Iterator[tuple[int, int]]:
 
 
 def without_gaps(cells: np.ndarray) -> np.ndarray:
-    """Return cells in the same order of columns and rows, none of them empty."""
+    """Return cells with empty columns and rows removed."""
     return np.stack([np.unique(cells[:, axis], return_inverse=True)[1] for axis in (0, 1)], axis=1)

@@ -1,7 +1,7 @@
-"""Layout of a sketch: centres of all nodes in px, by stress majorisation, then cells on a grid, then spacing.
+"""Layout of a sketch: centres of all nodes in px, by stress majorisation, placement on a grid, and spacing.
 
-Stress majorisation: positions in the plane whose distances follow the graph's, from edges with wished lengths. It starts from
-classical scaling, and is the same to the last bit everywhere. Source: Gansner, Koren and North (2004).
+Stress majorisation finds positions in the plane whose distances match the graph's distances. It starts from classical scaling,
+and is identical to the last bit on every machine. Source: Gansner, Koren and North (2004).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def graph_distances(count: int, edges: Sequence[tuple[int, int, float]]) -> np.n
     graph = nx.MultiGraph()
     graph.add_nodes_from(range(count))
     graph.add_weighted_edges_from(edges)
-    distances = nx.floyd_warshall_numpy(graph)  # sums and minima only, the same everywhere
+    distances = nx.floyd_warshall_numpy(graph)  # only sums and minima, which are the same everywhere
     reached = np.isfinite(distances)
     distances[~reached] = distances[reached].max(initial=0.0) / 2 + 2.0
     return distances
@@ -41,9 +41,10 @@ def _scattered(count: int) -> np.ndarray:
 
 
 def _scaling(distances: np.ndarray, turns: int = 60) -> np.ndarray:
-    """Return classical scaling (Torgerson, 1952): the plane that the distances fit best, found by orthogonal iteration.
+    """Return positions by classical scaling (Torgerson, 1952), in the plane that fits the distances best, found by orthogonal
+    iteration.
 
-    If symmetry leaves the plane open, the scattered start decides.
+    If symmetry leaves the plane undetermined, the scattered start decides.
     """
     squares = distances * distances
     rows = squares.mean(axis=1)
@@ -58,7 +59,7 @@ def _scaling(distances: np.ndarray, turns: int = 60) -> np.ndarray:
 
 
 def _unit(direction: np.ndarray) -> np.ndarray:
-    """Return a vector scaled to length 1; a zero vector, as across nodes on a line, stays zero."""
+    """Return a vector scaled to length 1; a zero vector, as perpendicular to nodes on a line, stays zero."""
     size = float(np.sqrt((direction * direction).sum()))
     return direction / size if size > 0.0 else direction
 
@@ -74,7 +75,7 @@ def stress_positions(distances: np.ndarray, steps: int = 80) -> np.ndarray:
     laplacian = -weights
     laplacian[np.diag_indices(count)] = total
     mean = total.mean() / count
-    solve = inverse(laplacian + mean)  # with the mean of all positions, which the distances leave open, held at zero
+    solve = inverse(laplacian + mean)  # the mean of all positions, which the distances do not determine, is held at zero
     x = _scaling(distances)
     for _ in range(steps):
         pull = -weights * distances / np.maximum(length(x[:, None] - x[None]), 1e-6)
@@ -84,11 +85,11 @@ def stress_positions(distances: np.ndarray, steps: int = 80) -> np.ndarray:
 
 
 _SLOPES = np.arange(18) / 18.0
-"""Tangents of half the angles that a drawing is turned by, up to a quarter turn: rational rotations."""
+"""Tangents of half the angles by which a drawing is turned, up to a quarter turn, for rational rotations."""
 
 
 def upright(x: np.ndarray, bonds: Sequence[tuple[int, int]]) -> np.ndarray:
-    """Turn positions so that many bonds are level or plumb and the picture is wide rather than high."""
+    """Turn positions so that many bonds are horizontal or vertical and the picture is wide rather than high."""
     x = x - x.mean(axis=0)
     tails, heads = np.array(bonds, dtype=int).reshape(-1, 2).T
     best, best_score = x, -np.inf
@@ -99,7 +100,7 @@ def upright(x: np.ndarray, bonds: Sequence[tuple[int, int]]) -> np.ndarray:
                 [cosine * quarter[:, 0] - sine * quarter[:, 1], sine * quarter[:, 0] + cosine * quarter[:, 1]], axis=1
             )
             wide, high = np.ptp(turned, axis=0) + 0.5
-            wideness = 2.0 * (wide / high - 1.0) / (wide / high + 1.0)  # about the logarithm of width over height
+            wideness = 2.0 * (wide / high - 1.0) / (wide / high + 1.0)  # approximately the logarithm of width over height
             score = _level(turned[heads] - turned[tails]) + 0.8 * min(max(wideness, -1.0), 0.7)
             if score > best_score + 1e-9:
                 best, best_score = turned, score
@@ -107,7 +108,8 @@ def upright(x: np.ndarray, bonds: Sequence[tuple[int, int]]) -> np.ndarray:
 
 
 def _level(along: np.ndarray) -> float:
-    """Return the mean cosine of four times the angles of directions (k, 2): 1 for level or plumb, -1 for slanting ones."""
+    """Return the mean cosine of four times the angles of directions (k, 2): 1 for horizontal or vertical, -1 for diagonal
+    directions."""
     if not len(along):
         return 0.0
     x, y = along[:, 0] * along[:, 0], along[:, 1] * along[:, 1]
@@ -116,7 +118,7 @@ def _level(along: np.ndarray) -> float:
 
 
 def automatic(sketch: Sketch) -> np.ndarray:
-    """Return centres (n, 2) in px, y downwards, the same for a sketch every time; components are laid out apart, in rows."""
+    """Return centres (n, 2) in px, y downwards, reproducibly; components are laid out separately, in rows."""
     where = np.zeros((len(sketch.nodes), 2))
     cells_by_form: dict[object, np.ndarray] = {}
     component_cells: dict[object, np.ndarray] = {}
@@ -136,8 +138,9 @@ def automatic(sketch: Sketch) -> np.ndarray:
 
 
 def _cells(sketch: Sketch, cells_by_form: dict[object, np.ndarray], around: str = "") -> np.ndarray:
-    """Return cells (n, 2) of all nodes: first of those inside of boxes in the one `around`, equal boxes being laid out once
-    (`cells_by_form`), then of boxes among the others, then of all, with boxes unchanged inside, perhaps mirrored."""
+    """Return cells (n, 2) of all nodes. Boxes directly inside the box `around` are laid out first, equal boxes once
+    (`cells_by_form`), then placed among the other nodes, then all positions are improved, with boxes unchanged inside or
+    mirrored."""
     boxes = [box for box in sketch.boxes if box.parent == around]
     if not boxes:
         return _flat(sketch)
@@ -169,12 +172,12 @@ def _flat(sketch: Sketch) -> np.ndarray:
 
 
 def _sweeps(count: int) -> int:
-    """Return the number of sweeps over this many nodes: about 1 ms each. Beyond about 150 no picture is legible anyway."""
+    """Return the number of sweeps over this many nodes, about 1 ms each. Above about 150 nodes, no picture is legible anyway."""
     return 18 if count <= 30 else 10 if count <= 60 else 6 if count <= 150 else 0
 
 
 def placed(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> np.ndarray:
-    """Return centres in px: the user's positions are kept and the other nodes find room near their neighbours."""
+    """Return centres in px, with the user's positions kept and other nodes placed near their neighbours."""
     names = {node.name: i for i, node in enumerate(sketch.nodes)}
     problems = [
         Problem(
@@ -187,7 +190,7 @@ def placed(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> np.n
     ]
     bad = [name for name, at in positions.items() if not _is_point(at)]
     problems += [
-        Problem("E132", f'the position of "{name}" is not a pair of finite numbers', cures=("(x, y) in px, y down",))
+        Problem("E132", f'the position of "{name}" is not a pair of finite numbers', cures=("(x, y) in px, y downwards",))
         for name in bad
     ]
     if problems:
@@ -203,7 +206,7 @@ def placed(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> np.n
 
 
 def _of_boxes(sketch: Sketch, positions: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
-    """Return positions of drawn nodes: a folded graph without one is in the middle of its elements."""
+    """Return positions of drawn nodes; a folded graph without a position is in the middle of its elements."""
     drawn = {name: at for name, at in positions.items() if name not in sketch.inside}
     members: dict[str, list[tuple[float, float]]] = {}
     for name, at in positions.items():
@@ -223,7 +226,7 @@ def _is_point(at: object) -> bool:
 
 
 def _pushed_apart(sketch: Sketch, where: np.ndarray, fixed: set[int]) -> np.ndarray:
-    """Push overlapping nodes apart along the smaller overlap; fixed ones stay."""
+    """Push overlapping nodes apart along the smaller overlap; fixed nodes stay."""
     where = where.copy()
     half = np.array([(max(node.half_width, node.below / 2) + 8, node.half_height + 12) for node in sketch.nodes])
     for _ in range(60):

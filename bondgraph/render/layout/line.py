@@ -11,12 +11,12 @@ import numpy as np
 from bondgraph.render.reproducible import dot, length
 
 POINT_SPACING = 7.0
-"""Distance of the sampled points of a line, px."""
+"""Distance between sampled points of a line, px."""
 
 
 @dataclass(frozen=True)
 class Route:
-    """Line through corners (k, 2) in px, from tail to head of an edge; within `reach` of a corner it bends, as a parabola."""
+    """Line through corners (k, 2) in px, from tail to head of an edge; within `reach` of a corner it bends along a parabola."""
 
     corners: np.ndarray
     reach: float = 0.0
@@ -33,7 +33,7 @@ class Route:
 
     @cached_property
     def pieces(self) -> np.ndarray:
-        """Return (m, 3, 2): start, control point and end of parabolas; straight pieces have it in the middle."""
+        """Return start, control point and end of parabolas, (m, 3, 2); the control point of straight pieces is in the middle."""
         corners, last = self.corners, len(self.corners) - 1
         result, before = [], corners[0]
         for i in range(1, last):
@@ -60,7 +60,7 @@ class Route:
         return float(self._lengths.sum())
 
     def _locate(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return piece and parameter in it for parameters (k,) in 0..1."""
+        """Return the pieces and local parameters for parameters (k,) in 0..1."""
         ends = np.cumsum(self._lengths)
         along = np.clip(s, 0.0, 1.0) * ends[-1]
         piece = np.minimum((along[:, None] >= ends[:-1]).sum(axis=1), len(ends) - 1)
@@ -92,12 +92,12 @@ class Route:
 
     @cached_property
     def points(self) -> np.ndarray:
-        """Return points (k, 2) along it, a few px apart."""
+        """Return points (k, 2) along the line, a few px apart."""
         return self.at(np.linspace(0.0, 1.0, max(12, int(self.length / POINT_SPACING))))
 
     @cached_property
     def chords(self) -> np.ndarray:
-        """Return a polyline (k, 2) near it."""
+        """Return a polyline (k, 2) close to the line."""
         return self.corners if len(self.corners) == 2 else self.at(np.linspace(0.0, 1.0, 9 if len(self.corners) == 3 else 25))
 
     @cached_property
@@ -114,11 +114,11 @@ class Route:
 
     @property
     def longest(self) -> float:
-        """Return the share of its longest piece."""
+        """Return the longest piece as a fraction of the total length."""
         return float(self._lengths.max()) / max(self.length, 1e-9)
 
     def offset(self, distance: float) -> Route:
-        """Return the line at a distance to its right, along its direction."""
+        """Return the line shifted by a distance to the right of its direction."""
         if distance == 0.0:
             return self
         steps = self.corners[1:] - self.corners[:-1]
@@ -139,7 +139,7 @@ def straight(start: np.ndarray, end: np.ndarray) -> Route:
 
 
 def through(corners: Sequence[np.ndarray], reach: float) -> Route:
-    """Return a line through corners, without those where it passes straight on."""
+    """Return a line through corners, without those where it does not turn."""
     kept = [np.asarray(corners[0], dtype=float)]
     for k in range(1, len(corners) - 1):
         a, b = corners[k] - kept[-1], corners[k + 1] - corners[k]

@@ -1,9 +1,9 @@
-"""Equal parts of a sketch, from a canonical order of its nodes, edges and boxes, and their orientation in a drawing.
+"""Equal parts of a sketch, by a canonical order of its nodes, edges and boxes, and their orientation in a drawing.
 
-Canonical order of a sketch's nodes, edges and boxes, which depends on its graph alone. So a drawing depends neither on the order
-in which a model was built, nor on names beyond their widths: colours are refined until neighbours distinguish no more nodes
-(Weisfeiler and Leman, 1968), then one of the nodes that are still alike goes first, and so on (McKay, 1981). Names decide only
-between symmetric nodes, where the drawing is the same either way.
+The canonical order depends only on the graph, so a drawing depends neither on the order in which a model was built nor on names
+except for their widths: colours are refined until neighbours distinguish no more nodes (Weisfeiler and Leman, 1968), then one of
+the nodes that are still alike comes first, and so on (McKay, 1981). Names decide only between symmetric nodes, where the drawing
+is the same either way.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy as np
 from bondgraph.render.sketch import Box, Edge, Sketch
 
 Links = Sequence[tuple[int, int, Any]]
-"""(from, to, mark) of linked things; marks can be sorted."""
+"""Links (from, to, mark); marks can be sorted."""
 MAX_TRIED = 8
-"""Maximum number of equal nodes of which each is tried first, since later colours may distinguish them."""
+"""Maximum number of equal nodes that are each tried as the first, since later colours may distinguish them."""
 
 
 def canonical(sketch: Sketch) -> Sketch:
@@ -47,7 +47,7 @@ def canonical(sketch: Sketch) -> Sketch:
 
 
 def mark_of(edge: Edge) -> tuple[int, int]:
-    """Return the mark of an edge: a bond of some dimension, or signals."""
+    """Return the mark of an edge: bond with its dimension, or signal."""
     return (0, edge.bond.dimension) if edge.bond is not None else (1, 0)
 
 
@@ -56,12 +56,13 @@ def _of_edge(edge: Edge) -> tuple[Any, ...]:
 
 
 def _natural(name: str) -> list[tuple[str, int]]:
-    """Return a sort key with the numbers in names as numbers: "arm 2" before "arm 10"."""
+    """Return a sort key that compares numbers in names as numbers: "arm 2" before "arm 10"."""
     return [(letters, int(digits or -1)) for letters, digits in re.findall(r"(\D*)(\d*)", name)]
 
 
 def ordered(links: Links, marks: Sequence[Sequence[Any]], ties: Sequence[Any]) -> list[int]:
-    """Return the order that links and marks determine, the first marks first; the smallest of `ties` decides symmetric ones."""
+    """Return the order that marks and links determine, first marks first; the smallest of `ties` decides between symmetric
+    items."""
     around: list[list[tuple[int, Any]]] = [[] for _ in ties]
     for a, b, mark in links:
         around[a].append((b, (mark, 0)))
@@ -75,13 +76,13 @@ def ordered(links: Links, marks: Sequence[Sequence[Any]], ties: Sequence[Any]) -
             return sorted(range(len(colours)), key=colours.__getitem__)
         tied.sort(key=lambda i: ties[i])
         firsts = tied[: MAX_TRIED if len(tied) <= MAX_TRIED else 1]
-        # One goes before those that were like it.
+        # The first item comes before those that were like it.
         tried = [_refined([2 * colour + (i != first) for i, colour in enumerate(colours)], around) for first in firsts]
         colours = min(tried, key=lambda trial: _certificate(trial, links))
 
 
 def _first_alike(colours: Sequence[int]) -> list[int]:
-    """Return the things of the first colour that several have."""
+    """Return the items of the first colour that several have."""
     by_colour: dict[int, list[int]] = {}
     for i, colour in enumerate(colours):
         by_colour.setdefault(colour, []).append(i)
@@ -89,7 +90,7 @@ def _first_alike(colours: Sequence[int]) -> list[int]:
 
 
 def _refined(colours: list[int], around: Sequence[Sequence[tuple[int, Any]]]) -> list[int]:
-    """Return colours that distinguish all things with different colours around them."""
+    """Return colours that distinguish all items with differently coloured neighbours."""
     kinds = len(set(colours))
     while True:
         seen = [(colours[i], sorted((mark, colours[j]) for j, mark in near)) for i, near in enumerate(around)]
@@ -100,7 +101,7 @@ def _refined(colours: list[int], around: Sequence[Sequence[tuple[int, Any]]]) ->
 
 
 def _ranks(values: Sequence[Hashable]) -> list[int]:
-    """Return the rank of each value among the sorted ones."""
+    """Return the rank of each value among the sorted values."""
     ranks = {value: k for k, value in enumerate(sorted(set(values)))}  # type: ignore[type-var]
     return [ranks[value] for value in values]
 
@@ -111,18 +112,18 @@ def _certificate(colours: Sequence[int], links: Links) -> list[Any]:
 
 
 MIRRORS = np.array([(1, 1), (-1, 1), (1, -1), (-1, -1)])
-"""Orientations of a copy: as it is, mirrored left to right, top to bottom, or both."""
+"""Orientations of a copy: unchanged, mirrored left to right, top to bottom, or both."""
 
 
 @dataclass(frozen=True)
 class Copies:
-    """Equal parts: the nodes of each, in an order that is common to all."""
+    """Equal parts, with the nodes of each in a common order."""
 
     members: tuple[np.ndarray, ...]
 
 
 def equal_parts(sketch: Sketch) -> tuple[Copies, ...]:
-    """Return nested graphs that occur more than once: the same kinds, the same bonds and signals; names do not count."""
+    """Return nested graphs that occur more than once, with the same kinds, bonds and signals; names do not count."""
     alike: dict[object, list[np.ndarray]] = {}
     for box in sketch.boxes:
         order, form = contents(sketch, box)
@@ -131,7 +132,7 @@ def equal_parts(sketch: Sketch) -> tuple[Copies, ...]:
 
 
 def contents(sketch: Sketch, box: Box) -> tuple[np.ndarray, object]:
-    """Return the nodes of a nested graph, in an order common to its copies; and its form: equal graphs have equal ones."""
+    """Return the nodes of a nested graph in an order common to its copies, and its form, which is equal for equal graphs."""
     inside = list(box.members)
     index_of = {node: k for k, node in enumerate(inside)}
     inner = [each for each in sketch.boxes if not box.path or each.path.startswith(f"{box.path}.")]
@@ -158,7 +159,7 @@ def contents(sketch: Sketch, box: Box) -> tuple[np.ndarray, object]:
 
 
 def components(sketch: Sketch) -> list[tuple[np.ndarray, Sketch]]:
-    """Return connected components by bonds, signals and boxes: nodes, and the sketch of these alone; the largest first."""
+    """Return the components connected by bonds, signals and boxes, largest first: their nodes and sketches."""
     import networkx as nx
 
     graph = nx.Graph()
@@ -178,7 +179,7 @@ def components(sketch: Sketch) -> list[tuple[np.ndarray, Sketch]]:
 
 
 def part_of(sketch: Sketch, box: Box, order: np.ndarray) -> Sketch:
-    """Return a nested graph with its neighbours around it: first its own nodes, in the order given."""
+    """Return a nested graph with its neighbours: its own nodes first, in the given order."""
     inside = [int(i) for i in order]
     own_nodes = set(inside)
     edges = [edge for edge in sketch.edges if edge.tail in own_nodes or edge.head in own_nodes]
@@ -194,7 +195,7 @@ def part_of(sketch: Sketch, box: Box, order: np.ndarray) -> Sketch:
 
 
 def shrunk(sketch: Sketch, parts: Sequence[np.ndarray], around: str) -> Sketch:
-    """Return a sketch with every part as one node, and no box but the one of the path `around`, if there is one."""
+    """Return a sketch with every part as a single node, and only the box of the path `around`, if any."""
     index_of = {int(i): k for k, members in enumerate(parts) for i in members}
     edges = [edge.renumbered(index_of) for edge in sketch.edges]
     boxes = [
@@ -206,7 +207,7 @@ def shrunk(sketch: Sketch, parts: Sequence[np.ndarray], around: str) -> Sketch:
 
 
 def mirror_of(cells: np.ndarray, template: np.ndarray) -> np.ndarray | None:
-    """Return the first of `MIRRORS` in which cells (n, 2) are a template (n, 2), None if they are not."""
+    """Return the first of `MIRRORS` in which cells (n, 2) match a template (n, 2); None if none does."""
     shifted = cells - cells.min(axis=0)
     for mirror in MIRRORS:
         turned = template * mirror
@@ -216,7 +217,7 @@ def mirror_of(cells: np.ndarray, template: np.ndarray) -> np.ndarray | None:
 
 
 def tied(cells: np.ndarray, copies: Sequence[Copies], axis: int) -> list[tuple[int, int]]:
-    """Return pairs of steps between columns (axis 0) or rows (1) with equal widths, so that copies are congruent."""
+    """Return pairs of steps between columns (axis 0) or rows (1) that must be equally wide, so that copies are congruent."""
     pairs = []
     for each in copies:
         template = cells[each.members[0]]

@@ -1,6 +1,6 @@
-"""Routes of edges: straight if possible, bent a little, or around obstacles along streets between them, at the least cost.
+"""Routes of edges at the lowest cost: straight, slightly bent, or along streets between obstacles.
 
-A detour is the shortest path over crossings of the streets and directions, with few corners, clear of nodes and lines (Dijkstra,
+A detour is the cheapest path over crossings of streets and directions, with few corners, clear of nodes and lines (Dijkstra,
 1959; Hart, Nilsson and Raphael, 1968).
 """
 
@@ -23,9 +23,10 @@ GAP = 5.0
 ROOM = 4.0
 """Gap between a node's text and a foreign edge, px."""
 FULLY_CURVED = 1e6
-"""Reach of a line that bends all along, px."""
+"""Reach of a line that bends along its whole length, px."""
 LONG, FOREIGN, NODE, NAME, CROSS, CROWD, CORNER = 0.3, 0.25, 150.0, 40.0, 60.0, 120.0, 30.0
-"""Costs, in px: px of detour, px in a foreign box, point in a node, in a name, crossing, parallel line at a node, corner."""
+"""Costs, in px, of each px of detour or in a foreign box, and of each point in a node or name, crossing, parallel line at a node,
+and corner."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +36,14 @@ class Obstacles:
     nodes: np.ndarray
     """(m,): the nodes."""
     low: np.ndarray
-    """(m, 2): left and top of their bodies, with the gap around them."""
+    """(m, 2): left and top of their bodies, including the gap around them."""
     high: np.ndarray
     names: np.ndarray
     """(k, 2, 2): left and top, right and bottom of the names."""
     named_nodes: np.ndarray
     """(k,): nodes of the names."""
     frames: np.ndarray
-    """(b, 2, 2): left and top, right and bottom of boxes that are around some of these nodes, not all."""
+    """(b, 2, 2): left and top, right and bottom of boxes that hold some but not all of these nodes."""
     around: tuple[frozenset[int], ...]
     """Nodes in each box."""
 
@@ -79,12 +80,12 @@ def clip(node: Mark, centre: np.ndarray, towards: np.ndarray) -> np.ndarray:
 
 
 def within(points: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return (k, m): True where points (k, 2) are inside of rectangles (m, 2)."""
+    """Return a mask (k, m) of points (k, 2) inside rectangles (m, 2)."""
     return np.all((points[:, None] > low) & (points[:, None] < high), axis=2)
 
 
 def foreign(world: Obstacles, tail: int, head: int) -> np.ndarray:
-    """Return indices of the boxes that hold neither end."""
+    """Return the indices of boxes that hold neither end."""
     return np.array([k for k, inside in enumerate(world.around) if tail not in inside and head not in inside], dtype=int)
 
 
@@ -109,7 +110,7 @@ def price(route: Route, index: int, sketch: Sketch, world: Obstacles, lines: Seq
 
 
 def _of_lines(route: Route, index: int, sketch: Sketch, lines: Sequence[tuple[int, Route]]) -> float:
-    """Return the cost of other lines: crossings, and those that leave the same node in nearly the same direction."""
+    """Return the cost of crossing lines, and of lines that leave the same node in nearly the same direction."""
     if not lines:
         return 0.0
     edge = sketch.edges[index]
@@ -127,12 +128,12 @@ def _of_lines(route: Route, index: int, sketch: Sketch, lines: Sequence[tuple[in
 
 
 def crowded(one: np.ndarray, other: np.ndarray) -> float:
-    """Return 0 to 1: how close two directions are; 0 from about 35 degrees on."""
+    """Return the closeness of two directions, 0 to 1; 0 above about 35 degrees."""
     return max(0.0, (float(dot(one, other)) - 0.82) / 0.18)
 
 
 def crossings(p: np.ndarray, q: np.ndarray, r: np.ndarray, s: np.ndarray) -> np.ndarray:
-    """Return True where segments pq and rs cross inside both; coordinates first, (2, ...), arrays that broadcast."""
+    """Return True where the interiors of segments pq and rs cross; arrays (2, ...), coordinates first, are broadcast."""
     dx, dy, ex, ey = q[0] - p[0], q[1] - p[1], s[0] - r[0], s[1] - r[1]
     one = (dx * (r[1] - p[1]) - dy * (r[0] - p[0])) * (dx * (s[1] - p[1]) - dy * (s[0] - p[0]))
     two = (ex * (p[1] - r[1]) - ey * (p[0] - r[0])) * (ex * (q[1] - r[1]) - ey * (q[0] - r[0]))
@@ -151,32 +152,32 @@ def _crossed(one: Route, other: Route) -> int:
 CORNER_RADIUS = 14.0
 """Reach of the rounded corners, px."""
 STREET_GAP = 9.0
-"""Distance from a node to the street beside it, px; streets are not nearer to each other than `STREET_GAP` - 2."""
+"""Distance from a node to the street beside it, px; streets are at least `STREET_GAP` - 2 apart."""
 LANE_WIDTH = 5.0
 """Distance below which a line blocks a street, px."""
 MAX_ACCESS = 120.0
 """Maximum distance from a node to the crossing where its edge enters a street, px."""
 MEETING = 30.0
-"""Cost of each point of another bond on a street, px."""
+"""Cost of each point of another line on a street, px."""
 _MOVES = ((1, 0), (-1, 0), (0, 1), (0, -1))
 
 
 @dataclass(frozen=True)
 class RoutingGrid:
-    """Streets: level and plumb lines at ys and xs, in sections from crossing to crossing."""
+    """Streets: horizontal and vertical lines at ys and xs, in sections from crossing to crossing."""
 
     xs: np.ndarray
     ys: np.ndarray
     in_nodes: tuple[np.ndarray, np.ndarray]
-    """(m, x, y) for level and plumb sections: True if they pass through a node's rectangle."""
+    """(m, x, y) for horizontal and vertical sections: True if they pass through a node's rectangle."""
     in_names: tuple[np.ndarray, np.ndarray]
-    """(x, y): number of names that they pass through."""
+    """(x, y): number of names that sections pass through."""
     in_frames: tuple[np.ndarray, np.ndarray]
-    """(b, x, y): True if they are in a box."""
+    """(b, x, y): True if sections are in a box."""
 
 
 def routing_grid(world: Obstacles) -> RoutingGrid:
-    """Return streets through the middle of all nodes and beside them."""
+    """Return streets through the middles of all nodes and beside them."""
     lines = []
     for axis in (0, 1):
         low, high = world.low[:, axis], world.high[:, axis]
@@ -190,7 +191,7 @@ def routing_grid(world: Obstacles) -> RoutingGrid:
     xs, ys = lines
 
     def sections(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return (m, x, y) for both kinds: True if they meet rectangles (m, 2)."""
+        """Return masks (m, x, y) of horizontal and vertical sections that meet rectangles (m, 2)."""
         left, top = low[:, 0, None, None], low[:, 1, None, None]
         right, bottom = high[:, 0, None, None], high[:, 1, None, None]
         x, y = xs[None, :, None], ys[None, None, :]
@@ -211,7 +212,7 @@ def routing_grid(world: Obstacles) -> RoutingGrid:
 def detour(
     sketch: Sketch, where: np.ndarray, index: int, grid: RoutingGrid, world: Obstacles, lines: Sequence[tuple[int, Route]]
 ) -> Route | None:
-    """Return the cheapest path of an edge along streets among the drawn lines (edge, route); None if there is none."""
+    """Return the cheapest path of an edge along streets among the drawn lines (edge, route); None if no path exists."""
     edge = sketch.edges[index]
     if edge.tail == edge.head:
         return None
@@ -230,7 +231,7 @@ def detour(
 def _costs(
     sketch: Sketch, index: int, grid: RoutingGrid, world: Obstacles, lines: Sequence[tuple[int, Route]]
 ) -> tuple[list[list[float]], list[list[float]]]:
-    """Return the costs of level and plumb sections; infinite if a node is in the way."""
+    """Return the costs of horizontal and vertical sections; infinite if a node is in the way."""
     edge = sketch.edges[index]
     own_nodes = (world.nodes == edge.tail) | (world.nodes == edge.head)
     strange = foreign(world, edge.tail, edge.head)
@@ -248,7 +249,7 @@ def _costs(
 
 
 def _met(sketch: Sketch, grid: RoutingGrid, lines: Sequence[tuple[int, Route]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the number of points of lines on level and plumb sections."""
+    """Return the number of points of lines on horizontal and vertical sections."""
     level, plumb = np.zeros((len(grid.xs) - 1, len(grid.ys))), np.zeros((len(grid.xs), len(grid.ys) - 1))
     for other, line in lines:
         weight = 1.0 if sketch.edges[other].bond is not None else 0.4
@@ -272,7 +273,7 @@ Ends = dict[tuple[int, int], tuple[float, float, float]]
 def _ends(
     sketch: Sketch, where: np.ndarray, node: int, grid: RoutingGrid, world: Obstacles, lines: Sequence[tuple[int, Route]]
 ) -> Ends:
-    """Return the crossings that a straight line from a node reaches."""
+    """Return the crossings that a straight line from a node can reach."""
     centre = where[node]
     here = int(np.flatnonzero(world.nodes == node)[0])
     near_crossings = [
@@ -310,7 +311,7 @@ def _ends(
 
 
 def _turn(cosine: float) -> float:
-    """Return the cost of a change of direction, by its cosine."""
+    """Return the cost of a change of direction, given its cosine."""
     return 0.0 if cosine > 0.999 else CORNER if cosine > 0.5 else CORNER + 10.0 if cosine > -0.1 else np.inf
 
 
@@ -323,7 +324,7 @@ def _shortest(
     goal_x, goal_y = float(goal[0]), float(goal[1])
 
     def ahead(i: int, j: int) -> float:
-        """Return a lower bound of the remaining cost, except for that of the last step."""
+        """Return a lower bound of the remaining cost, without the last step."""
         return LONG * max(abs(xs[i] - goal_x) + abs(ys[j] - goal_y) - 2.0 * MAX_ACCESS, 0.0)
 
     least: dict[tuple[int, int, int], float] = {}
@@ -370,7 +371,8 @@ def _shortest(
 
 
 def routes(sketch: Sketch, where: np.ndarray) -> tuple[Route, ...]:
-    """Return one route per edge: first those inside of equal parts, which are alike, then other bonds, then signals."""
+    """Return a route for each edge, found first inside equal parts, which are routed alike, then for other bonds, then for
+    signals."""
     route_of: dict[int, Route] = {}
     for copies in sorted(equal_parts(sketch), key=lambda each: len(each.members[0])):
         for like, part in zip(_mirrored(sketch, where, copies), copies.members, strict=True):
@@ -386,7 +388,7 @@ def routes(sketch: Sketch, where: np.ndarray) -> tuple[Route, ...]:
 
 
 def _mirrored(sketch: Sketch, where: np.ndarray, copies: Copies) -> list[tuple[np.ndarray, np.ndarray] | None]:
-    """Return (mirror, shift) from the first copy to each, None for the first and for those that are not congruent."""
+    """Return (mirror, shift) from the first copy to each; None for the first and for copies that are not congruent."""
     first = copies.members[0]
     sizes = np.array([(node.half_width, node.half_height) for node in sketch.nodes]).reshape(-1, 2)
     result: list[tuple[np.ndarray, np.ndarray] | None] = [None]
@@ -412,7 +414,7 @@ def _inside(sketch: Sketch, part: np.ndarray) -> list[int]:
 def _add_routes(
     sketch: Sketch, where: np.ndarray, edges: Sequence[int] | range, route_of: dict[int, Route], among: np.ndarray
 ) -> None:
-    """Add the routes of edges that have none, with the nodes `among` as obstacles; straight ones first."""
+    """Add missing routes of edges, straight ones first, with the nodes `among` as obstacles."""
     world = obstacles(sketch, where, among)
     inside = {int(i) for i in among}
     drawn = [i for i, edge in enumerate(sketch.edges) if i in route_of and edge.tail in inside and edge.head in inside]
@@ -446,17 +448,17 @@ def _add_routes(
 
 
 MAX_BULGE = 34.0
-"""Maximum initial bulge of an edge beside another one between the same nodes, px."""
+"""Maximum initial bulge of an edge that is parallel to another between the same nodes, px."""
 BARRED = 110.0
 """Cost of a direct line above which a detour is tried, px."""
 BENT = 45.0
-"""Cost of each further bulge that is tried, px."""
+"""Cost of each additional bulge that is tried, px."""
 
 
 def _direct(
     sketch: Sketch, where: np.ndarray, index: int, used: int, world: Obstacles, lines: Sequence[tuple[int, Route]]
 ) -> tuple[Route, float]:
-    """Return the best straight or bent route, and its price above that of a straight line of its length in the open."""
+    """Return the best straight or bent route, and its excess price over an unobstructed straight line."""
     edge = sketch.edges[index]
     long = float(length(where[edge.head] - where[edge.tail]))
     best, least = None, 0.0
@@ -472,7 +474,7 @@ def _direct(
 
 
 def _bulges(used: int, signal: bool, long: float) -> Sequence[float]:
-    """Return bulges to try, as parts of the edge's length, the best first; parallel edges leave the line free."""
+    """Return bulges to try, as fractions of the edge's length, best first; parallel edges avoid the straight line."""
     if used:
         side = 1.0 if used % 2 else -1.0
         first = min(0.16, MAX_BULGE / max(long, 1.0)) * ((used + 1) // 2) * side

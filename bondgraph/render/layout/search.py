@@ -1,6 +1,6 @@
-"""Search on the grid: cells whose drawing is short, level or plumb, and free of crossings.
+"""Search on the grid for cells with short, horizontal or vertical edges without crossings.
 
-Simulated annealing with a fixed seed on single nodes, then a greedy finish that also exchanges nodes and moves, mirrors and turns
+Simulated annealing with a fixed seed moves single nodes, then a greedy finish also exchanges nodes and moves, mirrors and turns
 branches and boxes. Every step keeps boxes apart.
 """
 
@@ -19,16 +19,16 @@ from bondgraph.render.layout.parts import Copies
 from bondgraph.render.reproducible import Noise, geometric
 
 Steps = Callable[[np.ndarray], np.ndarray]
-"""Cells (n, 2) -> trials (k, n, 2) that single moves cannot reach."""
+"""Function from cells (n, 2) to trials (k, n, 2) that single moves cannot reach."""
 _WIDE = np.array([(i, j) for i in range(-6, 7) for j in range(-6, 7) if 0 < abs(i) + abs(j) <= 6])
 _cache: dict[bytes, np.ndarray] = {}
-"""Digest of a graph and its first cells -> the improved cells."""
+"""Improved cells by digest of a graph and its first cells."""
 MAX_CACHED = 2000
-"""Maximum number of cached graphs: a graph is drawn on several pages, and its parts in many graphs."""
+"""Maximum number of cached graphs: a graph appears on several pages, and its parts in many graphs."""
 
 
 def improve(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blocks: Sequence[Copies] = ()) -> np.ndarray:
-    """Return better cells for a graph, with blocks unchanged inside, perhaps mirrored; equal input is answered from a cache."""
+    """Return better cells for a graph, with blocks unchanged inside or mirrored; results are cached."""
     if len(cells) < 2 or sweeps < 1:
         return cells
     block_members = [members for block in blocks for members in block.members]
@@ -45,7 +45,7 @@ def improve(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, block
 
 
 def _improved(cells: np.ndarray, price: Prices, boxes: Nesting, sweeps: int, blocks: Sequence[Copies]) -> np.ndarray:
-    """Return the best of some searches."""
+    """Return the best result of several searches."""
     board = Board(price, boxes)
 
     def cost(trial: np.ndarray) -> float:
@@ -72,11 +72,11 @@ def _anneal(cells: np.ndarray, board: Board, sweeps: int, blocks: Sequence[Copie
 
 
 MAX_TRIALS, BLOCK_HEAT = 10, 2.0
-"""Number of examined positions of a block, of the lowest bounds; and its temperature relative to that of a node."""
+"""Number of positions of a block that are examined, lowest bounds first; and its temperature relative to a node."""
 
 
 def _block_moved(members: np.ndarray, cells: np.ndarray, board: Board, heat: float, noise: Noise) -> np.ndarray:
-    """Move one block to its best position nearby or, by temperature, perhaps to a worse one."""
+    """Move a block to the best position nearby, or at a high temperature perhaps to a worse one."""
     trials = np.concatenate([cells[None], _box_moved(members, _WIDE, True, cells)])
     least = board.lower_bounds(trials)
     near = np.argsort(least[1:], kind="stable")[: 4 * MAX_TRIALS] + 1
@@ -86,7 +86,7 @@ def _block_moved(members: np.ndarray, cells: np.ndarray, board: Board, heat: flo
 
 
 def _free(count: int, blocks: Sequence[Copies]) -> np.ndarray:
-    """Return (count,): True for nodes in no block."""
+    """Return a mask (count,) of nodes outside all blocks."""
     free = np.ones(count, dtype=bool)
     for block in blocks:
         for members in block.members:
@@ -106,7 +106,8 @@ def _copies_exchanged(block: Copies, cells: np.ndarray) -> np.ndarray:
 
 
 def branches(price: Prices, count: int) -> Iterator[tuple[int, int, np.ndarray]]:
-    """Yield (root, joint, nodes) of every part of `count` nodes attached by one bond: the nodes on the root's side of it."""
+    """Yield (root, joint, nodes) for every part of `count` nodes that is attached by a single bond, with the nodes on the root's
+    side."""
     import networkx as nx
 
     bonds = [(int(a), int(b)) for a, b in zip(price.tails[price.length == 1.0], price.heads[price.length == 1.0], strict=True)]
@@ -127,7 +128,7 @@ _TURNS = np.array(
 
 
 def _turned(cells: np.ndarray, turns: np.ndarray) -> np.ndarray:
-    """Return cells (n, 2) mirrored and turned in each way (k, 2, 2): (k, n, 2)."""
+    """Return cells (n, 2) mirrored and turned by each symmetry (k, 2, 2), (k, n, 2)."""
     return (cells[None, :, :, None] * turns[:, None]).sum(axis=2)
 
 
@@ -137,12 +138,12 @@ _STEPS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1), (2, 0), (-2, 0), (0, 2), (0
 def _finish(
     cells: np.ndarray, price: Prices, board: Board, boxes: Nesting, blocks: Sequence[Copies] = (), rounds: int = 3
 ) -> np.ndarray:
-    """Repeat greedy steps until none helps; blocks stay unchanged inside, perhaps mirrored."""
+    """Repeat greedy steps until none helps; blocks stay unchanged inside or are mirrored."""
     free = _free(len(cells), blocks)
     block_members = [members for block in blocks for members in block.members]
 
     def torn(inside: np.ndarray) -> bool:
-        """Return True if nodes are some of a block, but not all of it."""
+        """Return True if a set contains some but not all nodes of a block."""
         return any(0 < np.isin(members, inside).sum() < len(members) for members in block_members)
 
     steps: list[Steps] = [
@@ -177,7 +178,7 @@ def _finish(
 
 
 def _best(cells: np.ndarray, cost: float, trials: np.ndarray, board: Board) -> tuple[np.ndarray, float]:
-    """Return the cheapest valid one of the trials (k, n, 2), if it is cheaper than the current cells."""
+    """Return the cheapest valid trial (k, n, 2) that is cheaper than the current cells, if any."""
     least = board.lower_bounds(trials)
     for index in np.argsort(least, kind="stable"):
         if least[index] >= cost - 1e-9:
@@ -191,7 +192,7 @@ def _best(cells: np.ndarray, cost: float, trials: np.ndarray, board: Board) -> t
 
 
 def _branch_moved(root: int, joint: int, branch: np.ndarray, level: bool, cells: np.ndarray) -> np.ndarray:
-    """Return trials with a branch near its joint, level or plumb with it, mirrored or, unless it stays `level`, turned."""
+    """Return trials with a branch near its joint, aligned with it, and mirrored or, unless it stays `level`, turned."""
     turned = _turned(cells[branch] - cells[root], _TURNS[: 4 if level else 7] if len(branch) > 1 else _TURNS[:1])
     return _with(cells, branch, (turned[:, None] + cells[joint] + _STEPS[None, :, None]).reshape(-1, len(branch), 2))
 
@@ -212,7 +213,7 @@ def _with(cells: np.ndarray, nodes: np.ndarray, positions: np.ndarray) -> np.nda
 
 
 def _cuts(block_members: Sequence[np.ndarray], cells: np.ndarray) -> np.ndarray:
-    """Return trials with everything right of or beneath a cut moved by one cell; no block is cut."""
+    """Return trials with everything to the right of or below a cut moved by one cell; no block is cut."""
     trials = [cells]
     for axis in (0, 1):
         spans = [(int(cells[inside, axis].min()), int(cells[inside, axis].max())) for inside in block_members]
@@ -227,7 +228,7 @@ def _cuts(block_members: Sequence[np.ndarray], cells: np.ndarray) -> np.ndarray:
 
 
 def _exchanged(boxes: Nesting, free: np.ndarray, cells: np.ndarray) -> np.ndarray:
-    """Return trials with two near nodes of one box exchanged."""
+    """Return trials with two nearby nodes of a box exchanged."""
     trials = [cells]
     for i, j in zip(*np.triu_indices(len(cells), 1), strict=True):
         if free[i] and free[j] and boxes.around[i] == boxes.around[j] and np.abs(cells[i] - cells[j]).max() <= 2:

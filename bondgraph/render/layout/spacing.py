@@ -10,17 +10,18 @@ from bondgraph.render.layout.parts import Copies, tied
 from bondgraph.render.sketch import Box, Sketch
 
 BOND_LENGTH = 58.0
-"""Minimum length of a visible bond, px."""
+"""Minimum visible length of a bond, px."""
 NAME_GAP = 13.0
-"""Distance from a plumb bond to a name beside it, px."""
+"""Distance from a vertical bond to a name beside it, px."""
 PAD, TITLE = 17.0, 19.0
-"""Padding between a box's edge and its content, px; and room for its title at the top."""
+"""Padding between a box's edge and its content, and room for its title at the top, px."""
 Sides = np.ndarray
-"""(n, 2): room in px that every node needs to the left and right of its centre, its name included."""
+"""Room (n, 2) in px that every node needs to the left and right of its centre, including its name."""
 
 
 def sides(sketch: Sketch, cells: np.ndarray) -> Sides:
-    """Return the room of each node: names are beneath junctions, or beside a bond that leaves downwards, on the freer side."""
+    """Return the room of each node: names are below junctions, or beside a bond that leaves downwards, on the side with more
+    room."""
     room = np.array([[max(node.half_width, node.below / 2)] * 2 for node in sketch.nodes]).reshape(-1, 2)
     for i, node in enumerate(sketch.nodes):
         if not node.below:
@@ -78,7 +79,7 @@ def _down(sketch: Sketch, i: int, j: int, bonded: bool, walls_above: int, walls_
 def _columns(
     cells: np.ndarray, needs: Sequence[tuple[int, int, float]], least: float, ties: Sequence[tuple[int, int]]
 ) -> np.ndarray:
-    """Return coordinates of columns that keep every needed distance, by the longest path; tied steps then get their maximum."""
+    """Return coordinates of columns that keep all required distances, by the longest path; tied steps then get their maximum."""
     last = int(cells.max(initial=0))
     arriving: list[list[tuple[int, float]]] = [[] for _ in range(last + 1)]
     for a, b, need in needs:
@@ -133,11 +134,11 @@ def extent(sketch: Sketch, where: np.ndarray) -> Extent:
 
 
 PART_GAP, ASPECT_RATIO = 44.0, 1.6
-"""Distance between unconnected parts of a drawing, px; and the approximate ratio of width to height of their rows."""
+"""Distance between unconnected parts of a drawing, px, and the approximate ratio of width to height of their arrangement."""
 
 
 def in_rows(extents: Sequence[Extent]) -> list[np.ndarray]:
-    """Return shifts (2,) that set rectangles side by side in rows, in their order."""
+    """Return shifts (2,) that arrange rectangles side by side in rows, in order."""
     sizes = np.array([(right - left + PART_GAP, bottom - top + PART_GAP) for left, top, right, bottom in extents]).reshape(-1, 2)
     widest = max(float(np.sqrt(ASPECT_RATIO * (sizes[:, 0] * sizes[:, 1]).sum())), float(sizes[:, 0].max(initial=0.0)))
     rows: list[list[int]] = [[]]

@@ -1,4 +1,4 @@
-"""Long chains: the longest path of a tree in rows, forwards and backwards in turn, with short branches above and below it."""
+"""Long chains: the longest path of a tree in rows of alternating direction, with short branches above and below."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 MIN_PATH, ONE_ROW = 10, 12
-"""Number of nodes from which a path is laid in rows, and up to which it is one row."""
+"""Minimum number of nodes of a path that is laid in rows, and maximum number in a single row."""
 WIDENESS = 3.0
-"""Nodes in a row, squared, relative to the length of the path: a drawing is wider than high."""
+"""Square of the number of nodes in a row, relative to the length of the path: a drawing is wider than high."""
 
 Branch = list[int]
 """Nodes of a branch without forks, from the path outwards."""
 
 
 def chain_in_rows(count: int, edges: Sequence[tuple[int, int]]) -> np.ndarray | None:
-    """Return cells (n, 2) of a tree that is little more than its longest path; None for other graphs.
+    """Return cells (n, 2) of a tree that consists of its longest path and short branches; None for other graphs.
 
     Parameters
     ----------
     count : number of nodes.
-    edges : (tail, head) of all edges; the path begins at a tail if it can, such as a source.
+    edges : (tail, head) of all edges; the path begins at a tail, such as a source, if possible.
     """
     import networkx as nx
 
@@ -35,7 +35,7 @@ def chain_in_rows(count: int, edges: Sequence[tuple[int, int]]) -> np.ndarray | 
 
 
 def _longest_path(tree: Any, tails: Set[int]) -> list[int]:
-    """Return the nodes of a longest path of a tree, from a tail if one of the longest paths begins at one."""
+    """Return the nodes of a longest path of a tree, which begins at a tail if possible."""
     import networkx as nx
 
     def farthest(start: int) -> list[int]:
@@ -48,7 +48,7 @@ def _longest_path(tree: Any, tails: Set[int]) -> list[int]:
 
 
 def _branches(tree: Any, path: Sequence[int]) -> dict[int, list[Branch]] | None:
-    """Return the branches of each node of the path, the longest first; None where one forks, or a node has more than two."""
+    """Return the branches of each node of the path, longest first; None if a branch forks or a node has more than two."""
     branches: dict[int, list[Branch]] = {}
     for node in path:
         arms = [[arm] for arm in sorted(set(tree.neighbors(node)) - set(path))]
@@ -64,9 +64,10 @@ def _branches(tree: Any, path: Sequence[int]) -> dict[int, list[Branch]] | None:
 
 
 def _cells(path: Sequence[int], branches: dict[int, list[Branch]], count: int) -> np.ndarray:
-    """Return cells (n, 2): the path in rows of equal length; the first branch of a node above it, the second one below.
+    """Return cells (n, 2): the path in rows of equal length, with the first branch of a node above it and the second below.
 
-    At a turn the bond to the next row takes the place below the last node and above the first one; their branches go outwards.
+    At a turn, the bond to the next row takes the places below the last node and above the first node of the next row; the
+    branches of both extend outwards.
     """
     rows = 1 if len(path) <= ONE_ROW else max(2, round(float(np.sqrt(len(path) / WIDENESS))))
     columns = -(-len(path) // rows)

@@ -6,22 +6,22 @@
                   |           +-- J, M, gravity -- model <-- y
                   +---------------- w ------------- model
 ```
-The block `model` is the controller's model of the robot: forward kinematics of the motor angles y in closed form, the Jacobian,
-the inertia felt by the motors and the torques of gravity. It has its own parameters `model.L1` ..., so that a controller can have
+The block `model` is the controller's model of the robot: forward kinematics in closed form from the motor angles y, the Jacobian,
+and the inertia and gravity torques felt by the motors. It has its own parameters `model.L1` ..., so that a controller can have
 model errors.
 
 Source: Bortoff 2018, section 4; Bortoff 2020, section 4, fig. 14.
 
 Exact feedback linearisation of the delta robot: motor torques for a target acceleration of the tool or the motors.
 
-M v' = B u + H^T lambda - h(q, v) and H v' = -H' v - alpha1 H v - alpha0 c, with h all forces of motion, damping and weight, and
-c the closure. With A = H M^-1 H^T the multipliers are eliminated:
+M v' = B u + H^T lambda - h(q, v) and H v' = -H' v - alpha1 H v - alpha0 c, where h holds the Coriolis, damping and gravity forces
+and c is the closure. With A = H M^-1 H^T the multipliers are eliminated:
 
 v' = P u + a,  P = M^-1 B - M^-1 H^T A^-1 H M^-1 B,  a = -M^-1 h + M^-1 H^T A^-1 (H M^-1 h - H' v - alpha1 H v - alpha0 c)
 
 For an output with the acceleration E v' + d, the torques for a target are u = (E P)^-1 (target - d - E a).
 
-Source: Bortoff 2018, section 4, where the elimination comes after the stabilisation: alpha depends on q and v.
+Source: Bortoff 2018, section 4, where the stabilised constraint is eliminated: alpha depends on q and v.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def tip_drift(theta: Any, v: Any, p: ArmParameters) -> np.ndarray:
 
 
 def torques(q: Any, v: Any, target: Any, p: ArmParameters, alpha1: Any, alpha0: Any, output: str = "tool") -> np.ndarray:
-    """Return motor torques (3,) for the output's acceleration `target` (3,), at q and v (9,) of all arms; any scalar."""
+    """Return motor torques (3,) for the output's acceleration `target` (3,), at q and v (9,) of all arms, for any scalar type."""
     arms = [slice(3 * i, 3 * i + 3) for i in range(3)]
     inertias = [arm.inertia(q[s], p) for s in arms]
     forces = [arm.coriolis_torque(q[s], v[s], p) + arm.gravity_torque(q[s], p) + arm.friction_torque(q[s], v[s], p) for s in arms]
@@ -100,7 +100,8 @@ def _solve3(matrix: Any, right: Any) -> np.ndarray:
 
 
 def linearisation_block(parameters: DeltaParameters, alpha1: float, alpha0: float, output: str, acceleration: str) -> Element:
-    """Return the block `linearisation` with the signal `.torque` (3,) for an acceleration at a path; E440 unknown output."""
+    """Return the block `linearisation` with the signal `.torque` (3,) for the acceleration signal at a path; E440 for an unknown
+    output."""
     if output not in OUTPUTS:
         raise error("E440", f"output {output!r} is unknown", *(f'output="{name}"' for name in OUTPUTS))
     names = [f"{what}{i}" for what in ("q", "v") for i in (1, 2, 3)]
@@ -130,7 +131,7 @@ ARMS = (1, 2, 3)
 
 @dataclass(frozen=True)
 class Control:
-    """Blocks of a controller, in the order of their ticks, and the path of its torques (3,).
+    """Blocks of a controller in the order in which they tick, and the path of its torques (3,).
 
     `DeltaRobot.simulate(..., signals=control.torque, blocks=control.blocks)` closes the loop.
     """
@@ -142,13 +143,14 @@ class Control:
 def model_terms(y: Any, p: ArmParameters, mode: Any = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return tool w (3,), Jacobian dw/dy (3, 3), inertia (3, 3) and gravity (3,) felt by the motors at motor angles y (3,).
 
-    Any scalar. With S = dtheta/dy, the inertia is S^T M S, and gravity S^T G: the solution u of [B H^T] [u; lambda] = G.
+    Accepts any scalar type. With S = dtheta/dy, the inertia is S^T M S, and gravity S^T G: the solution u of [B H^T] [u; lambda]
+    = G.
 
     Parameters
     ----------
     mode : +1 for the tool below the plane of the elbows, -1 above it.
 
-    Source: Bortoff 2018, eq. (27), (28), and (32) in its right order.
+    Source: Bortoff 2018, eq. (27), (28), and (32) with its order corrected.
     """
     x = forward_closed_form(y, p, mode)["x"]
     terms = newton_step(x, y, p)
@@ -162,7 +164,7 @@ def model_terms(y: Any, p: ArmParameters, mode: Any = 1.0) -> tuple[np.ndarray, 
 
 
 def robot_model(parameters: DeltaParameters, *, name: str = "model", y: str = "y", mode: str = "below") -> Element:
-    """Return the model block: `<name>.w`, `.jacobian`, `.inertia` and `.gravity` of the motor angles at path y."""
+    """Return the model block: `<name>.w`, `.jacobian`, `.inertia` and `.gravity` at the motor angles of path y."""
     sign = {"below": 1.0, "above": -1.0}[mode]
     terms = Op(
         "model",
@@ -181,7 +183,7 @@ def robot_model(parameters: DeltaParameters, *, name: str = "model", y: str = "y
 
 
 def gravity_compensation(parameters: DeltaParameters, **options: Any) -> Control:
-    """Return the torques that hold the robot at any pose: every pose is an equilibrium. Options as in `robot_model`."""
+    """Return the torques that hold the robot at any pose: every pose is an equilibrium. Options as for `robot_model`."""
     model = robot_model(parameters, **options)
     return Control((model,), f"{model.name}.gravity")
 
@@ -202,8 +204,9 @@ def joint_control(
 
     Parameters
     ----------
-    kp, kd, ki, limit : as in `screwbond.models.control.joint_pid`: N m/rad, N m s/rad, N m/(rad s), N m.
-    period, filter_time : s between samples, and of the filtered difference then; None: continuous, with measured velocities.
+    kp, kd, ki, limit : as for `screwbond.models.control.joint_pid`: N m/rad, N m s/rad, N m/(rad s), N m.
+    period, filter_time : time between samples, and time constant of the filtered difference, s; None: continuous, with measured
+        velocities.
 
     Raises `ModelError` E440 for a motion without three axes; E478 from the controller.
     """
@@ -240,14 +243,15 @@ def task_control(
     filter_time: float = FILTER_TIME,
 ) -> Control:
     """Return a PD controller with feedforward of the tool for a motion (3,), m: u = kp (r - w) + kd (r' - w') + r'' is an
-    acceleration; the torque is J^T Lambda u plus gravity, with Lambda the inertia in task space.
+    acceleration; the torque is J^T Lambda u plus gravity, where Lambda is the task-space inertia.
 
     Parameters
     ----------
-    kp, kd : numbers or (3,), 1/s^2 and 1/s; kp also a function of time (`screwbond.models.control.fading`).
-    gravity : True to add its torques.
+    kp, kd : numbers or (3,), 1/s^2 and 1/s; kp may be a function of time (`screwbond.models.control.fading`).
+    gravity : True to add gravity torques.
     extra : path of an acceleration (3,) that is added to u.
-    period, filter_time : s between samples, and of the filtered difference w' then; None: continuous, with w' = J y'.
+    period, filter_time : time between samples, and time constant of the filtered difference w', s; None: continuous, with w' = J
+        y'.
 
     Raises `ModelError` E440 for a motion without three axes; E476 for gains outside 0 <= kp <= kd^2.
 
@@ -294,15 +298,15 @@ def linearising_control(
     alpha0: float = 25.0,
     output: str = "tool",
 ) -> Control:
-    """Return exact feedback linearisation: e'' + kd e' + kp e = 0 for tool (m) or motor angles (rad), off the constraint too.
+    """Return exact feedback linearisation: e'' + kd e' + kp e = 0 for tool (m) or motor angles (rad), even off the constraint.
 
-    Its inputs are all angles and rates of the robot, and its stabilisation: the multipliers are eliminated through the stabilised
-    constraint, so that y'' = alpha(q, v) + beta(q) u holds in all 18 states.
+    It takes all angles and rates of the robot, and its stabilisation constants: the multipliers are eliminated with the
+    stabilised constraint, so that y'' = alpha(q, v) + beta(q) u holds for all 18 states.
 
     Parameters
     ----------
     kp, kd : numbers or (3,), 1/s^2 and 1/s.
-    alpha1, alpha0 : of the robot.
+    alpha1, alpha0 : stabilisation constants of the robot.
     output : "tool" (the tip of arm 1), or "motors".
 
     Raises `ModelError` E440 for a motion without three axes, or an unknown output; E476 for gains outside 0 <= kp <= kd^2.
@@ -321,7 +325,7 @@ def linearising_control(
 def check_axes(motion: Motion) -> None:
     """Refuse a motion without three axes (E440)."""
     if motion.shape != (3,):
-        raise error("E440", f"a motion of shape {motion.shape} for three axes", "a motion of (3,)")
+        raise error("E440", f"a motion of shape {motion.shape} for three axes", "a motion of shape (3,)")
 
 
 def _motor_rates() -> Element:

@@ -3,7 +3,7 @@
 Each arm is a proximal link on a revolute joint (shaft along x1 of the arm), a distal rod on a universal joint at its elbow (first
 axis along x1) and a universal joint between the rod's tip and the end effector. The end effector is a body of mass 3 M3 that the
 three tips keep from turning; it has the three freedoms of the tool. A rod has the inertia J2 across and `axial_inertia` along it.
-As that vanishes, the motion tends to that of the three arms of Bortoff 2018, whose rods are thin.
+As `axial_inertia` vanishes, the motion tends to that of the model of Bortoff 2018, whose rods are thin.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ def rigid_delta_graph(
 
     Parameters
     ----------
-    axial_inertia : of a distal rod about its own length, kg m^2.
+    axial_inertia : inertia of a distal rod about its own axis, kg m^2.
     mode : assembly mode, "below" or "above".
-    alpha1, alpha0 : stabilisation of all joints.
+    alpha1, alpha0 : stabilisation constants of all joints.
 
     Ports `motor 1`, `motor 2`, `motor 3` take the torques. Signals: `phi 1`, `phi 2`, `phi 3`, the angles (3,) of each arm as in
     `screwbond.models.delta.kinematics.arm`, and `tool` (3,), m. Damping acts on these nine angles.
 
-    Raises `ModelError` E463 to E466 for motor angles at which the robot cannot be assembled; `GeometryError` for parameters
-    without mass or inertia of some body.
+    Raises `ModelError` E463 to E466 for motor angles at which the robot cannot be assembled; `GeometryError` for parameters that
+    leave a body without mass or inertia.
 
     Where the three rods, seen along their shafts, lie in one plane, the universal joints do not prevent the end effector from
     turning.
@@ -111,17 +111,18 @@ def _link_frame(distance: float) -> np.ndarray:
 
 
 def _arm_frame(arm_axes: np.ndarray, radius: float) -> np.ndarray:
-    """Return a joint frame along an arm's axes, on base or end effector."""
+    """Return a joint frame along an arm's axes, on the base or end effector."""
     return np.asarray(pose(arm_axes, arm_axes @ np.array([0.0, radius, 0.0])), dtype=float)
 
 
 def _links(
     p: DeltaParameters, axes: np.ndarray, theta: np.ndarray, v: np.ndarray, axial: float, label: str, weight: Any
 ) -> tuple[Body, Body]:
-    """Return proximal link and distal rod of an arm at theta and its rates v; frames at the centres of mass, y along."""
+    """Return proximal link and distal rod of an arm at theta and its rates v; frames at the centres of mass, with y along the
+    link."""
     upper, slope = (np.array([0.0, np.cos(theta[0]), np.sin(theta[0])]), np.array([0.0, -np.sin(theta[0]), np.cos(theta[0])]))
     d = np.asarray(direction(theta), dtype=float)
-    # The universal joint's axes: theta2 is about x1, theta3 about the other, backwards.
+    # The universal joint's axes: theta2 is about x1, theta3 about the other with negative sign.
     cross_axis = np.array([0.0, -np.sin(theta[1]), np.cos(theta[1])])
     omega = v[1] * EYE[0] - v[2] * cross_axis
     rate = np.cross(omega, d)
@@ -131,7 +132,7 @@ def _links(
     link = rigid_body(
         f"link {label}",
         mass=p.M1,
-        inertia=(p.J1, p.J1, p.J1),  # it only turns about its shaft
+        inertia=(p.J1, p.J1, p.J1),  # the link only turns about its shaft
         position=(axes @ (shaft + p.LC1 * upper)).tolist(),
         quaternion=_quaternion(axes @ link_axes),
         velocity=(axes @ (p.LC1 * v[0] * slope)).tolist(),
@@ -158,7 +159,7 @@ def _quaternion(axes: np.ndarray) -> Any:
 def _swing(state: Any, axes: Any) -> Any:
     """Return the (4, 6) map from a rod's world twist to the damped rates: its direction's rate (3,), and cos(phi2) phi3'.
 
-    The squares add up to phi2'^2 + phi3'^2; near the axis x2 of the arm bounded as in `arm.friction_rates`.
+    The squares add up to phi2'^2 + phi3'^2; near the arm's axis x2 they are bounded as in `arm.friction_rates`.
     """
     d, second = pose_from_state(state)[:3, 1], axes[:, 1]
     c2 = d @ second

@@ -1,4 +1,4 @@
-"""Delta robot as a bond graph of three arms: each a Lagrangian IC field, their tips tied by ideal constraints.
+"""Delta robot as a bond graph of three arms: each a Lagrangian IC field, with tips joined by ideal constraints.
 
 ```
  motor --> 1 --> TF (first angle) --> 1 v ----> IC arm            tip 1 --> 0 --> tip 2      tip 1 --> 0 --> tip 3
@@ -29,21 +29,21 @@ from bondgraph.model.domains import ROTATION, TRANSLATION
 from screws.scalars import array
 
 INERTIAL = ("L1", "L2", "LC1", "LC2", "M1", "M2", "M3", "J1", "J2", "g")
-"""Parameters of an arm's energies, on its element `mechanism`."""
+"""Parameters of an arm's energies, which belong to its element `mechanism`."""
 
 RADII = ("L0", "L3")
-"""Further parameters of the tip's position, on its element `tip place`."""
+"""Additional parameters of the tip's position, which belong to its element `tip place`."""
 
 FIRST_COORDINATE = np.array([1.0, 0.0, 0.0])
 
 
 def constants(**values: Any) -> Constants:
-    """Return a record of the parameters of a formula; all others are zero."""
+    """Return the parameters of a formula as a record; all others are zero."""
     return Constants(**{**dict.fromkeys(UNITS, 0.0), **values})
 
 
 def _with_parameters(formula: Any) -> Any:
-    """Convert a formula of theta, v ... and a record of parameters to one of scalars in the order of INERTIAL."""
+    """Convert a formula that takes theta, v ... and a record of parameters to one that takes scalars in the order of INERTIAL."""
 
     def flat(*arguments: Any) -> Any:
         states = arguments[: len(arguments) - len(INERTIAL)]
@@ -53,7 +53,7 @@ def _with_parameters(formula: Any) -> Any:
 
 
 def _tip_position(rotation: np.ndarray) -> Op:
-    """Return the operation theta, L0, L3, L1, L2 -> position of the tip; the rotation belongs to the formula."""
+    """Return the operation theta, L0, L3, L1, L2 -> position of the tip; the rotation is fixed."""
     return Op(
         "tip",
         lambda theta, L0, L3, L1, L2: rotation @ arm.tip(theta, constants(L0=L0, L1=L1, L2=L2, L3=L3)),
@@ -64,7 +64,7 @@ def _tip_position(rotation: np.ndarray) -> Op:
 
 
 def _tip_jacobian(rotation: np.ndarray) -> Op:
-    """Return the operation theta, L1, L2 -> derivative of the tip's position by theta."""
+    """Return the operation theta, L1, L2 -> derivative of the tip's position with respect to theta."""
     return Op(
         "tip Jacobian",
         lambda theta, L1, L2: rotation @ arm.tip_jacobian(theta, constants(L1=L1, L2=L2)),
@@ -94,14 +94,14 @@ def delta_arm(
 
     Parameters
     ----------
-    parameters : of the robot; they become run-time parameters `mechanism.L1` ..., `tip place.L0`, `tip place.L3` and
-        `damping.resistance`.
+    parameters : parameters of the robot, which become the run-time parameters `mechanism.L1` ..., `tip place.L0`, `tip place.L3`
+        and `damping.resistance`.
     rotation : (3, 3) from the arm's axes to the robot's; by default the identity.
-    position, velocity : angles phi (3,) of Bortoff 2018 at the start and their rates; at rest by default.
+    position, velocity : initial angles phi (3,) of Bortoff 2018 and their rates; at rest by default.
     form : "lagrangian" (states `mechanism.q` and `mechanism.v`) or "hamiltonian" (`mechanism.q` and `mechanism.p`).
 
     Signals: `theta`, `theta rate` (3,), the arm's coordinates and their rates, as in `kinematics.arm`; `phi`, `rate` (3,), the
-    angles of Bortoff 2018 and theirs; `tip` (3,), its position, m.
+    angles of Bortoff 2018 and their rates; `tip` (3,), the tip's position, m.
 
     Source: Bortoff 2018, eq. (1) to (8); (17) to (19) for the Hamiltonian form.
     """
@@ -189,16 +189,16 @@ def connect_arms(
     alpha1: float = 10.0,
     alpha0: float = 25.0,
 ) -> Graph:
-    """Connect arms at their tips: one ideal constraint between the first tip and each other one.
+    """Connect arms at their tips, with an ideal constraint between the first tip and each other tip.
 
     Parameters
     ----------
-    arms : graphs with the ports `motor` and `tip` and the signal `tip`, in one frame.
-    torques : of the motors, N m or N: the run-time parameters `motor 1.torque` ...
-    signals : added to the torques: the path of a signal for each motor, or of one signal (3,).
+    arms : graphs with the ports `motor` and `tip` and the signal `tip`, in a common frame.
+    torques : motor torques, N m or N, as the run-time parameters `motor 1.torque` ...
+    signals : paths of signals added to the torques: one for each motor, or a single signal (3,).
     alpha1, alpha0 : stabilisation, h'' + alpha1 h' + alpha0 h = 0, 1/s and 1/s^2.
 
-    Signals: `tool` (3,), the tip of the first arm, m; `closure 2` ... (3,), the first tip from the other ones, m.
+    Signals: `tool` (3,), the tip of the first arm, m; `closure 2` ... (3,), displacements of the first tip from the others, m.
 
     Source: Bortoff 2018, eq. (9) to (12).
     """
@@ -241,9 +241,9 @@ def delta_graph(
 
     Parameters
     ----------
-    torques, signals, alpha1, alpha0 : as in `connect_arms`.
-    form : of the arms, "lagrangian" or "hamiltonian".
-    mode : assembly mode at the start, "below" or "above".
+    torques, signals, alpha1, alpha0 : as for `connect_arms`.
+    form : form of the arms, "lagrangian" or "hamiltonian".
+    mode : initial assembly mode, "below" or "above".
 
     Signals: `y` (3,) motor angles, rad; `tool` (3,), m; `tool velocity` (3,), m/s; `arm 1.phi` ... (3,); and `closure 2`,
     `closure 3`.
@@ -273,7 +273,7 @@ def delta_graph(
 
 
 def _motor(i: int, torque: float, signals: str | Sequence[str] | None) -> Element:
-    """Return a torque source: a parameter, plus a signal if there is one."""
+    """Return a torque source: a parameter, plus a signal if given."""
     number, name = {"torque": Parameter(torque, "N m")}, f"motor {i + 1}"
     if signals is None:
         return Se(name, TORQUE, parameters=number, dimension=1)

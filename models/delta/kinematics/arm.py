@@ -1,26 +1,26 @@
-"""One arm of a delta robot: kinematics, inertia, Coriolis, gravity and friction terms as formulas over any scalar; its angles.
+"""One arm of a delta robot: kinematics, inertia, Coriolis, gravity and friction terms as formulas for any scalar type.
 
 The arm's coordinates are theta = (theta1, theta2, theta3): the motor's angle, the angle of the distal link in the plane of the
-arm, and its angle out of that plane. theta1 and theta2 are about x1 from x2, so that they are those of hinges along the
-motor's shaft, and x3 points down; velocities are v = theta'. They are singular where cos(theta3) = 0 only, a rod along the
-shaft: there the tip is as far out of the arm's plane as it can ever be, the elbow moves across the rod, and the two rods of
-a real arm, side by side along that shaft, lie on one line and do not hold the end effector. The angles phi of Bortoff 2018
-are singular at ordinary poses; `phi_of` and `phi_rate` return them, and their rates, as functions of theta.
+arm, and its angle out of that plane. theta1 and theta2 turn about x1 from x2, like hinges along the motor's shaft; x3 points
+down; velocities are v = theta'. The coordinates are singular only where cos(theta3) = 0, with the rod along the shaft: there the
+tip is farthest out of the arm's plane, the elbow moves across the rod, and the two rods of a real arm lie on one line and do not
+hold the end effector. The angles phi of Bortoff 2018 are singular at ordinary poses; `phi_of` and `phi_rate` return them, and
+their rates, as functions of theta.
 
-Every function takes the parameters as a record with the names of `DeltaParameters`: that record itself, or `Constants` of
-any scalars, so that they can stay run-time parameters of compiled code.
+Every function takes the parameters as a record: a `DeltaParameters`, or `Constants` of any scalar type, which can stay run-time
+parameters of compiled code.
 
 Source: Bortoff 2018, eq. (1) to (8) in other coordinates, with the offset L0 - L3 that eq. (4) lacks, and M3 a third of the
 end effector's mass.
 
-Conversion between the angles phi of Bortoff 2018 and the coordinates theta of `arm`, and of their rates.
+The module also converts between the angles phi of Bortoff 2018 and theta, and between their rates.
 
-The rod's direction in the arm's axes is n = (s3, c3 c2, c3 s2) of theta and n = (sin phi2 sin phi3, cos phi2,
-sin phi2 cos phi3) of phi: phi2 is its angle to x2, phi3 its turn about x2. phi1 = theta1. theta follows from every phi. The
-other way, phi2 is in [0, pi] and phi3 in (-pi, pi]; where the rod lies along x2 (sin phi2 = 0, an ordinary pose of the
-robot) phi3, phi2' and phi3' are undefined and set to zero.
+The rod's direction in the arm's axes is n = (s3, c3 c2, c3 s2) in theta and n = (sin phi2 sin phi3, cos phi2, sin phi2 cos phi3)
+in phi: phi2 is its angle to x2, phi3 its rotation about x2, and phi1 = theta1. theta follows from every phi. Conversely, phi2 is
+in [0, pi] and phi3 in (-pi, pi]; where the rod lies along x2 (sin phi2 = 0, an ordinary pose of the robot) phi3, phi2' and phi3'
+are undefined and set to zero.
 
-All functions take any scalars, or arrays of numbers (3, k).
+The conversions take any scalar type, or arrays of numbers (3, k).
 
 Source: Bortoff 2018, eq. (4).
 """
@@ -37,7 +37,7 @@ from screws.scalars import Scalar, array, atan2, cos, less, maximum, sin, sqrt, 
 
 
 class Constants(NamedTuple):
-    """Parameters of `DeltaParameters` as scalars of any kind, in the same order, without checks."""
+    """Fields of `DeltaParameters` as any scalar type, in the same order, without checks."""
 
     L0: Scalar
     L1: Scalar
@@ -73,7 +73,7 @@ def direction(theta: Any) -> np.ndarray:
 
 
 def tip(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Return the tip psi (3,) in m, moved inwards by L3 to the end effector's centre. Eq. (4), with the offset."""
+    """Return the tip psi (3,) in m, shifted inwards by L3 to the end effector's centre: eq. (4) with the offset."""
     c3 = cos(theta[2])
     return array(
         [
@@ -85,7 +85,7 @@ def tip(theta: Any, p: ArmParameters) -> np.ndarray:
 
 
 def tip_jacobian(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Return the derivative dpsi (3, 3) of `tip` by the angles, m."""
+    """Return the derivative dpsi (3, 3) of `tip` with respect to the angles, m."""
     (s1, s2, s3), (c1, c2, c3) = _sines(theta), _cosines(theta)
     return array(
         [[0.0, 0.0, p.L2 * c3], [-p.L1 * s1, -p.L2 * c3 * s2, -p.L2 * s3 * c2], [p.L1 * c1, p.L2 * c3 * c2, -p.L2 * s3 * s2]]
@@ -93,7 +93,7 @@ def tip_jacobian(theta: Any, p: ArmParameters) -> np.ndarray:
 
 
 def inertia(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Return the inertia matrix m (3, 3), kg m^2; a third of the end effector is part of it. Singular where cos(theta3) = 0."""
+    """Return the inertia matrix m (3, 3), kg m^2, including a third of the end effector. Singular where cos(theta3) = 0."""
     shaft, coupling, rod = _moments(p)
     s3, c3 = sin(theta[2]), cos(theta[2])
     across, along = _elbow_bend(theta)
@@ -102,20 +102,20 @@ def inertia(theta: Any, p: ArmParameters) -> np.ndarray:
 
 
 def potential_energy(theta: Any, p: ArmParameters) -> Scalar:
-    """Return the energy V of the weight, eq. (5) with all of M3, J; zero at the height of the shafts."""
+    """Return the potential energy V, eq. (5) with all of M3, J; zero at the height of the shafts."""
     shaft, beyond = _weights(p)
     return -(shaft * sin(theta[0]) + beyond * cos(theta[2]) * sin(theta[1]))
 
 
 def gravity_torque(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Return the gradient G (3,) of the weight's energy by the angles, N m."""
+    """Return the gradient G (3,) of the potential energy with respect to the angles, N m."""
     shaft, beyond = _weights(p)
     s2, c2 = sin(theta[1]), cos(theta[1])
     return array([-shaft * cos(theta[0]), -beyond * cos(theta[2]) * c2, beyond * sin(theta[2]) * s2])
 
 
 def coriolis_torque(theta: Any, v: Any, p: ArmParameters) -> np.ndarray:
-    """Return the Coriolis and centripetal torques c (3,), N m: m v' + c + G + friction drives the arm."""
+    """Return the Coriolis and centripetal torques c (3,), N m: the driving torque of the arm is m v' + c + G + friction."""
     _, coupling, rod = _moments(p)
     s3, c3 = sin(theta[2]), cos(theta[2])
     across, along = _elbow_bend(theta)
@@ -132,10 +132,10 @@ def coriolis_torque(theta: Any, v: Any, p: ArmParameters) -> np.ndarray:
 def friction_rates(theta: Any) -> np.ndarray:
     """Return the matrix S (4, 3): viscous damping of the angles phi of Bortoff 2018 acts on S v, since |S v|^2 = |phi'|^2.
 
-    With n the rod's direction and phi2 its angle to x2, phi2'^2 + phi3'^2 = |n'|^2 + (cos(phi2) phi3')^2: damping acts on the
-    rod's swing equally in any direction, rows 2 and 3, and on its rotation about x2, sin(phi2)^2 phi3' = x2 . (n x n'), row 4,
-    the more the nearer the rod is to that axis. Where sin(phi2) < `CONE`, the divisor is constant, so that the last row is
-    bounded, and vanishes on the axis.
+    With n the rod's direction and phi2 its angle to x2, phi2'^2 + phi3'^2 = |n'|^2 + (cos(phi2) phi3')^2: damping acts equally on
+    the rod's swing in any direction (rows 2 and 3), and on its rotation about x2 (row 4), sin(phi2)^2 phi3' = x2 . (n x n'), the
+    more so the nearer the rod is to x2. Where sin(phi2) < `CONE`, the divisor is constant: the last row stays bounded, and
+    vanishes on the axis.
     """
     (_, s2, s3), (_, c2, c3) = _sines(theta), _cosines(theta)
     n2, n3 = c3 * c2, c3 * s2
@@ -144,7 +144,7 @@ def friction_rates(theta: Any) -> np.ndarray:
 
 
 def friction_torque(theta: Any, v: Any, p: ArmParameters) -> np.ndarray:
-    """Return torques (3,) of viscous damping, N m; their power DAMPING |S v|^2, see `friction_rates`."""
+    """Return torques (3,) of viscous damping, N m, with the power DAMPING |S v|^2; see `friction_rates`."""
     S = friction_rates(theta)
     return S.T @ (S @ v) * p.DAMPING
 
@@ -164,7 +164,8 @@ def _elbow_bend(theta: Any) -> tuple[Scalar, Scalar]:
 
 
 def _moments(p: ArmParameters) -> tuple[Scalar, Scalar, Scalar]:
-    """Return the inertia about the shaft with all masses beyond the elbow in it, the coupling, and that about the elbow."""
+    """Return the inertia about the shaft with all masses beyond the elbow concentrated there, the coupling, and the inertia about
+    the elbow."""
     beyond = p.LC2 * p.M2 + p.L2 * p.M3
     return (
         p.J1 + p.LC1 * p.LC1 * p.M1 + p.L1 * p.L1 * (p.M2 + p.M3),
@@ -174,7 +175,7 @@ def _moments(p: ArmParameters) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def _weights(p: ArmParameters) -> tuple[Scalar, Scalar]:
-    """Return weight times lever of the parts carried by the shaft, and by the elbow, N m."""
+    """Return the weight times lever arm of the parts that the shaft carries and of those that the elbow carries, N m."""
     return p.g * (p.LC1 * p.M1 + p.L1 * (p.M2 + p.M3)), p.g * (p.LC2 * p.M2 + p.L2 * p.M3)
 
 
@@ -210,11 +211,11 @@ def theta_rate(phi: Any, rate: Any) -> np.ndarray:
 
 
 def _stacked(entries: list[Any]) -> np.ndarray:
-    """Return the three entries as an array of scalars (3,), or of numbers (3, ...)."""
+    """Return three entries as an array of scalars (3,) or of numbers (3, ...)."""
     return np.array(entries) if all(isinstance(entry, np.ndarray) for entry in entries) else array(entries)
 
 
 def by_arms(function: Callable[..., np.ndarray], *rows: np.ndarray) -> np.ndarray:
-    """Apply one of these functions to all arms at once: to angles (..., 3 n), and rates, arm after arm; (..., 3 n)."""
+    """Apply one of these functions to all arms at once: to angles (and rates) (..., 3 n), arm after arm."""
     parts = [np.moveaxis(row.reshape(*row.shape[:-1], row.shape[-1] // 3, 3), -1, 0) for row in rows]
     return np.moveaxis(function(*parts), 0, -1).reshape(rows[0].shape)

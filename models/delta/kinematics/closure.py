@@ -1,9 +1,10 @@
-"""Loop closure of the three arms: constraint, Jacobian, Newton iteration, closed-form kinematics; compiled and over any scalar.
+"""Loop closure of the three arms: constraint, Jacobian, Newton iteration, closed-form kinematics; compiled, and for any scalar
+type.
 
 Newton's step on the six closure equations needs no 6x6 system: with n_i the direction of distal link i, the two columns
-of an arm's Jacobian by its unmeasured angles are perpendicular to n_i and to each other, so that the arm's equation
+of an arm's Jacobian with respect to its unmeasured angles are perpendicular to n_i and to each other, so that the arm's equation
 A_i dx_i = dw - r_i splits into n_i . (dw - r_i) = 0, three equations for the step dw of the tool, and two projections.
-It is the step of Bortoff 2018, eq. (28), in the coordinates theta of `screwbond.models.delta.kinematics.arm`.
+This is the step of Bortoff 2018, eq. (28), in the coordinates theta of `screwbond.models.delta.kinematics.arm`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def closure(theta: Any, p: ArmParameters) -> np.ndarray:
 
 
 def closure_jacobian(theta: Any, p: ArmParameters) -> np.ndarray:
-    """Return the derivative H (6, 9) of `closure` by all angles, m."""
+    """Return the derivative H (6, 9) of `closure` with respect to all angles, m."""
     first, second, third = (ROTATIONS[i] @ tip_jacobian(theta[3 * i : 3 * i + 3], p) for i in range(3))
     zero = np.zeros((3, 3))
     return np.concatenate([np.concatenate([first, -second, zero], axis=1), np.concatenate([first, zero, -third], axis=1)])
@@ -44,8 +45,8 @@ def closure_jacobian(theta: Any, p: ArmParameters) -> np.ndarray:
 def newton_step(x: Any, y: Any, p: ArmParameters) -> dict[str, np.ndarray]:
     """Compute one Newton step on the unmeasured angles x (6,) at motor angles y (3,), and the posture at x.
 
-    Returns next (6,); closure (6,); w (3,) tip of arm 1; jacobian (3, 3) and dtheta_dy (9, 3) by the motor angles; side () and
-    stretch (3,) as in `Configuration`.
+    Returns next (6,); closure (6,); w (3,) tip of arm 1; derivatives jacobian (3, 3) and dtheta_dy (9, 3) by motor angle; side ()
+    and stretch (3,) as in `Configuration`.
     """
     arms = [array([y[i], x[2 * i], x[2 * i + 1]]) for i in range(3)]
     tips = [ROTATIONS[i] @ tip(arms[i], p) for i in range(3)]
@@ -89,8 +90,8 @@ def forward_closed_form(y: Any, p: ArmParameters, mode: Scalar) -> dict[str, np.
     ----------
     mode : +1 below the plane of the elbows, -1 above it.
 
-    Returns w (3,); x (6,); reach (): square of the tool's distance from the plane of the elbows, m^2, negative where the
-    spheres do not meet.
+    Returns w (3,); x (6,); reach (): squared distance of the tool from the plane of the elbows, m^2, negative where the spheres
+    do not meet.
     """
     elbows = [ROTATIONS[i] @ elbow(array([y[i], 0.0, 0.0]), p) for i in range(3)]
     a, b = elbows[1] - elbows[0], elbows[2] - elbows[0]
@@ -123,7 +124,7 @@ def inverse_closed_form(w: Any, p: ArmParameters, branch: Any) -> dict[str, np.n
         square = forward * forward + down * down
         distance = sqrt(square)
         cosine = (square + p.L1 * p.L1 - (p.L2 * p.L2 - across * across)) / (2.0 * p.L1 * distance)
-        # out of reach there is no such angle, and all of the arm's angles are nan
+        # out of reach this angle does not exist, and all of the arm's angles are nan
         theta1 = _wrap_angle(atan2(down, forward) + branch[i] * acos(cosine))
         distal = array([across, forward - p.L1 * cos(theta1), down - p.L1 * sin(theta1)])
         theta2, theta3 = _angles(distal)
@@ -149,7 +150,7 @@ def _wrap_angle(angle: Scalar) -> Scalar:
 
 @functools.cache
 def compiled_formulas(backend: str = "auto") -> dict[str, CompiledFormula]:
-    """Compile newton(x, y, p), closed(y, p, mode) and open(w, p, branch) once for all robots; p are the parameters in order."""
+    """Compile newton(x, y, p), closed(y, p, mode) and open(w, p, branch) once for all robots; p holds the parameters in order."""
     p = (len(UNITS),)
 
     def compile_(formula: Any, inputs: dict[str, tuple[int, ...]]) -> CompiledFormula:

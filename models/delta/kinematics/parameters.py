@@ -13,21 +13,21 @@ from screwbond.models.studies.reading import read_file, read_text
 from bondgraph.errors import Problem
 
 MIN_SIZE, MAX_SIZE = 1e-12, 1e12
-"""Sizes, in SI units, beyond which a robot's numbers are refused; their squares and products stay finite."""
+"""Smallest and largest accepted numbers of a robot, SI units; their squares and products stay finite."""
 
 _LINKS = (("proximal", "M1", "L1", "LC1", "J1"), ("distal", "M2", "L2", "LC2", "J2"))
 
 
 @dataclass(frozen=True)
 class DeltaParameters:
-    """Parameters of a delta robot of three equal arms, in the letters of Bortoff 2018 (table I); x3 points down.
+    """Parameters of a delta robot with three equal arms, with the symbols of Bortoff 2018 (table I); x3 points down.
 
-    Link 1 is the proximal one, 2 the distal one, where a pair of rods counts as one.
+    Link 1 is proximal, link 2 distal; a pair of distal rods counts as one link.
 
     Raises `ModelError` E460 for a number that is negative (g may be), not finite or absurdly large or small, or a link without
     length; E461 for a centre of mass beyond the end of its link, or an inertia that no rod can have: a mass M between the ends of
-    a link of length L with its centre at LC satisfies J <= M LC (L - LC), with equality if it sits at the two ends; E462 for an
-    arm with a motion without kinetic energy.
+    a link of length L with its centre at LC satisfies J <= M LC (L - LC), with equality if the mass is concentrated at both ends;
+    E462 for an arm that can move without kinetic energy.
 
     Source: Bortoff 2018, table I and appendix.
     """
@@ -63,7 +63,7 @@ class DeltaParameters:
 
     @classmethod
     def from_json(cls, text: str, file: str = "parameters") -> DeltaParameters:
-        """Return parameters from a JSON object with one number for each name; g and DAMPING may be left out.
+        """Return parameters from a JSON object with one number for each name; g and DAMPING are optional.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class DeltaParameters:
         return read_text(text, file, lambda source: source.read(cls), cls)
 
     def to_json(self) -> str:
-        """Return the JSON text that `from_json` reads."""
+        """Return JSON text for `from_json`."""
         return json.dumps(asdict(self), indent=1) + "\n"
 
     def values(self) -> tuple[float, ...]:
@@ -87,19 +87,19 @@ UNITS = {name: declared.unit for name, declared in declarations(DeltaParameters)
 """Unit of every parameter, in the order of the record."""
 
 LETTERS = {name: f"{name[0]}_{{{name[1:]}}}" if name[1:] else name for name in UNITS} | {"DAMPING": "D"}
-"""Letter of every parameter, as in Bortoff 2018: L_{C1} of LC1."""
+"""Symbol of every parameter, as in Bortoff 2018: L_{C1} for LC1."""
 
 
 def read_parameters(path: str | os.PathLike[str]) -> DeltaParameters:
     """Return parameters from a JSON file.
 
-    Raises `ModelError` E401 if the file cannot be read; else as `DeltaParameters.from_json`.
+    Raises `ModelError` E401 if the file cannot be read; else as for `DeltaParameters.from_json`.
     """
     return read_file(path, lambda source: source.read(DeltaParameters), DeltaParameters)
 
 
 def _contradictions(p: DeltaParameters) -> Iterator[Problem]:
-    """Report inconsistent parameters: E460 absurd sizes, E461 a link, E462 an arm."""
+    """Report inconsistent parameters: E460 for absurd sizes, E461 for a link, E462 for an arm."""
     out_of_range = [name for name in UNITS if getattr(p, name) and not MIN_SIZE <= abs(getattr(p, name)) <= MAX_SIZE]
     for name in out_of_range:
         yield _problem("E460", f"{name} = {getattr(p, name):g} {UNITS[name]} is unrealistic", f"a number in {UNITS[name]}")
@@ -109,7 +109,7 @@ def _contradictions(p: DeltaParameters) -> Iterator[Problem]:
         M, L, LC, J = (getattr(p, name) for name in (mass, length, centre, inertia))
         bound = M * LC * (L - LC)
         if LC > L:
-            cure = f"{centre} counts from the upper joint and ends with the link, at {length} = {L:g} m"
+            cure = f"{centre} is measured from the upper joint, and the link is {length} = {L:g} m long"
             yield _problem("E461", f"the {link} link's centre of mass {centre} = {LC:g} m is beyond its end", cure)
         elif bound * (1.0 + 1e-9) < J:
             yield _problem(

@@ -1,11 +1,10 @@
-"""Forward and inverse kinematics of the delta robot, with derivatives, checks and initial states: motor angles <-> angles, tool.
+"""Forward and inverse kinematics of the delta robot, with derivatives, checks and initial states.
 
-Angles are q = (phi of arm 1, of arm 2, of arm 3), (9,), those of Bortoff 2018; all is computed in the coordinates theta of
-`arm`, (9,) likewise. y are the three motor angles, x the six of q that are not measured, w the tool. Arm 2 and
-3 are arm 1 turned by +120 and -120 degrees about x3, which points down. Forward kinematics is Newton's method on the six
-equations of closure (Bortoff 2018, eq. (27) and (28)); its start, unless one is given, and whether the robot can be
-assembled at all, follow from the intersection of three spheres about the elbows. Inverse kinematics is the intersection of
-two circles in the plane of each arm.
+Angles are q = (phi of arm 1, of arm 2, of arm 3), (9,), as in Bortoff 2018; computations use the coordinates theta (9,) of `arm`.
+y are the three motor angles, x the six unmeasured angles of q, w is the tool position. Arms 2 and 3 are arm 1 turned by +120 and
+-120 degrees about x3, which points down. Forward kinematics is Newton's method on the six equations of closure (Bortoff 2018, eq.
+(27) and (28)); its default start, and whether the robot can be assembled at all, follow from the intersection of three spheres
+about the elbows. Inverse kinematics is the intersection of two circles in the plane of each arm.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ from bondgraph.errors import refusal
 from screws.numeric_arguments import floats
 
 error = functools.partial(refusal, about="delta robot", places=())
-"""Return the error of one problem of the robot, its controllers and its tasks: see `bondgraph.errors.refusal`."""
+"""Error of the robot, its controllers or its tasks; see `bondgraph.errors.refusal`."""
 
 SINGULARITY_TOLERANCE = 1e-7
-"""Size below which determinants of unit vectors, and sines, count as zero."""
+"""Size below which sines and determinants of unit vectors count as zero."""
 
 
 def check_assembled(y: np.ndarray, reach: float) -> None:
@@ -59,15 +58,15 @@ def check_mode(y: np.ndarray, w: np.ndarray, side: float, sign: float, distance:
     if abs(side) < SINGULARITY_TOLERANCE:
         title = "the forward kinematics is singular: the three distal links lie in one plane or are parallel"
         why = (where, "the motor angles do not determine the motion of the tool")
-        raise error("E464", title, "stay clear of this posture; the Baumgarte form of the dynamics passes it", why=why)
+        raise error("E464", title, "stay clear of this posture; the stabilised dynamics can pass through it", why=why)
     if not distance <= tolerance:
         title = "Newton's method does not converge from this start"
-        cure = "start closer, or omit the start: the assembly mode is then exact"
+        cure = "start closer, or omit the start: the closed form is then used"
         raise error("E465", title, cure, why=(f"the tips are {distance:.3g} m apart after the last step", where))
     actual, expected = ("above", "below") if sign > 0.0 else ("below", "above")
     title = "the start leads to the other assembly mode"
     why = (f"the tool is {actual} the plane of the elbows (x3 points down), not {expected} it", where)
-    raise error("E465", title, "a start in the wanted assembly mode, or none", f'mode="{actual}" if it is meant', why=why)
+    raise error("E465", title, "a start in the desired assembly mode, or none", f'mode="{actual}" if this is intended', why=why)
 
 
 def check_arms(theta: np.ndarray, stretch: np.ndarray | None, w: np.ndarray) -> None:
@@ -81,10 +80,10 @@ def check_arms(theta: np.ndarray, stretch: np.ndarray | None, w: np.ndarray) -> 
     if along[i]:
         title = f"arm {i + 1}: the distal link lies along its motor's shaft"
         why = (where, "the elbow moves across it, and the two rods of a real arm would lie on one line")
-        raise error("E464", title, "another pose: this one is the edge of the workspace", why=why)
+        raise error("E464", title, "another pose: this one is on the edge of the workspace", why=why)
     title = f"arm {i + 1} is stretched or folded: the edge of the workspace"
     why = (where, "its two branches meet here, and the motor cannot move the tool along the links")
-    raise error("E464", title, "a pose a little inside the workspace", why=why)
+    raise error("E464", title, "a pose slightly inside the workspace", why=why)
 
 
 def checked_numbers(name: str, values: Any, size: int) -> np.ndarray:
@@ -109,7 +108,7 @@ def format_numbers(values: np.ndarray, unit: str) -> str:
 
 
 MODES = {"below": 1.0, "above": -1.0}
-"""Assembly modes: side of the elbows' plane on which the tool is; x3 points down."""
+"""Assembly modes: the side of the elbows' plane on which the tool lies; x3 points down."""
 
 BRANCHES = {"out": -1.0, "in": 1.0}
 """Working branches of an arm: its elbow away from the robot's axis, or towards it."""
@@ -122,14 +121,14 @@ _MAX_ITERATIONS = 25
 
 @dataclass(frozen=True, eq=False)
 class Configuration:
-    """Posture of the robot, and its first derivatives.
+    """Posture of the robot with first derivatives.
 
     Parameters
     ----------
-    theta : (9,) coordinates of the arms one after the other, rad.
+    theta : (9,) coordinates, arm after arm, rad.
     w : (3,) tool, m.
     jacobian : (3, 3) dw/dy, m: tool velocity from motor velocities.
-    dtheta_dy : (9, 3) derivative of the coordinates by the motors' angles.
+    dtheta_dy : (9, 3) derivative of the coordinates with respect to the motor angles.
     closure : (6,) distances between the three tips, m.
     side : determinant of the three distal directions: +1 to -1, positive below the elbows; 0 where the forward
         kinematics is singular.
@@ -148,12 +147,12 @@ class Configuration:
 
     @property
     def q(self) -> np.ndarray:
-        """Angles phi (9,) of the arms one after the other, rad."""
+        """Angles phi (9,), arm after arm, rad."""
         return by_arms(phi_of, self.theta)
 
     @property
     def dq_dy(self) -> np.ndarray:
-        """Derivative (9, 3) of q by the motors' angles; zero for phi2 and phi3 of a rod along x2, see `arm`."""
+        """Derivative (9, 3) of q with respect to the motor angles; zero for phi2 and phi3 of a rod along x2, see `arm`."""
         return np.stack([by_arms(phi_rate, self.theta, column) for column in self.dtheta_dy.T], axis=1)
 
     @property
@@ -163,7 +162,7 @@ class Configuration:
 
     @property
     def x(self) -> np.ndarray:
-        """Angles that are not measured (6,), rad: q12, q13, q22, q23, q32, q33."""
+        """Unmeasured angles (6,), rad: q12, q13, q22, q23, q32, q33."""
         return self.q[_UNMEASURED]
 
 
@@ -195,13 +194,14 @@ class DeltaKinematics:
 
         Parameters
         ----------
-        start : initial unmeasured angles (6,), such as those of the previous posture; by default the exact ones of the assembly
+        start : initial unmeasured angles (6,), such as those of the previous posture; by default the exact angles of the assembly
             mode.
         mode : "below" or "above": the assembly mode.
         tolerance : closure error, m, at which the iteration ends.
 
         Raises `ModelError` E463 if the tips cannot meet; E464 where they meet but do not determine the tool, or a distal link
-        lies along its motor's shaft; E465 if a start leads to the other assembly mode, or to none; E466 for invalid arguments.
+        lies along its motor's shaft; E465 if a start leads to the other assembly mode or does not converge; E466 for invalid
+        arguments.
         """
         angles = checked_numbers("y", y, 3)
         sign = checked_choice("mode", mode, MODES)
@@ -232,7 +232,7 @@ class DeltaKinematics:
 
         Parameters
         ----------
-        branch : "out" or "in" for all arms, or one of them for each.
+        branch : "out" or "in" for all arms, or one word for each arm.
 
         Raises `ModelError` E463 out of reach; E464 where an arm is stretched or folded, or its distal link lies along its motor's
         shaft, so that the angles are not determined; E466 for invalid arguments.
@@ -245,11 +245,11 @@ class DeltaKinematics:
         return by_arms(phi_of, theta)
 
     def jacobian(self, y: Sequence[float] | np.ndarray, **options: Any) -> np.ndarray:
-        """Return the derivative dw/dy (3, 3), m, at motor angles y; options and errors as in `forward`."""
+        """Return the derivative dw/dy (3, 3), m, at motor angles y; options and errors as for `forward`."""
         return self.forward(y, **options).jacobian
 
     def forward_many(self, y: np.ndarray, *, mode: str = "below") -> tuple[np.ndarray, np.ndarray]:
-        """Return tools (n, 3) in m, nan where the tips cannot meet, and all angles (n, 9) of motor angles (n, 3)."""
+        """Return tool positions (n, 3) in m, nan where the tips cannot meet, and all angles (n, 9) at motor angles (n, 3)."""
         angles = np.ascontiguousarray(y, dtype=float).reshape(-1, 3)
         p, sign = np.array(self.parameters.values()), checked_choice("mode", mode, MODES)
         results = compiled_formulas(self.backend)["closed"].evaluate_many(angles, p, sign)
@@ -258,7 +258,8 @@ class DeltaKinematics:
         return results["w"], by_arms(phi_of, theta)
 
     def inverse_many(self, w: np.ndarray, *, branch: str | Sequence[str] = "out") -> tuple[np.ndarray, np.ndarray]:
-        """Return all angles (n, 9) in rad, nan out of reach, of tools (n, 3), and a mask (n,) of those within reach."""
+        """Return all angles (n, 9) in rad for tool positions (n, 3), nan out of reach, and a mask (n,) of positions within
+        reach."""
         tools = np.ascontiguousarray(w, dtype=float).reshape(-1, 3)
         p = np.array(self.parameters.values())
         results = compiled_formulas(self.backend)["open"].evaluate_many(tools, p, branch_signs(branch))
@@ -266,11 +267,12 @@ class DeltaKinematics:
         return by_arms(phi_of, results["theta"]), reached
 
     def postures_many(self, q: np.ndarray) -> dict[str, np.ndarray]:
-        """Return fields of `Configuration` at closed angles q (n, 9): w (n, 3), jacobian (n, 3, 3), side (n,), stretch (n, 3)."""
+        """Return fields of `Configuration` at angles q (n, 9) that close the arms: w (n, 3), jacobian (n, 3, 3), side (n,),
+        stretch (n, 3)."""
         return self.postures_at(by_arms(theta_of, np.asarray(q, dtype=float).reshape(-1, 9)))
 
     def postures_at(self, theta: np.ndarray) -> dict[str, np.ndarray]:
-        """Return fields of `Configuration`, as `postures_many`, but at closed coordinates theta (n, 9)."""
+        """Return the same fields as `postures_many` at coordinates theta (n, 9) that close the arms."""
         angles = np.ascontiguousarray(theta, dtype=float).reshape(-1, 9)
         values = compiled_formulas(self.backend)["newton"].evaluate_many(
             np.ascontiguousarray(angles[:, _UNMEASURED]), np.ascontiguousarray(angles[:, ::3]), np.array(self.parameters.values())
@@ -291,22 +293,22 @@ def branch_signs(branch: str | Sequence[str]) -> np.ndarray:
 
 
 def _merge_angles(y: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return all angles (..., 9) from the measured (..., 3) and the unmeasured ones (..., 6)."""
+    """Return all angles (..., 9) from the measured (..., 3) and unmeasured (..., 6) ones."""
     theta = np.empty((*np.shape(y)[:-1], 9))
     theta[..., ::3], theta[..., _UNMEASURED] = y, x
     return theta
 
 
 EXACT_TOLERANCE = 1e-9
-"""Closure error (m), and rate of it (m/s), below which no note is given."""
+"""Closure error (m) and closure rate (m/s) below which no note is given."""
 
 MAX_PROJECTED_GAP = 1e-3
-"""Largest closure error of start angles that is projected away, m."""
+"""Largest closure error of initial angles that is projected away, m."""
 
 MAX_PROJECTED_SPEED = 1e-2
 """Largest relative velocity of the tips that is projected away, m/s."""
 
-NO_PROJECTION = "project=False, if the start is meant to be off the constraint"
+NO_PROJECTION = "project=False, if the start is intentionally off the constraint"
 """Advice for a start too far off the constraint."""
 
 
@@ -320,7 +322,7 @@ class InitialState:
 
     @property
     def x(self) -> np.ndarray:
-        """Angles phi (6,) that are not measured, rad."""
+        """Unmeasured angles phi (6,), rad."""
         return _unmeasured(self.theta)
 
 
@@ -336,14 +338,14 @@ def initial_state(
     branch: Any = "out",
     project: bool = True,
 ) -> InitialState:
-    """Return the initial state from either the motor angles y (3,), the tool w (3,) or all angles q (9,), phi arm after arm.
+    """Return the initial state from the motor angles y (3,), the tool position w (3,) or all angles q (9,), phi arm after arm.
 
     Parameters
     ----------
     rates : (3,) velocities of the motors, rad/s; or
     v : (9,) rates of all angles, with q only. Without either, the robot is at rest.
     mode, branch : assembly mode for y, working branch for w.
-    project : project q and v onto the constraint, keeping those of the motors; False starts off it.
+    project : project q and v onto the constraint, keeping motor angles and velocities; False keeps all as given.
 
     Raises `ModelError` E463 to E466 from the kinematics, E464 also for a rod along its motor's shaft in q; E467 for angles or
     rates too far off the constraint; E468 for conflicting arguments.
@@ -372,7 +374,7 @@ def initial_state(
 
 
 def assembly_mode(theta: np.ndarray) -> str:
-    """Return the assembly mode of all coordinates theta (9,)."""
+    """Return the assembly mode at coordinates theta (9,)."""
     n = [ROTATIONS[i] @ np.asarray(direction(theta[3 * i : 3 * i + 3]), dtype=float) for i in range(3)]
     return "below" if np.linalg.det(np.array(n)) >= 0.0 else "above"
 
@@ -397,7 +399,7 @@ def _project_angles(
     q = by_arms(phi_of, theta)
     if not gap <= MAX_PROJECTED_GAP:
         why = (f"the tips are {gap:.3g} m apart, more than {MAX_PROJECTED_GAP:g} m", f"q = {format_numbers(q, 'rad')}")
-        cure = "the motor angles y alone, from which the others follow"
+        cure = "the motor angles y alone, which determine all others"
         raise error("E467", "these angles do not close the arms", cure, NO_PROJECTION, why=why)
     posture = _posture(kinematics, theta)
     largest = float(np.max(np.abs(posture.theta - theta)))
@@ -414,9 +416,9 @@ def _project_rates(
         return v
     if not speed <= MAX_PROJECTED_SPEED:
         why = (f"the tips part at {speed:.3g} m/s, more than {MAX_PROJECTED_SPEED:g} m/s", f"v = {format_numbers(v, 'rad/s')}")
-        cure = "the rates of the motors alone, from which the others follow"
+        cure = "the motor rates alone, which determine all others"
         raise error("E467", "these rates pull the arms apart", cure, NO_PROJECTION, why=why)
     if slopes is None:
         slopes = _posture(kinematics, theta).dtheta_dy
-    notes.append(f"the tips parted at {speed:.3g} m/s: rates follow from those of the motors")
+    notes.append(f"the tips parted at {speed:.3g} m/s: all rates now follow from the motor rates")
     return slopes @ v[::3]

@@ -15,16 +15,16 @@ from bondgraph.output.progress import track
 
 @dataclass(frozen=True, eq=False)
 class Workspace:
-    """Workspace on a grid of tool positions; quantities are nan where the tool cannot be.
+    """Workspace on a grid of tool positions; quantities are nan out of reach.
 
     Parameters
     ----------
     axes : x1, x2, x3 of the grid, (n1,), (n2,), (n3,), m.
-    reachable : (n1, n2, n3) True where the tool can be with this working branch, below the plane of the elbows.
+    reachable : (n1, n2, n3) True where the tool can be below the plane of the elbows with this working branch.
     condition : (n1, n2, n3) ratio of the largest to the smallest singular value of dw/dy, infinite at singularities.
     determinant : (n1, n2, n3) of dw/dy, m^3.
-    side, stretch : (n1, n2, n3) determinant of the distal directions, 0 where the forward kinematics is singular; the
-        least |cosine| between a distal link and the velocity of its elbow, 0 where the inverse kinematics is.
+    side, stretch : (n1, n2, n3) determinant of the distal directions, 0 where the forward kinematics is singular; smallest
+        |cosine| between a distal link and the velocity of its elbow, 0 where the inverse kinematics is singular.
     y : (n1, n2, n3, 3) motor angles, rad.
     """
 
@@ -38,7 +38,7 @@ class Workspace:
 
     @property
     def volume(self) -> float:
-        """Volume of the reachable part, m^3: count of points times the volume of a cell; needs a grid in all three axes."""
+        """Volume of the reachable part, m^3: number of points times the volume of a cell; needs a grid along all three axes."""
         if min(map(len, self.axes)) < 2:
             raise error("E466", "a volume needs two points or more along each axis", "a grid in x1, x2 and x3")
         cell = np.prod([(axis[-1] - axis[0]) / (len(axis) - 1) for axis in self.axes])
@@ -55,11 +55,11 @@ def workspace(
     backend: str = "auto",
     progress: bool = True,
 ) -> Workspace:
-    """Map the workspace on the grid x1 x x2 x x3, m; an axis that is one number makes a slice.
+    """Map the workspace on the grid x1 x x2 x x3, m; a single number for an axis makes a slice.
 
     Parameters
     ----------
-    branch : working branch as in `DeltaKinematics.inverse`.
+    branch : working branch as for `DeltaKinematics.inverse`.
 
     Raises `ModelError` E466 for an axis that is empty, not finite, or not a list of numbers.
     """
@@ -78,7 +78,7 @@ def boundary_points(
 ) -> np.ndarray:
     """Return the points (k, 3) on the workspace boundary between points `inside` and `outside`, both (k, 3), m.
 
-    Bisection, to a millionth of the distance.
+    Bisection locates them to a millionth of the distance.
     """
     kinematics, low, high = DeltaKinematics(parameters), np.zeros(len(inside)), np.ones(len(inside))
     for _ in range(20):
@@ -117,7 +117,7 @@ def _evaluate(kinematics: DeltaKinematics, points: np.ndarray, branch: str | Seq
 
 
 SLAB_SIZE = 20_000
-"""Number of points that are evaluated at once."""
+"""Number of points evaluated at once."""
 
 
 def _axis(name: str, values: Any) -> np.ndarray:

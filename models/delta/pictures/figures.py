@@ -1,4 +1,5 @@
-"""Figures of the delta robot: poles and zeros, Bode plots, the unstable root, runs over time, soft touches. Need Matplotlib."""
+"""Figures of the delta robot: poles and zeros, Bode plots, the unstable root, runs over time, soft touches. Requires
+Matplotlib."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ CANCEL = "poles and zeros that cancel"
 
 
 def pole_zero_plot(maps: Mapping[str, PoleZeroMap], path: Path, *, title: str = "", dpi: int = 160) -> None:
-    """Write poles and zeros of one or several linear systems above each other, as in Bortoff 2018, fig. 5.
+    """Write poles and zeros of linear systems, with a panel for each, as in Bortoff 2018, fig. 5.
 
     Parameters
     ----------
@@ -74,7 +75,7 @@ def _poles_and_zeros(panel: Any, shown: PoleZeroMap) -> None:
 
 
 def _grouped(values: np.ndarray) -> list[tuple[complex, int]]:
-    """Group values that coincide in the picture, with their count."""
+    """Group values that coincide in the picture, with their counts."""
     groups: dict[complex, list[complex]] = {}
     for value in values:
         groups.setdefault(next((first for first in groups if abs(first - value) < 1e-3), value), []).append(value)
@@ -82,7 +83,8 @@ def _grouped(values: np.ndarray) -> list[tuple[complex, int]]:
 
 
 def sweep_plot(swept: PoleSweep, crossing: float | None, path: Path, *, title: str = "", dpi: int = 160) -> None:
-    """Write the real parts of the six poles over the motor angle, with the angle (rad) at which the unstable root crosses."""
+    """Write the real parts of the six poles over the motor angle, with the angle (rad) at which the unstable root crosses
+    zero."""
     with plot_file(path, (7.6, 4.2), dpi=dpi, layout="constrained", title=title) as figure:
         panel = figure.subplots()
         angles = np.rad2deg(swept.angles)
@@ -103,7 +105,7 @@ def sweep_plot(swept: PoleSweep, crossing: float | None, path: Path, *, title: s
 
 
 def time_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -> None:
-    """Write motor angles, tool, energy and the distance between the tips over time, with the singular configurations."""
+    """Write motor angles, tool position, energy and distance between the tips over time, with singular configurations marked."""
     with plot_file(path, (8.4, 8.2), dpi=dpi, layout="constrained", title=title) as figure:
         angles, tool, energy, drift = figure.subplots(4, 1, sharex=True)
         for i, dashes in enumerate(DASHES):
@@ -133,19 +135,19 @@ ROWS: dict[str, tuple[tuple[float, str], ...]] = {
     "contact.multiplier": ((1e3, r"contact force $\lambda$ (mN)"),),
     "displacement.y": ((1e6, "brick (µm)"),),
 }
-"""Quantity -> factor and label, and those of the close-up if they differ."""
+"""Quantity -> factor and label, and their values for the close-up if different."""
 
 
 def plot_touch(
     touches: SoftTouchRun | Mapping[str, SoftTouchRun], path: str | os.PathLike[str], *, close_up: float = 0.12, dpi: int = 160
 ) -> None:
-    """Write the figure: on the left the whole run, on the right the time about the contact.
+    """Write a figure with the whole run on the left and the time around the contact on the right.
 
     Parameters
     ----------
     touches : one touch, or several by name, to compare.
     path : a file whose suffix selects the format (png, svg, pdf).
-    close_up : length of the time on the right, s.
+    close_up : time span on the right, s.
 
     Source: Bortoff 2020, fig. 13.
     """
@@ -178,7 +180,7 @@ def plot_touch(
             if brick.get_ylim()[1] <= 1.0:
                 brick.set_ylim(-1.0, 1.0)
             brick.set_xlabel("time (s)")
-        _note(panels[2, 0], "limit of friction", (0.02, limit), (0, -3), ("axes fraction", "data"), color=INK, va="top")
+        _note(panels[2, 0], "friction limit", (0.02, limit), (0, -3), ("axes fraction", "data"), color=INK, va="top")
         if times and len(named) == 1:
             force = 1e3 * first.impacts[0]
             look = {"color": CYCLE[0], "ha": "center", "va": "bottom"}
@@ -193,12 +195,12 @@ def plot_touch(
 
 
 def _note(axes: Any, words: str, at: tuple[float, float], away: tuple[int, int], coordinates: Any, **look: Any) -> None:
-    """Draw a text at a point in given coordinates, shifted by some points."""
+    """Draw text at a point in given coordinates, with an offset in typographic points."""
     axes.annotate(words, at, away, xycoords=coordinates, textcoords="offset points", fontsize=SMALL, **look)
 
 
 def _phases(axes: Any, touch: SoftTouchRun) -> None:
-    """Label the phases of the touch below the curve of the gap."""
+    """Label the phases of the touch below the gap curve."""
     look = {"color": MUTED, "va": "top"}
     _note(axes, "spline", (0.0, 0.32), (4, 0), "axes fraction", ha="left", **look)
     axes.axvline(touch.plan.arrive, **DOTS)
@@ -211,7 +213,7 @@ def _phases(axes: Any, touch: SoftTouchRun) -> None:
 
 
 def _curves(axes: Any, named: Mapping[str, SoftTouchRun], quantity: str, span: tuple[float, float], factor: float) -> None:
-    """Draw one curve of each touch, with both sides of events, along x1 if the quantity has three axes."""
+    """Draw a curve for each touch, with the values before and after events, and along x1 if the quantity has three axes."""
     low, high = np.inf, -np.inf
     for k, (colour, (name, touch)) in enumerate(zip(CYCLE, named.items(), strict=False)):
         rows = EventRows.of(touch.run.result, max(span[0] - 0.1, touch.run.t[0]), min(span[1] + 0.1, touch.run.t[-1]))
@@ -226,7 +228,7 @@ def _curves(axes: Any, named: Mapping[str, SoftTouchRun], quantity: str, span: t
 
 @dataclass(frozen=True)
 class Crossing:
-    """Angular frequency (rad/s) of a crossover of a loop, and its margin: a factor in dB, or an angle in degrees."""
+    """Angular frequency (rad/s) of a loop's crossover, and its margin: a gain in dB or a phase in degrees."""
 
     omega: float
     margin: float
@@ -255,13 +257,13 @@ def decibels(response: np.ndarray) -> np.ndarray:
 
 
 def degrees(response: np.ndarray) -> np.ndarray:
-    """Return the unwrapped phase (k,), degrees, which begins in (-270, 90]."""
+    """Return the unwrapped phase (k,), degrees, starting in (-270, 90]."""
     phase = np.rad2deg(np.unwrap(np.angle(response)))
     return np.asarray(phase - 360.0 * np.ceil((phase[0] - 90.0) / 360.0))
 
 
 def _crossings(omega: np.ndarray, turns: np.ndarray) -> list[float]:
-    """Return the frequencies at which a curve passes through whole numbers, by straight lines over log omega."""
+    """Return the frequencies at which a curve passes through whole numbers, interpolated linearly over log omega."""
     frequencies = []
     for k in np.flatnonzero(np.floor(turns[1:]) != np.floor(turns[:-1])):
         target = np.floor(max(turns[k], turns[k + 1]))
@@ -284,7 +286,7 @@ def bode_plot(
 
     Parameters
     ----------
-    unit : of the responses; 0 dB is 1 of it.
+    unit : unit of the responses; 0 dB is one unit.
     loop : name of the response whose margins are marked, for a unity-gain feedback loop.
     """
     with plot_file(path, (7.6, 5.8), dpi=dpi, layout="constrained", title=title) as figure:
@@ -304,7 +306,7 @@ def bode_plot(
 
 
 def _mark(gain: Any, phase: Any, omega: np.ndarray, response: np.ndarray, loop: str) -> None:
-    """Draw dots and vertical lines at the crossovers of a loop, with their margins in words."""
+    """Mark the crossovers of a loop with dots, vertical lines and their margins."""
 
     words: dict[str, Any] = {"textcoords": "offset points", "fontsize": SMALL, "zorder": 5}
     for row, crossing in enumerate(gain_crossings(omega, response)):
@@ -314,7 +316,7 @@ def _mark(gain: Any, phase: Any, omega: np.ndarray, response: np.ndarray, loop: 
         phase.plot([crossing.omega] * 2, [below, at], color=CYCLE[0], linewidth=2.5, alpha=0.45)
         phase.plot([crossing.omega], [at], "o", color=CYCLE[0], markersize=4.5)
         phase.axhline(below, color=MUTED, linewidth=0.8, zorder=1)
-        # A phase falls, so there is room below it on the left.
+        # The phase falls, so there is room below it on the left.
         position, down = (crossing.omega, min(at, below)), -4.0 - 1.4 * SMALL * row
         phase.annotate(f"margin of {loop}: {crossing.margin:.1f}°", position, (2.0, down), ha="right", va="top", **words)
     for crossing in phase_crossings(omega, response):

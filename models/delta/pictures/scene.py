@@ -1,4 +1,4 @@
-"""Scene of a delta robot's run, and its pictures: still, film, poster, page and plots."""
+"""Scene of a delta robot's run, and its pictures: still, movie, poster, page and plots."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ BASE, LINK, ROD, TOOL, MOTOR, JOINT = "#c9cfd9", "#e6a756", "#8793a6", "#6aa5d8"
 """Colours of base, proximal links, rods, end effector, motors and ball joints."""
 
 SPREAD = 0.028
-"""Half the distance between the two rods of an arm over L1 + L2 (pictures only: the model has one rod)."""
+"""Half the distance between the two rods of an arm, relative to L1 + L2 (pictures only: the model has one rod)."""
 
 DOWN = np.array([0.0, 0.0, 1.0])
 
 
 def joint_positions(p: DeltaParameters, q: Array) -> tuple[Array, Array, Array]:
-    """Return shafts, elbows and wrists (3, 3) each, m, at the angles q (9,) of the arms."""
-    # The formulas move the tip inwards by L3, to the centre of the end effector.
+    """Return the positions of shafts, elbows and wrists, (3, 3) each, m, at the angles q (9,)."""
+    # The formulas shift the tip inwards by L3, to the centre of the end effector.
     inwards, arms = np.array([0.0, p.L3, 0.0]), zip(ROTATIONS, map(theta_of, q.reshape(3, 3)), strict=True)
     positions = [[(0.0, p.L0, 0.0), elbow(theta, p) + inwards, tip(theta, p) + inwards] @ R.T for R, theta in arms]
     shafts, elbows, wrists = np.swapaxes(np.asarray(positions, dtype=float), 0, 1)
@@ -56,7 +56,8 @@ def joint_positions(p: DeltaParameters, q: Array) -> tuple[Array, Array, Array]:
 
 
 def tapered_bar(a: Array, b: Array, across: Array, width: tuple[float, float], height: tuple[float, float]) -> Mesh:
-    """Return a bar from a to b with rounded edges: width along `across` and height across both, at both ends, m."""
+    """Return a bar from a to b with rounded edges; at either end, `width` is along `across` and `height` perpendicular to it,
+    m."""
     third = np.cross((b - a) / np.linalg.norm(b - a), across)
     angle = np.linspace(0.0, 2.0 * np.pi, 33)[:-1]
     # A superellipse: nearly a rectangle.
@@ -67,11 +68,11 @@ def tapered_bar(a: Array, b: Array, across: Array, width: tuple[float, float], h
 
 
 def plate(corners: Array, thickness: float, round_by: float) -> Mesh:
-    """Return a horizontal plate (down by `thickness`) whose outline is the hull of discs about corners (k, 3), m."""
+    """Return a horizontal plate, `thickness` deep below its corners (k, 3), m, whose outline is the hull of discs around them."""
     centre = corners.mean(axis=0)
     angle = np.linspace(0.0, 2.0 * np.pi, 121)[:-1]
     directions = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    # Support points of the outline in every direction, each from the vertex that attains it.
+    # Support points of the outline: the farthest vertex in every direction.
     which = np.argmax((corners - centre)[:, :2] @ directions.T, axis=0)
     flat = np.column_stack([corners[which, :2] + round_by * directions, np.full(len(which), corners[0, 2])])
     return lofted(flat, flat + thickness * DOWN)
@@ -99,7 +100,7 @@ def robot_solids(p: DeltaParameters, q: Array, finger: float = 0.0) -> list[Soli
 
 
 def _across(x: Array, z: Array, origin: Array) -> Array:
-    """Return poses (k, 4, 4) with a fixed x axis (3,), z axes along z (k, 3) across it, at origins (k, 3)."""
+    """Return poses (k, 4, 4) with a fixed x axis (3,), z axes along z (k, 3) perpendicular to it, at origins (k, 3)."""
     H, z = unrotated_poses(origin), z / np.linalg.norm(z, axis=1, keepdims=True)
     H[:, :3, :3] = np.stack([np.broadcast_to(x, z.shape), np.cross(z, x), z], axis=2)
     return H
@@ -123,14 +124,14 @@ def _base(p: DeltaParameters) -> Mesh:
 
 
 def _axle(p: DeltaParameters, across: Array, centre: Array, radius: float) -> Mesh:
-    """Return the axle that carries the balls of two rods."""
+    """Return the axle that carries the ball joints of two rods."""
     unit = p.L1 + p.L2
     half = 1.25 * SPREAD * unit * across
     return rod(centre - half, centre + half, radius * unit, 20).painted(JOINT)
 
 
 def _link(p: DeltaParameters) -> Mesh:
-    """Return a proximal link along z, its shaft along x, with the axle at its elbow."""
+    """Return a proximal link along z with its shaft along x and the axle at its elbow."""
     unit, x, end = p.L1 + p.L2, np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, p.L1])
     bar = tapered_bar(np.zeros(3), end, x, (0.05 * unit, 0.03 * unit), (0.052 * unit, 0.026 * unit))
     return joined(bar.painted(LINK), _axle(p, x, end, 0.0095))
@@ -154,12 +155,12 @@ def _tool(p: DeltaParameters, wrists: Array, finger: float) -> Mesh:
 
 
 VIEW = np.array([0.62, -0.70, -0.36])
-"""Direction to the viewer; x3 points down, so the viewer is a little above the tool."""
+"""Direction to the viewer; x3 points down, so the viewer is slightly above the tool."""
 
 UP = np.array([0.0, 0.0, -1.0])
 
 EDGE = 0.03
-"""Dexterity at which the section of the workspace ends."""
+"""Dexterity at which the workspace section ends."""
 
 
 def delta_scene(
@@ -176,12 +177,12 @@ def delta_scene(
 
     Parameters
     ----------
-    run : of the robot.
+    run : run of the robot.
     finger : length of the gripper, m; by default a twelfth of L1 + L2, 0 for none.
     cargo : times between which the gripper carries a block, s; None for no block.
     cut : show the section of the workspace at x1 = 0, coloured by dexterity.
     frames : show the frames of base, motors and tool.
-    fields : further fields of the scene.
+    fields : other fields of the scene.
     """
     p: DeltaParameters = run.kinematics.parameters
     unit, t = p.L1 + p.L2, run.t
@@ -219,7 +220,7 @@ def delta_scene(
 
 
 def three_curves(columns: Array, name: str) -> tuple[Curve, ...]:
-    """Return a curve for each of the three axes or motors, with its number in the name."""
+    """Return a curve for each of three axes or motors, numbered in its name."""
     return tuple(Curve(name.format(k + 1), columns[:, k], colour) for k, colour in enumerate(AXES))
 
 
@@ -247,7 +248,7 @@ def _cut(p: DeltaParameters, floor: float, finger: float, points: int = 331) -> 
     condition = workspace(p, 0.0, span, depth).condition[0]
     y, z = np.meshgrid(span, depth + finger, indexing="ij")
     reached = np.isfinite(condition)
-    # Dexterity falls to zero at the edge like a square root: a small level lies at the edge, and is smoother than cells.
+    # Dexterity falls to zero like a square root: a contour at a small level lies close to the edge, smoother than cells.
     return coloured_part(np.stack([np.zeros_like(y), y, z], axis=-1), reached / np.where(reached, condition, 1.0), EDGE)
 
 
@@ -273,12 +274,12 @@ def still(
     size: tuple[int, int] = (1600, 1200),
     **options: Any,
 ) -> None:
-    """Write the picture of a run at a time (s) as PNG; options as of `delta_scene`."""
+    """Write the picture of a run at a time (s) as PNG; options as for `delta_scene`."""
     pictures.still(delta_scene(run, title, **options), path, t, size)
 
 
 def tracking_scene(tracking: Tracking, title: str = TITLE, **options: Any) -> Scene:
-    """Return the scene of a motion under control, with the tool's position, its error and the motors' torques as curves."""
+    """Return the scene of a controlled motion, with the tool's position, its error and the motor torques as curves."""
     return delta_scene(tracking.run, title, **options, panels=_panels(tracking))
 
 
@@ -293,7 +294,7 @@ def _panels(tracking: Tracking) -> tuple[Panel, ...]:
 
 
 def plot_tracking(tracking: Tracking, path: str | os.PathLike[str], *, title: str = "Pick and place", dpi: int = 160) -> None:
-    """Write the tool's error, its position and the motors' torques over time."""
+    """Write the tool's error and position and the motor torques over time."""
     pictures.plots(Scene(title, tracking.run.t, panels=_panels(tracking)), path, dpi)
 
 
@@ -308,13 +309,13 @@ def film(
     progress: bool = True,
     **options: Any,
 ) -> Path:
-    """Write a movie of a motion under control, with the tool's error; by default in real time.
+    """Write a movie of a controlled motion, with the tool's error; by default in real time.
 
     Parameters
     ----------
-    path, fps, size, progress : as of `screwbond.models.pictures.movie`: GIF without ffmpeg.
+    path, fps, size, progress : as for `screwbond.models.pictures.movie`: GIF without ffmpeg.
     seconds : length of the movie, s.
-    options : as of `delta_scene`.
+    options : as for `delta_scene`.
     """
     scene = tracking_scene(tracking, title, **options)
     length = float(scene.t[-1] - scene.t[0])
@@ -324,11 +325,11 @@ def film(
 def poster(
     tracking: Tracking, path: str | os.PathLike[str], t: float | None = None, *, title: str = TITLE, **options: Any
 ) -> None:
-    """Write one composed picture as PNG, the robot at a time (s) and its tracking error; options as of `delta_scene`."""
+    """Write a poster as PNG: the robot at a time (s) and its tracking error; options as for `delta_scene`."""
     pictures.poster(tracking_scene(tracking, title, **options), path, t)
 
 
 def page(tracking: Tracking, path: str | os.PathLike[str], *, title: str = TITLE, **options: Any) -> None:
-    """Write a motion under control as a page that plays in real time; options as of `delta_scene`."""
+    """Write a controlled motion as a page that plays in real time; options as for `delta_scene`."""
     scene = tracking_scene(tracking, title, **options)
     pictures.page(scene, path, seconds=float(scene.t[-1] - scene.t[0]))

@@ -1,4 +1,4 @@
-"""Figure of two sections through the workspace of a delta robot: dexterity in shades, and the boundary."""
+"""Figure of two sections through the workspace of a delta robot: shaded dexterity, and the boundary."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from screwbond.models.pictures.style import plot_file
 from bondgraph.output.plot_style import DASHES, INK, MUTED, PAPER, SMALL
 
 LEVELS = (0.1, 0.25, 0.5, 0.75)
-"""Dexterities of the contour lines; the first lies close to the boundary and has no room for its number."""
+"""Dexterities of the contour lines; the first lies too close to the boundary to be labelled."""
 
 
 @dataclass(frozen=True, eq=False)
 class Outline:
-    """Closed curve round a reachable part of a section.
+    """Closed curve around a reachable part of a section.
 
     Parameters
     ----------
-    points : (k, 3), m; the last is the first. Points of the boundary are exact, not of the grid.
-    ends : (k,) True where the curve is the end of the grid, not the boundary.
+    points : (k, 3), m; the last equals the first. Boundary points are exact, not grid points.
+    ends : (k,) True where the curve follows the end of the grid instead of the boundary.
     """
 
     points: np.ndarray
@@ -34,16 +34,16 @@ class Outline:
 
 
 def outlines(parameters: DeltaParameters, cut: Workspace, *, branch: str | Sequence[str] = "out") -> list[Outline]:
-    """Return the curves round the reachable part of a workspace that is mapped in one plane: one of its axes has one point."""
+    """Return the curves around the reachable part of a plane workspace map, one of whose axes has a single point."""
     from contourpy import contour_generator
 
     flat = next(k for k, axis in enumerate(cut.axes) if len(axis) == 1)
     first, second = (k for k in range(3) if k != flat)
-    # Beyond the grid nothing is reachable: every curve closes.
+    # Nothing is reachable beyond the grid, so that every curve closes.
     mask = np.pad(np.squeeze(cut.reachable, axis=flat), 1).astype(float)
     curves = []
     for line in map(np.asarray, contour_generator(z=mask.T).lines(0.5)):
-        # A line at one half between zeros and ones passes the middles of the grid's edges.
+        # The contour at one half between zeros and ones passes through the midpoints of grid edges.
         ends = (np.floor(line).astype(int), np.ceil(line).astype(int))
         lower, upper = mask[tuple(ends[0].T)] > 0.5, mask[tuple(ends[1].T)] > 0.5
         assert np.all(lower != upper)
@@ -69,13 +69,13 @@ def plot_workspace(
     branch: str | Sequence[str] = "out",
     dpi: int = 160,
 ) -> None:
-    """Write two sections through the workspace, vertical at x1 and horizontal at x3, shaded by 1/condition.
+    """Write two workspace sections, vertical at x1 and horizontal at x3, shaded by 1/condition.
 
     Parameters
     ----------
     path : a file whose suffix selects the format (png, svg, pdf).
-    x1, x3 : positions of the sections, m; x3 by default at four fifths of the way from the base to the lowest point.
-    points : along the longer side of each section.
+    x1, x3 : positions of the sections, m; x3 is by default four fifths of the way from the base to the lowest point.
+    points : number along the longer side of each section.
     """
     p = parameters
     span = np.linspace(-1.0, 1.0, points) * (abs(p.L0 - p.L3) + p.L1 + p.L2)
@@ -103,7 +103,7 @@ def plot_workspace(
         bar = figure.colorbar(artists[0][0], ax=panels, shrink=0.86, pad=0.015, aspect=32)
         bar.set_label("dexterity: smallest / largest singular value of $dw/dy$")
         bar.outline.set_linewidth(0.0)
-        # Labels interrupt their lines by their size on the sheet, so the layout must be computed first.
+        # The gap of a line at its label depends on the size on paper, so the layout must be computed first.
         figure.draw_without_rendering()
         for axes, (_, lines) in zip(panels, artists, strict=True):
             labels = {level**2: f"{level:g}" for level in LEVELS[1:] if level**2 in lines.levels}
@@ -111,7 +111,7 @@ def plot_workspace(
 
 
 def _draw(axes: Any, cut: Workspace, first: int, second: int, outlines: list[Outline]) -> tuple[Any, Any]:
-    """Draw shades up to the boundary, lines of equal dexterity, and the boundary."""
+    """Draw shades up to the boundary, contours of dexterity, and the boundary."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
@@ -121,7 +121,7 @@ def _draw(axes: Any, cut: Workspace, first: int, second: int, outlines: list[Out
     extent = (across[0] - half[0], across[-1] + half[0], along[0] - half[1], along[-1] + half[1])
     look: dict[str, Any] = {"cmap": "viridis", "vmin": 0.0, "vmax": 1.0, "origin": "lower", "zorder": 1}
     shade = axes.imshow(everywhere, extent=extent, interpolation="bilinear", **look)
-    # The boundary is singular, and the dexterity grows there with the root of the distance: its square is linear between points.
+    # Near the singular boundary, dexterity grows with the root of the distance: its square is linear between points.
     squares = np.ma.masked_invalid(near * near)
     lines = axes.contour(across, along, squares, levels=[level**2 for level in LEVELS], colors=PAPER, linewidths=0.7)
     loops = [outline.points[:, [first, second]] for outline in outlines]
@@ -136,9 +136,9 @@ def _draw(axes: Any, cut: Workspace, first: int, second: int, outlines: list[Out
 
 
 def _extend_to_nan(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return values (n, m) with each nan replaced by the nearest number, up to two points off, and everywhere.
+    """Return values (n, m) with each nan replaced by the nearest number: within two points, and everywhere.
 
-    The drawing has to extend beyond the boundary that clips it.
+    The drawing must extend beyond the boundary that clips it.
     """
     from scipy.ndimage import distance_transform_edt
 
@@ -163,7 +163,7 @@ def _draw_robot(axes: Any, p: DeltaParameters) -> None:
 
 
 def _limits(cut: Workspace, first: int, second: int) -> tuple[float, float, float, float]:
-    """Return limits that hold the reachable part and the base's origin, with a margin unless the grid ends before."""
+    """Return limits that hold the reachable part and the base's origin, with a margin, except where the grid ends."""
     limits: list[float] = []
     for k in (first, second):
         axis, occupied = cut.axes[k], np.any(cut.reachable, axis=tuple(other for other in range(3) if other != k))

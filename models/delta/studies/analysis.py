@@ -1,8 +1,8 @@
 """Linear analysis of the delta robot: reduced system, pole-zero map with cancellations, frequency response, unstable root.
 
-The stabilised constraint adds twelve poles at -5 (with alpha1 = 10, alpha0 = 25), each with a zero. The motions that keep the
-arms together are an invariant subspace of A, so that the reduced system has the six poles of the robot alone, without the
-rounding error of double poles.
+The stabilised constraint adds twelve poles at -5 (with alpha1 = 10, alpha0 = 25), each cancelled by a zero. The motions that keep
+the arms together span an invariant subspace of A, so the reduced system has only the six poles of the robot, without the rounding
+errors of double poles.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Equilibrium:
     Parameters
     ----------
     y : (3,) motor angles, rad. w : (3,) tool, m. torque : (3,) holding torque, N m.
-    residual : largest rate of the graph there, in rad/s and rad/s^2: zero except for rounding.
+    residual : largest rate of any state, in rad/s and rad/s^2: zero except for rounding.
     """
 
     y: np.ndarray
@@ -39,7 +39,7 @@ class Equilibrium:
 class PoleZeroMap:
     """Poles and zeros, 1/s, and their cancellations: `cancelled_poles[k]` with `cancelled_zeros[k]`.
 
-    `poles` and `zeros` are the others. A pole and a zero that cancel belong to a motion that is not controllable or not
+    `poles` and `zeros` hold the rest. A pole and a zero that cancel belong to a motion that is not controllable or not
     observable.
     """
 
@@ -51,7 +51,7 @@ class PoleZeroMap:
 
 @dataclass(frozen=True, eq=False)
 class PoleSweep:
-    """The six poles over a common motor angle: angles (k,) in rad, poles (k, 6) by real part."""
+    """Six poles over a common motor angle: angles (k,) in rad, poles (k, 6) in order of real part."""
 
     angles: np.ndarray
     poles: np.ndarray
@@ -70,10 +70,10 @@ def equilibrium(robot: DeltaRobot, y: Sequence[float] | np.ndarray) -> Equilibri
 
 
 def linearise_reduced(robot: DeltaRobot, y: Sequence[float] | np.ndarray) -> Linear:
-    """Return the linear system of order 6 in motor angles and their rates, about rest at y (3,): exact, since the motions that
-    keep the arms together are an invariant subspace. Inputs motor torques, outputs motor angles."""
+    """Return the linear system of order 6 in motor angles and their rates, about rest at y (3,). It is exact, since the motions
+    that keep the arms together span an invariant subspace. Inputs are motor torques, outputs motor angles."""
     linear, slopes = robot.linearise(y), robot.forward_kinematics(y).dtheta_dy.reshape(3, 1, 3, 1, 3)
-    # Derivatives of each arm's angles by the motors' angles, and of its rates by the motors' rates.
+    # Derivatives of each arm's angles with respect to motor angles, and of its rates with respect to motor rates.
     tangent = (slopes * np.eye(2).reshape(1, 2, 1, 2, 1)).reshape(18, 6)
     motors = [6 * i + offset for offset in (0, 3) for i in range(3)]
     if robot.form == "hamiltonian":
@@ -112,7 +112,7 @@ def pole_zero_map(linear: Linear, tolerance: float = 1e-4) -> PoleZeroMap:
     if not len(poles) or not len(zeros):
         return PoleZeroMap(poles, zeros, poles[:0], zeros[:0])
     distance = np.abs(poles[:, None] - zeros[None, :]) / np.maximum(np.abs(poles)[:, None], 1.0)
-    # pairs that are too far apart all cost the same, so that as many as possible cancel
+    # all pairs that are too far apart cost the same, so that as many as possible cancel
     rows, columns = linear_sum_assignment(np.minimum(distance, 10.0 * tolerance))
     near = distance[rows, columns] <= tolerance
     rows, columns = rows[near], columns[near]
@@ -120,9 +120,9 @@ def pole_zero_map(linear: Linear, tolerance: float = 1e-4) -> PoleZeroMap:
 
 
 def sweep_poles(robot: DeltaRobot, angles: Sequence[float] | np.ndarray, *, progress: bool = True) -> PoleSweep:
-    """Compute the robot's six poles at rest with all motors at one angle (k,), rad, gravity compensated."""
+    """Compute the robot's six poles at rest with all motors at the same angle (k,), rad, and gravity compensated."""
     values = np.asarray(angles, dtype=float)
-    counted_values = track(values, "poles over the angle", progress=progress)
+    counted_values = track(values, "poles over angle", progress=progress)
     return PoleSweep(values, np.array([linearise_reduced(robot, (angle,) * 3).poles() for angle in counted_values]))
 
 

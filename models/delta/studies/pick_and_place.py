@@ -1,4 +1,5 @@
-"""Pick and place: motions of a delta robot's tool within limits, checked against its workspace, and runs under control."""
+"""Pick and place: motions of a delta robot's tool within limits, checked against its workspace, and their simulation under
+control."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ KD, KP = 160.0, 6400.0
 
 @dataclass(frozen=True, eq=False)
 class Tracking:
-    """Run under control and the reference motion (3,) of the tool, m; `tracking["motors.torque"]` is any quantity."""
+    """Run under control, and reference motion (3,) of the tool, m; `tracking["motors.torque"]` returns a quantity by path."""
 
     run: DeltaRun
     motion: Motion
@@ -41,7 +42,7 @@ class Tracking:
 
     @property
     def rms_error(self) -> float:
-        """Root mean square of that distance over the rows, m."""
+        """Root mean square of this distance over the rows, m."""
         return float(np.sqrt(np.mean(np.sum(self.error**2, axis=1))))
 
     @property
@@ -51,7 +52,7 @@ class Tracking:
 
 
 def check_path(robot: DeltaRobot, motion: Motion, *, points: int = 501, branch: str = "out") -> None:
-    """Refuse a motion (E442) that leaves the workspace, or nears a singularity, with the time and the position."""
+    """Refuse a motion (E442) that leaves the workspace or approaches a singularity, and name time and position."""
     check_axes(motion)
     times = np.unique(np.concatenate([np.linspace(motion.start, motion.end, points), motion.breaks]))
     positions = motion.position(times)
@@ -80,13 +81,13 @@ def transfer(
     pause: float = 0.1,
     back: bool = True,
 ) -> Motion:
-    """Return a motion from `pick` up, over and down to `place` on a cubic spline, and by default back; x3 points down.
+    """Return a cubic-spline motion from `pick` up, over and down to `place`, and by default back; x3 points down.
 
     Parameters
     ----------
     pick, place : (3,) m.
     lift : height of the path above both, m.
-    velocity, acceleration, jerk : largest absolute values along each axis, m/s, m/s^2, m/s^3.
+    velocity, acceleration, jerk : limits along each axis, m/s, m/s^2, m/s^3.
     pause : rest at both ends, s.
 
     Raises `ModelError` E470 to E474 for points and limits.
@@ -119,7 +120,7 @@ def track(
     Parameters
     ----------
     control : a controller; by default `task_control` with kp, kd, period and filter_time, sampled at 1 kHz.
-    t_end, rtol, settings : of the run, as in `DeltaRobot.simulate`; by default until the motion ends.
+    t_end, rtol, settings : settings of the run, as for `DeltaRobot.simulate`; by default it lasts until the motion ends.
 
     Raises `ModelError` E442 for a motion that leaves the workspace; E440, E476 and E478 from the controller.
     """

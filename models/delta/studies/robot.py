@@ -1,4 +1,4 @@
-"""Delta robot for users: kinematics, statics, linear systems and runs, with the singularities on the path of a run."""
+"""Delta robot for users: kinematics, statics, linear systems and runs, with the singularities along a run."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from bondgraph.run.results.result import Result, Statistics
 from screws.renamed import answer_old_names
 
 NEAR_SINGULARITY = 1e-3
-"""Size of sines and determinants of unit vectors, at a row of the result, that counts as a singularity."""
+"""Size of sines and determinants of unit vectors below which a row of the result counts as singular."""
 
 
 @dataclass(frozen=True, eq=False)
 class SingularPosture:
-    """Singular configuration on the path of a run.
+    """Singular configuration along a run.
 
     Parameters
     ----------
@@ -65,12 +65,12 @@ class SingularPosture:
 @answer_old_names
 @dataclass(frozen=True, eq=False)
 class DeltaRun:
-    """Result of a run. `run["y"]` is any quantity by its name; `names()` lists them.
+    """Result of a run. `run["y"]` returns a quantity by name; `names()` lists all.
 
     Parameters
     ----------
     result : all quantities by the names of the graph.
-    notes : corrections of the start.
+    notes : corrections to the start.
     """
 
     result: Result
@@ -97,7 +97,7 @@ class DeltaRun:
 
     @property
     def failure(self) -> Failure | None:
-        """Reason of an early end of the run."""
+        """Reason for an early end of the run."""
         return self.result.failure
 
     @property
@@ -111,7 +111,7 @@ class DeltaRun:
         return self.result.ledger
 
     def _arms(self, signal: str) -> np.ndarray:
-        """Return a signal of the three arms side by side."""
+        """Return a signal of the three arms in adjacent columns."""
         return np.concatenate([self.result[f"arm {i}.{signal}"] for i in (1, 2, 3)], axis=1)
 
     @cached_property
@@ -136,7 +136,7 @@ class DeltaRun:
 
     @cached_property
     def energy(self) -> np.ndarray:
-        """Kinetic energy plus that of the weight (k,), J."""
+        """Kinetic plus potential energy (k,), J."""
         return np.sum([self.result[f"arm {i}.mechanism.energy"] for i in (1, 2, 3)], axis=0)
 
     @cached_property
@@ -148,7 +148,7 @@ class DeltaRun:
 
     @cached_property
     def singular_postures(self) -> tuple[SingularPosture, ...]:
-        """Singular configurations of the kinematics between the rows of the result, in order; two of one kind between two rows
+        """Singular configurations of the kinematics between rows of the result, in order; two of the same kind between two rows
         are missed."""
         if len(self.t) < 2:
             return ()
@@ -174,7 +174,7 @@ class DeltaRun:
         return singularities
 
     def _refine(self, spline: Any, column: int, first: int, last: int) -> SingularPosture:
-        """Locate the smallest value of a measure between two rows on the spline of angles."""
+        """Locate the smallest magnitude of a measure between two rows, on the spline of angles."""
         t = np.concatenate([np.linspace(self.t[k], self.t[k + 1], 65) for k in range(first, last)])
         samples = spline(t)
         index = int(np.argmin(np.abs(_singularity_measures(self.kinematics, samples)[:, column])))
@@ -203,13 +203,13 @@ Numbers = Sequence[float] | np.ndarray
 
 @dataclass(frozen=True)
 class DeltaRobot:
-    """Delta robot of three arms whose tips are joined by stabilised ideal constraints; y are the motor angles (3,) in rad, w the
-    tool (3,) in m, x3 down. Compiled graphs are cached for all robots with equal parameters.
+    """Delta robot of three arms whose tips are joined by stabilised ideal constraints; y are the motor angles (3,) in rad, w is
+    the tool position (3,) in m, x3 points down. Compiled graphs are cached for all robots with equal parameters.
 
     Parameters
     ----------
     parameters : lengths, masses, inertias, damping.
-    form : of the arms, "lagrangian" or "hamiltonian".
+    form : form of the arms, "lagrangian" or "hamiltonian".
     alpha1, alpha0 : stabilisation, 1/s and 1/s^2.
     backend : "auto", "llvm" or "numpy".
     """
@@ -226,7 +226,7 @@ class DeltaRobot:
 
     @property
     def kinematics(self) -> DeltaKinematics:
-        """Forward and inverse kinematics, for one posture or thousands."""
+        """Forward and inverse kinematics, for single postures or thousands."""
         return DeltaKinematics(self.parameters, self.backend)
 
     @property
@@ -235,15 +235,16 @@ class DeltaRobot:
         return _compiled(self, None)
 
     def graph(self, y: Numbers = (0.25 * np.pi,) * 3, **options: Any) -> Graph:
-        """Return the bond graph, started at motor angles y; options as in `delta_graph` (rates, torques, signals, mode, name)."""
+        """Return the bond graph, started at motor angles y; options as for `delta_graph` (rates, torques, signals, mode,
+        name)."""
         return delta_graph(self.parameters, y, form=self.form, alpha1=self.alpha1, alpha0=self.alpha0, **options)
 
     def forward_kinematics(self, y: Numbers, **options: Any) -> Configuration:
-        """Return the posture at the motor angles: tool `w`, angles `q`, `jacobian`; options as `DeltaKinematics.forward`."""
+        """Return the posture at the motor angles: tool `w`, angles `q`, `jacobian`; options as for `DeltaKinematics.forward`."""
         return self.kinematics.forward(y, **options)
 
     def inverse_kinematics(self, w: Numbers, *, branch: str | Sequence[str] = "out") -> np.ndarray:
-        """Return the motor angles y (3,) that bring the tool to w; errors as `DeltaKinematics.inverse`."""
+        """Return the motor angles y (3,) that bring the tool to w; errors as for `DeltaKinematics.inverse`."""
         return self.kinematics.inverse(w, branch=branch)[::3]
 
     def jacobian(self, y: Numbers, **options: Any) -> np.ndarray:
@@ -253,7 +254,7 @@ class DeltaRobot:
     def gravity_torque(self, y: Numbers, **options: Any) -> np.ndarray:
         """Return the motor torques (3,) in N m that hold the robot at rest: [B H^T] [u; lambda] = G, with H dtheta/dy = 0.
 
-        Source: Bortoff 2018, eq. (32), in its right order.
+        Source: Bortoff 2018, eq. (32), with its order corrected.
         """
         return self._gravity_torque(self.forward_kinematics(y, **options))
 
@@ -279,7 +280,7 @@ class DeltaRobot:
         inputs, outputs : any parameters and signals; by default `motor 1.torque` ... and `y[0]` ...
         options : mode and start of the forward kinematics.
 
-        Raises `ModelError` E463 to E466 where the robot cannot be there; E250, E251 for unknown inputs or outputs.
+        Raises `ModelError` E463 to E466 where the robot cannot take this posture; E250, E251 for unknown inputs or outputs.
         """
         posture = self.forward_kinematics(y, **options)
         torques = dict(zip(TORQUES, self._gravity_torque(posture), strict=True))
@@ -308,12 +309,12 @@ class DeltaRobot:
 
         Parameters
         ----------
-        y, w, q, rates, v, mode, branch, project : the start, as in `kinematics.robot_kinematics.initial_state`.
-        torque : of the motors, N m: None for zero, three numbers, "hold" (holds the start), or a `Motion` of three axes.
-        signals, blocks : additional torque from signals, as in `delta_graph`, and their blocks; this compiles a new graph.
-        settings : of `bondgraph.run.simulate`: rtol, samples, method ...
+        y, w, q, rates, v, mode, branch, project : the start, as for `kinematics.robot_kinematics.initial_state`.
+        torque : motor torques, N m: None for zero, three numbers, "hold" (holds the start), or a `Motion` of three axes.
+        signals, blocks : additional torque signals, as for `delta_graph`, and their blocks; this compiles a new graph.
+        settings : settings of `bondgraph.run.simulate`, such as rtol, samples, method.
 
-        Raises `ModelError` E463 to E468 for the start and the torques; else as the compiler and the run.
+        Raises `ModelError` E463 to E468 for the start and the torques; else the errors of the compiler and the run.
         """
         start = initial_state(self.kinematics, y=y, w=w, q=q, rates=rates, v=v, mode=mode, branch=branch, project=project)
         compiled, parameters = self._with_torque(torque, start, signals, blocks)
@@ -339,7 +340,7 @@ class DeltaRobot:
         if isinstance(torque, Motion):
             if torque.shape != (3,) or signals is not None:
                 details = [f"its values have shape {torque.shape}"] if signals is None else ["`signals` is given as well"]
-                raise error("E468", "a torque cannot be this motion", "three axes, and no other signals", why=details)
+                raise error("E468", "this motion cannot be a torque", "three axes, and no other signals", why=details)
             pieces = torque.coefficients.shape
             parameters = {f"torque.{key}": value.value for key, value in motion_parameters(torque).items()}
         elif isinstance(torque, str):
@@ -358,7 +359,7 @@ class DeltaRobot:
 
 @functools.lru_cache(maxsize=32)
 def _compiled(robot: DeltaRobot, pieces: tuple[int, ...] | None) -> Compiled:
-    """Compile the robot's graph; with `pieces` (N, order + 1, 3), for a motion of its torques."""
+    """Compile the robot's graph; with `pieces` (N, order + 1, 3), its torques follow a motion."""
     if pieces is None:
         return compile_model(robot.graph(), backend=robot.backend)
     graph = robot.graph(signals="torque.position")

@@ -1,12 +1,12 @@
 """Soft touch: the finger of a delta robot approaches a brick on a table, touches it, and presses without moving it.
 
 The tool follows a spline until it is close, then approaches at a low speed. Meanwhile the gain kp along its path fades to zero:
-at the contact the robot is under velocity control, and presses with the holding force Lambda_xx kd v, whatever the position of
-the brick. The peak force Lambda_xx alpha1 v is that of the constraint, which removes the speed of the approach.
+at the contact the robot is under velocity control and presses with the holding force Lambda_xx kd v, wherever the brick is. The
+peak force Lambda_xx alpha1 v comes from the constraint, which removes the approach speed.
 
 Source: Bortoff 2020, section 4 and fig. 13.
 
-Finger on the tool of a delta robot, and a brick on a table: the mechanical part of a soft touch.
+The mechanical part has a finger on the tool of a delta robot, and a brick on a table:
 
 ```
  tip of arm 1 <-- TF along x <-- 0 <-- 1 brick --> I mass
@@ -47,7 +47,7 @@ from screws.renamed import answer_old_names
 from screws.scalars import equal, where
 
 APPROACH_DIRECTION = np.array([1.0, 0.0, 0.0])
-"""Direction of the approach, x1."""
+"""Approach direction, x1."""
 
 
 def add_brick(
@@ -57,10 +57,10 @@ def add_brick(
 
     Parameters
     ----------
-    mass : of the brick, kg. friction : its coefficient on the table. gravity : m/s^2.
-    alpha1, alpha0, alpha2 : of the contact, h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0: 1/s, 1/s^2, 1/(m^2 s^2).
+    mass : mass of the brick, kg. friction : friction coefficient on the table. gravity : m/s^2.
+    alpha1, alpha0, alpha2 : constants of the contact, h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0: 1/s, 1/s^2, 1/(m^2 s^2).
 
-    Signals: `contact.h` gap, m; `contact.multiplier` force, N; `displacement.y` of the brick, m; `table.effort` friction, N.
+    Signals: `contact.h` gap, m; `contact.multiplier` force, N; `displacement.y`, of the brick, m; `table.effort` friction, N.
     """
     brick, gap_junction = (J1("brick", domain=TRANSLATION, dimension=1), J0("finger and brick", domain=TRANSLATION, dimension=1))
     finger = TF("along x", APPROACH_DIRECTION, structural=True, domains=(TRANSLATION, TRANSLATION))
@@ -100,7 +100,7 @@ SLIP_VELOCITY = Op("slip", lambda mode, flow: where(equal(mode, 0.0), 0.0, flow)
 
 
 BALL = (100.0, 4e5, 0.0)
-"""Constants alpha1, alpha0, alpha2 of a contact as hard as a ball's: 1/s, 1/s^2, 1/(m^2 s^2). It bounces."""
+"""Constants alpha1, alpha0, alpha2 of a contact as hard as a ball, which bounces: 1/s, 1/s^2, 1/(m^2 s^2)."""
 
 REST = (0.25 * math.pi,) * 3
 """Default motor angles at the contact, rad."""
@@ -112,30 +112,32 @@ class TouchPlan:
 
     Raises `ModelError` E441 for invalid numbers, or times out of order.
 
-    Source: Bortoff 2020, fig. 13. (That figure's "within 5 mm" at 2.5 s cannot be: 9.5 s at 0.2 mm/s are 1.9 mm.)
+    Source: Bortoff 2020, fig. 13. (Its "within 5 mm" at 2.5 s is impossible: 9.5 s at 0.2 mm/s are 1.9 mm.)
     """
 
     place: tuple[float, float, float] | None = vector(
-        3, "m", "tool at the contact, met along x1 from below; where the motor angles are pi/4 if left out", None
+        3, "m", "tool position at the contact, approached in the direction of +x1; by default, motor angles of pi/4", None
     )
-    gap: float = number("m", "between finger and brick at the start", 0.045, above=0.0)
-    arrive: float = number("s", "when the finger is near and the slow approach begins", 2.5, above=0.0)
-    contact: float = number("s", "when the reference meets the brick; damping delays the finger a little", 12.0, above=0.0)
-    speed: float = number("m/s", "of the approach", 2e-4, above=0.0)
-    hold: float = number("N", "force that is held", 40e-3, above=0.0)
+    gap: float = number("m", "distance between finger and brick at the start", 0.045, above=0.0)
+    arrive: float = number("s", "time at which the finger is near and the slow approach begins", 2.5, above=0.0)
+    contact: float = number(
+        "s", "time at which the reference meets the brick; damping delays the finger slightly", 12.0, above=0.0
+    )
+    speed: float = number("m/s", "approach speed", 2e-4, above=0.0)
+    hold: float = number("N", "holding force", 40e-3, above=0.0)
     peak: float = number("N", "force at the instant of contact", 90e-3, above=0.0)
     fade: tuple[float, float] | None = vector(
-        2, "s", "when kp fades to zero along x1; None keeps it, and the brick slips", (2.5, 9.0), optional=True
+        2, "s", "times between which kp fades to zero along x1; None keeps kp, and the brick slips", (2.5, 9.0), optional=True
     )
-    kp: float | None = number("1/s^2", "position gain before it fades; kd^2 / 4 if left out", None, least=0.0)
-    kd: float | None = number("1/s", "velocity gain; what gives `hold` if left out", None, above=0.0)
+    kp: float | None = number("1/s^2", "position gain before it fades; by default kd^2 / 4", None, least=0.0)
+    kd: float | None = number("1/s", "velocity gain; by default the gain that gives `hold`", None, above=0.0)
     constants: tuple[float, float, float] | None = vector(
-        3, "SI", "alpha1, alpha0, alpha2 of the contact; what gives `peak` if left out; see `BALL`", None
+        3, "SI", "alpha1, alpha0, alpha2 of the contact; by default those that give `peak`; see `BALL`", None
     )
-    brick_mass: float = number("kg", "of the brick", 0.03, above=0.0)
-    friction: float = number("", "of the brick on the table", 0.5, above=0.0)
-    period: float = number("s", "of the sampled controller", 1e-3, above=0.0)
-    filter_time: float = number("s", "of the sampled controller", FILTER_TIME, above=0.0)
+    brick_mass: float = number("kg", "mass of the brick", 0.03, above=0.0)
+    friction: float = number("", "friction coefficient of the brick on the table", 0.5, above=0.0)
+    period: float = number("s", "period of the sampled controller", 1e-3, above=0.0)
+    filter_time: float = number("s", "filter time of the sampled controller", FILTER_TIME, above=0.0)
 
     def __post_init__(self) -> None:
         check_record(self, "E441", "soft touch", _contradictions)
@@ -161,11 +163,11 @@ class TouchDesign:
 
     Parameters
     ----------
-    position : (3,) of the tool at the contact, m.
-    Lambda : (3, 3) inertia of the task space at the contact, kg.
-    damping : of the joints, along x1 at the tool, N s/m.
-    gains : of the controller and the contact.
-    speed : of the finger just before the contact, where its damping balances kd, m/s.
+    position : (3,) tool position at the contact, m.
+    Lambda : (3, 3) task-space inertia at the contact, kg.
+    damping : damping of the joints, along x1 at the tool, N s/m.
+    gains : gains of the controller and the contact.
+    speed : finger speed just before the contact, where joint damping balances kd, m/s.
     """
 
     position: np.ndarray
@@ -176,9 +178,10 @@ class TouchDesign:
 
 
 def design(parameters: DeltaParameters, plan: TouchPlan) -> TouchDesign:
-    """Compute the gains: holding force Lambda_xx kd v, peak Lambda_xx alpha1 v_c with the speed v_c reduced by damping.
+    """Compute the gains from the holding force Lambda_xx kd v and the peak Lambda_xx alpha1 v_c, with the speed v_c reduced by
+    damping.
 
-    Raises `ModelError` E463, E464 for a place out of reach; E477 for a peak below the holding force.
+    Raises `ModelError` E463, E464 for a contact out of reach; E477 for a peak below the holding force.
     """
     kinematics = DeltaRobot(parameters).kinematics
     position = kinematics.forward(REST).w if plan.place is None else np.asarray(plan.place, dtype=float)
@@ -199,7 +202,7 @@ def design(parameters: DeltaParameters, plan: TouchPlan) -> TouchDesign:
 
 
 def approach(plan: TouchPlan, position: np.ndarray) -> Motion:
-    """Return the motion of the tool (3,), m: a cubic spline until it is near, then straight on at the low speed."""
+    """Return the motion of the tool (3,), m: a cubic spline until the finger is near, then a straight line at the low speed."""
     start, near = position[0] - plan.gap, position[0] - plan.near
     along = cubic_spline((start, near), times=(0.0, plan.arrive), end_velocity=plan.speed)
     return axes(along, hold(float(position[1]), plan.arrive), hold(float(position[2]), plan.arrive))
@@ -221,7 +224,7 @@ def touch_control(parameters: DeltaParameters, plan: TouchPlan, designed: TouchD
 
 
 def touch_graph(robot: DeltaRobot | DeltaParameters, plan: TouchPlan | None = None) -> Graph:
-    """Return robot, controller, brick and table as one graph."""
+    """Return robot, controller, brick and table as a single graph."""
     robot, plan = DeltaRobot(robot) if isinstance(robot, DeltaParameters) else robot, plan or TouchPlan()
     parameters = robot.parameters
     designed = design(parameters, plan)
@@ -264,15 +267,15 @@ def soft_touch(
     rtol: float = 1e-7,
     **settings: Any,
 ) -> SoftTouchRun:
-    """Run a soft touch. The compiled graph is cached: another plan for the same robot compiles nothing.
+    """Run a soft touch. The compiled graph is cached and serves every plan for the same robot.
 
     Parameters
     ----------
     robot : the robot, or its parameters alone.
-    plan : of the touch; by default figure 13 of the paper.
-    t_end, samples, rtol, settings : of the run, as in `bondgraph.run.simulate`.
+    plan : plan of the touch; by default figure 13 of the paper.
+    t_end, samples, rtol, settings : as for `bondgraph.run.simulate`.
 
-    Raises `ModelError` E463, E464 for a start or a place out of reach; E476 for gains outside 0 <= kp <= kd^2, E477 for forces
+    Raises `ModelError` E463, E464 for a start or contact out of reach; E476 for gains outside 0 <= kp <= kd^2, E477 for forces
     that no gains give.
     """
     robot, plan = DeltaRobot(robot) if isinstance(robot, DeltaParameters) else robot, plan or TouchPlan()
@@ -294,7 +297,7 @@ def soft_touch(
 @answer_old_names
 @dataclass(frozen=True, eq=False)
 class SoftTouchRun:
-    """Result of a soft touch; `touch["contact.multiplier"]` is any quantity by its name.
+    """Result of a soft touch; `touch["contact.multiplier"]` returns a quantity by name.
 
     Parameters
     ----------
@@ -320,12 +323,12 @@ class SoftTouchRun:
 
     @cached_property
     def impacts(self) -> tuple[float, ...]:
-        """Contact force just after each contact event, N: a jump, which no row of the result need show."""
+        """Contact force just after each contact event, N: a jump, which rows of the result may miss."""
         return tuple(float(self.run.result.at_event(event, "contact.multiplier")[1]) for event in self._touched)
 
     @property
     def peak(self) -> float:
-        """Largest contact force, N, at contacts and rows; 0 without contact."""
+        """Largest contact force at contact events and rows, N; 0 without contact."""
         return max(*self.impacts, float(np.max(self["contact.multiplier"])), 0.0) if self.impacts else 0.0
 
     @property
@@ -350,7 +353,7 @@ class SoftTouchRun:
         return max(len(self.contacts) - 1, 0)
 
     def summary(self) -> dict[str, Any]:
-        """Return the figures of the touch, for files: times in s, forces in N, gains as in `TouchPlan`."""
+        """Return key figures of the touch, for files: times in s, forces in N, gains as in `TouchPlan`."""
         gains = self.design.gains
         return {
             "ok": self.run.ok,
@@ -370,5 +373,5 @@ class SoftTouchRun:
 
     @property
     def in_contact(self) -> np.ndarray:
-        """Rows (k,) in which the contact holds."""
+        """Mask (k,) of rows in contact."""
         return np.asarray(self["touch.mode"] == 1.0)

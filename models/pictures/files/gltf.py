@@ -19,31 +19,31 @@ from screwbond.models.pictures.style import rgb
 from bondgraph.errors import refusal
 
 COMPONENT_TYPES = {"float32": 5126, "uint32": 5125, "uint16": 5123}
-"""Codes of number types (glTF 3.6.2.2)."""
+"""Component-type codes (glTF 3.6.2.2)."""
 
 WIDTHS = {(): "SCALAR", (3,): "VEC3", (4,): "VEC4"}
-"""Types of accessors by the shape of an element."""
+"""Accessor types by element shape."""
 
 VERTICES, INDICES = 34962, 34963
-"""Codes of the use of a buffer view by meshes (glTF 5.11.5)."""
+"""Buffer-view targets for mesh data (glTF 5.11.5)."""
 
 TRIANGLES, LINES = 4, 1
-"""Codes of primitives (glTF 5.24.4)."""
+"""Primitive modes (glTF 5.24.4)."""
 
 UNLIT = "KHR_materials_unlit"
-"""Extension for a material that shows its colour whatever the light."""
+"""Extension for a material whose colour is independent of lighting."""
 
 TRANSFORMS = {"translation": (0.0, 0.0, 0.0), "rotation": (0.0, 0.0, 0.0, 1.0), "scale": (1.0, 1.0, 1.0)}
 """Animated properties of a node, and their defaults."""
 
 
 def single_precision(values: ArrayLike, about: str) -> NDArray[np.float32]:
-    """Return values as 32-bit floats; E681 if one is not finite in them."""
+    """Return values as 32-bit floats; E681 if any is not finite in that format."""
     with np.errstate(over="ignore"):
         numbers = np.asarray(values, dtype=np.float32)
     if not np.isfinite(numbers).all():
-        title = f'glTF has 32-bit floats, and "{about}" has values that are not finite in them'
-        raise refusal("E681", title, "scene.at_times(times) for the times at which all is finite", about=about)
+        title = f'"{about}" has values that are not finite as 32-bit floats, which glTF uses'
+        raise refusal("E681", title, "scene.at_times(times) for times at which every value is finite", about=about)
     return numbers
 
 
@@ -66,8 +66,8 @@ class GltfDraft:
     """Document under construction; equal arrays, materials and meshes are stored once."""
 
     def __init__(self, times: Array):
-        """Begin a document with the times (k,) of its animation, s, which starts at zero there; of times that are one as 32-bit
-        floats, the last counts."""
+        """Begin a document with animation times (k,), s, shifted to start at zero; of times equal as 32-bit floats, the last is
+        kept."""
         moments = single_precision(times - times[0], "time")
         self._rows = np.append(np.diff(moments) > 0.0, True)
         self._times = moments[self._rows]
@@ -81,7 +81,7 @@ class GltfDraft:
         self._extensions: set[str] = set()
 
     def _add(self, table: str, entry: dict[str, Any], key: str | bytes = "") -> int:
-        """Append an entry to a table, unless one of that key is there; return its number."""
+        """Append an entry to a table, unless its key is present; return its number."""
         key = key or json.dumps(entry, sort_keys=True)
         number = self._numbers.setdefault((table, key), len(self._tables[table]))
         if number == len(self._tables[table]):
@@ -89,7 +89,7 @@ class GltfDraft:
         return number
 
     def accessor(self, values: NDArray[Any], target: int | None = None, *, bounds: bool = False) -> int:
-        """Store an array (n,), (n, 3) or (n, 4) and return the number of its accessor; `bounds`: with its extremes."""
+        """Store an array (n,), (n, 3) or (n, 4) and return the number of its accessor; `bounds`: also store its extremes."""
         raw = np.ascontiguousarray(values).tobytes()
         kind, code = WIDTHS[values.shape[1:]], COMPONENT_TYPES[values.dtype.name]
         key = b"%d %s %d %d " % (code, kind.encode(), target or 0, bounds) + raw
@@ -111,7 +111,7 @@ class GltfDraft:
         both_sides: bool = False,
         unlit: bool = False,
     ) -> int:
-        """Return the number of a material of a linear colour; `both_sides`: seen from behind, too."""
+        """Return the number of a material with a linear colour; `both_sides`: visible from behind too."""
         surface = {"baseColorFactor": [*colour, opacity], "metallicFactor": 0.0, "roughnessFactor": 0.6}
         entry: dict[str, Any] = {"name": name, "pbrMetallicRoughness": surface}
         entry |= {"alphaMode": "BLEND"} if opacity < 1.0 else {}
@@ -122,7 +122,7 @@ class GltfDraft:
         return self._add("materials", entry)
 
     def mesh(self, name: str, mesh: Mesh, material: int, line_material: int | None = None) -> int | None:
-        """Return the number of a mesh with materials of its triangles and of its lines; None if it has neither."""
+        """Return the number of a mesh with materials for its triangles and lines; None if it has neither."""
         points = self.accessor(single_precision(mesh.points, name), VERTICES, bounds=True) if len(mesh.points) else 0
         # The largest index of 16 bits would mark the end of a strip (glTF 3.7.2.1).
         index = np.uint16 if len(mesh.points) < 0xFFFF else np.uint32
@@ -138,11 +138,11 @@ class GltfDraft:
             primitives.append({"attributes": {"POSITION": points}, "indices": ends, "material": line_material, "mode": LINES})
         if not primitives:
             return None
-        # Meshes of equal shapes and materials are one mesh, whatever the name.
+        # Meshes with equal shapes and materials are stored once, whatever their names.
         return self._add("meshes", {"name": name, "primitives": primitives}, json.dumps(primitives))
 
     def camera(self, name: str, angle: float, aspect: float, near: float, far: float) -> int:
-        """Return the number of a perspective camera: vertical angle (rad), width over height, and the distances it sees, m."""
+        """Return the number of a perspective camera: vertical angle (rad), aspect ratio, near and far planes, m."""
         view = {"yfov": angle, "aspectRatio": aspect, "znear": near, "zfar": far}
         return self._add("cameras", {"name": name, "type": "perspective", "perspective": view})
 
@@ -158,8 +158,8 @@ class GltfDraft:
     def move(self, node: int, courses: Mapping[str, Array], *, steps: bool = False) -> None:
         """Set translation, rotation (x, y, z, w) or scale of a node over time: rows (k, 3) or (k, 4) at all times, or one row.
 
-        A constant course becomes a property of the node, and a default nothing. Rotations keep their signs from row to row, since
-        viewers interpolate linearly between rows. `steps`: a row holds until the next.
+        A constant course becomes a property of the node; a default value is omitted. Rotations keep their signs from row to row,
+        since viewers interpolate linearly between rows. `steps`: each row holds until the next.
         """
         entry = self._tables["nodes"][node]
         for path, course in courses.items():
@@ -174,7 +174,8 @@ class GltfDraft:
             self._samplers.append({"input": times, "output": self.accessor(rows), "interpolation": way})
 
     def binary(self, scene: Mapping[str, Any], root: int) -> bytes:
-        """Return the file: a header, the document as JSON, the buffer; `scene` has name and extras, `root` is its node."""
+        """Return the file: a header, the document as JSON, the buffer; `scene` holds its name and extras, `root` is the number of
+        its root node."""
         document: dict[str, Any] = {"asset": {"version": "2.0", "generator": "screwbond"}, "scene": 0}
         document["scenes"] = [{**scene, "nodes": [root]}]
         document |= {name: entries for name, entries in self._tables.items() if entries}
@@ -190,6 +191,6 @@ class GltfDraft:
 
 
 def unit_rows(vectors: Array) -> NDArray[np.float32]:
-    """Return vectors (n, 3) as unit vectors; z instead of a zero."""
+    """Return vectors (n, 3) as unit vectors; z for a zero vector."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.where(lengths > 0.0, vectors / np.where(lengths > 0.0, lengths, 1.0), [0.0, 0.0, 1.0]).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Run as a log for tools of robotics: poses of bodies as frames, their meshes, and signals over time, as MCAP or for rerun."""
+"""Run as a log for robotics tools: poses of bodies as frames, their meshes, and signals over time, in MCAP or rerun files."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class Log:
 
     Attributes
     ----------
-    about : words on the run, by name: model, and why it is not ok.
-    times, signal_times : of frames and of signals (k,), whole ns.
+    about : metadata of the run, by name: its model, and why it failed, if it did.
+    times, signal_times : times of frames and of signals (k,), whole ns.
     up : upward direction (3,).
     """
 
@@ -81,17 +81,17 @@ def save_log(shown: Result | Scene, path: str | os.PathLike[str], *, signals: Se
 
     Parameters
     ----------
-    shown : the result of a run, or a scene; a scene of fewer samples has fewer poses, and all samples of the signals.
+    shown : the result of a run, or a scene; a scene with fewer samples has fewer poses, but signals keep all samples.
     path : ends in ".mcap", which needs foxglove-sdk, or in ".rrd", which needs rerun-sdk.
-    signals : names of quantities, of any shape; None: those that characterise the run, as on its page.
+    signals : names of quantities, of any shape; by default the characteristic ones, as on its page.
 
-    Both formats count time in whole ns. In MCAP, frames are messages `foxglove.FrameTransforms` of "/tf", meshes one
+    Both formats count time in whole ns. In MCAP, frames are messages `foxglove.FrameTransforms` of "/tf", meshes are one
     `foxglove.SceneUpdate` of "/scene", and a signal is JSON, {"value": ...}, of "/signals/NAME", with its unit among the metadata
     of its channel. In rerun, bodies are the entities world/NAME, and signals are signals/NAME.
 
     Returns the file written. Raises `ModelError` E160 for a run without frames and signals, E579 for anything but a result, E682
-    for times that whole ns from zero on cannot distinguish, E683 for signals that the run does not have; `FileError` E414, E415;
-    `ExtraError` E416 without the package of the format.
+    for times that cannot be counted in whole ns, E683 for signals that the run does not have; `FileError` E414, E415;
+    `ExtraError` E416 without the format's package.
     """
     package, write = LOGS[known_ending(path, *LOGS)]
     require_package(f"a log {Path(path).suffix}", package)
@@ -124,7 +124,7 @@ def log_of(scene: Scene, signals: Sequence[str] | None) -> Log:
 
 
 def nanoseconds(t: Array, scene: Scene) -> NDArray[np.int64]:
-    """Return times (k,), s, as whole ns; E682 if two are equal so, or one is negative or beyond 292 years."""
+    """Return times (k,), s, as whole ns; E682 if two become equal, or any is negative or beyond 292 years."""
     ticks = np.rint(1e9 * t)
     if np.any(np.diff(ticks) <= 0.0) or not (ticks[0] >= 0.0 and ticks[-1] < 2.0**63):
         span = f"from {t[0]:g} to {t[-1]:g} s, with steps down to {np.diff(t).min(initial=np.inf):g} s"
@@ -149,7 +149,7 @@ def logged_frames(scene: Scene) -> tuple[LoggedFrame, ...]:
     for k, solid in enumerate(scene.solids):
         add(solid.name or "body", solid, scene.mesh(k, 41, 61), solid.colour)
     for frame in scene.all_frames:
-        # The frame of a body is that of its solid.
+        # The solid already stands for the frame of its body.
         if frame.length > 0.0 and not any(frame.poses is solid.poses for solid in scene.solids):
             add("".join(frame.label) or "frame", frame)
     return tuple(frames)
@@ -226,7 +226,7 @@ def _entity(frame: LoggedFrame) -> Any:
 
 
 def write_rrd(path: Path, log: Log) -> None:
-    """Write a log as a recording of rerun; parts of entity paths are escaped."""
+    """Write a log as a rerun recording; parts of entity paths are escaped."""
     import rerun
 
     recording = rerun.RecordingStream("screwbond")

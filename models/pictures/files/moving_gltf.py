@@ -22,7 +22,7 @@ from bondgraph.output.files import atomic_file, known_ending
 from bondgraph.run.results.result import Result
 
 OPACITY = {Look.GLASS: 0.5, Look.OPAQUE: 1.0, Look.VEIL: 0.3, Look.WALL: 1.0}
-"""Opacity of each look; glTF has none that depends on the angle of view."""
+"""Opacity of each look; in glTF it cannot depend on the viewing angle."""
 
 LINE_OPACITY = 0.6
 """Opacity of lines on solids."""
@@ -46,17 +46,17 @@ WHITE = (1.0, 1.0, 1.0)
 def save_scene(shown: Result | Scene, path: str | os.PathLike[str], *, seconds: float | None = None) -> Path:
     """Write a run as a moving scene in glTF 2.0, which browsers, Blender, slides and most 3-D viewers open.
 
-    Lengths are in m; the scene's upward direction becomes y, the direction that glTF calls up. Contact paths are whole from the
-    start; ghosts and lines across gaps are left out.
+    Lengths are in m; the scene's upward direction becomes y, the direction that glTF calls up. Contact paths are complete from
+    the start; ghosts and lines across gaps are left out.
 
     Parameters
     ----------
     shown : the result of a run, or a scene; `scene.at_times(times)` has other samples.
     path : ends in ".glb".
-    seconds : time that playing takes; None: as long as the run.
+    seconds : playing time; by default the duration of the run.
 
     Returns the file written. Raises `ModelError` E160 for a run without anything to show, E579 for anything but a result,
-    E680 for an invalid time of playing, E681 for values that 32-bit floats cannot hold; `FileError` E414, E415.
+    E680 for an invalid playing time, E681 for values that 32-bit floats cannot hold; `FileError` E414, E415.
     """
     known_ending(path, ".glb")
     contents = scene_bytes(as_scene(shown), seconds)
@@ -127,7 +127,7 @@ def _frame(draft: GltfDraft, world: int, frame: Frame, unit: float) -> None:
 
 
 def _path(draft: GltfDraft, parent: int, path: Trail, unit: float) -> None:
-    """Add a path as a tube on its solid, or in the world; a point is none."""
+    """Add a path as a tube on its solid, or in the world; skip a single point."""
     count = len(path.points)
     if count < 2:
         return
@@ -172,7 +172,7 @@ def _force(draft: GltfDraft, world: int, force: Force, scene: Scene) -> None:
 
 
 def _camera(draft: GltfDraft, world: int, scene: Scene, corners: Array) -> None:
-    """Add a camera that sees everything: points (j, 3), and frames there."""
+    """Add a camera that sees corner points (j, 3), each with room for a frame."""
     around = GAUSS * scene.unit * np.concatenate([np.eye(3), -np.eye(3)])
     view = fit((corners[:, None] + around).reshape(-1, 3), direction(scene), upward(scene), WINDOW, MARGINS)
     distance, pose = float(np.linalg.norm(view.eye - view.centre)), np.eye(4)
@@ -183,7 +183,7 @@ def _camera(draft: GltfDraft, world: int, scene: Scene, corners: Array) -> None:
 
 def carried_poses(directions: Array, origins: Array) -> Array:
     """Return poses (k, 4, 4) at origins (k, 3), whose z axes follow directions (k, 3) and which do not turn about them (parallel
-    transport); a direction of length zero keeps the one before."""
+    transport); a zero direction keeps the previous one."""
     length = np.linalg.norm(directions, axis=1)
     nonzero = np.flatnonzero(length > 0.0)
     if not len(nonzero):
@@ -193,7 +193,7 @@ def carried_poses(directions: Array, origins: Array) -> Array:
     x = np.empty_like(z)
     x[0] = along(z[0], origins[0])[:3, 0]
     for k in range(1, len(z)):
-        # The least rotation from z to z' takes x to x - (x . z') / (1 + z . z') (z + z'); half a turn is one about x.
+        # The least rotation from z to z' takes x to x - (x . z') / (1 + z . z') (z + z'); half a turn is about x.
         denominator = 1.0 + z[k - 1] @ z[k]
         x[k] = x[k - 1] - (x[k - 1] @ z[k] / denominator * (z[k - 1] + z[k]) if denominator > 1e-12 else 0.0)
     H = unrotated_poses(origins)
@@ -204,7 +204,7 @@ def carried_poses(directions: Array, origins: Array) -> Array:
 def least_rotation(a: Array, b: Array) -> Array:
     """Return the quaternion (x, y, z, w) of the least rotation that takes a unit vector (3,) to another."""
     cosine = float(a @ b)
-    if cosine < -1.0 + 1e-12:  # half a turn about any axis across
+    if cosine < -1.0 + 1e-12:  # half a turn about any perpendicular axis
         axis = np.cross(a, np.eye(3)[np.argmin(np.abs(a))])
         return np.append(axis / np.linalg.norm(axis), 0.0)
     q = np.append(np.cross(a, b), 1.0 + cosine)

@@ -63,10 +63,10 @@ def touches_of(
 
 
 def _source(result: Result, path: str, bodies: tuple[str, str]) -> TouchSource | None:
-    """Return the sources of a contact in continuous time: the Gauss frames in their present charts, the wrench of the law."""
+    """Return the sources of a contact in continuous time: Gauss frames in the current charts, and the contact wrench."""
     contact = find_contact(result, path)
     if contact.forces:
-        return None  # of steps, which no page makes
+        return None  # a contact of a time-stepping run, which no page can repeat
     pairs = zip(bodies, contact.point.frames, strict=True)
     first, second = (product(of_signal(f"{body}.pose"), of_signal(frame)) for body, frame in pairs)
     force = tuple(Signal(f"{path}.wrench", k) for k in range(3, 6))
@@ -74,7 +74,7 @@ def _source(result: Result, path: str, bodies: tuple[str, str]) -> TouchSource |
 
 
 def contact_panels(gaps: list[Curve], forces: list[Curve], coordinates: list[Panel]) -> list[Panel]:
-    """Return panels of gaps and normal forces, a curve for each contact, then those of their coordinates."""
+    """Return panels of gaps and normal forces, with a curve for each contact, then panels of the coordinates."""
     if not gaps:
         return []
     gap = Panel("gap $d$", "m", tuple(gaps), level=True)
@@ -99,10 +99,10 @@ MECHANISMS = "mechanisms"
 
 
 def pile_panels(result: Result) -> tuple[Panel, ...]:
-    """Return panels of the number of pressing contacts and of the fastest slip, of a run of free bodies."""
+    """Return panels of the number of pressing contacts and of the fastest slip, in a run of free bodies."""
     if not isinstance(result, FreeBodyResult):
         return ()
-    touching = Panel("contacts that press", "", (Curve("", result.contact_count.astype(float), FORCE),))
+    touching = Panel("pressing contacts", "", (Curve("", result.contact_count.astype(float), FORCE),))
     return touching, Panel("fastest slip", "m/s", (Curve("", result.slip_speed, AXES[0]),), level=True)
 
 
@@ -128,7 +128,7 @@ def energies_of(result: Result, contacts: Sequence[str]) -> dict[str, Array]:
 
 
 def _kind_of(model: Model, name: str) -> str:
-    """Return the kind of energy that an element stores: its domain's name for that of a C, or of an I."""
+    """Return the kind of energy that an element stores: its domain's name for the energy of a C or an I."""
     law = model.elements[name].law
     if isinstance(law, InertialField):
         return MECHANISMS
@@ -137,7 +137,7 @@ def _kind_of(model: Model, name: str) -> str:
 
 
 def balance_panels(energies: Mapping[str, ArrayLike], residual: Array | None) -> tuple[Panel, ...]:
-    """Return a panel of energies (k,), J, with their sum, and one of the residual of the energy account, if known."""
+    """Return a panel of energies (k,), J, with their sum, and a panel of the residual of the energy account, if known."""
     curves = [Curve(kind, np.asarray(v, dtype=float), c) for c, (kind, v) in zip(ENERGIES * 3, energies.items(), strict=False)]
     panels = []
     if curves:

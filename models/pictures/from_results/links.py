@@ -23,7 +23,7 @@ JOINT = "#5d6675"
 """Colour of joints."""
 
 LINKS = ("#dfe5ee", "#aab6c8")
-"""Default colours of links, in turn from the base outward."""
+"""Default colours of links, alternating from the base outward."""
 
 
 def link_poses(tree: Tree, q: Array) -> Array:
@@ -53,7 +53,8 @@ def link_poses(tree: Tree, q: Array) -> Array:
 class RodLinks:
     """Tree drawn as rods between its joints, for links without visuals.
 
-    `ends` : number of a link -> further end points (3,) in its frame; `colours`: of links in turn.
+    `ends` : additional end points (3,) of links in their frames, by number of the link; `colours`: colours that links take in
+        turn.
     """
 
     tree: Tree
@@ -62,7 +63,7 @@ class RodLinks:
 
     @cached_property
     def joints(self) -> Array:
-        """Positions (k, 3) of the joints in the base at home, each on its axis at the point nearest to the link's frame."""
+        """Positions (k, 3) of the joints at home in base axes, each at the point of its axis nearest to the link's frame."""
         positions = []
         for link in self.tree.links:
             position = np.array(link.home[:3, 3])
@@ -80,12 +81,12 @@ class RodLinks:
         return 0.035 * float(np.max(np.ptp(np.vstack([self.joints, np.zeros(3), *ends]), axis=0)))
 
     def _ends(self, k: int) -> list[Array]:
-        """Return the end points (3,) of a link in the base at home, in addition to the joints that it carries."""
+        """Return the end points (3,) of a link at home in base axes, in addition to the joints that it carries."""
         home = np.asarray(self.tree.links[k].home)
         return [np.asarray(home[:3, :3] @ point + home[:3, 3]) for point in self.ends.get(k, ())]
 
     def mesh(self, k: int) -> Mesh | None:
-        """Return link k in its own frame: its joint, rods to its child joints and to its ends; None without parts."""
+        """Return the mesh of link k in its own frame: its joint, rods to its child joints and to its ends; None without parts."""
         home, joint = np.asarray(self.tree.links[k].home), self.joints[k]
         ends = [self.joints[child] for child, parent in enumerate(self.tree.parents) if parent == k] + self._ends(k)
         parts = [rod(joint, end, self.radius) for end in ends if np.linalg.norm(end - joint) > 0.1 * self.radius]
@@ -104,7 +105,8 @@ class RodLinks:
         return self.colours[k % len(self.colours)]
 
     def solids(self, courses: Array, name: str = "", sources: Sequence[Source | None] = ()) -> list[Solid]:
-        """Return all links, and the base, at poses `courses` (links, k, 4, 4) with their sources; `name`: prefix of names."""
+        """Return all links and the base as solids at poses `courses` (links, k, 4, 4) with their sources; `name`: prefix of
+        names."""
         shapes = {k: mesh for k in range(len(self.tree.links)) if (mesh := self.mesh(k)) is not None}
         links = [
             Solid(
@@ -120,7 +122,7 @@ class RodLinks:
         return [*links, *self.stand(courses.shape[1], name)]
 
     def stand(self, count: int, name: str = "") -> list[Solid]:
-        """Return the stand of the base at `count` samples; a free base, and one of a robot without extent, has none."""
+        """Return the stand of the base at `count` samples; empty for a free base or a robot without extent."""
         if self.tree.links[0].joint.freedoms == 6 or not self.radius:
             return []
         base = rod(np.array([0.0, 0.0, -0.5]) * self.radius, self.joints[0], 1.6 * self.radius).painted(JOINT)
@@ -134,7 +136,7 @@ class RodLinks:
 
 
 def linkage_solids(tree: Tree, q: Array, name: str = "", signal: str = "") -> list[Solid]:
-    """Return the links of a tree at coordinates q (k, n), the values of a signal: by their visuals, or as rods between joints."""
+    """Return the links of a tree at coordinates q (k, n), the values of `signal`, as their visuals or as rods between joints."""
     sources = of_links(tree, signal) if signal else [None] * len(tree.links)
     courses, sections = link_poses(tree, q), tree.sections
     with_visuals = []
@@ -151,8 +153,8 @@ def linkage_solids(tree: Tree, q: Array, name: str = "", signal: str = "") -> li
 
 
 def _link_ends(tree: Tree) -> dict[int, list[Array]]:
-    """Return the end points of links that carry no other: their frames or, if these are on the joints, beyond the centre of mass,
-    at twice its distance."""
+    """Return the end points of links that carry no other: their frames or, for frames on the joints, the points at twice the
+    distance of the centre of mass."""
     bones, ends = RodLinks(tree), {}
     for k, link in enumerate(tree.links):
         home = np.asarray(link.home)
@@ -168,7 +170,7 @@ def _link_ends(tree: Tree) -> dict[int, list[Array]]:
 
 
 BODY_AXES = (0.65, 0.55)
-"""Length and thickness of the axes of a body's frame over those of a Gauss frame."""
+"""Length and thickness of the axes of a body's frame, relative to a Gauss frame."""
 
 GROUND = "#eef0f5"
 """Colour of the user's floors and walls."""
@@ -178,9 +180,9 @@ FLOOR = "#fbfcfd"
 
 
 def body_solid(called: str, H: Array, looks: Appearance, colours: tuple[str, str], span: float) -> Solid | None:
-    """Return a body by its visuals, its surface, its shapes, or the box of its inertia; None if it has none of these.
+    """Return a body as its visuals, its surface, its shapes, or the box of its inertia; None if it has none of these.
 
-    `colours` : of itself, and of contact paths on it; `span`: drawn size of endless shapes, m.
+    `colours` : of the body, and of contact paths on it; `span`: drawn size of endless shapes, m.
     """
     if looks.visuals:
         clear = any(visual.opacity < 1.0 for visual in looks.visuals)
@@ -189,7 +191,7 @@ def body_solid(called: str, H: Array, looks: Appearance, colours: tuple[str, str
     if looks.surface is not None:
         return solid_of(called, H, looks.surface, colours)
     if looks.solids:
-        # Endless shapes are pale sheets round the others, seen from the front.
+        # Endless shapes are pale sheets around the others, visible from the front only.
         endless = any(isinstance(shape, HalfSpace) for shape in looks.solids)
         colour, look = (GROUND, Look.WALL) if endless else (colours[0], Look.OPAQUE)
         return Solid(called, H, solids_mesh(looks.solids, span), colour, colours[1], look=look, framed=not endless)

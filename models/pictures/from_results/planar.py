@@ -1,6 +1,6 @@
 """Planar bodies and contacts of a result: plates, grounds, contacts and their panels.
 
-The plane is that of x and y of the world; plates lie behind it, so that contacts and forces are seen in front of them. Their
+The plane is the world's xy plane; plates lie behind it, so that contacts and forces are seen in front of them. Their
 thickness follows from the largest plate.
 """
 
@@ -29,23 +29,23 @@ BODY, TOUCH = "planar body", "planar touch"
 """Kinds of visible objects."""
 
 PLATE_THICKNESS = 0.25
-"""Thickness of plates over the extent of the largest."""
+"""Thickness of plates, relative to the extent of the largest."""
 
 POINT_DIAMETER = 0.1
-"""Diameter of the disc of a body without size, over the same extent."""
+"""Diameter of the disc that shows a body without size, relative to the same extent."""
 
 GROUND_MARGIN = 0.45
-"""Extension of a ground beyond the plates on it, over the same extent."""
+"""Extension of a ground beyond the plates on it, relative to the same extent."""
 
 VIEW = np.array([0.25, 0.2, 1.0])
-"""Direction to the viewer of a plane: x to the right, y upward, and a little of the thickness."""
+"""Direction to the viewer of a plane: x points right, y up, and the thickness just shows."""
 
 PlacedTouch = tuple[Visible, str, str]
 """Contact, and keys of the solids with its face and its point."""
 
 
 def planar_poses(result: Result, signals: Mapping[str, str]) -> Array:
-    """Return poses (k, 4, 4) of a place: a signal (k, 2) or (k, 3), or numbers by "x", "y" and "angle"."""
+    """Return poses (k, 4, 4) of a place in the plane: a signal (k, 2) or (k, 3), or numbers by "x", "y" and "angle"."""
     count = len(result.t)
     x, y, angle = np.zeros((3, count))
     if "place" in signals:
@@ -58,7 +58,7 @@ def planar_poses(result: Result, signals: Mapping[str, str]) -> Array:
 
 
 def planar_size(result: Result, visible: Sequence[Visible]) -> float:
-    """Return the extent of the largest body in the plane, m; if none has one, of all positions at the start."""
+    """Return the extent of the largest body in the plane, m; if none has a size, the extent of all positions at the start."""
     bodies = [item for item in visible if item.kind == BODY]
     largest = max((float(np.ptp(corners, axis=0).max()) for item in bodies if len(corners := _outline(item.shape))), default=0.0)
     if largest > 0.0:
@@ -69,7 +69,7 @@ def planar_size(result: Result, visible: Sequence[Visible]) -> float:
 
 
 def plate(called: str, H: Array, looks: PlanarAppearance, colours: tuple[str, str], size: float) -> Solid:
-    """Return a body as a plate with its outline, or by its visuals; `size`: extent of the largest body, m."""
+    """Return a body as a plate with its outline, or as its visuals; `size`: extent of the largest body, m."""
     if looks.visuals:
         mesh, colour = visuals_mesh(looks.visuals, colours[0]), looks.visuals[0].colour or colours[0]
         return Solid(called, H, mesh, colour, colours[1], look=Look.OPAQUE)
@@ -96,7 +96,7 @@ def placed_touches(result: Result, visible: Sequence[Visible]) -> list[PlacedTou
 
 
 def grounds(result: Result, placed: Sequence[PlacedTouch], size: float) -> dict[str, Solid]:
-    """Return the touched faces of the world as sheets below everything above them in the run, by key."""
+    """Return the touched faces of the world by key, as sheets that extend beyond all contact points of the run."""
     under: dict[str, list[Array]] = {}
     shapes: dict[str, PlanarContactGeometry] = {}
     for touch, key, _ in placed:
@@ -155,7 +155,7 @@ def planar_touches(
 
 
 def _outline(looks: PlanarAppearance) -> Array:
-    """Return the corners (n, 2) of a body, m: outline, disc, or uniform square of its inertia; empty without size."""
+    """Return the corners (n, 2) of a body, m: outline, disc, or uniform square of its inertia; empty for a body without size."""
     if isinstance(looks.outline, float):
         return circle(looks.outline, sides=48)[:, :2]
     if looks.outline is not None:
@@ -179,12 +179,13 @@ def _line(points: Array, z: float) -> Mesh:
 
 
 def _signals_of_side(signals: Mapping[str, str], side: str = "") -> tuple[tuple[str, str], ...]:
-    """Return the signals whose uses begin with a word, without that word: the key that a body and a contact on it share."""
+    """Return the pairs (use, signal) whose use begins with `side`, without this prefix: a body and a contact on it share them as
+    key."""
     return tuple(sorted((use.removeprefix(side), name) for use, name in signals.items() if use.startswith(side)))
 
 
 def _ground_key(shape: PlanarContactGeometry) -> str:
-    """Return the key of all contacts on one face of the world; never a path of a body."""
+    """Return the key of all contacts on one face of the world, which differs from all paths of bodies."""
     return f"ground: {shape.normal[0]:.9g} {shape.normal[1]:.9g} {shape.offset!r}"
 
 

@@ -51,10 +51,10 @@ from screws.shapes import HalfSpace
 from screws.surfaces import Surface
 
 UNIT_SHARE = 0.1
-"""Smallest unit length of frames, joints and arrows, over the extent of everything at the start."""
+"""Smallest unit length of frames, joints and arrows, relative to the extent of everything at the start."""
 
 FLOOR_MARGIN = 0.4
-"""Extension of a floor beyond the objects on it, over their extent at the start, or half of that which they sweep."""
+"""Extension of a floor beyond the objects on it, relative to their extent at the start or half of their swept extent."""
 
 
 def scene_of(
@@ -70,12 +70,12 @@ def scene_of(
 
     Parameters
     ----------
-    result : of any run.
+    result : the result of any run.
     title : heading; by default the model's name.
-    name : of the run.
+    name : name of the run.
     names : path of a body -> its name in the picture; by default its path.
-    colours : path of a body -> its colour, and that of contact paths on it; by default those of `SOLIDS` in turn.
-    fields : further fields of the scene.
+    colours : path of a body -> colours of the body and of contact paths on it; by default from `SOLIDS` in turn.
+    fields : other fields of the scene.
 
     Raises `ModelError` E579 for anything but a result; E577 for a mesh that cannot be read.
     """
@@ -84,7 +84,7 @@ def scene_of(
         title = f"{type(result).__name__} is not a result of a run, so there is nothing to draw"
         raise refusal("E579", title, cure, about="scene_of")
     draft = _SceneBuilder(result, names or {}, colours or {})
-    # Bodies in contact come first, in the order of the contacts: colours and numbers follow it.
+    # Bodies in contact come first, in the order of the contacts: colours and numbers follow this order.
     for kind, draw in BUILDERS.items():
         for item in draft.visible:
             if item.kind == kind:
@@ -147,7 +147,7 @@ class _SceneBuilder:
         return _visible(self.result)
 
     def bodies(self) -> dict[str, Visible]:
-        """Return the path of every body -> its visible object."""
+        """Return the visible object of every body by its path."""
         return {item.path: item for item in self.visible if item.kind == "body"}
 
     @property
@@ -156,7 +156,7 @@ class _SceneBuilder:
         return [item.path for item in self.visible if item.kind == "chain"]
 
     def colours(self, path: str) -> tuple[str, str]:
-        """Return the colours of a body, and of paths on it."""
+        """Return the colours of a body and of paths on it."""
         return self.own_colours.get(path, SOLIDS[len(self.solids) % len(SOLIDS)])
 
     def course(self, signal: str) -> Array:
@@ -190,7 +190,7 @@ def _contact(draft: _SceneBuilder, contact: Visible) -> None:
     pair = paths[contact.signals["1"]], paths[contact.signals["2"]]
     for path, surface in zip(pair, contact.shape, strict=True):
         appearance = bodies[path].shape
-        # A link may have another surface in the contact.
+        # The contact surface of a link may differ from the surface of its body.
         key = path if appearance.surface is None or appearance.surface is surface else f"{path} {contact.path}"
         if key not in draft.solids:
             _add_body(draft, bodies[path], key, replace(appearance, surface=surface))
@@ -231,14 +231,14 @@ def _chain(draft: _SceneBuilder, chain: Visible) -> None:
         skin = draft.solids.get(solid.name)
         if skin is None:
             draft.solids[solid.name] = solid
-        elif solid.name in visible:  # the visual of a link is drawn instead of the surface with which it touches
+        elif solid.name in visible:  # the visual of a link is drawn instead of its contact surface
             draft.solids[solid.name] = replace(skin, shape=solid.shape, colour=solid.colour, look=solid.look)
         else:
             draft.solids[f"{solid.name} (link)"] = solid
 
 
 def _prefix(path: str) -> str:
-    """Return the prefix of paths inside a graph, which may be the whole model."""
+    """Return the prefix of paths inside a graph; "" for the whole model."""
     return f"{path}." if path else ""
 
 
@@ -306,7 +306,7 @@ BUILDERS: dict[str, Callable[[_SceneBuilder, Visible], None]] = {
 
 
 def poses_of(result: Result, name: str) -> Array:
-    """Return the poses (k, 4, 4) of a signal (7,) or (4, 4), also if it is a parameter."""
+    """Return the poses (k, 4, 4) of a signal or parameter (7,) or (4, 4)."""
     rows = time_series(result, name)
     return poses(rows[:, 4:], rows[:, :4]) if rows.ndim == 2 else np.asarray(rows, dtype=float)
 
@@ -367,7 +367,7 @@ def _floor(solids: list[Solid], up: Array, extent: float) -> Solid | None:
 
 
 def gauss_frames(surface: Any, uv: ArrayLike, pose: ArrayLike, charts: ArrayLike | None = None) -> Array:
-    """Return the Gauss frames in the world, (k, 4, 4), of contact coordinates uv (k, 2) on a surface with poses (k, 4, 4)."""
+    """Return the Gauss frames in the world, (k, 4, 4), at contact coordinates uv (k, 2) on a surface with poses (k, 4, 4)."""
     uv, pose = np.asarray(uv, dtype=float), np.asarray(pose, dtype=float)
     chart = np.zeros(len(uv)) if charts is None else np.asarray(charts, dtype=float)
     local = [np.asarray(surface.geometry(q, c).H, dtype=float) for q, c in zip(uv, chart, strict=True)]
@@ -391,12 +391,12 @@ def from_archive(
     archive : the arrays, e.g. `numpy.load(file)`: t (k,); p1, p2 (k, 3) and q1_wxyz, q2_wxyz (k, 4), object origins and unit
         quaternions from object to world; uv1, uv2 (k, 2) and alpha (k,); gap, fn (k,), m and N; force_on_2_world (k, 3), N;
         optional: frame1, frame2 (k, 4, 4), the Gauss frames in the world, E and Ediss (k,), J, and residual (k,), J.
-    surfaces : of body 1 and 2.
-    name : of the run.
-    names : of the bodies.
-    energies : name -> (k,), J, whose sum is the total; by default the stored and the dissipated energy.
-    intervals : times of contact, s; by default those of a negative gap.
-    fields : further fields of the scene, such as title and event marks.
+    surfaces : surfaces of bodies 1 and 2.
+    name : name of the run.
+    names : names of the bodies.
+    energies : name -> (k,), J, which sum to the total; by default stored and dissipated energy.
+    intervals : times of contact, s; by default the times with a negative gap.
+    fields : other fields of the scene, such as title and event marks.
     """
     arrays = {key: np.asarray(archive[key]) for key in archive}
     t, solids, frames, gauss = arrays["t"], [], [], []

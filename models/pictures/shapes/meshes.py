@@ -41,7 +41,7 @@ class Mesh:
 
     @cached_property
     def open(self) -> bool:
-        """True if the mesh has a rim, so that it can be seen from inside; coinciding points count as one.
+        """True if the mesh has a rim, through which its inside is visible; coinciding points count as one.
 
         >>> corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
         >>> tetrahedron = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]])
@@ -62,7 +62,7 @@ class Mesh:
 
     @cached_property
     def outline(self) -> Array:
-        """Points (j, 3) about it."""
+        """Points (j, 3) that enclose it."""
         return farthest(self.points, 300)
 
     def moved(self, H: ArrayLike) -> Mesh:
@@ -71,11 +71,11 @@ class Mesh:
         return replace(self, points=self.points @ H[:3, :3].T + H[:3, 3], normals=self.normals @ H[:3, :3].T)
 
     def at(self, *offset: float) -> Mesh:
-        """Return the mesh moved by x, y, z, m."""
+        """Return the mesh shifted by x, y, z, m."""
         return replace(self, points=self.points + np.array(offset))
 
     def scaled(self, by: ArrayLike) -> Mesh:
-        """Return the mesh scaled by a number or three; triangles are flipped if that mirrors it."""
+        """Return the mesh scaled by one or three factors; triangles are flipped if the scaling mirrors it."""
         factors = np.broadcast_to(np.asarray(by, dtype=float), 3)
         normals = self.normals / factors
         normals /= np.linalg.norm(normals, axis=1, keepdims=True)
@@ -88,7 +88,7 @@ class Mesh:
 
 
 def directions(count: int) -> Array:
-    """Return the unit vectors (count, 3) spread evenly over the sphere (Fibonacci)."""
+    """Return unit vectors (count, 3) spread evenly over the sphere (Fibonacci)."""
     index = np.arange(count) + 0.5
     z = 1.0 - 2.0 * index / count
     angle = np.pi * (1.0 + 5.0**0.5) * index
@@ -96,7 +96,7 @@ def directions(count: int) -> Array:
 
 
 def farthest(points: Array, count: int) -> Array:
-    """Return the points (j, 3) that lie farthest out in some of `count` directions."""
+    """Return the points (j, 3) that lie farthest out in `count` directions."""
     return points[np.unique(np.argmax(points @ directions(count).T, axis=0))]
 
 
@@ -117,7 +117,8 @@ def circle(radius: float, z: float = 0.0, sides: int = 28) -> Array:
 
 
 def lofted(low: Array, high: Array) -> Mesh:
-    """Return the closed body between two convex outlines (n, 3) of equal sense; corners above 40 degrees are sharp."""
+    """Return the closed body between two convex outlines (n, 3) with the same sense of rotation; corners above 40 degrees are
+    sharp."""
     n = len(low)
     after = np.roll(np.arange(n), -1)
     inward = low.mean(axis=0) - 0.5 * (low + low[after])
@@ -174,7 +175,7 @@ def cone(radius: float, low: float, tip: float, sides: int = 28) -> Mesh:
 
 
 TRIAD_HEAD = 0.26, 0.42
-"""Length of the head of an axis of a triad over that of the axis, and radius of the head over its length."""
+"""Length of an axis head, relative to the axis; radius of the head, relative to its length."""
 
 
 def triad_mesh(length: float, radius: float) -> Mesh:
@@ -195,7 +196,7 @@ def globe(radius: float, z: float = 0.0, rings: int = 14, sides: int = 28) -> Me
 
 
 def grid_sheet(points: Array, up: Array, spare: float) -> tuple[Array, Mesh]:
-    """Return pose (1, 4, 4) and mesh of a square sheet below points (k, 3), with a grid of round lengths; `spare`: margin, m."""
+    """Return pose (1, 4, 4) and mesh of a square sheet below points (k, 3), with a grid of round spacing; `spare`: margin, m."""
     H = along(np.asarray(up, dtype=float), np.zeros(3))
     local = points @ H[:3, :3]
     low, high = local.min(axis=0), local.max(axis=0)
@@ -251,7 +252,7 @@ def path_tube(points: Array, normals: Array, radius: Array) -> tuple[Array, Arra
     along = np.gradient(points, axis=0) if len(points) > 1 else np.zeros_like(points)
     along -= np.sum(along * normals, axis=1, keepdims=True) * normals
     length = np.linalg.norm(along, axis=1)
-    # Where the contact rests, use the direction of the last movement (or any).
+    # Where the contact rests, use the direction of the last movement, or any direction.
     moving = np.flatnonzero(length > 1e-9 * max(float(length.max(initial=0.0)), 1e-30))
     if len(moving):
         last = moving[np.clip(np.searchsorted(moving, np.arange(len(points)), side="right") - 1, 0, None)]
@@ -285,10 +286,10 @@ def free_normals(points: Array) -> Array:
 
 
 WIRE = 0.13
-"""Radius of the wire over that of the helix."""
+"""Radius of the wire, relative to the helix."""
 
 LEAD = 0.1
-"""Share of the length that is straight at either end."""
+"""Fraction of the length that is straight at either end."""
 
 
 def helix(length: float, radius: float, turns: int) -> Mesh:
@@ -305,7 +306,7 @@ def helix(length: float, radius: float, turns: int) -> Mesh:
 
 
 def stretch_poses(starts: Array, ends: Array, length: float) -> Array:
-    """Return poses (k, 4, 4) whose z axes stretch a helix of a length (m) between points (k, 3) and (k, 3)."""
+    """Return poses (k, 4, 4) whose z axes stretch a helix of this length (m) between points (k, 3) and (k, 3)."""
     offsets = ends - starts
     lengths = np.linalg.norm(offsets, axis=1)
     nonzero = lengths > 1e-9 * length
@@ -319,13 +320,13 @@ LINE_COUNTS = (8, 12)
 
 
 def body_points(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v: int = 97) -> Array:
-    """Return a grid of points of a surface in object axes, (n_u, n_v, 3); an endless one is cut round its contact points.
+    """Return a grid of points of a surface in object axes, (n_u, n_v, 3); an endless surface is cut around its contact points.
 
     Parameters
     ----------
     surface : a surface of `screws`.
-    contacts : (k, 3) its contact points (m).
-    reach : extension of an endless one beyond its contact points (m).
+    contacts : (k, 3), contact points on it (m).
+    reach : extension of an endless surface beyond its contact points (m).
     """
     if not surface.unbounded:
         return np.asarray(surface.grid(n_u, n_v), dtype=float)
@@ -340,7 +341,8 @@ def body_points(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v:
 
 
 def surface_mesh(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v: int = 97) -> Mesh:
-    """Return a surface's mesh with coordinate lines; arguments as `body_points`, n_u, n_v multiples of `LINE_COUNTS`, plus 1."""
+    """Return a surface's mesh with coordinate lines; arguments as for `body_points`, with n_u, n_v multiples of `LINE_COUNTS`,
+    plus 1."""
     grid = body_points(surface, contacts, reach, n_u, n_v)
     outward = is_outward(grid, surface)
     faces = grid_faces(n_u, n_v)
@@ -355,7 +357,7 @@ def grid_normals(grid: Array, outward: bool) -> Array:
     along_v = np.gradient(wide, axis=1)
     normals = np.cross(np.gradient(grid, axis=0), along_v[:, 1:-1] if closed else along_v)
     length = np.linalg.norm(normals, axis=2)
-    # A row that is a single point (a pole, the centre of a disc) has the mean normal of its neighbours.
+    # A row that collapses to a point (a pole, the centre of a disc) gets the mean normal of its neighbours.
     for row, neighbour in ((0, 1), (-1, -2)):
         if length[row].max() < 1e-6 * length.max():
             normals[row] = normals[neighbour].mean(axis=0)
@@ -364,7 +366,7 @@ def grid_normals(grid: Array, outward: bool) -> Array:
 
 
 def is_outward(grid: Array, surface: Any) -> bool:
-    """Return True if c_u x c_v of a grid points out of the material."""
+    """Return True if c_u x c_v of a grid points away from the material."""
     i, j = grid.shape[0] // 2, grid.shape[1] // 3
     across = np.cross(grid[i + 1, j] - grid[i, j], grid[i, j + 1] - grid[i, j])
     q, chart = nearest_coordinates(surface, grid[i, j])
@@ -392,7 +394,7 @@ VIRIDIS = ("#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#fde725")
 
 
 def shades(values: Array) -> Array:
-    """Return colours (k, 3), 0 to 1, of values (k,) from 0 to 1."""
+    """Return colours (k, 3), 0 to 1, for values (k,) from 0 to 1."""
     marks = np.array([rgb(colour) for colour in VIRIDIS]) / 255.0
     at = np.linspace(0.0, 1.0, len(marks))
     return np.stack([np.interp(values, at, channel) for channel in marks.T], axis=1)
@@ -420,7 +422,7 @@ def coloured_part(points: Array, values: Array, level: float) -> Mesh:
         start += 2 * len(a)
         faces += [np.stack([a, ab, ac], axis=1)] if single else [np.stack([ab, b, c], axis=1), np.stack([ab, c, ac], axis=1)]
         edges.append(np.stack([ab, ac], axis=1))
-    # Keep the points in use and renumber them.
+    # Keep the used points and renumber them.
     triangles, edge = np.concatenate(faces), np.concatenate(edges)
     needed = np.unique(triangles)
     used = np.concatenate(all_points)[needed]

@@ -77,7 +77,7 @@ _BOX_EDGES = np.array(
 
 
 def _with_edges(mesh: Mesh, points: Array, edges: Indices) -> Mesh:
-    """Return a mesh with lines between further points."""
+    """Return a mesh with added points and lines between them."""
     count = len(mesh.points)
     normals = points / np.linalg.norm(points, axis=1, keepdims=True)
     return Mesh(np.concatenate([mesh.points, points]), np.concatenate([mesh.normals, normals]), mesh.faces, edges + count)
@@ -129,13 +129,14 @@ JOINT_MESHES: dict[str, Callable[[], Mesh]] = {
 
 
 def joint_mesh(kind: str, size: float) -> Mesh:
-    """Return the mesh of a joint of a kind and a size, m, z along its axis; empty for a free or fixed joint."""
+    """Return the mesh of a joint of this kind and size (m), with z along its axis; empty for a free or fixed joint."""
     make = JOINT_MESHES.get(kind)
     return NOTHING if make is None else make().scaled(size)
 
 
 def read_mesh(file: Path) -> tuple[Mesh | None, str]:
-    """Read triangles from stl, obj, ply, dae; None and a reason without any. Raises `ExtraError` (E416) without trimesh."""
+    """Read triangles from stl, obj, ply or dae; None and a reason if there are none. Raises `ExtraError` (E416) without
+    trimesh."""
     require_package("meshes from files", "trimesh")
     import trimesh
 
@@ -152,8 +153,8 @@ def read_mesh(file: Path) -> tuple[Mesh | None, str]:
 
 
 def shaded(points: ArrayLike, triangles: ArrayLike) -> Mesh:
-    """Build a mesh of points (m, 3) and triangles (n, 3), outward by the right-hand rule; coinciding points are merged, sharp
-    edges split them, and normals are the mean of those around."""
+    """Build a mesh of points (m, 3) and triangles (n, 3), outward by the right-hand rule: coinciding points are merged, sharp
+    edges split them, and point normals average the adjacent faces."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -192,7 +193,7 @@ def _across(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
 
 
 MIN_EDGE = 0.03
-"""Smallest edge of a box of given inertia over its longest."""
+"""Smallest edge of a box of given inertia, relative to its longest."""
 
 
 def visual_mesh(visual: Visual) -> Mesh:
@@ -213,7 +214,7 @@ def visual_mesh(visual: Visual) -> Mesh:
 
 
 def visuals_mesh(visuals: Sequence[Visual], colour: str) -> Mesh:
-    """Merge visuals into one mesh in their own colours, or in `colour` by default."""
+    """Merge visuals into one mesh; those without a colour take `colour`."""
     return joined(*(visual_mesh(visual).painted(visual.colour or colour) for visual in visuals))
 
 
@@ -239,8 +240,8 @@ def _custom_mesh(visual: Visual) -> Mesh:
     if not (np.all(np.isfinite(points)) and faces.min() >= 0 and faces.max() < len(points)):
         raise refusal(
             "E577",
-            "the mesh of a visual has triangles without their points",
-            "indices from 0 to the number of points less 1",
+            "the mesh of a visual has triangles with missing points",
+            "indices from 0 to the number of points minus 1",
             about="Visual",
         )
     return shaded(points, faces)

@@ -1,4 +1,4 @@
-"""Labels of frames and ghosts on pictures, drawn with Pillow: off each other, off axes, and off bodies that are not theirs."""
+"""Labels of frames and ghosts on pictures, drawn with Pillow, clear of each other, of axes, and of other bodies."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from bondgraph.output.plot_style import INK, PAPER
 Box = tuple[float, float, float, float]
 
 Side = tuple[float, float]
-"""Distance of a label from its point, over the least, and its turn (rad) from its preferred side."""
+"""Distance of a label from its point, relative to the minimum, and its turn (rad) from its preferred side."""
 
 DISTANCES = (1.0, 1.6, 2.4, 3.4)
 TURNS = (0.0, 0.35, -0.35, 0.7, -0.7, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6)
 
 OVERLAP_COST = 40.0
-"""Cost of a label on another, or on a moving body, over that of a turn of 4 rad."""
+"""Cost of a label on another label or a moving body, relative to a turn of 4 rad."""
 
 AT_REST = 0.05
-"""Cost of a label on a body at rest, over that on a moving one."""
+"""Cost of a label on a body at rest, relative to a moving body."""
 
 
 @dataclass(frozen=True)
@@ -99,13 +99,14 @@ def place_labels(
     reach: float,
     sides: dict[str, Side],
 ) -> list[Box]:
-    """Place boxes of given sizes near their points, off each other, `occupied` boxes, `avoid` points (k, 2) and bodies of others.
+    """Place boxes of given sizes near their points, clear of each other, `occupied` boxes, `avoid` points (k, 2) and other
+    bodies.
 
     Parameters
     ----------
     bodies : convex hull (j, 2) of each solid, and the cost of a label on it: 1 for another label.
-    reach : least distance from a point.
-    sides : those of the last frame of a movie, by label: one that is free is kept. They are replaced by the present ones.
+    reach : minimum distance from a point.
+    sides : sides by label in the previous frame of a movie: a label keeps a side that is free. Updated in place.
     """
     placed: list[Box] = []
     last = dict(sides)
@@ -139,7 +140,7 @@ def draw_labels(
     bodies: Sequence[tuple[Array, float]] = (),
     sides: dict[str, Side] | None = None,
 ) -> None:
-    """Draw labels such as C with index 1, with a white halo; places as in `place_labels`."""
+    """Draw labels such as C with index 1, with a white halo; arguments as for `place_labels`."""
     from PIL import ImageDraw
 
     draw = ImageDraw.Draw(image)

@@ -26,7 +26,7 @@ from bondgraph.output.progress import track
 from bondgraph.run.results.result import Result
 
 PLOT_HEIGHT = 132
-"""Height (pixels at 720) of the plot at the foot of each frame."""
+"""Height of the plot at the foot of each frame, pixels at a height of 720."""
 
 
 def movie(
@@ -43,7 +43,7 @@ def movie(
     ----------
     shown : the result of a run, or a scene.
     path : ".mp4" becomes ".gif" without ffmpeg.
-    seconds : length of the movie; the scene's time is stretched to it.
+    seconds : length of the movie, to which the scene's time is stretched.
     fps : frames per second.
     size : (width, height) in pixels, multiples of 2.
     progress : show a bar on a terminal when it takes longer than two seconds.
@@ -71,7 +71,7 @@ def frames(scene: Scene, shown: NDArray[np.float64], fps: int, size: tuple[int, 
     plots = [strip(scene, (size[0], foot), panel, dpi=round(96 * scale)) for panel in panels]
     # Oversample by a quarter each way and average: the cheapest antialiasing in software rendering.
     with Stage(scene, (5 * size[0] // 4, 5 * size[1] // 4), ghosts=4, mesh=(41, 61)) as stage:
-        # Names of frames stand above their axes, and must not cover the title.
+        # Frame names lie above their axes, and must not cover the title.
         top = 112 if any(is_word(frame.label[0]) for frame in scene.frames) else 50
         camera = camera_of(stage, np.linspace(scene.t[0], scene.t[-1], 40), size, (40, top, 40, 12 + foot / scale))
         sides: dict[str, Side] = {}
@@ -124,9 +124,10 @@ INSET = (60, 70, 60, 90)
 
 
 class View:
-    """Interactive view of a scene: `plotter` is that of pyvista, to which anything may be added. Closed when its block ends.
+    """Interactive view of a scene: `plotter` is the pyvista plotter, to which anything may be added. It closes when its `with`
+    block ends.
 
-    A notebook displays it as the value of a cell.
+    A notebook displays it as a cell's value.
     """
 
     def __init__(self, scene: Scene, t: float, size: tuple[int, int], seen: bool):
@@ -173,15 +174,16 @@ def show(
 ) -> View:
     """Show a run in three dimensions: bodies, links, joints, springs, contacts, forces and frames of the model.
 
-    On a screen it opens a rotatable window with a time slider, and returns when that is closed. In a notebook, or with
-    window=False, it returns at once: the cell displays the view, `view.at(t)` moves it, and `view.plotter` is that of pyvista.
+    On a screen it opens a rotatable window with a time slider, and returns when the window is closed. In a notebook, or with
+    window=False, it returns at once: the cell displays the view, `view.at(t)` moves it in time, and `view.plotter` is the pyvista
+    plotter.
 
     Parameters
     ----------
     shown : the result of a run, or a scene.
-    t : time (s) at which it opens; by default a representative one.
+    t : initial time (s); by default a representative one.
     size : (width, height) in pixels.
-    window : open a window; by default if there is a screen, and no notebook.
+    window : open a window; by default True with a screen and outside notebooks.
 
     Raises `ModelError` E160 for a run without anything to show, E578 for a window without a screen, E579 for anything but a
     result; `ExtraError` E416 without pyvista.
@@ -212,5 +214,5 @@ def in_notebook() -> bool:
 
 
 def has_screen() -> bool:
-    """Return True if windows can be opened, as far as the environment shows."""
+    """Return True if windows can probably be opened, judging by the environment."""
     return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -1,4 +1,4 @@
-"""Text on rendered pictures, drawn with Pillow: titles, legends and scale bars; and the labels of what is visible."""
+"""Text on rendered pictures, drawn with Pillow: titles, legends, scale bars and labels of visible objects."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def draw_legend(
 
     Parameters
     ----------
-    entries : (colour, text) of each line.
-    force : the text of the force scale and the length of its unit in pixels; None for no forces.
+    entries : (colour, text) for each line.
+    force : the text of the force scale and the length of its unit in pixels; None without forces.
     """
     from PIL import ImageDraw
 
@@ -101,7 +101,7 @@ def mark_time(image: Any, x: float, rows: Sequence[float], scale: float) -> None
 
 
 MIN_EXTENT = 0.03
-"""Extent of a path in the picture, over its height, above which a legend explains it."""
+"""Extent of a path, relative to the height of the picture, above which the legend explains it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +136,7 @@ class Sight:
         return tuple(entry for entry in scene.legend if entry in seen)
 
     def _extent(self, scene: Scene, now: Scene, path: Trail, end: Trail) -> float:
-        """Return the extent in the picture of the visible part of a path up to the present, over the picture's height."""
+        """Return the extent in the picture of a path's visible part up to now, relative to the picture's height."""
         points = np.vstack([path.points[scene.t <= now.t[0]], end.points])
         if path.on is not None:
             H = now.solids[path.on].poses[0]
@@ -151,7 +151,7 @@ def frame_labels(
 ) -> tuple[list[Label], Array]:
     """Return labels beside the z axes of frames or at their origins; and pixels (j, 2) of axes and arrows, which they avoid.
 
-    With `sight`, hidden frames have no label, and one with a hidden origin has it at the tip of an axis.
+    With `sight`, hidden frames have no label, and a frame with a hidden origin has its label at the tip of an axis.
     """
     labels, avoid = [], [np.zeros((0, 2))]
     for frame in now.all_frames:

@@ -1,4 +1,4 @@
-"""Stills and posters of a scene: a picture at a time, alone or with a close-up of a contact and key panels over time."""
+"""Stills and posters of a scene: a picture at one time, alone or with a close-up of a contact and plots of the key panels."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ Inset = tuple[float, float, float, float]
 """Margins at the left, top, right and bottom of a picture, pixels at a height of 720."""
 
 MAX_FORCE_BAR = 0.1
-"""Largest length of the scale bar of forces, over the picture's height."""
+"""Largest length of the force scale bar, relative to the picture's height."""
 
 BESIDE, BELOW, BETWEEN = (330, 40, 50, 40), (330, 75, 50, 40), (60, 105, 60, 120)
-"""Margins for text in a column on the left, with a title that is narrower or wider, or in bands above and below."""
+"""Margins for text in a column on the left with a narrow or wide title, or in bands above and below."""
 
 
 def still(
@@ -71,7 +71,7 @@ def still(
     with Stage(scene, (2 * size[0], 2 * size[1]), ghosts=ghosts) as stage:
         narrow = font(23, "bold").getlength(scene.title) < BESIDE[0] - 40
         cameras = [camera_of(stage, [t], size, inset) for inset in (BESIDE if narrow else BELOW, BETWEEN)]
-        # Choose the one with the larger solids.
+        # Choose the camera that shows the solids larger.
         camera = min(cameras, key=lambda camera: float(np.linalg.norm(camera.eye - camera.centre)))
         now = stage.show(t, camera)
         image = to_image(stage.image(), size)
@@ -80,8 +80,8 @@ def still(
 
 
 def camera_of(stage: Stage, times: Any, size: tuple[int, int], inset: Inset) -> Camera:
-    """Return a camera that sees all of a scene at some times (s) in a picture of this size; for a single time, from the side
-    of the contacts then."""
+    """Return a camera that sees all of a scene at some times (s) in a picture of this size; a single time is viewed from the side
+    of its contacts."""
     scene, (left, top, right, bottom) = stage.scene, (round(size[1] / 720 * room) for room in inset)
     view = direction(scene, times[0] if len(times) == 1 else None)
     return fit(stage.outline(times), view, upward(scene), size, (left, top, right, bottom))
@@ -96,7 +96,7 @@ def to_image(pixels: NDArray[np.uint8], size: tuple[int, int]) -> Any:
 
 
 def past_events(scene: Scene, t: float, max_lines: int = 8) -> list[str]:
-    """Return the labels of events until a time (s), the latest first."""
+    """Return the labels of events up to a time (s), latest first."""
     return [h.label for h in scene.event_marks if h.label and not h.internal and h.t <= t][::-1][:max_lines]
 
 
@@ -115,7 +115,7 @@ def annotate(
     Parameters
     ----------
     foot : occupied height (pixels) at the bottom.
-    sides : for movies, those of the labels in the last frame, which are kept, as are all legend entries, visible or not.
+    sides : for movies, the label sides in the previous frame, which are kept; the legend then has all entries, visible or not.
     """
     height, size = image.size[1], image.size
     sight = Sight.of(stage, camera) if sides is None else None
@@ -131,7 +131,7 @@ def annotate(
 
 
 def force_bar(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> tuple[str, float] | None:
-    """Return the label of the scale bar of forces and its length in pixels; None without arrows."""
+    """Return the label of the force scale bar and its length in pixels; None without arrows."""
     forces = [force for force in now.all_forces if stage.arrow(force) is not None]
     if not forces:
         return None
@@ -151,10 +151,10 @@ class Layout:
     Attributes
     ----------
     size, scene : (width, height) of the poster, and of the scene; `top`: its first row.
-    title : its upper left corner, and the largest font size.
-    foot, height : first row of the plots, and their height; `dpi`: the size of their text.
-    legend : its lower left corner.
-    room : margins of the scene without solids.
+    title : upper left corner, and largest font size.
+    foot, height : first row of the plots, and their height; `dpi`: sets their text size.
+    legend : lower left corner.
+    room : margins of the scene that stay free of solids.
     """
 
     size: tuple[int, int]
@@ -169,11 +169,11 @@ class Layout:
 
 
 WIDER = 1830 / 1560
-"""Width of the first plot over that of the others."""
+"""Width of the first plot, relative to the others."""
 
 TOUCHING = Layout((3600, 2400), (130, 120, 112), (2500, 1560), 260, 1910, 450, 250, (2560, 1858), (130, 100, 250, 90))
 FREE = Layout((2400, 2400), (90, 70, 56), (2400, 1560), 50, 1690, 680, 200, (96, 1610), (60, 160, 60, 130))
-"""Layouts with a close-up of a contact, and without: the latter is only as high as needed."""
+"""Layouts with a close-up of a contact, and without; the latter is trimmed to the height it needs."""
 
 FEATHER = 60
 """Pixels over which a scene fades into the paper at its sides."""
@@ -198,8 +198,8 @@ CLOSE_UP = Ring(2880, 930, 560)
 
 
 def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None = None) -> None:
-    """Write the poster of a result or scene at a time (s), by default a representative one, as PNG: 3600 by 2400 pixels, without
-    contacts 2400 wide."""
+    """Write the poster of a result or scene at a time (s), by default a representative one, as PNG: 3600 by 2400 pixels, or 2400
+    wide without contacts."""
     from PIL import Image
 
     scene = as_scene(shown)
@@ -236,7 +236,7 @@ def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None 
 
 
 def _crop(layout: Layout, image: Any, first: float, last: float) -> tuple[Layout, Any]:
-    """Remove empty rows of a scene beyond its margins; the content begins and ends in two rows."""
+    """Remove empty rows of a scene beyond its margins; the content extends from row `first` to row `last`."""
     top = max(0, round(first) - layout.room[1])
     height = min(layout.scene[1], round(last) + layout.room[3]) - top
     saved = layout.scene[1] - height
@@ -246,7 +246,7 @@ def _crop(layout: Layout, image: Any, first: float, last: float) -> tuple[Layout
 
 
 def _feather(size: tuple[int, int]) -> Any:
-    """Return a mask that fades a picture at its sides."""
+    """Return a mask that fades a picture out at its sides."""
     from PIL import Image
 
     across, down = (np.minimum(1.0, np.minimum(np.arange(n), np.arange(n)[::-1]) / FEATHER) for n in size)
@@ -254,7 +254,7 @@ def _feather(size: tuple[int, int]) -> Any:
 
 
 def _close_up(scene: Scene, t: float, touch: ContactDrawing, side: int) -> tuple[Any, float]:
-    """Render a contact from near, both Gauss frames with all their axes labelled; return the image and its half width (m)."""
+    """Render a close-up of a contact, with all axes of both Gauss frames labelled; return the image and its half width (m)."""
     size = (side, side)
     with Stage(scene, size, background=("#f1f4f8", "#ffffff"), fine=0.72, ghosts=0, longer=0.36 / GAUSS) as stage:
         middle = np.vstack([H[0, :3, 3] for H in touch.frames])
@@ -274,7 +274,7 @@ def _close_up(scene: Scene, t: float, touch: ContactDrawing, side: int) -> tuple
 
 
 def _magnify(page: Any, near: Any, small: Ring) -> None:
-    """Paste a round close-up, with a circle round its region and two connecting lines."""
+    """Paste a round close-up, with a circle around its region and two connecting lines."""
     from PIL import Image, ImageDraw
 
     # Draw at twice the size and average, for smooth thin lines.
@@ -325,7 +325,7 @@ def _heading(page: Any, layout: Layout, scene: Scene, t: float) -> None:
 
 
 def _strips(page: Any, layout: Layout, scene: Scene, t: float) -> None:
-    """Draw the key panels over the whole width of the foot, with the time of the picture marked."""
+    """Draw the key panels across the foot, with the time of the picture marked."""
     from PIL import Image
 
     span, panels, x = close_up(scene), key_panels(scene)[:3], 90

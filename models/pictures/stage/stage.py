@@ -1,4 +1,4 @@
-"""Off-screen rendering of a scene at a time from a camera, with the actors of pyvista."""
+"""Off-screen rendering of a scene with pyvista actors, at a time and from a camera."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LIGHTS = (((-0.6, 1.2, 1.0), 0.62), ((1.2, 0.2, 0.8), 0.26), ((0.1, -1.0, 0.4),
 
 
 def plotter(size: tuple[int, int], background: tuple[str, str], seen: bool = False) -> Any:
-    """Open a window of this size (pixels) with lights, on the screen if `seen`; `background`: colour, and colour at the top.
+    """Open a window of this size (pixels) with lights, on the screen if `seen`; `background`: colours at the bottom and top.
 
     Raises `ExtraError` E418 if rendering is impossible.
     """
@@ -59,7 +59,7 @@ def surface(mesh: Mesh) -> Any:
 
 
 def glass(window: Any, mesh: Mesh, colour: str, low: float, high: float, strength: float = 1.0) -> Any:
-    """Add a mesh as glass: its opacity is `low` where it is seen face on, `high` at its rim, both times `strength`."""
+    """Add a mesh as glass: its opacity is `low` face on and `high` at its rim, both multiplied by `strength`."""
     look = {"opacity": 0.99, "ambient": 0.42, "diffuse": 0.72, "specular": 0.35, "specular_power": 40}
     culling = None if mesh.open else "back"
     actor = window.add_mesh(surface(mesh), color=colour, smooth_shading=True, culling=culling, reset_camera=False, **look)
@@ -73,11 +73,11 @@ MATERIALS: dict[Look, dict[str, Any]] = {
     Look.VEIL: {"opacity": 0.3, "lighting": False},
     Look.WALL: {"ambient": 0.6, "diffuse": 0.45, "culling": "back"},
 }
-"""Options of pyvista for each look but glass: slightly shiny, unlit, and visible from its front only."""
+"""Pyvista options for each look except glass: slightly shiny, unlit, and visible from the front only."""
 
 
 def painted(window: Any, mesh: Mesh, colour: str, look: Look) -> Any:
-    """Add a mesh in its own colours, if it has any, else in this one."""
+    """Add a mesh in its own colours, if any, else in the given colour."""
     colours = {"color": colour} if mesh.colours is None else {"scalars": "rgb", "rgb": True}
     return window.add_mesh(surface(mesh), reset_camera=False, **MATERIALS[look], **colours)
 
@@ -122,7 +122,7 @@ class Tube:
         self.bead = window.add_mesh(bead, smooth_shading=True, **look)
 
     def show(self, rings: int, pose: Array, end: Array) -> None:
-        """Show the first `rings` rings at the pose (4, 4) of its body, and the bead at its present end (3,) in those axes."""
+        """Show the first `rings` rings at the pose (4, 4) of its body, and the bead at the current end (3,) in body axes."""
         import pyvista as pv
 
         faces = self._triangles[: max(rings - 1, 0) * SIDES * 2]
@@ -151,7 +151,7 @@ class Arrow:
         self.actors = tuple(window.add_mesh(part, **look) for part in (shaft, cone, cone.copy()))
 
     def show(self, start: Array, tip: Array, cut: bool) -> None:
-        """Draw from a point (3,) to another, with two heads if it is cut; hide if hardly longer than the head."""
+        """Draw from a point (3,) to another, with two heads if it is cut; hide it if hardly longer than the head."""
         length = float(np.linalg.norm(tip - start))
         shown = length > SHORTEST * self.head
         for actor, visible in zip(self.actors, (shown, shown, shown and cut), strict=True):
@@ -166,15 +166,16 @@ class Arrow:
 
 
 COVER_SHARE = 0.6
-"""Share of the spacing below which two ghosts cover each other."""
+"""Fraction of the spacing below which two ghosts cover each other."""
 
 
 def ghost_samples(
     poses: Array, t: Array, now: float, count: int, spacing: float, around: bool = False, since: float = -np.inf
 ) -> list[int]:
-    """Return samples of earlier (and, around, later) poses, nearest first, whose origins lie `spacing` (m) of travel apart.
+    """Return samples of earlier (with `around`, also later) poses, nearest first, whose origins lie `spacing` (m) of travel
+    apart.
 
-    Where a path returns, ghosts that would cover another are omitted, as are poses before `since` (s).
+    Ghosts that would cover another, where a path returns, are omitted, as are poses before `since` (s).
     """
     first = int(np.searchsorted(t, since))
     if first == len(t) or now < t[first]:
@@ -183,12 +184,12 @@ def ghost_samples(
     travel = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1))])
     position = float(np.interp(now, t, travel))
     if around:
-        # Poses before and after lie at equal distances from the present one; the earlier of two counts as nearer.
+        # Poses before and after lie at equal distances from the current one; of two, the earlier counts as nearer.
         marks = [position + spacing * step for k in range(1, count + 1) for step in (-k, k)]
     else:
         last = int(position / spacing)
         marks = [spacing * k for k in range(last, -1, -1) if position - spacing * k > 0.45 * spacing]
-    least = 1e-9 * spacing  # rounding tolerance of a mark at an end
+    least = 1e-9 * spacing  # tolerance for rounding of a mark at an end
     shown = [mark for mark in marks if -least <= mark <= travel[-1] + least]
     samples = [int(np.searchsorted(travel, min(mark, travel[-1]) - least)) for mark in shown[:count]]
     chosen: list[int] = []
@@ -209,12 +210,12 @@ class Stage:
     ----------
     scene : the scene.
     size : (width, height) of the window in pixels.
-    background : colour, and colour at the top.
+    background : colours at the bottom and top.
     fine : scale of triads, tubes and arrows (1: for a view of all solids).
     ghosts : number of earlier poses shown of each solid with ghosts.
-    longer : further scale of the length of frames.
+    longer : additional scale factor for the length of frames.
     around : show later poses as ghosts too.
-    mesh : points of a surface's mesh along u and v, multiples of 8 and of 12, plus 1.
+    mesh : points of a surface's mesh along u and v, multiples of 8 and 12, plus 1.
     seen : open the window on the screen.
     """
 
@@ -290,7 +291,7 @@ class Stage:
         self.plotter.close()
 
     def arrow(self, force: Force) -> tuple[Array, Array] | None:
-        """Return start and tip (3,) of the arrow of a force of one sample; None if it is too small to draw."""
+        """Return start and tip (3,) of the arrow of a force with one sample; None if it is too small to draw."""
         start, tip = (ends[0] for ends in self.scene.arrow(force))
         return None if np.linalg.norm(tip - start) <= SHORTEST * HEAD[0] * self.shaft else (start, tip)
 
@@ -301,7 +302,8 @@ class Stage:
         return now
 
     def move(self, t: float, camera: Camera) -> Scene:
-        """Move everything to a time (s) and return the scene then. The camera stays and decides the painting order."""
+        """Move everything to a time (s) and return the scene at that time. The camera stays, and determines the painting
+        order."""
         now = self.scene.at_times([t])
         poses = [solid.poses[0] for solid in now.solids]
         for group, pose in zip(self._solids, poses, strict=True):
@@ -358,10 +360,10 @@ class Stage:
         clear = [i for i, solid in enumerate(solids) if solid.look not in (Look.OPAQUE, Look.WALL)]
         order = painting_order(now, camera, clear)
         if order == self._order:
-            return  # removing and adding an actor would upload it again
+            return  # removing and adding an actor would upload its mesh again
         self._order = order
         layers = [self._solids[i] for i in order]
-        # Grounds are painted before anything above them; the viewer is above.
+        # Grounds are painted before anything above them, because the viewer is above.
         grounds = next((k for k, i in enumerate(order) if not solids[i].unbounded), len(order))
         layers.insert(grounds, [ghost for ghosts in self._ghosts for ghost in ghosts])
         renderer = self.plotter.renderer
@@ -383,7 +385,8 @@ class Stage:
         return np.asarray(self.plotter.screenshot(return_img=True))[..., :3]
 
     def outline(self, times: Iterable[float]) -> Array:
-        """Return world points (j, 3) that outline everything that a camera must see at some times (s), ghosts and arrows too."""
+        """Return world points (j, 3) that outline everything that a camera must see at some times (s), including ghosts and
+        arrows."""
         times = list(times)
         there = self.scene.t <= max(times)
         points: list[Array] = []
@@ -400,7 +403,7 @@ class Stage:
 
 
 def painting_order(now: Scene, camera: Camera, indices: Sequence[int]) -> list[int]:
-    """Return the solids of a scene of one sample from back to front: of two in contact, the tangent plane decides; of others, the
+    """Return the solids of a scene of one sample from back to front: by the tangent plane for two in contact, else by the
     distance of their origins."""
     away = {i: float(np.linalg.norm(now.solids[i].poses[0, :3, 3] - camera.eye)) for i in indices}
     behind = set()
@@ -411,7 +414,7 @@ def painting_order(now: Scene, camera: Camera, indices: Sequence[int]) -> list[i
     remaining = sorted(away, key=lambda i: -away[i])
     order = []
     while remaining:
-        # Cyclic overlaps have no order: then the farthest comes first.
+        # Cyclic overlaps have no order: the farthest comes first.
         farthest = next((i for i in remaining if not any((other, i) in behind for other in remaining)), remaining[0])
         remaining.remove(farthest)
         order.append(farthest)

@@ -1,1 +1,1 @@
-"""Interactive pages: one HTML file that opens offline, with bodies, bond graph and plots on one time slider."""
+"""Interactive pages: one HTML file that opens offline, with bodies, bond graph and plots driven by one time slider."""

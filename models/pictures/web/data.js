@@ -11,8 +11,8 @@ const make = (tag, attributes = {}, ...children) => {
   const node = document.createElement(tag); for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
   node.append(...children); return node;
 };
-// The power of ten of the last digit that is shown of a number: the fourth one, or that of a hundredth of the range,
-// but none that is finer than what is known of it.
+// The power of ten of the last digit shown: the fourth significant digit or a hundredth of the range,
+// but no finer than the resolution of the data.
 const order = v => Math.floor(Math.log10(v) + 1e-9);
 const lastDigit = (v, range = 0, known = 0) => Math.max(Math.min(order(Math.abs(v)) - 3, range > 0 ? order(range) - 2 : Infinity), known > 0 ? order(known) : -Infinity);
 function written(v, last = lastDigit(v)) {
@@ -24,7 +24,7 @@ function written(v, last = lastDigit(v)) {
   return (v < 0 ? "−" : "") + short.replace("e+", "e").replace("e-", "e−");
 }
 
-// A curve is packed as 16-bit steps from its least value; it is unpacked when it is first shown. What does not change has one value.
+// A curve is packed as 16-bit steps from its minimum; it is unpacked when first shown. A constant curve has one value.
 const unpacked = new Map();
 function curve(k) {
   if (!unpacked.has(k)) {
@@ -40,5 +40,5 @@ function valueAt({ values, times }, t) {
   const i = before(times, t), s = Math.min(1, Math.max(0, (t - times[i]) / (times[i + 1] - times[i] || 1)));
   return s === 0 ? values[i] : s === 1 ? values[i + 1] : (1 - s) * values[i] + s * values[i + 1];
 }
-// The value that holds from a sample on: of switches.
+// The value of a switch, which holds from a sample until the next.
 const valueFrom = ({ values, times }, t) => values[values.length === 1 ? 0 : Math.min(before(times, t) + (t >= END ? 1 : 0), values.length - 1)];

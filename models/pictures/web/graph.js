@@ -1,5 +1,5 @@
-// The bond graph: on each bond a band as wide as the root of its power, with dashes that move where the power flows.
-// Beside a scene a large graph is shown with its parts folded, if there is such a drawing; with all the width as a whole.
+// The bond graph: on each bond a band whose width follows the root of its power, with dashes that move with the power.
+// Beside a scene, a large graph is shown with its parts folded, if there is such a drawing; at full width it is shown unfolded.
 const SVG = "http://www.w3.org/2000/svg", [whole, brief] = document.querySelectorAll("#drawing > svg"), views = new Map();
 let drawing = null, bonds = [], switches = [], picked = null, home = null, see = null;
 const isWide = () => !brief || !gl || document.body.classList.contains("alone");
@@ -45,7 +45,7 @@ function startGraph() {
 function markPicked() {
   bonds.forEach(own => { own.node.classList.toggle("picked", own.k === picked); own.hit.setAttribute("aria-pressed", own.k === picked); }); tell(picked);
 }
-// A second click on a bond takes its plots away.
+// A second click on a bond removes its plots.
 function pick(k) {
   panels.filter(panel => panel.bond !== null).forEach(removePanel);
   picked = picked === k ? null : k;
@@ -58,7 +58,7 @@ function pick(k) {
   markPicked(); render();
 }
 let told = null;
-// Value of a quantity with its unit; of a vector the magnitude for each unit.
+// Value of a quantity with its unit; for a vector, the magnitude in each unit.
 function valueText(k) {
   const [, unit, first, count] = M.quantities[k], units = count > 1 && unit ? unit.split(", ") : [unit], size = count / units.length;
   return units.map((each, b) => {
@@ -88,7 +88,7 @@ function drawGraph() {
   }
   drawTold();
 }
-// Wheel, fingers and buttons zoom, dragging moves.
+// Wheel, fingers and buttons zoom; dragging moves.
 const isPart = () => see[2] < .98 * home[2] || see[3] < .98 * home[3];
 function show(part) { see = part; drawing.setAttribute("viewBox", see.join(" ")); $("drawing").classList.toggle("near", isPart()); }
 function zoom(by, x = .5, y = .5) {
@@ -96,14 +96,14 @@ function zoom(by, x = .5, y = .5) {
   show(part[2] > 2 * home[2] ? home.slice() : part.slice());
 }
 function place_in(e) { const m = drawing.getScreenCTM().inverse(), p = new DOMPoint(e.clientX, e.clientY).matrixTransform(m); return [(p.x - see[0]) / see[2], (p.y - see[1]) / see[3]]; }
-// Beside a scene the graph takes as much of the height as its whole needs to be read, if that leaves room for the bodies.
+// Beside a scene, the graph is as high as it must be for the whole to be legible, if that leaves room for the bodies.
 function divide() {
   const pane = $("graph"), { clientHeight: all } = pane.parentNode; pane.style.flex = "";
   const high = pane.clientHeight, scale = Math.min(READABLE, drawing.clientWidth / home[2]), need = scale * home[3] + high - drawing.clientHeight + 1;
   if (beside() && innerWidth > 820 && scale > WHOLE && need > high && need < .6 * all) pane.style.flex = `0 0 ${need}px`;
 }
-// Where the whole would be too small to read, show a part: about the chosen bond, or the one with the largest power.
-// At READABLE the smallest letters have 9 px; beside a scene the whole is shown if they have 8 px.
+// Where the whole would be too small to read, show a part around the chosen bond, or around the one with the largest power.
+// At READABLE, the smallest letters have 9 px; beside a scene, the whole is shown if they have 8 px.
 const READABLE = .8, WHOLE = .711, beside = () => $("scene").clientHeight > 0;
 function showReadable() {
   if (!(drawing.getScreenCTM()?.a < (beside() ? WHOLE : READABLE)) || !bonds.length) return;

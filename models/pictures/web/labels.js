@@ -1,5 +1,5 @@
-// Labels of frames: each near its point, off other labels and off moving bodies that are not its own; if it can, off axes, arrows and
-// all else. One without room is left out. While the page plays, a label keeps its side as long as that is free.
+// Labels of frames: each near its point, clear of other labels and of moving bodies that do not carry it and, if possible, of axes,
+// arrows and everything else. A label without room is left out. While the page plays, a label keeps its side if that is free.
 const SERIF = '"STIX Two Text", "Times New Roman", "DejaVu Serif", serif', SANS = '"Inter", "Segoe UI", "DejaVu Sans", Arial, sans-serif';
 const TURNS = [0, .35, -.35, .7, -.7, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6, 3.1], STEPS = [9, 15, 22, 31, 44, 60, 80], sides = new Map();
 function sheet(id) {
@@ -16,7 +16,7 @@ function convexHull(points) {
   const half = list => list.reduce((s, p) => { while (s.length > 1 && turn(s[s.length - 2], s[s.length - 1], p) <= 0) s.pop(); s.push(p); return s; }, []).slice(0, -1);
   return [...half(sorted), ...half(sorted.reverse())];
 }
-// A box is off a convex body if an edge of either separates them.
+// A box is clear of a convex body if an edge of either separates them.
 function covers({ box, hull }, a) {
   return overlap(a, box) && !hull.some((p, i) => { const q = hull[(i + 1) % hull.length], n = [q[1] - p[1], p[0] - q[0]];
     return [[a[0], a[1]], [a[2], a[1]], [a[2], a[3]], [a[0], a[3]]].every(c => n[0] * (c[0] - p[0]) + n[1] * (c[1] - p[1]) > 0); });
@@ -27,7 +27,7 @@ const corners = M.solids.map(o => { const p = A[o.mesh], low = [1 / 0, 1 / 0, 1 
 const projector = (eye, w, h) => p => { const q = [...p, 1], c = [0, 1, 3].map(i => q.reduce((s, v, k) => s + eye.PV[4 * k + i] * v, 0)); return [w / 2 * (1 + c[0] / c[2]), h / 2 * (1 - c[1] / c[2])]; };
 const bodiesIn = (now, pixel) => M.solids.map((o, k) => { if (!o.seen) return null; const hull = convexHull(corners[k].map(p => pixel(move(now.solids[k], p)))); return { hull, box: boxAbout(hull), moves: A[o.pose + "_p"].length > 3 || A[o.pose + "_q"].length > 4 }; });
 const inside = (p, a, edge = 0) => p[0] > a[0] - edge && p[0] < a[2] + edge && p[1] > a[1] - edge && p[1] < a[3] + edge;
-// Points of the line from a point to a label that is not beside it.
+// Points of the line from a point to a label at a distance.
 const leader = (box, step, at) => step > 15 ? between(at, [0, 1].map(i => Math.min(box[i + 2], Math.max(box[i], at[i]))), 12) : [];
 function putLabels(g, [w, h], labels, bodies, avoid, taken, last) {
   const kept = new Map();
@@ -68,14 +68,14 @@ function drawLabels(now, eye, near) {
     const [text, index] = f.label, H = now.frames[k]; if (!now.shown[k]) return;
     const o = pixel(column(H, 3)), tips = tipsOf(H, f.length * M.triad * eye.grown, pixel), z = [tips[2][0] - o[0], tips[2][1] - o[1]];
     if (f.length) tips.forEach(tip => avoid.push(...between(o, tip)));
-    // Beside the z axis, at its tip, or at the origin where no axis is.
+    // Beside the z axis, at its tip, or at the origin where there is no axis.
     const [at, away] = f.at_axis ? [[o[0] + .6 * z[0], o[1] + .6 * z[1]], [-z[1], z[0]]] : text.length > 1 ? [tips[2], f.length ? z : [1, 0]] : [o, [0, 1].map(i => 3 * o[i] - tips[0][i] - tips[1][i] - tips[2][i])];
     if (text) labels.push({ key: k, text, index, at, away, on: f.on });
   });
   now.arrows.forEach(arrow => avoid.push(...between(pixel(arrow.start), pixel(arrow.tip), 12)));
   putLabels(g, [w, h], labels, bodiesIn(now, pixel), avoid, taken, sides);
 }
-// A contact whose axes are too short to be seen gets a lens, as on posters: the one with the largest force, or else the nearest.
+// A lens, as on posters, for a contact whose axes are too short to be seen: the one with the largest force, or else the nearest.
 const SMALL = 20;
 function contactNear(now, eye) {
   if (eye.scale * M.triad >= SMALL) return null;

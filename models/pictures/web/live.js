@@ -1,7 +1,7 @@
-// Sliders of parameters: the run is done again in the page, and its samples take the place of the stored ones.
+// Sliders of parameters: the page repeats the run, and its samples replace the stored ones.
 const L = JSON.parse($("run").textContent), fixed = new Set(L.rules.flatMap(([rule], k) => rule === "fixed" ? [k] : []));
 const E = [[1, 0, 0], [0, 1, 0], [0, 0, 1]], turned3 = (H, v) => [0, 1, 2].map(i => H[i] * v[0] + H[4 + i] * v[1] + H[8 + i] * (v[2] ?? 0));
-// Poses at sample i of the columns C; H are the poses of the rules before.
+// Poses at sample i of the columns C; H holds the poses of the rules before.
 const rules = {
   fixed: (H, C, i, pose) => new Float32Array(pose),
   pose: (H, C, i, c) => pose([0, 1, 2, 3].map(k => C[c + k][i]), [4, 5, 6].map(k => C[c + k][i])),
@@ -22,7 +22,7 @@ function quaternion(H) {
   return q.map(v => v / size);
 }
 const norm4 = q => Math.hypot(...q);
-// The tube of a path on a surface: points and normals in the axes of its solid, and radii, of all samples.
+// The tube of a path on a surface: points and normals in the axes of its solid, and radii, at all samples.
 function tube(points, normals, radii) {
   const along = points.map((p, i) => { const way = add(points[Math.min(i + 1, N - 1)], points[Math.max(i - 1, 0)], -1); return add(way, normals[i], -dot(way, normals[i])); });
   const most = Math.max(...along.map(norm)), p = [], n = [];
@@ -43,7 +43,7 @@ function replace(run) {
   const coilRows = M.coils.map(({ start, end }) => [rows(start, 3), rows(end, 3)]);
   const forceRows = M.forces.map(({ at, newtons }) => [rows(at, 3), rows(newtons, 3)]), first = M.frames.length - 2 * L.touches.length;
   for (let i = 0; i < N; i++) {
-    const j = Math.min(i, samples - 1), H = [];  // a run that ended early rests where it ended
+    const j = Math.min(i, samples - 1), H = [];  // a run that ended early keeps its last state
     L.rules.forEach(([rule, ...arguments_], k) => { H[k] = still[k] ?? rules[rule](H, C, j, ...arguments_); if (fixed.has(k)) still[k] = H[k]; });
     const put = (list, k, node) => { if (list[k]) { list[k][0].set(column(H[node], 3), 3 * i); list[k][1].set(quaternion(H[node]), 4 * i); } };
     L.solids.forEach((node, k) => put(solidRows, k, node));
@@ -74,7 +74,7 @@ function replace(run) {
 }
 function replaceCurves(run) {
   const { t: times, columns } = curvesOf(run), reach = times[times.length - 1] < END - 1e-9 * (END - START);
-  const ending = reach ? [...times, times[times.length - 1]] : times;  // nothing is drawn where the run did not come
+  const ending = reach ? [...times, times[times.length - 1]] : times;  // nothing is drawn after an early end of the run
   const put = (k, values) => {
     let least = Infinity, most = -Infinity; for (const v of values) { if (v < least) least = v; if (v > most) most = v; }
     Object.assign(curve(k), { values: reach ? [...values, NaN] : values, times: ending, step: 0, least, most });

@@ -1,4 +1,4 @@
-"""Data of a page that simulates: the run of its result as WebAssembly, and where the script finds what it draws again."""
+"""Data of a page that simulates: its run as WebAssembly, and where the script finds the data to redraw."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Live = Mapping[str, tuple[float, float]]
 """Parameters with sliders, by name, each with its minimum and maximum."""
 
 OF_SIZE = {3: "at", 7: "pose", 16: "matrix"}
-"""Rule of the script for a signal, by the count of its numbers."""
+"""Rule of the script for a signal, by its number of components."""
 
 
 def run_data(scene: Scene, data: Mapping[str, Any], live: Live, settings: RunSettings) -> str:
     """Return the run of a scene's result as JSON for the page's script; `data` is the rest of the page, at the scene's times.
 
     Raises `ModelError` E624 without a model, E625 for parts of the scene that follow from no signal, E626 if the run cannot be
-    repeated with these settings; E281, E620 to E622 as `live_page`.
+    repeated with these settings; E281, E620 to E622 as for `live_page`.
     """
     result = scene.result
     if result is None or result.program.model is None:
@@ -58,7 +58,8 @@ def run_data(scene: Scene, data: Mapping[str, Any], live: Live, settings: RunSet
 
 
 def _how_to_repeat(method: str, on_page: str) -> str:
-    """Return what to try where a page has taken other steps than the run, whose `method` may be two, "dop853, rodas5p"."""
+    """Return what to try when a page took different steps from the run, whose `method` may name two methods, "dop853,
+    rodas5p"."""
     last = method.rpartition(", ")[2]
     if last in METHODS and METHODS[last].needs_series:
         return f'simulate(..., method="{START.name}"): a page has no {last} method'
@@ -81,7 +82,7 @@ def _refuse_parts_without_source(scene: Scene) -> None:
 
 
 def _start(result: Result, compiled: Compiled) -> tuple[dict[str, Any], Any]:
-    """Return the parameters of a run that differ from those of its model, and its start values if they do not follow."""
+    """Return the parameters of a run that differ from its model, and its start values if these do not follow from them."""
     plain = compiled.parameters
     parameters = {name: result[name] for name in plain if not np.array_equal(result[name], plain[name].value)}
     x, m = compiled.initial(None, parameters)
@@ -90,7 +91,7 @@ def _start(result: Result, compiled: Compiled) -> tuple[dict[str, Any], Any]:
 
 
 class _Columns:
-    """Columns of numbers that the run computes at each sample."""
+    """Columns of numbers computed by the run at each sample."""
 
     def __init__(self, layout: Layout):
         self.layout, self.slots, self._first, self._count = layout, list[Slot](), dict[Slot, int](), 0
@@ -109,7 +110,7 @@ class _Columns:
 
 
 class _Rules:
-    """Rules of the script, each after those whose poses it needs."""
+    """Rules of the script, each after the rules whose poses it needs."""
 
     def __init__(self, columns: _Columns):
         self.columns, self.rules, self._numbers = columns, list[list[Any]](), dict[int, int]()

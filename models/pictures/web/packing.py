@@ -1,4 +1,4 @@
-"""Packing of arrays, animations and a scene for WebGL in a page."""
+"""Packing of arrays, animations and a scene for WebGL in pages."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from screwbond.models.pictures.style import AXES, FORCE, GAUSS, RADIUS, TUBE
 from bondgraph.run.results.result import Result
 
 NUMBER_TYPES = {"Float32": "<f4", "Float64": "<f8", "Uint32": "<u4", "Uint16": "<u2", "Uint8": "u1", "Int8": "i1"}
-"""Number types, as the script and as NumPy call them."""
+"""NumPy types by the name of the type in the script."""
 
 STEPS = 65534
-"""Steps of a curve between its minimum and maximum; one more marks a missing value."""
+"""Steps of a curve between its minimum and maximum; one more value marks a gap."""
 
 
 class Packed:
-    """Packed arrays by name, and curves by number; constant ones have one row."""
+    """Packed arrays by name, and curves by number; constant arrays have one row."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, str | tuple[str, str]] = {}
@@ -34,7 +34,7 @@ class Packed:
         self._meshes: dict[tuple[bytes | None, ...], str] = {}
 
     def put(self, name: str, values: ArrayLike, kind: str = "Float32") -> str:
-        """Pack an array as 32-bit floats, or as another of `NUMBER_TYPES`."""
+        """Pack an array as 32-bit floats, or as another type of `NUMBER_TYPES`."""
         text = base64.b64encode(np.ascontiguousarray(values, dtype=NUMBER_TYPES[kind]).tobytes()).decode()
         self.arrays[name] = text if kind == "Float32" else (kind, text)
         return name
@@ -65,7 +65,7 @@ class Packed:
         return self._meshes[same]
 
     def curve(self, values: Array, times: str = "tq") -> int:
-        """Pack values (k,), which need not be finite, at the times of that name; return their number."""
+        """Pack values (k,), which need not be finite, at the times with this name; return its number."""
         finite = np.isfinite(values)
         values = values[:1] if np.all(values == values[0]) or not finite.any() else values
         finite = finite[: len(values)]
@@ -84,11 +84,11 @@ OUTLINE = 64
 """Number of directions in which the scene is bounded for the camera of a page."""
 
 SAMPLES = (300, 2000)
-"""Smallest and largest number of samples of a scene in a page; fewer the more objects move, for about 2 MB."""
+"""Smallest and largest number of samples of a scene in a page; fewer when more objects move, to keep about 2 MB."""
 
 
 def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
-    """Return the visible parts of a scene, by the names of the page's script; its arrays go into `packed`."""
+    """Return the visible parts of a scene, by the names that the page's script uses; its arrays go into `packed`."""
     meshes = [scene.mesh(i, 41, 61) for i in range(len(scene.solids))]
     seen = in_view(scene, meshes)
     points = outline(scene, meshes, seen)
@@ -124,7 +124,7 @@ def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
 
 
 def downsampled(scene: Scene) -> Scene:
-    """Return the scene with at most the samples of a page: half of them even in time, half where playing is slow."""
+    """Return the scene with at most the samples of a page: half of them evenly spaced, half where playing is slow."""
     moving = len(scene.all_paths) + sum(solid.moves() for solid in scene.solids)
     least, most = SAMPLES
     count = int(np.clip(4 * most / max(moving, 1), least, most))
@@ -179,7 +179,7 @@ def _coil(k: int, coil: SpringDrawing, scene: Scene, packed: Packed) -> dict[str
 
 
 def _path(k: int, path: Trail, scene: Scene, packed: Packed) -> dict[str, Any]:
-    """Pack a path; its tube is a mesh whose first triangles are the first part of the path."""
+    """Pack a path as a tube whose triangles are in the order of the path."""
     thick = np.broadcast_to(path.thick, len(scene.t)) * TUBE * RADIUS * scene.unit
     rings = SIDES * np.arange(len(scene.t) - 1)
     lines = np.stack([rings, rings + SIDES], axis=1)[: None if path.ahead else 0]
@@ -189,7 +189,7 @@ def _path(k: int, path: Trail, scene: Scene, packed: Packed) -> dict[str, Any]:
 
 
 STRAIGHTNESS = 2e-3
-"""Invisible distance of samples from the line between two kept rows, over the range of the curve."""
+"""Largest invisible distance of samples from the line between two kept rows, relative to the range of the curve."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,8 +199,9 @@ class EventRows:
     Attributes
     ----------
     t : times (k,), s; those of events appear twice.
-    order : rows (k,) of samples, events before, events after, ends of the span, one below the other.
-    ends : start and end of the span between samples.
+    order : rows (k,) into the samples, values before events, values after them and values at the ends of the span, stacked in
+        this order.
+    ends : start and end of the span, interpolated between samples.
     """
 
     result: Result
@@ -213,7 +214,7 @@ class EventRows:
         """Select the span from start to end, s."""
         happened = result.events.times
         times = np.concatenate([result.t, np.repeat(happened, 2), [start, end]])
-        # Before each event, then after it; the ends come last, and only if no sample is there.
+        # Each event has values before and after it; the ends come last, and only where there is no sample.
         order = np.argsort(times, kind="stable")
         inside = (times >= start) & (times <= end)
         inside[-2:] = ~np.isin([start, end], result.t)
@@ -235,10 +236,10 @@ class EventRows:
 
 @dataclass(frozen=True, eq=False)
 class Downsampling:
-    """Selection of at most a given number of rows: two for each interval, one for an interval of one row.
+    """Selection of at most a given number of rows: two per interval, or one if the interval has a single row.
 
-    Where a curve is nearly straight in an interval, its ends are kept; elsewhere its least and its largest value, in the order of
-    time: no short peak is lost.
+    Where a curve is nearly straight in an interval, the ends of the interval are kept; elsewhere the minimum and maximum, in time
+    order, so that no short peak is lost.
 
     Attributes
     ----------
@@ -252,7 +253,7 @@ class Downsampling:
 
     @classmethod
     def of(cls, t: Array, count: int) -> Downsampling:
-        """Divide rows at t (k,) into intervals; half of them follow time, half the rows."""
+        """Divide rows at t (k,) into intervals; half of them are spread over time, half over the rows."""
         rows = np.arange(len(t))
         if len(t) <= count:
             return cls(t, rows, rows)
@@ -287,7 +288,7 @@ class Downsampling:
         return np.asarray(pair[self._kept_rows])
 
     def _chord(self, values: Array) -> Array:
-        """Return the line (k,) from the first to the last row of every interval; without a jump between rows of one time."""
+        """Return the line (k,) from the first to the last row of every interval, without jumps between simultaneous rows."""
         sizes = self.last - self.first + 1
         start, end = (np.repeat(values[rows], sizes) for rows in (self.first, self.last))
         since, until = (np.repeat(self.t[rows], sizes) for rows in (self.first, self.last))

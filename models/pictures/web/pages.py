@@ -1,4 +1,4 @@
-"""Interactive page: one HTML file that opens offline, with bodies, bond graph and plots on one time slider."""
+"""Interactive page: one HTML file that opens offline, with bodies, bond graph and plots driven by one time slider."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MAX_NODES = 400
 """Largest number of nodes, with nested graphs folded, that is drawn."""
 
 POWER_PERCENTILE = 99.0
-"""Percentile of a bond's power that sets its largest width: a short impact does not thin all others."""
+"""Percentile of the power that sets the largest width of a bond: a short impact must not thin all others."""
 
 
 DRAWING_SIZE = 760.0, 310.0
@@ -59,9 +59,9 @@ MIN_BONDS = 2
 
 
 def bond_graph_svg(result: Result, small: bool = False) -> tuple[str, str]:
-    """Return the drawing as SVG and, if that is too small to be read beside a scene, one with nested graphs folded.
+    """Return the drawing as SVG and, if it is too small to read beside a scene, a second one with nested graphs folded.
 
-    Both are "" without the model, and if it is too large to be read or has no bonds, as folded free bodies. The second is "" if
+    Both are "" without a model, or if it is too large to read or shows no bonds, like folded free bodies. The second is "" if
     nothing needs folding.
     """
     model = result.program.model
@@ -82,7 +82,7 @@ def bond_graph_svg(result: Result, small: bool = False) -> tuple[str, str]:
 
 
 def _largest(model: Model, shown: Collection[str]) -> tuple[str, ...]:
-    """Return the outermost nested graphs with the most nodes, equally large ones together, whose folding leaves few nodes."""
+    """Return the largest of the outermost nested graphs, equally large ones together, whose folding leaves few nodes."""
     sizes = {path: sum(name.startswith(f"{path}.") for name in shown) for path in model.groups if "." not in path}
     folded: tuple[str, ...] = ()
     remaining = len(shown)
@@ -123,7 +123,7 @@ def pack_bonds(rows: EventRows, thin: Downsampling, packed: Packed, number: Call
 
 
 def _switches(model: Model) -> Mapping[str, list[dict[str, Any]]]:
-    """Return automaton -> nodes of the drawing that show its state, with its states and which of them pass power."""
+    """Return for each automaton the nodes of the drawing that show its state, its states, and which of them pass power."""
     nodes: dict[str, list[dict[str, Any]]] = {}
     for path, element in model.elements.items():
         if isinstance(element.law, Junction) and element.law.automaton is not None:
@@ -140,13 +140,13 @@ MAX_VALUES = 450_000
 """Largest number of curve values in a page, about 1.2 MB."""
 
 MIN_SAMPLES = 150
-"""Smallest number of samples of a curve: a page drops curves instead of using fewer."""
+"""Smallest number of samples of a curve: a page drops curves rather than use fewer."""
 
 MAX_COMPONENTS = 7
-"""Largest number of components of a plotted quantity; matrices are frames, not plots."""
+"""Largest number of components of a plotted quantity; matrices are shown as frames, not as plots."""
 
 NEGLIGIBLE_SHARE = 1e-9
-"""Share of the largest value of a unit below which a quantity is negligible."""
+"""Fraction of the largest value in the same unit below which a quantity is negligible."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,8 +192,8 @@ def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]
 
 
 def characteristic_quantities(result: Result) -> list[str]:
-    """Return a few characteristic quantities: the flows of inertias and the efforts of compliances, those last that are only
-    rounding relative to others of their unit."""
+    """Return a few characteristic quantities: the flows of inertias and the efforts of compliances; those that are rounding noise
+    beside others of their unit come last."""
     model, layout = result.program.model, result.program.layout
     if model is None:
         names = [name for name in layout.names("x") if not layout[name].shape]
@@ -210,7 +210,8 @@ def characteristic_quantities(result: Result) -> list[str]:
 
 
 def first_plots(scene: Scene) -> list[str]:
-    """Return the names plotted initially on a page that simulates: gaps, then characteristic quantities, or else states."""
+    """Return the names plotted initially on a page that simulates: gaps, then characteristic quantities; without either,
+    states."""
     if scene.result is None:
         return []
     names = plottable(scene.result)
@@ -224,7 +225,7 @@ def pack_quantities(rows: EventRows, packed: Packed, first: Iterable[str]) -> di
     """Return the quantities for the page's script, including those of `first`.
 
     Returns quantities as (name, unit, number of the first curve, count of curves), further names with the number of their
-    quantity, the number of omitted quantities, and the downsampling; its times are in `packed`, as "tq".
+    quantity, the number of omitted quantities, and the downsampling, whose times are in `packed` as "tq".
     """
     result = rows.result
     plottable_quantities = plottable(result)
@@ -248,11 +249,12 @@ def pack_quantities(rows: EventRows, packed: Packed, first: Iterable[str]) -> di
 
 
 DESKTOPS = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
-"""Environment variables of which one is set where X, Wayland or the user's choice can show a page."""
+"""Environment variables of X, Wayland or the user's choice of browser; a page can be shown if any is set."""
 
 
 def open_in_browser(path: Path) -> bool:
-    """Open a file in the browser of the desktop; return False without a desktop: a text browser would take the terminal."""
+    """Open a file in the browser of the desktop; return False without a desktop, where a text browser would take over the
+    terminal."""
     elsewhere = sys.platform in ("win32", "darwin")
     return (elsewhere or any(map(os.environ.get, DESKTOPS))) and webbrowser.open(path.resolve().as_uri())
 
@@ -267,7 +269,7 @@ FRAME = "width: 100%; height: 720px; border: 1px solid #d5d9e0; border-radius: 8
 """Style of a page inside a notebook."""
 
 UNPACK = """<!DOCTYPE html>
-<p>This page moves with JavaScript, which is switched off here.</p>
+<p>This page needs JavaScript, which is switched off here.</p>
 <script>
 const bytes = Uint8Array.from(atob("@PAGE@"), c => c.charCodeAt(0));
 new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text().then(text => {
@@ -275,7 +277,7 @@ new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzi
 });
 </script>
 """
-"""Page that unpacks another, and becomes it."""
+"""Page that unpacks another page and turns into it."""
 
 
 @dataclass(frozen=True)
@@ -285,19 +287,19 @@ class Page:
     Parameters
     ----------
     title : its heading.
-    text : the whole file. It needs no network and no other file.
+    text : the whole file, which needs no network and no other file.
     """
 
     title: str
     text: str
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the file and return its path. Raises `FileError` E415 for another ending than .html, E414 if it fails."""
+        """Write the file and return its path. Raises `FileError` E415 for an ending other than .html, E414 if writing fails."""
         known_ending(path, ".html")
         return write_text(path, self.text)
 
     def open(self, path: str | os.PathLike[str]) -> bool:
-        """Write the file and show it in the browser of the desktop; return False without one. Raises as `write`."""
+        """Write the file and show it in the browser of the desktop; return False without one. Raises the errors of `write`."""
         return open_in_browser(self.write(path))
 
     def __repr__(self) -> str:
@@ -320,24 +322,24 @@ def page(
     live: Live | None = None,
     settings: RunSettings | None = None,
 ) -> Page:
-    """Return a page of any result: moving bodies, its bond graph with the power on the bonds, and plots of chosen quantities.
+    """Return a page for any result: moving bodies, the bond graph with the power on its bonds, and plots of chosen quantities.
 
-    With `live` it holds the model and its solver too: a slider moves a parameter, the browser runs the model again with the steps
-    of `simulate`, and shows bodies, power and plots of that run.
+    With `live` it also holds the model and its solver: when a slider changes a parameter, the browser repeats the run as
+    `simulate` would, and shows its bodies, power and plots.
 
     Parameters
     ----------
-    shown : the result of a run; or a scene, whose `result` gives bond graph and quantities.
+    shown : the result of a run; or a scene, whose `result` supplies bond graph and quantities.
     path : file to write, which must end in .html.
-    seconds : duration of playing at speed 1; by default real time, or 10 s for runs of less than 1 s or more than 60 s.
-    show : the time (s) at which it opens; by default the start.
+    seconds : playing time at speed 1; by default real time, or 10 s for runs of less than 1 s or more than 60 s.
+    show : initial time (s); by default the start.
     plots : names of quantities plotted initially; by default those of the scene. All others can be chosen on the page.
-    live : parameters with sliders, by name, each with its least and its largest value: `{"spring.stiffness": (10, 200)}`.
-    settings : with `live`, those of the run where they are not the defaults of `simulate`: `{"rtol": 1e-9}`.
+    live : parameters with sliders, by name, each with its minimum and maximum: `{"spring.stiffness": (10, 200)}`.
+    settings : with `live`, settings of the run that differ from the defaults of `simulate`: `{"rtol": 1e-9}`.
 
     Raises `ModelError` E580 for anything else, E581 for unknown quantities, E582 for invalid times, E583 for fewer than two
     samples; with `live` E620 to E622 for parameters without a slider, E624 to E626 and E281 for runs that a page cannot repeat;
-    `FileError` E415, E414 as `Page.write`.
+    `FileError` E415, E414 as for `Page.write`.
     """
     if path is not None:
         known_ending(path, ".html")
@@ -345,7 +347,7 @@ def page(
     seconds = _duration(scene) if seconds is None else seconds
     _times(scene, seconds, show)
     if live is not None:
-        # The run in the page has samples of its own, the same for all that is drawn, and no energy account.
+        # The run in the page has its own samples, shared by everything drawn, and no energy account.
         scene = replace(downsampled(scene), panels=())
         plots = first_plots(scene) if plots is None else plots
     files = resources.files("screwbond.models.pictures.web")
@@ -368,7 +370,7 @@ def page(
         # Indents and comments are for readers of the sources.
         "SCRIPT": re.sub(r"^ +(?://.*\n)?|^//.*\n", "", "\n".join(lines), flags=re.MULTILINE),
         "RUN": run,
-        # Prevent names from ending the data, or starting a comment in it.
+        # Prevent names from closing the script element or starting a comment in it.
         "DATA": data.replace("<", "\\u003c"),
     }
     result_page = Page(scene.title, re.sub("@([A-Z]+)@", lambda mark: filled[mark[1]], parts["page.html"]))
@@ -378,7 +380,7 @@ def page(
 
 
 def _scene(shown: Result | Scene) -> Scene:
-    """Return the scene of a result or scene; E580, E583."""
+    """Return a scene, or the scene of a result; E580, E583."""
     if isinstance(shown, Scene):
         scene = shown
     elif isinstance(shown, Result):
@@ -388,18 +390,18 @@ def _scene(shown: Result | Scene) -> Scene:
         raise refusal("E580", f"a page shows a result or a scene, not {type(shown).__name__}", *cures, about="page")
     if len(scene.t) < 2:
         title = f"a page shows motion over time, but there are {len(scene.t)} samples"
-        raise refusal("E583", title, "a run that takes longer, or `samples` of more times", about=scene.title)
+        raise refusal("E583", title, "a longer run, or `samples` at more times", about=scene.title)
     return scene
 
 
 REAL_TIME = 1.0, 60.0
-"""Shortest and longest run that plays in real time, s; ..."""
+"""Shortest and longest run that plays in real time, s."""
 PLAYING = 10.0
-"""... the playing time of all others, s."""
+"""Playing time of all other runs, s."""
 
 
 def _duration(scene: Scene) -> float:
-    """Return the default duration of playing, s."""
+    """Return the default playing time, s."""
     duration = float(scene.t[-1] - scene.t[0])
     return duration if REAL_TIME[0] <= duration <= REAL_TIME[1] else PLAYING
 
@@ -445,7 +447,7 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
 
 
 def _early(scene: Scene) -> str:
-    """Return the reason of an early end of the run; "" without one."""
+    """Return why the run ended early; "" if it did not."""
     failure = None if scene.result is None else scene.result.failure
     return "" if failure is None else f"ended early: {failure.reason}"
 

@@ -1,4 +1,4 @@
-// What is shown at time t, and how time goes.
+// The picture at time t, and the course of time.
 function render() {
   const now = at(t), shown = gl && canvas.clientWidth > 0;
   $("time").value = place(t);
@@ -11,7 +11,7 @@ function render() {
   drawGraph(); drawPlots();
 }
 
-// Playing follows a table of times, slower through short contacts.
+// Playing follows a table of times, slower during short contacts.
 const S = Float64Array.from(A.playback, v => START + v), last = S.length - 1;
 function place(time) { let i = 0; while (i < last - 1 && S[i + 1] < time) i++; return (i + Math.min(1, Math.max(0, (time - S[i]) / (S[i + 1] - S[i] || 1)))) / last; }
 function timeAt(s) { const x = Math.min(last - 1e-9, Math.max(0, s * last)), i = Math.floor(x); return S[i] + (x - i) * (S[i + 1] - S[i]); }
@@ -27,7 +27,7 @@ const go = time => { t = Math.min(END, Math.max(START, time)); render(); };
 $("play").onclick = () => play(!playing);
 $("time").oninput = e => { play(false); go(timeAt(e.target.value)); };
 for (const id of ["speed", "frames", "paths", "ghosts"]) $(id).onchange = render;
-// Keys: what has a use of its own for one keeps it.
+// Keys: controls that use a key themselves keep it.
 addEventListener("keydown", e => {
   const on = e.target, sliding = on.id === "time", typing = on.tagName === "SELECT" || on.id === "name";
   if (typing || e.ctrlKey || e.metaKey || e.altKey) return;

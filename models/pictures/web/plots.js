@@ -1,4 +1,4 @@
-// Plots: a panel for each title; its curves are drawn once for a size, then the cursor moves over them.
+// Plots: a panel for each title; its curves are drawn once per size, then the cursor moves over them.
 const PLOT_FONT = `11px ${SANS}`, LEFT = 58, RIGHT = 12, TOP = 6, FOOT = 18;
 const panels = [];
 function quantityPanels(k, words = "") {
@@ -15,7 +15,7 @@ function addPanel(plot, first = false, bond = null) {
   const canvas = make("canvas", { role: "img", "aria-label": `${plot.title} over time` }), node = make("div", { class: "panel" + (bond === null ? "" : " ofbond") }, make("div", {}, make("b", { title: plot.title }, plot.title), ...legend, close), canvas);
   const panel = { plot, own, outputs, canvas, node, bond, key: "", still: document.createElement("canvas") };
   close.onclick = () => { removePanel(panel); render(); };
-  // Those of a bond stand first, then what was asked for last.
+  // Plots of a bond come first, then the latest choices.
   const at = first ? panels.filter(p => p.bond !== null).length : panels.length;
   $("panels").insertBefore(node, panels[at]?.node ?? null); panels.splice(at, 0, panel);
   drag(canvas, e => { play(false); const box = canvas.getBoundingClientRect(); go(START + (e.clientX - box.left - LEFT) / (box.width - LEFT - RIGHT) * (END - START)); });
@@ -46,7 +46,7 @@ function drawPanel(panel) {
     for (const v of marks) { const y = TOP + (h - TOP - FOOT) * (high - v) / (high - low);
       g.beginPath(); g.moveTo(LEFT, y); g.lineTo(w - RIGHT, y); g.stroke(); g.fillText(plot.log ? written(10 ** v) : label(v, marks), LEFT - 6, y, LEFT - 8); }
     g.textAlign = "center"; g.textBaseline = "top";
-    // As many times as have room for their words.
+    // As many time labels as fit.
     const width = w - LEFT - RIGHT, told = v => label(v, moments) + " s";
     let count = Math.max(2, width / 70), moments = ticks(START, END, count);
     while (count > 1 && Math.max(...moments.map(v => g.measureText(told(v)).width)) + 8 > width / (moments.length - 1)) { count *= .7; moments = ticks(START, END, count); }
@@ -65,7 +65,7 @@ function drawPanel(panel) {
   plot.curves.forEach((c, k) => { const y = panel.Y(valueAt(own[k], t));
     if (Number.isFinite(y)) { g.fillStyle = c.colour; g.strokeStyle = "#fff"; g.beginPath(); g.arc(X(t), y, 4, 0, 7); g.fill(); g.stroke(); } });
 }
-// The words first: they decide how much room there is for the curves.
+// Text first: it determines the room for the curves.
 function drawPlots() {
   panels.forEach(({ own, outputs }) => {
     const least = Math.min(...own.map(c => c.least)), most = Math.max(...own.map(c => c.most)), size = Math.max(-least, most);
@@ -74,7 +74,7 @@ function drawPlots() {
   panels.forEach(drawPanel);
 }
 
-// Every quantity can be plotted: by its name, or by a part of it that only one has.
+// Every quantity can be plotted, by its name or a unique part of it.
 M.quantities.forEach(([name]) => $("names").append(make("option", { value: name })));
 for (const [name] of M.also) $("names").append(make("option", { value: name }));
 const known = new Map([...M.also, ...M.quantities.map(([name], k) => [name, k])].map(([name, k]) => [name, () => quantityPanels(k, name)]));
@@ -83,7 +83,7 @@ $("name").placeholder = `plot a quantity: type a part of its name (${known.size}
 function choose(text) {
   const near = known.has(text) ? [text] : [...known.keys()].filter(name => text && name.includes(text));
   if (!known.has(text) && near.length !== 1) {
-    if (text) { $("name").setCustomValidity(near.length ? `${near.length} names have this in them` : "no name has this in it"); $("name").reportValidity(); }
+    if (text) { $("name").setCustomValidity(near.length ? `${near.length} names contain this` : "no name contains this"); $("name").reportValidity(); }
     return;
   }
   known.get(near[0])().reverse().forEach(plot => addPanel(plot, true)); $("plots").scrollTop = 0; $("name").value = ""; render();

@@ -1,4 +1,4 @@
-// Pointers: one drags (act: event, way in px; at first without a way), two pinch (by how much, and where).
+// Pointers: one drags (act: event, displacement in px; none at first), two pinch (factor and position).
 function drag(node, act, pinch = null) {
   const fingers = new Map(), apart = () => { const [a, b] = fingers.values(); return b ? Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY) : 1; };
   node.addEventListener("pointerdown", e => { fingers.set(e.pointerId, e); if (fingers.size === 1) act(e, 0, 0, true); });

@@ -1,4 +1,4 @@
-// WebGL: one program; "glass" lets light through where a surface is seen from the front.
+// WebGL: one program; "glass" is transparent where a surface is seen face on.
 const canvas = $("gl"), gl = canvas.getContext("webgl", { antialias: true, alpha: true, premultipliedAlpha: true });
 let locate = null;
 if (gl) {
@@ -24,7 +24,7 @@ if (gl) {
   gl.enable(gl.DEPTH_TEST); gl.enable(gl.BLEND); gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA); gl.enable(gl.POLYGON_OFFSET_FILL);
 } else if (document.body.classList.contains("scene")) {
   document.body.classList.add("flat");
-  $("scene").append(make("p", {}, "WebGL is switched off in this browser, so that the bodies cannot be shown; what is plotted is all there."));
+  $("scene").append(make("p", {}, "WebGL is switched off in this browser, so that the bodies cannot be shown; the plots are complete."));
 }
 
 function mesh(points, normals, index, colours) {
@@ -44,7 +44,7 @@ function draw(m, H, { tint = null, glass = [1, 1, 1], light = 1, count = m.count
   gl.uniform4f(locate.tint, ...(tint || [0, 0, 0]), tint ? 1 : -1); gl.uniform3f(locate.glass, ...glass); gl.uniform1f(locate.light, light);
   gl.drawElements(lines ? gl.LINES : gl.TRIANGLES, count, m.short ? gl.UNSIGNED_SHORT : gl.UNSIGNED_INT, 0);
 }
-// A solid turned about x from a profile of (x, r, nx, nr), with one colour or none.
+// A solid of revolution about x from a profile of (x, r, nx, nr), with one colour or none.
 function turned(profile, sides = 20) {
   const p = [], n = [], index = [];
   profile.forEach(([x, r, nx, nr], k) => {
@@ -76,8 +76,8 @@ const coils = M.coils.map(o => packedMesh(o.mesh, "_index"));
 const paths = M.paths.map(o => ({ ...o, shape: packedMesh(o.mesh, "_index") }));
 const IDENTITY = frame([1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]);
 
-// Camera: spherical about a centre. It opens so that all that moves and touches has room beside the legend or above it, and off the
-// lens; `shift` moves the picture in the pane, in halves of its size.
+// Camera: spherical about a centre. Initially everything that moves or touches fits beside or above the legend, clear of the
+// lens; `shift` moves the picture in the pane, in half sizes.
 const view = { back: unit(M.view), up: unit(M.up), centre: M.centre.slice(), distance: 0, shift: [0, 0] }, ANGLE = 14 * Math.PI / 180, EDGE = 16;
 const outline = Array.from({ length: A.outline.length / 3 }, (_, i) => [...A.outline.slice(3 * i, 3 * i + 3)]);
 function axes() { const right = unit(cross(view.up, view.back)); return [right, cross(view.back, right), view.back]; }
@@ -103,18 +103,18 @@ function lookAt(centre, distance, [right, up], w, h) {
   const [x, y, z] = axes(), eye = add(centre, z, distance), f = 1 / Math.tan(ANGLE / 2), scale = h / 2 * f / distance, near = .05 * distance, far = 5 * distance + 10 * M.reach;
   const V = frame([x[0], y[0], z[0]], [x[1], y[1], z[1]], [x[2], y[2], z[2]], [-dot(x, eye), -dot(y, eye), -dot(z, eye)]);
   const P = new Float32Array([f * h / w, 0, 0, 0, 0, f, 0, 0, -right, -up, (far + near) / (near - far), -1, 0, 0, 2 * far * near / (near - far), 0]);
-  // Axes and arrows are at least so thick that they are seen.
+  // Axes and arrows are thick enough to be visible.
   return { eye, V, P, PV: mul(P, V), scale, grown: Math.min(5, Math.max(1, .75 / (R * scale))) };
 }
 function look() {
   if (!view.distance) frameAll();
   return lookAt(view.centre, view.distance, view.shift, canvas.clientWidth, Math.max(1, canvas.clientHeight));
 }
-// Arrows of forces; one that would be longer than the longest is cut, and has two heads.
+// Arrows of forces; an arrow that would exceed the longest is cut, and has two heads.
 const arrowsOf = row => M.forces.flatMap(f => {
   const whole = row(f.newtons, 3).map(v => v / M.newtons_per_metre), size = norm(whole), length = Math.min(size, M.longest), at = row(f.at, 3), way = whole.map(v => v * length / size);
   return length <= 1.2 * HEAD ? [] : [{ start: f.pushing ? add(at, way, -1) : at, tip: f.pushing ? at : add(at, way), length, cut: size > 1.001 * length }]; });
-// Way that each solid with ghosts has gone since its ghosts count.
+// Distance travelled by each solid since its ghosts count.
 const travelled = () => M.solids.map(o => { if (o.ghosts === null) return null; const s = [0], p = A[o.pose + "_p"];
   for (let i = 1; i < p.length / 3; i++) s.push(s[i - 1] + (T[i] > o.ghosts ? Math.hypot(p[3 * i] - p[3 * i - 3], p[3 * i + 1] - p[3 * i - 2], p[3 * i + 2] - p[3 * i - 1]) : 0)); return s; });
 let travel = travelled();
@@ -161,13 +161,13 @@ function drawScene(now, eye, w, h) {
     draw(coils[k], frame(x, cross(z, x), z.map(v => v * Math.max(length / o.length, 1e-6)), from), { tint: rgb(o.colour) });
   });
   gl.depthMask(false); gl.enable(gl.CULL_FACE);
-  // Of a closed body only the outside is seen; an open one shows its far side through the near one.
+  // A closed body shows only its outside; an open body shows its far side through the near side.
   const shell = (m, H, open, look) => { if (open) { gl.cullFace(gl.FRONT); draw(m, H, look); gl.cullFace(gl.BACK); } draw(m, H, look); };
   const ghosts = () => $("ghosts").checked && solids.forEach((o, k) => ghostPoses(k, now.low).forEach((H, n) =>
     shell(o.shape, H, o.open, { tint: rgb(o.line_colour || o.colour), glass: [.02, .9, .8 ** n] })));
   const order = paintingOrder(now, eye.eye), first = order.findIndex(k => !solids[k].ground);
   order.forEach((k, n) => {
-    // What is above a ground is not painted before it.
+    // Objects above a ground are painted after it.
     if (n === first) ghosts();
     const o = solids[k], H = now.solids[k], tint = o.painted ? null : rgb(o.colour), line = { tint: rgb(o.line_colour || o.colour), light: 0, lines: true };
     if (o.look === "VEIL") {
@@ -179,7 +179,7 @@ function drawScene(now, eye, w, h) {
     }
   });
 }
-// Glass that is behind is painted first: of two that touch, the tangent plane tells which that is; of others, the distance.
+// Farther glass is painted first: the tangent plane orders two bodies in contact, the distance orders others.
 function paintingOrder(now, eye) {
   const away = now.solids.map(H => norm(add(eye, column(H, 3), -1))), order = [];
   const behind = M.touches.map(({ solids: pair, plane }) => { const C = now.frames[plane];

@@ -15,12 +15,12 @@ function pose(q, p) {
     [2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)], p);
 }
 
-// The sample at a time: rows between samples; quaternions take the short way, or the nearer one after a change of chart.
+// Interpolation between samples; quaternions turn the short way, or take the nearer sample at a chart change.
 function at(t) {
   let low = 0, high = N - 1;
   while (high - low > 1) { const m = (low + high) >> 1; if (T[m] <= t) low = m; else high = m; }
   const s = high > low ? Math.min(1, Math.max(0, (t - T[low]) / (T[high] - T[low] || 1))) : 0;
-  // What does not change has one row.
+  // Constant data have one row.
   const rows = (name, n) => A[name].length === n ? [0, 0] : [n * low, n * high];
   const row = (name, n) => { const [a, b] = rows(name, n); return Array.from({ length: n }, (_, i) => (1 - s) * A[name][a + i] + s * A[name][b + i]); };
   const turn = name => {

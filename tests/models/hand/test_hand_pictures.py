@@ -75,7 +75,7 @@ def test_study_of_the_grasp(main: HandRun) -> None:
 def test_study_of_a_lost_object(lost: HandRun, tmp_path) -> None:
     found = study(lost, 91)
     assert np.isnan(found.required[-1]).all() and np.nanmin(found.margin) > -1e-6
-    assert "margin of friction" in found.table() and "nan" not in found.table()
+    assert "friction margin" in found.table() and "nan" not in found.table()
     found.write_csv(tmp_path / "study.csv")
     head, *rows = (tmp_path / "study.csv").read_text().splitlines()
     assert head.startswith("t,required 0") and len(rows) == len(found.t) and len(rows[0].split(",")) == len(head.split(","))

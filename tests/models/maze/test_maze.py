@@ -320,12 +320,12 @@ BAD = [
     ({"ball_radius": 0.4}, "E531 the ball, 0.8 m wide, does not fit between ring 1 and ring 2: 0.75 m"),
     ({"radii": (4.0, 3.0, 3.5, 1.0)}, "E531 the ball, 0.2 m wide, does not fit between ring 2 and ring 3: -0.5 m"),
     ({"radii": (4.0, 3.0, 2.0, 0.05)}, "E531 the ball, 0.2 m wide, does not fit into the innermost ring, 0.1 m wide"),
-    ({"radii": (), "gates": ()}, "E531 0 rings of a ball maze have 0 gates"),
-    ({"gates": (1.0, 0.0)}, "E531 4 rings of a ball maze have 2 gates"),
-    ({"gates": (0.0, 1.0, 0.0, 1.0)}, "E531 the gate of ring 1 comes to the top when the maze turns by 0 rad"),
-    ({"gates": (1.0, 1.0, 0.0, 7.0)}, "E531 the gate of ring 2"),
-    ({"gates": (1.0, 0.5, 0.0, 7.0)}, "E531 the gate of ring 4"),
-    ({"aside": 4.2}, "E531 the ball starts 4.2 m aside"),
+    ({"radii": (), "gates": ()}, "E531 a ball maze has 0 rings and 0 gates"),
+    ({"gates": (1.0, 0.0)}, "E531 a ball maze has 4 rings and 2 gates"),
+    ({"gates": (0.0, 1.0, 0.0, 1.0)}, "E531 the maze would turn by 0 rad to bring the gate of ring 1 to the top"),
+    ({"gates": (1.0, 1.0, 0.0, 7.0)}, "E531 the maze would turn by 0 rad to bring the gate of ring 2"),
+    ({"gates": (1.0, 0.5, 0.0, 7.0)}, "E531 the maze would turn by 7 rad to bring the gate of ring 4"),
+    ({"aside": 4.2}, "E531 the ball starts 4.2 m to the side"),
     ({"lead2": (0.05, 0.0)}, "E531 the pole of lead2 is at zero"),
 ]
 

@@ -63,7 +63,7 @@ def test_it_writes_what_it_says(tmp_path, capsys):
 def test_a_ball_that_falls_off_is_written_and_told(tmp_path, capsys):
     assert main(["maze", "--k1", "0.2", "--out", str(tmp_path / "out"), "--no-render"]) == 1
     said = capsys.readouterr()
-    assert "the ball leaves ring 4" in said.err and "has not come to the centre" in said.out
+    assert "the ball leaves ring 4" in said.err and "has not reached the centre" in said.out
     assert "note: with k1 = 0.2 and k2 = 0.04 the ball does not stay on ring 2: a pole at 0.003268 +- 0.3413j 1/s" in said.out
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert not summary["finished"] and summary["state"] == "ring 4" and summary["rings"]["4"]["margins"]["both"] is None
@@ -76,7 +76,7 @@ def test_a_ball_that_falls_off_is_written_and_told(tmp_path, capsys):
         (["--k1", "nan"], "E530 k1 of the ball maze is nan"),
         (["--t-end", "-3"], "E301"),
         (["--maze", "nowhere.json"], "E401"),
-        (["gains", "--points", "1"], "E533 points of the map of gains is 1"),
+        (["gains", "--points", "1"], "E533 points of the gain map is 1"),
         (["gains", "--spread", "0.5"], "E533 spread"),
     ],
 )

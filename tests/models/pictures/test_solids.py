@@ -64,7 +64,7 @@ def test_a_scene_has_what_collides():
     run = heap()[1]
     scene = scene_of(run)
     assert {solid.name: solid.look for solid in scene.solids} == {"floor": Look.WALL, "ball": Look.OPAQUE}
-    assert "contacts that press" in [panel.title for panel in scene.panels]
+    assert "pressing contacts" in [panel.title for panel in scene.panels]
 
 
 @pytest.mark.skipif(not can_render, reason=why)

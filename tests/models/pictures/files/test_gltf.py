@@ -238,7 +238,11 @@ def test_indices_are_as_wide_as_they_must_be(count: int) -> None:
 def test_what_cannot_be_a_scene_is_refused(parts: Scene, tmp_path: Path) -> None:
     far = replace(parts.solids[1], poses=unrotated_poses(np.linspace(0.0, 1e39, 41)[:, None] * [1.0, 0.0, 0.0]), framed=False)
     cases: list[tuple[str, Any, str]] = [
-        ('E681 glTF has 32-bit floats, and "crate"', replace(parts, solids=(far,), paths=(), up=np.array([0, 0, 1.0])), "a.glb"),
+        (
+            'E681 "crate" has values that are not finite as 32-bit',
+            replace(parts, solids=(far,), paths=(), up=np.array([0, 0, 1.0])),
+            "a.glb",
+        ),
         ("E160", Scene("nothing", T), "a.glb"),
         ("E579", Graph("g").add(Se("source", 1.0)), "a.glb"),
     ]
