@@ -35,7 +35,7 @@ from screwbond.models.pictures.shapes.meshes import (
 )
 from screwbond.models.pictures.shapes.visual_meshes import box_of_inertia, solids_mesh, visual_mesh
 from screwbond.models.pictures.stage import movies
-from screwbond.models.pictures.stage.labels import Label, convex_hull, place_labels
+from screwbond.models.pictures.stage.labels import Label, place_labels
 from screwbond.models.pictures.stage.movies import has_screen, in_notebook
 from screwbond.models.pictures.stage.overlay import Sight, format_times, frame_labels, ghost_labels, length_bar
 from screwbond.models.pictures.stage.posters import camera_of, force_bar
