@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import webbrowser
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -45,24 +45,21 @@ POWER_PERCENTILE = 99.0
 """Percentile of a bond's power that sets its largest width: a short impact does not thin all others."""
 
 
-DRAWING_SIZE = 760.0, 310.0
-"""Width and height of the drawing beside a scene, px, in a window of 1300 x 850."""
+MAX_NODES_UNFOLDED = 15
+"""Largest number of nodes of a drawing for a narrow pane, if folding nested graphs can do it."""
 
-MIN_SCALE = 0.6
-"""Smallest legible scale of a drawing."""
-
-MAX_NODES_BESIDE = 20
-"""Largest number of nodes that is legible beside a scene."""
+PANES = {True: (1010.0, 480.0), False: (900.0, 700.0)}
+"""Largest width and height of a drawing beside a scene and without one that can be read in a window of 1300 x 800."""
 
 MIN_BONDS = 2
 """Smallest number of bonds of a drawing with folded parts."""
 
 
-def bond_graph_svg(result: Result, small: bool = False) -> tuple[str, str]:
-    """Return the drawing as SVG and, if that is too small to be read beside a scene, one with nested graphs folded.
+def bond_graph_svg(result: Result, with_scene: bool = False) -> tuple[str, str]:
+    """Return the drawing as SVG, and one of a large graph with nested graphs folded, for panes in which the whole cannot be read.
 
     Both are "" without the model, and if it is too large to be read or has no bonds, as folded free bodies. The second is "" if
-    nothing needs folding.
+    nothing needs folding. `with_scene`: the page has a scene too.
     """
     model = result.program.model
     if model is None or not model.bonds:
@@ -74,24 +71,29 @@ def bond_graph_svg(result: Result, small: bool = False) -> tuple[str, str]:
     full = diagram(model, title="", legend=False)
     if "data-bond=" not in full.svg:
         return "", ""
-    if not small or min(DRAWING_SIZE[0] / full.width, DRAWING_SIZE[1] / full.height) >= MIN_SCALE:
-        return full.svg, ""
-    paths = _largest(model, full.positions)
-    folded = diagram(model, title="", legend=False, folded=paths).svg if paths else ""
-    return full.svg, folded if folded.count("data-bond=") >= MIN_BONDS else ""
+    brief = full
+    for paths, remaining in _foldings(model, full.positions):
+        drawn = diagram(model, title="", legend=False, folded=paths)
+        if drawn.svg.count("data-bond=") < MIN_BONDS:
+            break
+        brief = drawn
+        if remaining <= MAX_NODES_UNFOLDED and brief.width <= PANES[with_scene][0] and brief.height <= PANES[with_scene][1]:
+            break
+    return full.svg, "" if brief is full else brief.svg
 
 
-def _largest(model: Model, shown: Collection[str]) -> tuple[str, ...]:
-    """Return the outermost nested graphs with the most nodes, equally large ones together, whose folding leaves few nodes."""
+def _foldings(model: Model, shown: Collection[str]) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield outermost nested graphs to fold, more and more of them, the largest first and equally large ones together, with the
+    number of nodes that remain; none for few nodes."""
     sizes = {path: sum(name.startswith(f"{path}.") for name in shown) for path in model.groups if "." not in path}
     folded: tuple[str, ...] = ()
     remaining = len(shown)
+    if remaining <= MAX_NODES_UNFOLDED:
+        return
     for size in sorted({*sizes.values()} - {0, 1}, reverse=True):
-        if remaining <= MAX_NODES_BESIDE:
-            break
         paths = tuple(path for path in sizes if sizes[path] == size)
         folded, remaining = folded + paths, remaining - (size - 1) * len(paths)
-    return folded
+        yield folded, remaining
 
 
 def pack_bonds(rows: EventRows, thin: Downsampling, packed: Packed, number: Callable[[str], int | None]) -> dict[str, Any]:
@@ -358,7 +360,7 @@ def page(
         style += page_part("sliders.css")
         lines += [page_part("inflate.js"), script(), files.joinpath("live.js").read_text(encoding="utf-8")]
     seen = bool(scene.solids or scene.frames or scene.springs or scene.paths or scene.forces)
-    graph, brief = bond_graph_svg(scene.result, small=seen) if scene.result is not None else ("", "")
+    graph, brief = bond_graph_svg(scene.result, seen) if scene.result is not None else ("", "")
     filled = {
         "TITLE": html.escape(scene.title),
         "STYLE": style,
