@@ -132,7 +132,7 @@ if (whole) useDrawing();
 // Without bodies a graph that cannot be read beside the plots opens above them, if it is larger there.
 if (drawing && !beside() && !phone() && drawing === whole && !isLegible()) { const scale = scaleOf(); spread(true); if (scaleOf() <= scale) spread(false); }
 if (drawing) {
-  let before = innerWidth; addEventListener("resize", () => { if (innerWidth !== before) { before = innerWidth; useDrawing(); render(); } });
+  let before = innerWidth; addEventListener("resize", () => { if (innerWidth !== before) { before = innerWidth; useDrawing(); drawGraph(); } });
   $("drawing").addEventListener("wheel", e => { e.preventDefault(); zoom(Math.exp(.0012 * e.deltaY), ...place_in(e)); }, { passive: false });
   $("drawing").addEventListener("dblclick", () => zoom(0));
   drag($("drawing"), (e, x, y) => { const scale = 1 / drawing.getScreenCTM().a; show([see[0] - scale * x, see[1] - scale * y, see[2], see[3]]); },
