@@ -10,6 +10,7 @@ import contextlib
 import runpy
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ SIZE = (640, 448)
 """Size of a thumbnail, px; tall plots are cropped to their top."""
 PLOT_WIDTH = 4.4
 """Width of a plot, inches: the axis labels stay readable in a card of the gallery."""
+
+LABEL = 16
+"""Maximum number of letters in a line of a y-label."""
 
 SHOWN = {
     "arm_impact": "impact_arm.png",
@@ -52,7 +56,7 @@ DRAWN = {
 CUT = {
     "arm_impact": (0.13, 0.13, 0.82, 0.9),
     "ball_maze": (0.0, 0.06, 1.0, 0.72),
-    "ball_on_turntable": (0.0, 0.08, 0.7, 0.815),
+    "ball_on_turntable": (0.015, 0.13, 0.652, 0.805),
     "bouncing_ball": (0.0, 0.06, 0.272, 0.62),
     "colliding_eggs": (0.02, 0.16, 0.62, 0.79),
     "delta_pick_and_place": (0.12, 0.07, 0.92, 0.63),
@@ -71,14 +75,17 @@ def of_examples() -> dict[str, str]:
 
 @contextlib.contextmanager
 def small_plots() -> Iterator[None]:
-    """Save figures narrower, with unchanged font size."""
+    """Save figures narrower, with unchanged font size, and two rows of plots as high as a thumbnail."""
     from matplotlib.figure import Figure
 
     saved = Figure.savefig
 
     def save(figure: Figure, *places: Any, **_: Any) -> None:
-        width, height = figure.get_size_inches()
-        figure.set_size_inches(PLOT_WIDTH, height * PLOT_WIDTH / width)
+        places_in_grid = [axes.get_subplotspec() for axes in figure.axes]
+        rows = max((place.get_gridspec().nrows for place in places_in_grid if place is not None), default=1)
+        figure.set_size_inches(PLOT_WIDTH, 0.5 * PLOT_WIDTH * SIZE[1] / SIZE[0] * max(rows, 2))
+        for axes in figure.axes:
+            axes.set_ylabel(textwrap.fill(axes.get_ylabel(), LABEL))
         saved(figure, *places, dpi=SIZE[0] / PLOT_WIDTH)
 
     with mock.patch.object(Figure, "savefig", save):

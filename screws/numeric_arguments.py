@@ -57,6 +57,12 @@ def floats(values: Any, *shapes: tuple[int, ...]) -> np.ndarray | None:
     return numbers if numbers is not None and numbers.shape in shapes and bool(np.all(np.isfinite(numbers))) else None
 
 
+def length(values: Any) -> int:
+    """Return the number of entries of a list, a tuple or an array, and 0 for anything else."""
+    listed = isinstance(values, (list, tuple)) or (isinstance(values, np.ndarray) and values.ndim > 0)
+    return len(values) if listed else 0
+
+
 def fixed_floats(values: Any) -> np.ndarray:
     """Copy values into a read-only array of floats, for the fields of frozen records."""
     out = np.array(values, dtype=float)

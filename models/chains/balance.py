@@ -16,6 +16,7 @@ from screwbond.models.chains.trees import Tree, as_floats
 
 from bondgraph.errors import refusal
 from screws.scalars import array
+from screws.shapes import plane_hull
 from screws.vectors import cross
 
 
@@ -57,16 +58,7 @@ def support_polygon(points: Any, up: Sequence[float] | np.ndarray = (0.0, 0.0, 1
     Raises `ModelError` E342 for anything but points.
     """
     corners, flat = _projected(points, up)
-    order = sorted(range(len(flat)), key=lambda k: (flat[k, 0], flat[k, 1]))
-    hull: list[int] = []
-    for sequence in (order, order[::-1]):  # lower and upper half (Andrew 1979)
-        half: list[int] = []
-        for k in sequence:
-            while len(half) > 1 and _turn(flat[half[-2]], flat[half[-1]], flat[k]) <= 0.0:
-                half.pop()
-            half.append(k)
-        hull += half[:-1]
-    return corners[hull or order[:1]]
+    return corners[plane_hull(flat)]
 
 
 def support_margin(points: Any, centre: Any, up: Sequence[float] | np.ndarray = (0.0, 0.0, 1.0)) -> float:

@@ -14,6 +14,9 @@ from screwbond.models.pictures.style import GAUSS
 MAX_GROWTH = 2.0
 """Largest factor by which a solid at rest may widen a picture of everything that moves or touches."""
 
+LONG_WAY = 8.0, 50.0
+"""Way of all that moves, over its size, from which a camera may follow it, and from which it does, as it would be too small."""
+
 OUTLINE_TIMES = (20, 100)
 """Smallest and largest number of times at which solids are outlined; fewer for more solids."""
 
@@ -31,6 +34,22 @@ def in_view(scene: Scene, meshes: Sequence[Mesh]) -> tuple[int, ...]:
     points = outline(scene, meshes, busy)
     largest = MAX_GROWTH * _extent(points)
     return tuple(i for i in finite if i in busy or _extent(np.vstack([points, _around(scene, meshes, i)])) <= largest)
+
+
+def solids_to_follow(scene: Scene, meshes: Sequence[Mesh], seen: Collection[int]) -> tuple[tuple[int, ...], Array, bool]:
+    """Return the solids (indices) that a camera can follow: all that move, if they go far together, else none; points (j, 3)
+    round them from the middle of their origins; and True if they would be too small otherwise."""
+    moving = tuple(i for i in seen if not scene.solids[i].unbounded and scene.solids[i].moves())
+    times = scene.t[np.unique(np.linspace(0, len(scene.t) - 1, OUTLINE_TIMES[1]).round().astype(int))]
+    now = scene.at_times(times)
+    middle = np.mean([now.solids[i].poses[:, :3, 3] for i in moving], axis=0) if moving else np.zeros((len(times), 3))
+    near = [
+        meshes[i].outline @ H[:3, :3].T + H[:3, 3] - p for i in moving for H, p in zip(now.solids[i].poses, middle, strict=True)
+    ]
+    points = np.concatenate([np.zeros((0, 3)), *near])
+    if not len(points) or _extent(middle) <= LONG_WAY[0] * _extent(points):
+        return (), np.zeros((0, 3)), False
+    return moving, points, _extent(middle) > LONG_WAY[1] * _extent(points)
 
 
 def _extent(points: Array) -> float:
@@ -54,11 +73,10 @@ def outline(scene: Scene, meshes: Sequence[Mesh], solids: Collection[int], times
         times = scene.t[np.unique(np.linspace(0, len(scene.t) - 1, count).round().astype(int))]
     now = scene.at_times(times)
     points = [np.zeros((0, 3)), *(_around(now, meshes, i) for i in solids)]
-    for frame in now.frames:
+    for frame in now.all_frames:
         tips = frame.poses[:, :3, 3, None] + GAUSS * scene.unit * frame.length * frame.poses[:, :3, :3]
         points += [frame.poses[:, :3, 3], np.swapaxes(tips, 1, 2).reshape(-1, 3)]
     points += [path.points for path in now.paths if path.on is None]
     points += [end for coil in now.springs for end in (coil.starts, coil.ends)]
-    points += [H[:, :3, 3] for touch in now.contacts for H in touch.frames]
     points += [end for force in now.all_forces for end in scene.arrow(force)]
     return np.concatenate(points)

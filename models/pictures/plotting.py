@@ -30,7 +30,7 @@ def shown_unit(panel: Panel) -> tuple[float, str]:
     """Return the factor and the displayed unit of a panel."""
     largest = max(float(np.nanmax(np.abs(curve.values), initial=0.0)) for curve in panel.curves)
     return next(
-        ((factor, name) for below, factor, name in SMALLER_UNITS.get(panel.unit, ()) if largest < below), (1.0, panel.unit)
+        ((factor, name) for below, factor, name in SMALLER_UNITS.get(panel.unit, ()) if 0.0 < largest < below), (1.0, panel.unit)
     )
 
 

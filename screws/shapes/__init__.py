@@ -6,8 +6,21 @@ contact point is followed along both, see `screws.contact`.
 
 from screws.calls import check_calls
 from screws.shapes.collision_detection import Arrangement, PointPairs, arrangement, candidates
+from screws.shapes.plane_hulls import plane_hull
 from screws.shapes.solids import Ball, Box, Capsule, HalfSpace, Hull, Solid
 
-__all__ = ["Arrangement", "Ball", "Box", "Capsule", "HalfSpace", "Hull", "PointPairs", "Solid", "arrangement", "candidates"]
+__all__ = [
+    "Arrangement",
+    "Ball",
+    "Box",
+    "Capsule",
+    "HalfSpace",
+    "Hull",
+    "PointPairs",
+    "Solid",
+    "arrangement",
+    "candidates",
+    "plane_hull",
+]
 
 check_calls(__name__)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from screws.errors import GeometryError
-from screws.numeric_arguments import fixed_floats, floats, real, reals, shown
+from screws.numeric_arguments import fixed_floats, floats, length, real, reals, shown
 from screws.poses import pose_from_state
 
 UNIT_TOLERANCE = 1e-3
@@ -153,9 +153,7 @@ class Hull(Solid):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        listed = isinstance(self.points, (list, tuple)) or (isinstance(self.points, np.ndarray) and self.points.ndim > 0)
-        count = len(self.points) if listed else 0
-        points = floats(self.points, (count, 3))
+        points = floats(self.points, (length(self.points), 3))
         if points is None or len(points) < 4 or _is_flat(points):
             title = f"the points of a hull enclose no volume: {shown(self.points)}"
             raise GeometryError("G143", title, "an array (n, 3) of finite numbers, n >= 4, that do not lie in one plane")

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
 from screws.errors import GeometryError
-from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull, arrangement, candidates
+from screws.shapes import Ball, Box, Capsule, HalfSpace, Hull, arrangement, candidates, plane_hull
 from tests.inner.screws import overlapping_boxes
 
 COAL = importlib.util.find_spec("coal") is not None
@@ -349,12 +349,30 @@ def test_lengths_in_another_unit(scale):
         (lambda: Hull([(0, 0), (1, 0, 0)]), "G143"),
         (lambda: Hull(5), "G143"),
         (lambda: Hull(np.array(5.0)), "G143"),
+        (lambda: plane_hull([0, 1, 2]), "G145"),
+        (lambda: plane_hull([(0, 0), (1, 0, 0)]), "G145"),
+        (lambda: plane_hull([]), "G145"),
+        (lambda: plane_hull([(0.0, np.inf)]), "G145"),
     ],
 )
 def test_shapes_that_are_none(make, code):
     with pytest.raises(GeometryError) as refused:
         make()
     assert refused.value.code == code
+
+
+def test_a_hull_in_a_plane_is_convex_and_holds_every_point():
+    """Its corners turn left, all points lie left of its edges; points on an edge, doubled ones and lines are no trouble."""
+    rng = np.random.default_rng(3)
+    for points in (rng.normal(size=(60, 2)), rng.integers(0, 4, size=(40, 2)), [(0, 0), (2, 2), (1, 1)], [(3, 4)] * 3):
+        points = np.array(points, dtype=float)
+        corners = points[plane_hull(points)]
+        edges = np.roll(corners, -1, axis=0) - corners
+        left = np.linalg.det(np.stack(np.broadcast_arrays(edges[:, None], points - corners[:, None]), axis=-2))
+        assert np.all(left >= -1e-12)
+        turns = np.linalg.det(np.stack([edges, np.roll(edges, -1, axis=0)], axis=-2))
+        assert np.all(turns > 0.0) if len(corners) > 2 else len(corners) == len(np.unique(corners, axis=0))
+    assert plane_hull([(0, 0), (2, 2), (1, 1)]).tolist() == [0, 1]
 
 
 def test_hulls_without_coal(monkeypatch):

@@ -41,7 +41,7 @@ def touches_of(
         first, second = (solids[key] for key in touched.keys)
         arrays = contact_trajectory(result, touched.bodies, touched.surfaces, path)
         words, ink = ("", INK) if single else (path, SOLIDS[k % len(SOLIDS)][1])
-        gaps.append(Curve(words, arrays["gap"], ink))
+        gaps.append(Curve(words, without_rounding(arrays["gap"], (first, second)), ink))
         forces.append(Curve(words, arrays["fn"], FORCE if single else ink))
         uv = (arrays["uv1"], arrays["uv2"])
         coordinates.append(coordinate_panel(uv, arrays["alpha"], touched.surfaces, (first.ink, second.ink), words))
@@ -60,6 +60,16 @@ def touches_of(
             )
         )
     return touches, contact_panels(gaps, forces, coordinates)
+
+
+NEGLIGIBLE_GAP = 1e-9
+"""Largest gap that is rounding, over the size of the smaller body."""
+
+
+def without_rounding(gap: Array, solids: Sequence[Solid]) -> Array:
+    """Return a gap (k,) between solids, m, with zeros where only rounding holds it off zero."""
+    size = min(solid.size for solid in solids)
+    return np.where(np.abs(gap) <= NEGLIGIBLE_GAP * size, 0.0, gap) if np.isfinite(size) else gap
 
 
 def _source(result: Result, path: str, bodies: tuple[str, str]) -> TouchSource | None:

@@ -45,24 +45,6 @@ def is_word(text: str) -> bool:
     return len(text) > 1
 
 
-def convex_hull(points: Array) -> Array:
-    """Return the corners (j, 2) of the convex hull of points (k, 2), in order.
-
-    >>> convex_hull(np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 0.5], [2.0, 2.0], [0.0, 2.0]])).tolist()
-    [[0.0, 0.0], [2.0, 0.0], [2.0, 2.0], [0.0, 2.0]]
-    """
-    corners: list[Array] = []
-    order = points[np.lexsort(points.T[::-1])]
-    for half in (order, order[::-1]):
-        chain: list[Array] = []
-        for p in half:
-            while len(chain) > 1 and _side(chain[-2], chain[-1], p) <= 0.0:
-                chain.pop()
-            chain.append(p)
-        corners += chain[:-1]
-    return np.array(corners)
-
-
 def _side(a: Array, b: Array, points: Array) -> Array:
     """Return on which side of the line from a to b points (..., 2) lie: positive on the left where y points up."""
     return np.asarray(

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from screwbond.models.pictures.interpolation import Array
 from screwbond.models.pictures.parts import Trail
 from screwbond.models.pictures.scene import Camera, Scene
-from screwbond.models.pictures.stage.labels import AT_REST, Box, Label, convex_hull, is_word
+from screwbond.models.pictures.stage.labels import AT_REST, Box, Label, is_word
 from screwbond.models.pictures.stage.stage import Stage
 from screwbond.models.pictures.style import FORCE, TUBE, font, round_number
 
 from bondgraph.output.plot_style import INK, MUTED
+from screws.shapes import plane_hull
 
 
 def draw_heading(image: Any, title: str, lines: Sequence[str], at: tuple[float, float], scale: float) -> Box:
@@ -191,8 +192,8 @@ def bodies_in(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -
     bodies = [(np.zeros((0, 2)), 0.0)] * len(now.solids)
     for i in stage.in_view:
         H = now.solids[i].poses[0]
-        hull = convex_hull(camera.pixels(stage.meshes[i].outline @ H[:3, :3].T + H[:3, 3], size))
-        bodies[i] = hull, 1.0 if stage.scene.solids[i].moves() else AT_REST
+        corners = camera.pixels(stage.meshes[i].outline @ H[:3, :3].T + H[:3, 3], size)
+        bodies[i] = corners[plane_hull(corners)], 1.0 if stage.scene.solids[i].moves() else AT_REST
     return bodies
 
 

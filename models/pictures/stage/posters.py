@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from screwbond.models.pictures.from_results.scenes import as_scene
-from screwbond.models.pictures.parts import ContactDrawing
+from screwbond.models.pictures.parts import ContactDrawing, Look
 from screwbond.models.pictures.plotting import key_panels, strip
 from screwbond.models.pictures.scene import (
     Camera,
@@ -69,14 +70,47 @@ def still(
     t = representative_time(scene) if t is None else t
     # Oversample twice and average: smoother edges than the window's own antialiasing.
     with Stage(scene, (2 * size[0], 2 * size[1]), ghosts=ghosts) as stage:
-        narrow = font(23, "bold").getlength(scene.title) < BESIDE[0] - 40
-        cameras = [camera_of(stage, [t], size, inset) for inset in (BESIDE if narrow else BELOW, BETWEEN)]
-        # Choose the camera that shows the solids larger.
-        camera = min(cameras, key=lambda camera: float(np.linalg.norm(camera.eye - camera.centre)))
+        ring, camera = _corner(size), _roomy_camera(stage, t, size)
         now = stage.show(t, camera)
+        touch = _unseen_contact(stage, now, camera, size)
+        if touch is not None:
+            camera = _roomy_camera(stage, t, size, round((size[0] - ring.box[0]) / scale) + 16)
+            now = stage.show(t, camera)
         image = to_image(stage.image(), size)
-        annotate(image, stage, now, camera, scale, [*scene.subtitle, f"t = {t:.3f} s", *past_events(scene, t)])
+        lines = [*scene.subtitle, f"t = {t:.3f} s", *past_events(scene, t)]
+        annotate(image, stage, now, camera, scale, lines, taken=[ring.box] if touch is not None else [])
+    if touch is not None:
+        _add_lens(image, scene, t, touch, camera, ring)
     save_image(image, path)
+
+
+def _roomy_camera(stage: Stage, t: float, size: tuple[int, int], right: int = 0) -> Camera:
+    """Return the camera of a still that shows the solids larger, with text beside them or above and below them; `right` is a
+    margin on the right, pixels at a height of 720."""
+    narrow = font(23, "bold").getlength(stage.scene.title) < BESIDE[0] - 40
+    insets = ((a, b, max(c, right), d) for a, b, c, d in (BESIDE if narrow else BELOW, BETWEEN))
+    cameras = [camera_of(stage, [t], size, inset) for inset in insets]
+    return min(cameras, key=lambda camera: float(np.linalg.norm(camera.eye - camera.centre)))
+
+
+SMALL = 20
+"""Length of contact axes, pixels at a height of 720, below which a still gets a close-up, like a page."""
+
+
+def _unseen_contact(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> ContactDrawing | None:
+    """Return the strongest contact of a scene of one sample if it is closed and its axes are too small to see or hidden by
+    bodies; else None."""
+    if not now.contacts:
+        return None
+    touch, length = strongest_contact(now), GAUSS * now.unit
+    if touch.gap[0] >= length:
+        return None
+    H = touch.frames[1][0]
+    if camera.pixels_per_metre(H[:3, 3], size) * length < SMALL * size[1] / 720:
+        return touch
+    stage.image()  # the depth buffer is that of the last rendering
+    tips = np.vstack([H[:3, 3] + length * (H[:3, :3] @ way) for G in touch.frames for H in G for way in np.eye(3)])
+    return None if Sight.of(stage, camera).sees(tips, 2.0 * stage.radius).any() else touch
 
 
 def camera_of(stage: Stage, times: Any, size: tuple[int, int], inset: Inset) -> Camera:
@@ -109,6 +143,7 @@ def annotate(
     lines: list[str],
     foot: float = 0.0,
     sides: dict[str, Side] | None = None,
+    taken: Sequence[Box] = (),
 ) -> None:
     """Draw title, lines, legend, scale bar, and the names of frames and ghosts on a picture.
 
@@ -116,10 +151,11 @@ def annotate(
     ----------
     foot : occupied height (pixels) at the bottom.
     sides : for movies, the label sides in the previous frame, which are kept; the legend then has all entries, visible or not.
+    taken : boxes that labels must not cover.
     """
     height, size = image.size[1], image.size
     sight = Sight.of(stage, camera) if sides is None else None
-    occupied: list[Box] = [draw_heading(image, now.title, lines, (32 * scale, 28 * scale), scale)]
+    occupied: list[Box] = [*taken, draw_heading(image, now.title, lines, (32 * scale, 28 * scale), scale)]
     corner = (34 * scale, height - foot - (22 if foot else 34) * scale)
     legend = stage.scene.legend if sight is None else sight.legend(now)
     occupied.append(draw_legend(image, legend, force_bar(stage, now, camera, size), corner, scale))
@@ -194,7 +230,13 @@ class Ring:
 
 
 CLOSE_UP = Ring(2880, 930, 560)
-"""Circle of the close-up."""
+"""Circle of the close-up on a poster."""
+
+
+def _corner(size: tuple[int, int]) -> Ring:
+    """Return the circle of the close-up on a still: in its upper right corner."""
+    scale = size[1] / 720
+    return Ring(size[0] - 124 * scale, 124 * scale, 100 * scale)
 
 
 def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None = None) -> None:
@@ -224,10 +266,7 @@ def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None 
     page.paste(scene_image, (0, layout.top), _feather(scene_image.size))
     if scene.contacts:
         touch = strongest_contact(now)
-        near, reach = _close_up(scene, t, touch, round(2 * CLOSE_UP.radius))
-        middle = 0.5 * sum(H[0, :3, 3] for H in touch.frames)
-        x, y = camera.pixels(middle, size)[0]
-        _magnify(page, near, Ring(float(x), float(y) + layout.top, reach * camera.pixels_per_metre(middle, size)))
+        _add_lens(page, scene, t, touch, camera, CLOSE_UP, size, layout.top)
         _caption(page, now, touch)
     _heading(page, layout, scene, t)
     draw_legend(page, legend, bar, layout.legend, SCALE)
@@ -253,9 +292,30 @@ def _feather(size: tuple[int, int]) -> Any:
     return Image.fromarray(np.round(255.0 * np.outer(down, across)).astype(np.uint8))
 
 
+def _add_lens(
+    page: Any,
+    scene: Scene,
+    t: float,
+    touch: ContactDrawing,
+    camera: Camera,
+    ring: Ring,
+    size: tuple[int, int] | None = None,
+    top: int = 0,
+) -> None:
+    """Add a round close-up of a contact at a time (s) to the picture of its scene, which fills the page, or has a `size` and
+    begins at the row `top`."""
+    near, reach = _close_up(scene, t, touch, round(2 * ring.radius))
+    middle, window = 0.5 * sum(H[0, :3, 3] for H in touch.frames), size or page.size
+    x, y = camera.pixels(middle, window)[0]
+    _magnify(page, near, Ring(float(x), float(y) + top, reach * camera.pixels_per_metre(middle, window)), ring)
+
+
 def _close_up(scene: Scene, t: float, touch: ContactDrawing, side: int) -> tuple[Any, float]:
     """Render a close-up of a contact, with all axes of both Gauss frames labelled; return the image and its half width (m)."""
-    size = (side, side)
+    size, scale = (side, side), 1.25 * SCALE * (0.5 * side / CLOSE_UP.radius) ** 0.75
+    # Draw bodies as glass, so that they do not hide the axes.
+    clear = [replace(solid, look=Look.GLASS) if solid.look is Look.OPAQUE else solid for solid in scene.solids]
+    scene = replace(scene, size=scene.unit, solids=tuple(clear))
     with Stage(scene, size, background=("#f1f4f8", "#ffffff"), fine=0.72, ghosts=0, longer=0.36 / GAUSS) as stage:
         middle = np.vstack([H[0, :3, 3] for H in touch.frames])
         reach = 0.36 * scene.unit + float(np.linalg.norm(middle[1] - middle[0]))
@@ -269,34 +329,34 @@ def _close_up(scene: Scene, t: float, touch: ContactDrawing, side: int) -> tuple
             for name, tip, colour in zip("xyz", tips, AXES, strict=True):
                 away = tip - start
                 labels.append(Label(name, str(side_of), (tip[0], tip[1]), (away[0], away[1]), colour))
-        draw_labels(image, labels, np.vstack(avoid), [], 1.25 * SCALE)
+        draw_labels(image, labels, np.vstack(avoid), [], scale)
         return image, reach
 
 
-def _magnify(page: Any, near: Any, small: Ring) -> None:
-    """Paste a round close-up, with a circle around its region and two connecting lines."""
+def _magnify(page: Any, near: Any, small: Ring, ring: Ring) -> None:
+    """Paste a round close-up into a ring, with a circle around its region and two connecting lines."""
     from PIL import Image, ImageDraw
 
     # Draw at twice the size and average, for smooth thin lines.
-    veil = Image.new("L", (2 * page.width, 2 * page.height), 0)
+    veil, thick = Image.new("L", (2 * page.width, 2 * page.height), 0), max(2, round(7 * ring.radius / CLOSE_UP.radius))
     draw = ImageDraw.Draw(veil)
-    draw.ellipse([2 * value for value in small.box], outline=150, width=7)
-    across, down = CLOSE_UP.x - small.x, CLOSE_UP.y - small.y
+    draw.ellipse([2 * value for value in small.box], outline=150, width=thick)
+    across, down = ring.x - small.x, ring.y - small.y
     distance = float(np.hypot(across, down))
-    if distance > CLOSE_UP.radius + small.radius:
+    if distance > ring.radius + small.radius:
         along = np.arctan2(down, across)
-        half = np.arccos((small.radius - CLOSE_UP.radius) / distance)
+        half = np.arccos((small.radius - ring.radius) / distance)
         for angle in (along - half, along + half):
-            ends = [(2 * (c.x + c.radius * np.cos(angle)), 2 * (c.y + c.radius * np.sin(angle))) for c in (small, CLOSE_UP)]
-            draw.line(ends, fill=110, width=6)
+            ends = [(2 * (c.x + c.radius * np.cos(angle)), 2 * (c.y + c.radius * np.sin(angle))) for c in (small, ring)]
+            draw.line(ends, fill=110, width=max(2, thick - 1))
     page.paste(MUTED, (0, 0), veil.resize(page.size, Image.Resampling.BOX))
-    side = 2 * near.width
+    side, edge = 2 * near.width, max(2, thick + 1)
     mask = Image.new("L", (side, side), 0)
-    ImageDraw.Draw(mask).ellipse((8, 8, side - 8, side - 8), fill=255)
-    corner = (round(CLOSE_UP.x - CLOSE_UP.radius), round(CLOSE_UP.y - CLOSE_UP.radius))
+    ImageDraw.Draw(mask).ellipse((edge, edge, side - edge, side - edge), fill=255)
+    corner = (round(ring.x - ring.radius), round(ring.y - ring.radius))
     page.paste(near, corner, mask.resize(near.size, Image.Resampling.LANCZOS))
-    left, top, right, bottom = CLOSE_UP.box
-    ImageDraw.Draw(page).ellipse((left - 1, top - 1, right + 1, bottom + 1), outline=MUTED, width=5)
+    left, top, right, bottom = ring.box
+    ImageDraw.Draw(page).ellipse((left - 1, top - 1, right + 1, bottom + 1), outline=MUTED, width=max(2, thick - 2))
 
 
 def _caption(page: Any, scene: Scene, touch: ContactDrawing) -> None:

@@ -15,9 +15,10 @@ const make = (tag, attributes = {}, ...children) => {
 // but no finer than the resolution of the data.
 const order = v => Math.floor(Math.log10(v) + 1e-9);
 const lastDigit = (v, range = 0, known = 0) => Math.max(Math.min(order(Math.abs(v)) - 3, range > 0 ? order(range) - 2 : Infinity), known > 0 ? order(known) : -Infinity);
-function written(v, last = lastDigit(v)) {
+// A number as large or as small as `size` has a power of ten.
+function written(v, last = lastDigit(v), size = Math.abs(v)) {
   if (!Number.isFinite(v)) return "–";
-  const a = Math.abs(v), large = a >= 1e5 || a < 1e-3, digits = Math.max(0, Math.min(12, large ? order(a) - last : -last));
+  const a = Math.abs(v), large = size >= 1e5 || size < 1e-3, digits = Math.max(0, Math.min(12, large ? order(a) - last : -last));
   if (!a || a < .5 * 10 ** last) return "0";
   const text = large ? a.toExponential(digits) : last > 0 ? String(Math.round(a / 10 ** last) * 10 ** last) : a.toFixed(digits);
   const short = text.includes(".") ? text.replace(/^([^e]*?)\.?0+(?=e|$)/, "$1") : text;

@@ -1,14 +1,17 @@
 // The bond graph: on each bond a band whose width follows the root of its power, with dashes that move with the power.
-// Beside a scene, a large graph is shown with its parts folded, if there is such a drawing; at full width it is shown unfolded.
+// A graph that is too large to read in its pane is shown with its parts folded, if there is such a drawing; at full width it is
+// shown unfolded.
 const SVG = "http://www.w3.org/2000/svg", [whole, brief] = document.querySelectorAll("#drawing > svg"), views = new Map();
 let drawing = null, bonds = [], switches = [], picked = null, home = null, see = null;
-const isWide = () => !brief || !gl || document.body.classList.contains("alone");
+const phone = () => innerWidth <= 820, wide = () => document.body.classList.contains("alone");
+function use(svg) {
+  drawing = svg; [whole, brief].forEach(each => { if (each) each.style.display = each === svg ? "block" : "none"; });
+  if (!views.has(svg)) views.set(svg, startGraph());
+  ({ bonds, switches, home } = views.get(svg)); divide(); show(home.slice());
+}
 function useDrawing() {
-  drawing = (isWide() ? whole : brief) ?? null; if (!drawing) return;
-  [whole, brief].forEach(svg => { if (svg) svg.style.display = svg === drawing ? "block" : "none"; });
-  if (!views.has(drawing)) views.set(drawing, startGraph());
-  ({ bonds, switches, home } = views.get(drawing)); divide(); show(home.slice()); markPicked();
-  $("graph").style.setProperty("--shape", (home[3] / home[2]).toFixed(3)); showReadable();
+  use(whole); if (brief && !wide() && !isLegible()) use(brief);
+  markPicked(); showReadable();
 }
 function middleLine(lines) {
   const numbers = lines.map(line => line.getAttribute("d").match(/-?[\d.]+/g).map(Number)), mean = numbers[0].map((_, i) => numbers.reduce((sum, n) => sum + n[i], 0) / numbers.length);
@@ -73,8 +76,9 @@ function drawTold() {
     const bond = M.bonds[told], own = curve(bond.power), power = valueAt(own, t), where = power > 0 ? `to ${bond.head}` : power < 0 ? `to ${bond.tail}` : "";
     line.append(make("b", {}, bond.name), ` · ${bond.words[0]} ${valueText(bond.effort)} · ${bond.words[1]} ${valueText(bond.flow)} · power ${written(Math.abs(power), lastDigit(power, own.most - own.least, own.step))} W ${where}`);
   } else if (bonds.length) {
+    const uses = ["click plots", ...(isPart() ? ["drag moves", "⤢ shows all"] : []), ...(drawing === brief ? ["↔ unfolds"] : [])];
     line.append(make("i", { style: "color:var(--along)" }), " power along the half arrow ", make("i", { style: "color:var(--against)" }),
-      ` against it · ${isPart() ? "drag to move, ⤢ shows all · " : ""}width: root of the power, widest from ${written(M.most_power)} W · ${drawing === brief ? "click to plot · ↔ unfolds" : "click a bond to plot it"}`);
+      ` against it · width: its root, up to ${written(M.most_power)} W · ${uses.join(" · ")}`);
   }
 }
 function drawGraph() {
@@ -90,33 +94,50 @@ function drawGraph() {
 }
 // Wheel, fingers and buttons zoom; dragging moves.
 const isPart = () => see[2] < .98 * home[2] || see[3] < .98 * home[3];
-function show(part) { see = part; drawing.setAttribute("viewBox", see.join(" ")); $("drawing").classList.toggle("near", isPart()); }
+// A vertical swipe scrolls the page, unless the drawing extends above or below its pane.
+function show(part) { see = part; drawing.setAttribute("viewBox", see.join(" ")); $("drawing").classList.toggle("near", see[3] < .98 * home[3]); }
 function zoom(by, x = .5, y = .5) {
   const part = by ? [see[0] + x * see[2] * (1 - by), see[1] + y * see[3] * (1 - by), see[2] * by, see[3] * by] : home;
   show(part[2] > 2 * home[2] ? home.slice() : part.slice());
 }
 function place_in(e) { const m = drawing.getScreenCTM().inverse(), p = new DOMPoint(e.clientX, e.clientY).matrixTransform(m); return [(p.x - see[0]) / see[2], (p.y - see[1]) / see[3]]; }
-// Beside a scene, the graph is as high as it must be for the whole to be legible, if that leaves room for the bodies.
+// The pane is high enough for a legible graph, if that leaves room for the bodies beside it, or for the plots below it, or fits
+// the window of a phone; on a phone, a graph that is too wide is dragged sideways only.
 function divide() {
-  const pane = $("graph"), { clientHeight: all } = pane.parentNode; pane.style.flex = "";
-  const high = pane.clientHeight, scale = Math.min(READABLE, drawing.clientWidth / home[2]), need = scale * home[3] + high - drawing.clientHeight + 1;
-  if (beside() && innerWidth > 820 && scale > WHOLE && need > high && need < .6 * all) pane.style.flex = `0 0 ${need}px`;
+  const pane = $("graph"), { clientHeight: all } = pane.parentNode; pane.style.flex = ""; document.body.style.removeProperty("--graph"); pane.style.height = phone() ? "300px" : "";
+  const words = pane.clientHeight - drawing.clientHeight + 1, fitting = drawing.clientWidth / home[2];
+  if (phone()) {
+    const scale = fitting < least() ? READABLE : Math.min(1.2, fitting);
+    pane.style.height = `${Math.min(Math.max(.72 * innerHeight, 300), Math.max(170, scale * home[3] + words))}px`;
+  } else if (wide()) {
+    const room = all + $("plots").clientHeight, need = Math.min(1.2, Math.max(READABLE, fitting)) * home[3] + words;
+    document.body.style.setProperty("--graph", `${Math.min(.7 * room, Math.max(.35 * room, need))}px`);
+  } else if (beside()) {
+    const scale = Math.min(READABLE, fitting), need = scale * home[3] + words;
+    if (scale > WHOLE && need > pane.clientHeight && need < .6 * all) pane.style.flex = `0 0 ${need}px`;
+  }
 }
 // Where the whole would be too small to read, show a part around the chosen bond, or around the one with the largest power.
 // At READABLE, the smallest letters have 9 px; beside a scene, the whole is shown if they have 8 px.
-const READABLE = .8, WHOLE = .711, beside = () => $("scene").clientHeight > 0;
+const READABLE = .8, WHOLE = .711, beside = () => $("scene").clientHeight > 0, least = () => beside() ? WHOLE : READABLE;
+const scaleOf = () => Math.min(drawing.clientWidth / home[2], drawing.clientHeight / home[3]), isLegible = () => !(scaleOf() < least());
 function showReadable() {
-  if (!(drawing.getScreenCTM()?.a < (beside() ? WHOLE : READABLE)) || !bonds.length) return;
+  if (isLegible() || !bonds.length) return;
   const size = [drawing.clientWidth / READABLE, drawing.clientHeight / READABLE], { box } = bonds.find(own => own.k === picked) ?? bonds.reduce((a, b) => M.bonds[a.k].most >= M.bonds[b.k].most ? a : b);
   const from = [0, 1].map(i => { const room = home[2 + i] - size[i], start = box[i] + .5 * (box[2 + i] - size[i]) - home[i]; return home[i] + (room < 0 ? .5 * room : Math.min(room, Math.max(0, start))); });
   show([...from, ...size]);
 }
-useDrawing();
+function spread(on) { document.body.classList.toggle("alone", on); $("alone").setAttribute("aria-pressed", on); useDrawing(); }
+if (whole) useDrawing();
+// Without bodies a graph that cannot be read beside the plots opens above them, if it is larger there.
+if (drawing && !beside() && !phone() && drawing === whole && !isLegible()) { const scale = scaleOf(); spread(true); if (scaleOf() <= scale) spread(false); }
 if (drawing) {
+  let before = innerWidth; addEventListener("resize", () => { if (innerWidth !== before) { before = innerWidth; useDrawing(); drawGraph(); } });
   $("drawing").addEventListener("wheel", e => { e.preventDefault(); zoom(Math.exp(.0012 * e.deltaY), ...place_in(e)); }, { passive: false });
   $("drawing").addEventListener("dblclick", () => zoom(0));
   drag($("drawing"), (e, x, y) => { const scale = 1 / drawing.getScreenCTM().a; show([see[0] - scale * x, see[1] - scale * y, see[2], see[3]]); },
     (by, e) => zoom(by, ...place_in(e)));
   document.querySelectorAll("#zoom [data-zoom]").forEach(button => { button.onclick = () => zoom(Number(button.dataset.zoom)); });
-  $("alone").onclick = () => { const wide = document.body.classList.toggle("alone"); $("alone").setAttribute("aria-pressed", wide); useDrawing(); render(); };
+  brief?.querySelectorAll(".folded").forEach(node => node.addEventListener("click", () => { spread(true); render(); }));
+  $("alone").onclick = () => { spread(!wide()); render(); };
 }

@@ -1,7 +1,8 @@
 // Labels of frames: each near its point, clear of other labels and of moving bodies that do not carry it and, if possible, of axes,
-// arrows and everything else. A label without room is left out. While the page plays, a label keeps its side if that is free.
+// arrows and everything else. A label without room appears beside the pointer. While the page plays, a label keeps its side if that is
+// free.
 const SERIF = '"STIX Two Text", "Times New Roman", "DejaVu Serif", serif', SANS = '"Inter", "Segoe UI", "DejaVu Sans", Arial, sans-serif';
-const TURNS = [0, .35, -.35, .7, -.7, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6, 3.1], STEPS = [9, 15, 22, 31, 44, 60, 80], sides = new Map();
+const TURNS = [0, .35, -.35, .7, -.7, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6, 3.1], STEPS = [9, 15, 22, 31, 44, 60, 80, 110, 150], sides = new Map();
 function sheet(id) {
   const c = $(id), s = Math.min(2, window.devicePixelRatio || 1), w = c.clientWidth, h = c.clientHeight, g = c.getContext("2d");
   if (c.width !== (w * s | 0) || c.height !== (h * s | 0)) { c.width = w * s; c.height = h * s; }
@@ -30,8 +31,9 @@ const inside = (p, a, edge = 0) => p[0] > a[0] - edge && p[0] < a[2] + edge && p
 // Points of the line from a point to a label at a distance.
 const leader = (box, step, at) => step > 15 ? between(at, [0, 1].map(i => Math.min(box[i + 2], Math.max(box[i], at[i]))), 12) : [];
 function putLabels(g, [w, h], labels, bodies, avoid, taken, last) {
-  const kept = new Map();
-  for (const { key, text, index, at, away, on = [], colour = "#1c2331" } of labels) {
+  const kept = new Map(), left = [];
+  for (const label of labels) {
+    const { key, text, index, at, away, on = [], colour = "#1c2331" } = label;
     const word = text.length > 1, large = word ? `13px ${SANS}` : `italic 21px ${SERIF}`, small = `italic 14px ${SERIF}`;
     g.font = small; const tail = g.measureText(index).width; g.font = large; const wide = g.measureText(text).width, size = [wide + tail + 2, word ? 16 : 22];
     const others = bodies.filter((body, k) => body && !on.includes(k)), moving = others.filter(body => body.moves), first = Math.atan2(away[1], away[0]);
@@ -45,13 +47,22 @@ function putLabels(g, [w, h], labels, bodies, avoid, taken, last) {
       for (const p of avoid) if (inside(p, a, 2)) cost += .7;
       if (cost < least) { least = cost; box = a; best = [step, turn]; }
     }
-    if (!box) continue;
+    if (!box) { left.push(label); continue; }
     const line = leader(box, best[0], at); kept.set(key, best); taken = [...taken, box]; avoid = [...avoid, ...line];
     if (line.length) { g.strokeStyle = "#667085"; g.lineWidth = 1; g.beginPath(); g.moveTo(...at); g.lineTo(...line[line.length - 1]); g.stroke(); }
     g.lineWidth = 4; g.lineJoin = "round"; g.strokeStyle = "rgba(255,255,255,.9)"; g.fillStyle = colour; g.textBaseline = "middle";
     for (const ink of ["strokeText", "fillText"]) { const y = .5 * (box[1] + box[3]); g.font = large; g[ink](text, box[0], word ? y : y - 2); g.font = small; g[ink](index, box[0] + wide + 1, y + 5); }
   }
   last.clear(); kept.forEach((side, key) => last.set(key, side));
+  return left;
+}
+// What the pointer is on: the nearest body, and labels without room on it or near.
+const pointed = { bodies: [], left: [], away: [] };
+function tellPointed(x, y) {
+  const box = [x - .5, y - .5, x + .5, y + .5], hit = pointed.bodies.flatMap((body, k) => body && covers(body, box) ? [k] : []).sort((a, b) => pointed.away[a] - pointed.away[b])[0];
+  const names = pointed.left.filter(({ at, on }) => on.includes(hit) || Math.hypot(at[0] - x, at[1] - y) < 24).map(({ text, index }) => text + index);
+  const words = [...new Set([...(hit === undefined ? [] : [M.solids[hit].name]), ...names])].filter(Boolean).join(", "), node = $("pointed");
+  node.textContent = words; node.style.left = `${Math.max(4, Math.min(x + 14, canvas.clientWidth - node.offsetWidth - 4))}px`; node.style.top = `${Math.max(4, y - 26)}px`;
 }
 const tipsOf = (H, length, pixel) => [0, 1, 2].map(j => pixel(add(column(H, 3), column(H, j), length)));
 function drawLabels(now, eye, near) {
@@ -73,7 +84,8 @@ function drawLabels(now, eye, near) {
     if (text) labels.push({ key: k, text, index, at, away, on: f.on });
   });
   now.arrows.forEach(arrow => avoid.push(...between(pixel(arrow.start), pixel(arrow.tip), 12)));
-  putLabels(g, [w, h], labels, bodiesIn(now, pixel), avoid, taken, sides);
+  pointed.bodies = bodiesIn(now, pixel); pointed.away = now.solids.map(H => norm(add(eye.eye, column(H, 3), -1)));
+  pointed.left = putLabels(g, [w, h], labels, pointed.bodies, avoid, taken, sides);
 }
 // A lens, as on posters, for a contact whose axes are too short to be seen: the one with the largest force, or else the nearest.
 const SMALL = 20;
@@ -86,7 +98,7 @@ function contactNear(now, eye) {
 function drawLens(now, near) {
   $("lens").style.visibility = near ? "" : "hidden"; if (!near) return;
   const [g, w] = sheet("lens"), d = $("lens").width, eye = lookAt(near.centre, near.reach / Math.tan(ANGLE / 2), [0, 0], w, w), pixel = projector(eye, w, w), labels = [], avoid = [];
-  drawScene(now, eye, d, d); g.drawImage(canvas, 0, canvas.height - d, d, d, 0, 0, w, w);
+  drawScene(now, eye, d, d, true); g.drawImage(canvas, 0, canvas.height - d, d, d, 0, 0, w, w);
   [1, 2].forEach(side => { const H = now.frames[near.plane + side - 1], o = pixel(column(H, 3)); tipsOf(H, M.triad, pixel).forEach((tip, j) => {
     avoid.push(...between(o, tip)); labels.push({ text: "xyz"[j], index: String(side), at: tip, away: [tip[0] - o[0], tip[1] - o[1]], colour: M.axes[j] }); }); });
   putLabels(g, [w, w], labels, [], avoid, [], new Map());

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from screwbond.models.pictures.framing import in_view, outline
+from screwbond.models.pictures.framing import in_view, outline, solids_to_follow
 from screwbond.models.pictures.interpolation import Array, Interpolation, quaternions
 from screwbond.models.pictures.parts import Force, Look, SpringDrawing, Trail
 from screwbond.models.pictures.scene import SPACING, Scene, direction, show_times, upward
@@ -94,6 +94,8 @@ def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
     points = outline(scene, meshes, seen)
     corners = farthest(points, OUTLINE) if len(points) else np.zeros((1, 3))
     packed.put("outline", corners)
+    moving, near, far = solids_to_follow(scene, meshes, seen)
+    packed.put("near", farthest(near, OUTLINE) if len(near) else near)
     centre = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
     newtons_per_metre, unit_length, _, longest = scene.scale
     return {
@@ -113,6 +115,8 @@ def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
         "up": upward(scene).tolist(),
         "centre": centre.tolist(),
         "reach": float(np.linalg.norm(corners - centre, axis=1).max()) or 1.0,
+        "followed": moving,
+        "far": far,
         "solids": _solids(scene, meshes, seen, packed),
         "frames": _frames(scene, packed),
         "paths": [_path(k, path, scene, packed) for k, path in enumerate(scene.all_paths)],
@@ -141,6 +145,7 @@ def _solids(scene: Scene, meshes: list[Mesh], seen: Collection[int], packed: Pac
         since = None if solid.ghosts is None else max(solid.ghosts, float(scene.t[0]))
         solids.append(
             {
+                "name": solid.words,
                 "pose": packed.pose(f"solid{k}", solid.poses),
                 "mesh": name,
                 "colour": solid.colour,

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import webbrowser
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -42,27 +42,24 @@ MAX_NODES = 400
 """Largest number of nodes, with nested graphs folded, that is drawn."""
 
 POWER_PERCENTILE = 99.0
-"""Percentile of the power that sets the largest width of a bond: a short impact must not thin all others."""
+"""Percentile of a bond's power that sets its largest width: a short impact does not thin all others."""
 
 
-DRAWING_SIZE = 760.0, 310.0
-"""Width and height of the drawing beside a scene, px, in a window of 1300 x 850."""
+MAX_NODES_UNFOLDED = 15
+"""Largest number of nodes in a narrow pane, if folding nested graphs achieves it."""
 
-MIN_SCALE = 0.6
-"""Smallest legible scale of a drawing."""
-
-MAX_NODES_BESIDE = 20
-"""Largest number of nodes that is legible beside a scene."""
+PANES = {True: (1010.0, 480.0), False: (900.0, 700.0)}
+"""Largest width and height of a drawing that is legible in a window of 1300 x 800, with a scene beside it (True) or without."""
 
 MIN_BONDS = 2
 """Smallest number of bonds of a drawing with folded parts."""
 
 
-def bond_graph_svg(result: Result, small: bool = False) -> tuple[str, str]:
-    """Return the drawing as SVG and, if it is too small to read beside a scene, a second one with nested graphs folded.
+def bond_graph_svg(result: Result, with_scene: bool = False) -> tuple[str, str]:
+    """Return the drawing as SVG and, if it is too large to read in its pane, a second one with nested graphs folded.
 
     Both are "" without a model, or if it is too large to read or shows no bonds, like folded free bodies. The second is "" if
-    nothing needs folding.
+    nothing needs folding. `with_scene` is True if the page also shows bodies.
     """
     model = result.program.model
     if model is None or not model.bonds:
@@ -74,24 +71,29 @@ def bond_graph_svg(result: Result, small: bool = False) -> tuple[str, str]:
     full = diagram(model, title="", legend=False)
     if "data-bond=" not in full.svg:
         return "", ""
-    if not small or min(DRAWING_SIZE[0] / full.width, DRAWING_SIZE[1] / full.height) >= MIN_SCALE:
-        return full.svg, ""
-    paths = _largest(model, full.positions)
-    folded = diagram(model, title="", legend=False, folded=paths).svg if paths else ""
-    return full.svg, folded if folded.count("data-bond=") >= MIN_BONDS else ""
+    brief = full
+    for paths, remaining in _foldings(model, full.positions):
+        drawn = diagram(model, title="", legend=False, folded=paths)
+        if drawn.svg.count("data-bond=") < MIN_BONDS:
+            break
+        brief = drawn
+        if remaining <= MAX_NODES_UNFOLDED and brief.width <= PANES[with_scene][0] and brief.height <= PANES[with_scene][1]:
+            break
+    return full.svg, "" if brief is full else brief.svg
 
 
-def _largest(model: Model, shown: Collection[str]) -> tuple[str, ...]:
-    """Return the largest of the outermost nested graphs, equally large ones together, whose folding leaves few nodes."""
+def _foldings(model: Model, shown: Collection[str]) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield growing sets of outermost nested graphs to fold, the largest first and equally large ones together, each with the
+    number of nodes that remain; nothing for small graphs."""
     sizes = {path: sum(name.startswith(f"{path}.") for name in shown) for path in model.groups if "." not in path}
     folded: tuple[str, ...] = ()
     remaining = len(shown)
+    if remaining <= MAX_NODES_UNFOLDED:
+        return
     for size in sorted({*sizes.values()} - {0, 1}, reverse=True):
-        if remaining <= MAX_NODES_BESIDE:
-            break
         paths = tuple(path for path in sizes if sizes[path] == size)
         folded, remaining = folded + paths, remaining - (size - 1) * len(paths)
-    return folded
+        yield folded, remaining
 
 
 def pack_bonds(rows: EventRows, thin: Downsampling, packed: Packed, number: Callable[[str], int | None]) -> dict[str, Any]:
@@ -360,7 +362,7 @@ def page(
         style += page_part("sliders.css")
         lines += [page_part("inflate.js"), script(), files.joinpath("live.js").read_text(encoding="utf-8")]
     seen = bool(scene.solids or scene.frames or scene.springs or scene.paths or scene.forces)
-    graph, brief = bond_graph_svg(scene.result, small=seen) if scene.result is not None else ("", "")
+    graph, brief = bond_graph_svg(scene.result, seen) if scene.result is not None else ("", "")
     filled = {
         "TITLE": html.escape(scene.title),
         "STYLE": style,

@@ -5,7 +5,7 @@ function render() {
   const time = `t = ${t.toFixed(Math.max(0, Math.min(9, 4 - Math.floor(Math.log10(END - START || 1)))))} s`; $("time").setAttribute("aria-valuetext", time);
   $("now").textContent = [...M.subtitle, time, pace()].join(" · ");
   if (shown) {
-    const eye = look(), near = contactNear(now, eye), size = canvasSize(); now.arrows = arrowsOf(now.row);
+    const eye = look(now), near = contactNear(now, eye), size = canvasSize(); now.arrows = arrowsOf(now.row);
     drawLens(now, near); drawScene(now, eye, ...size); drawLabels(now, eye, near);
   }
   drawGraph(); drawPlots();
@@ -27,6 +27,7 @@ const go = time => { t = Math.min(END, Math.max(START, time)); render(); };
 $("play").onclick = () => play(!playing);
 $("time").oninput = e => { play(false); go(timeAt(e.target.value)); };
 for (const id of ["speed", "frames", "paths", "ghosts"]) $(id).onchange = render;
+$("follow").onchange = () => { view.distance = 0; render(); };
 // Keys: controls that use a key themselves keep it.
 addEventListener("keydown", e => {
   const on = e.target, sliding = on.id === "time", typing = on.tagName === "SELECT" || on.id === "name";
@@ -40,12 +41,15 @@ drag(canvas, (e, dx, dy) => {
   if (e.shiftKey) { const s = 2 * view.distance * Math.tan(ANGLE / 2) / canvas.clientHeight; view.centre = add(add(view.centre, x, -s * dx), y, s * dy); }
   else { const next = unit(add(add(view.back, x, -.008 * dx), y, .008 * dy)); if (Math.abs(dot(next, view.up)) < .995) view.back = next; }
   render(); }, by => { view.distance *= by; render(); });
+for (const kind of ["pointermove", "pointerdown"]) canvas.addEventListener(kind, e => { if (e.buttons && kind === "pointermove") $("pointed").textContent = ""; else tellPointed(e.offsetX, e.offsetY); });
+canvas.addEventListener("pointerleave", e => { if (e.pointerType === "mouse") $("pointed").textContent = ""; });
 canvas.addEventListener("wheel", e => { e.preventDefault(); view.distance *= Math.exp(.0012 * e.deltaY); render(); }, { passive: false });
 for (const [colour, words] of M.legend) { const line = document.createElement("div"); line.innerHTML = "<i></i>"; line.firstChild.style.background = colour; line.append(words); $("legend").append(line); }
 if (M.forces.length) { const line = document.createElement("div"); line.innerHTML = '<i class="unit"></i>'; line.firstChild.style.color = M.force_colour;
   line.firstChild.style.backgroundColor = M.force_colour; line.append(M.force_legend); $("legend").append(line); }
 $("shown").onchange = e => { document.body.classList.toggle("folded", !e.target.checked); };
 M.open.forEach(([k, name]) => quantityPanels(k, name).forEach(plot => addPanel(plot))); M.plots.forEach(plot => { if (!plot.on_demand) addPanel(plot); });
+document.body.classList.toggle("bare", !panels.length && !known.size && !$("run"));
 let room = "";
 const resized = new ResizeObserver(() => { const now = `${canvas.clientWidth}x${canvas.clientHeight}`; if (now !== room) { room = now; view.distance = 0; } render(); });
 for (const id of ["panels", "scene"]) resized.observe($(id));

@@ -36,13 +36,13 @@ function drawPanel(panel) {
     let low = Infinity, high = -Infinity;
     for (const { values, least, most } of own) for (const v of plot.log ? values : [least, most]) { const y = shown(v); if (y < low) low = y; if (y > high) high = y; }
     if (!(high >= low)) { low = 0; high = 1; }
-    const size = Math.max(Math.abs(low), Math.abs(high)), flat = high - low <= 1e-9 * size, pad = flat ? .5 * size || 1 : .08 * (high - low); low -= pad; high += pad;
+    const size = Math.max(Math.abs(low), Math.abs(high)), flat = high - low <= 1e-9 * size, pad = flat ? .55 * size || 1.1 : .08 * (high - low); low -= pad; high += pad;
     const Y = panel.Y = v => TOP + (h - TOP - FOOT) * (high - shown(v)) / (high - low);
     for (const c of [canvas, still]) { c.width = w * s; c.height = h * s; }
     const g = still.getContext("2d"); g.scale(s, s); g.font = PLOT_FONT; g.lineWidth = 1;
     g.fillStyle = "#eef1f7"; M.contacts.forEach(([a, b]) => g.fillRect(X(a), TOP, Math.max(1, X(b) - X(a)), h - TOP - FOOT));
     g.strokeStyle = "#d5d9e0"; g.fillStyle = "#667085"; g.textAlign = "right"; g.textBaseline = "middle";
-    const few = Math.max(3, (h - TOP - FOOT) / 30), coarse = ticks(low, high, few), marks = coarse.length > 2 ? coarse : ticks(low, high, 2 * few), label = (v, all) => written(v, order(all[1] - all[0] || Math.abs(v) || 1));
+    const few = Math.max(3, (h - TOP - FOOT) / 30), coarse = ticks(low, high, few), marks = coarse.length > 2 ? coarse : ticks(low, high, 2 * few), label = (v, all) => written(v, order(all[1] - all[0] || Math.abs(v) || 1), Math.max(...all.map(Math.abs)));
     for (const v of marks) { const y = TOP + (h - TOP - FOOT) * (high - v) / (high - low);
       g.beginPath(); g.moveTo(LEFT, y); g.lineTo(w - RIGHT, y); g.stroke(); g.fillText(plot.log ? written(10 ** v) : label(v, marks), LEFT - 6, y, LEFT - 8); }
     g.textAlign = "center"; g.textBaseline = "top";

@@ -76,28 +76,33 @@ const coils = M.coils.map(o => packedMesh(o.mesh, "_index"));
 const paths = M.paths.map(o => ({ ...o, shape: packedMesh(o.mesh, "_index") }));
 const IDENTITY = frame([1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]);
 
-// Camera: spherical about a centre. Initially everything that moves or touches fits beside or above the legend, clear of the
-// lens; `shift` moves the picture in the pane, in half sizes.
+// Camera: spherical about a centre. Initially everything that moves or touches fits above the legend, clear of the lens; `shift`
+// moves the picture in the pane, in half sizes. The camera can follow bodies that move far, with a margin around them.
 const view = { back: unit(M.view), up: unit(M.up), centre: M.centre.slice(), distance: 0, shift: [0, 0] }, ANGLE = 14 * Math.PI / 180, EDGE = 16;
-const outline = Array.from({ length: A.outline.length / 3 }, (_, i) => [...A.outline.slice(3 * i, 3 * i + 3)]);
+const MARGIN = 3, points = name => Array.from({ length: A[name].length / 3 }, (_, i) => [...A[name].slice(3 * i, 3 * i + 3)]);
+const around = { false: { outline: points("outline"), centre: M.centre, reach: M.reach } };
+if (M.followed.length) { const near = points("near").map(p => p.map(v => MARGIN * v)); around[true] = { outline: near, centre: [0, 0, 0], reach: Math.max(...near.map(norm)) }; }
+$("following").hidden = !M.followed.length; $("follow").checked = M.far;
+// What the camera looks at moves with the solids that it follows.
+const middle = now => $("follow").checked ? M.followed.map(k => column(now.solids[k], 3)).reduce((a, b) => add(a, b)).map(v => v / M.followed.length) : [0, 0, 0];
 function axes() { const right = unit(cross(view.up, view.back)); return [right, cross(view.back, right), view.back]; }
 const paneScale = distance => canvas.clientHeight / 2 / Math.tan(ANGLE / 2) / distance;
 function fit([left, top, right, bottom]) {
   const w = canvas.clientWidth, h = canvas.clientHeight, free = [Math.max(40, w - left - right), Math.max(40, h - top - bottom)], [x, y, z] = axes();
-  let centre = M.centre, distance = 8 * M.reach / Math.tan(ANGLE / 2);
+  const { outline, reach, ...start } = around[$("follow").checked];
+  let { centre } = start, distance = 8 * reach / Math.tan(ANGLE / 2);
   for (let n = 0; n < 12; n++) {
     const box = boxAbout(outline.map(p => { const d = add(p, centre, -1), s = paneScale(distance - dot(z, d)); return [s * dot(x, d), s * dot(y, d)]; })), s = paneScale(distance);
     centre = add(add(centre, x, .5 * (box[0] + box[2]) / s), y, .5 * (box[1] + box[3]) / s);
-    distance = Math.max(distance * Math.max((box[2] - box[0]) / free[0], (box[3] - box[1]) / free[1]), M.reach);
+    distance = Math.max(distance * Math.max((box[2] - box[0]) / free[0], (box[3] - box[1]) / free[1]), reach);
   }
   return { centre, distance, shift: [(left - right) / w, (bottom - top) / h] };
 }
 function frameAll() {
-  const h = canvas.clientHeight, [, high, right] = boxOf("legend"), lens = boxOf("lens"), top = Math.max(EDGE, boxOf("help")[3] + 6) + (frames.some(f => f.label[0].length > 1) ? 16 : 0);
-  const rooms = high < h ? [[right + EDGE, top, EDGE, EDGE], [EDGE, top, EDGE, h - high + 6]] : [[EDGE, top, EDGE, EDGE]];
-  const nearest = list => list.map(fit).sort((a, b) => a.distance - b.distance)[0], found = nearest(rooms);
+  const w = canvas.clientWidth, h = canvas.clientHeight, high = boxOf("legend")[1], [left, , , low] = boxOf("lens");
+  const top = Math.max(EDGE, boxOf("help")[3] + 6) + (frames.some(f => f.label[0].length > 1) ? 16 : 0), foot = high < h ? h - high + 6 : EDGE, found = fit([EDGE, top, EDGE, foot]);
   const lensed = M.touches.length && paneScale(found.distance) * M.triad < SMALL;
-  Object.assign(view, lensed ? nearest(rooms.flatMap(([a, b, c, d]) => [[a, b, canvas.clientWidth - lens[0] + 8, d], [a, lens[3] + 8, c, d]])) : found);
+  Object.assign(view, lensed ? [fit([EDGE, top, w - left + 8, foot]), fit([EDGE, low + 8, EDGE, foot])].sort((a, b) => a.distance - b.distance)[0] : found);
 }
 function lookAt(centre, distance, [right, up], w, h) {
   const [x, y, z] = axes(), eye = add(centre, z, distance), f = 1 / Math.tan(ANGLE / 2), scale = h / 2 * f / distance, near = .05 * distance, far = 5 * distance + 10 * M.reach;
@@ -106,9 +111,9 @@ function lookAt(centre, distance, [right, up], w, h) {
   // Axes and arrows are thick enough to be visible.
   return { eye, V, P, PV: mul(P, V), scale, grown: Math.min(5, Math.max(1, .75 / (R * scale))) };
 }
-function look() {
+function look(now = at(t)) {
   if (!view.distance) frameAll();
-  return lookAt(view.centre, view.distance, view.shift, canvas.clientWidth, Math.max(1, canvas.clientHeight));
+  return lookAt(add(view.centre, middle(now)), view.distance, view.shift, canvas.clientWidth, Math.max(1, canvas.clientHeight));
 }
 // Arrows of forces; an arrow that would exceed the longest is cut, and has two heads.
 const arrowsOf = row => M.forces.flatMap(f => {
@@ -135,7 +140,7 @@ function canvasSize() {
   if (canvas.width !== size[0] || canvas.height !== size[1]) [canvas.width, canvas.height] = size;
   return size;
 }
-function drawScene(now, eye, w, h) {
+function drawScene(now, eye, w, h, lens = false) {
   gl.viewport(0, 0, w, h); gl.depthMask(true); gl.clearColor(0, 0, 0, 0); gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
   gl.uniformMatrix4fv(locate.V, false, eye.V); gl.uniformMatrix4fv(locate.P, false, eye.P); gl.disable(gl.CULL_FACE);
   solids.forEach((o, k) => { if (o.look === "OPAQUE") {
@@ -148,6 +153,7 @@ function drawScene(now, eye, w, h) {
     if (o.ahead) draw(packedMesh(o.mesh, "_line_index"), H, { tint, glass: [.5, .5, 1], light: 0, lines: true });
     draw(shapes.ball, frame([r, 0, 0], [0, r, 0], [0, 0, r], move(H, now.row(o.end, 3))), { tint });
   });
+  if (lens) gl.clear(gl.DEPTH_BUFFER_BIT);  // no body hides the axes there
   if ($("frames").checked) frames.forEach((f, k) => { if (f.shape && now.shown[k]) draw(f.shape, now.frames[k].map((v, i) => i < 12 ? v * eye.grown : v)); });
   for (const { start, tip, length, cut } of now.arrows) {
     const x = unit(add(tip, start, -1)), y = unit(cross(x, Math.abs(x[0]) < .7 ? [1, 0, 0] : [0, 1, 0])), z = cross(x, y), tint = rgb(M.force_colour);

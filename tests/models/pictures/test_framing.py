@@ -13,7 +13,7 @@ from screwbond.models.pictures import Force, Frame, Look, Scene, Solid, scene_of
 from screws.joints import revolute
 from screws.surfaces import sphere
 from tests.inner.models_chains import cylinder_inertia
-from tests.inner.models_pictures import Label, Mesh, convex_hull, cuboid, in_view, outline, place_labels, unrotated_poses
+from tests.inner.models_pictures import Label, Mesh, cuboid, in_view, outline, place_labels, unrotated_poses
 
 T = np.linspace(0.0, 1.0, 101)
 STILL = np.zeros((101, 3))
@@ -75,8 +75,8 @@ def test_a_lasting_force_is_seen_after_an_impact() -> None:
 def test_labels_lie_neither_on_one_another_nor_on_bodies_of_others() -> None:
     """Six labels at points 6 px apart, each on a body of its own, beside a large body."""
     labels = [Label("C", str(k), (100.0 + 6.0 * k, 100.0), (1.0, 0.0), on=(k,)) for k in range(6)]
-    own = [convex_hull(np.array(k.at) + 4.0 * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)])) for k in labels]
-    wall = convex_hull(np.array([(95.0, 110.0), (200.0, 110.0), (200.0, 300.0), (95.0, 300.0)]))
+    own = [np.array(k.at) + 4.0 * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) for k in labels]
+    wall = np.array([(95.0, 110.0), (200.0, 110.0), (200.0, 300.0), (95.0, 300.0)])
     bodies = [(hull, 1.0) for hull in (*own, wall)]
     sides: dict[str, tuple[float, float]] = {}
     boxes = place_labels(labels, [(18.0, 14.0)] * 6, np.zeros((0, 2)), [], bodies, 9.0, sides)

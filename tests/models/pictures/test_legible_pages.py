@@ -16,7 +16,7 @@ from screwbond.models.pictures import ContactDrawing, Frame, Look, Scene, Solid,
 from bondgraph import J0, J1, C, Graph, I, R, Se, simulate
 from screws.surfaces import plane, sphere
 from tests.browser import Browser, browser, needs_chromium
-from tests.inner.models_pictures import cuboid, turned_poses, unrotated_poses
+from tests.inner.models_pictures import Curve, Panel, cuboid, shown_unit, turned_poses, unrotated_poses, without_rounding
 from tests.inner.render import diagram
 from tests.models.pictures.test_pages import curve_of, data_of
 
@@ -67,11 +67,41 @@ def test_a_flat_graph_opens_legible(sections: int, window: Browser, tmp_path: Pa
         assert window.run(LETTERS) > 8.99, width
         assert window.run(OVERLAPS) == [], width
         assert window.run(SHARE) > 0.7, width
+        assert window.run(WHOLE_WORDS)
+        # It is cut at the foot of its pane only where the window has no more room.
+        cut, high = window.run("[see[3] < .98 * home[3], $('graph').clientHeight]")
+        assert not cut or high > (0.7 if width < 600 else 0.45) * height, (width, high)
         window.run("zoom(0)")
         assert not window.run("isPart()")
     assert window.complaints == []
 
 
+@pytest.mark.thorough
+@needs_chromium
+def test_a_wide_graph_opens_above_the_plots_and_a_nested_one_folded(window: Browser, tmp_path: Path) -> None:
+    row, pack = ladder(5), Graph("pack")
+    bus, ends = J0("bus", domain="electrical"), (Se("charger", 12.0), R("cable", 0.1))
+    pack.between(None, bus, *ends)
+    for k in range(2):
+        rail, module = J0("rail"), Graph(f"module {k}")
+        for cell in range(4):
+            current, ohm, charge = J1(f"current {cell}"), R(f"ohm {cell}", 0.1), C(f"charge {cell}", capacitance=10.0)
+            module.connect(rail, current).connect(current, ohm).connect(current, charge)
+        pack.connect(bus, module.expose("poles", rail).port("poles"))
+    wide, nested = (page(simulate(graph, 0.1, progress=False)).write(tmp_path / f"{graph.name}.html") for graph in (row, pack))
+    window.open(wide, 1300, 850)
+    assert window.run("!isPart() && boxOf('plots')[1] >= boxOf('graph')[3] && scaleOf() > 1") and window.run(LETTERS) > 8.99
+    for width, height in SIZES.items():
+        window.open(nested, width, height)
+        few = window.run("bonds.length")
+        assert window.run("!isPart()") and window.run(LETTERS) > 8.99
+        window.click(*window.run("(b => [b.left + 9, b.top + 9])(drawing.querySelector('.folded').getBoundingClientRect())"))
+        assert window.run("bonds.length") > few + 16
+    assert window.complaints == []
+
+
+WHOLE_WORDS = "$('bond').scrollHeight <= $('bond').clientHeight + 1"
+"""Whether the line below the graph is not cut."""
 TEXTS = """(() => { const found = [], canvases = CanvasRenderingContext2D.prototype, write = canvases.fillText;
   canvases.fillText = function (text, x, y) {
     const size = parseFloat(this.font.match(/[\\d.]+px/)[0]);
@@ -130,14 +160,28 @@ def test_a_scene_opens_legible(count: int, window: Browser, tmp_path: Path) -> N
                     body for body, hull in hulls.items() if body != name and np.any(hull.find_simplex(grid.reshape(-1, 2)) >= 0)
                 ]
                 assert not on, (width, time, name, on)
+        told_where_the_pointer_is(window, few=count < 40 or width > 600)
         low, high = np.vstack(swept).min(axis=0), np.vstack(swept).max(axis=0)
         assert np.all(low >= 0.0) and np.all(high <= pane)
         assert np.max((high - low) / pane) > 0.7, (width, high - low, pane)
     assert window.complaints == []
 
 
+def told_where_the_pointer_is(window: Browser, few: bool) -> None:
+    """Labels without room: forty have some on a phone."""
+    left = window.run("pointed.left.map(label => [label.text, ...label.at])")
+    assert left or few
+    for name, x, y in left[:6]:
+        place = f"{{ clientX: b.left + {x}, clientY: b.top + {y} }}"
+        window.run(
+            f"{{ const b = canvas.getBoundingClientRect(); canvas.dispatchEvent(new PointerEvent('pointermove', {place})) }}"
+        )
+        assert name in window.run("$('pointed').textContent").split(", ")
+        assert window.overflow() == 0 and window.run("boxOf('pointed')[0]") >= 0.0
+
+
 def rolling(way: float) -> Scene:
-    """A ball that rolls some metres on a plane, pressed on by 2 N, and at the start by 90 N."""
+    """A ball that slides some metres on a plane, pressed on by 2 N, and at the start by 90 N; a block hides where it touches."""
     t = np.linspace(0.0, 1.0, 21)
     place = np.outer(t, [way, 0.0, 0.0])
     below, above = unrotated_poses(place), unrotated_poses(place)
@@ -146,8 +190,9 @@ def rolling(way: float) -> Scene:
     force = np.outer(normal, [0.0, 0.0, 1.0])
     touch = ContactDrawing("touch", (0, 1), (below, above), np.full(21, -1e-6), normal, force, ((0.0, 1.0),))
     table = Solid("table", unrotated_poses(np.zeros((21, 3))), plane())
-    ball = Solid("ball", unrotated_poses(place + np.array([0.0, 0.0, 0.05])), sphere(0.05))
-    return Scene("rolling", t, (table, ball), (touch,))
+    ball = Solid("ball", unrotated_poses(place + np.array([0.0, 0.0, 0.05])), sphere(0.05), look=Look.OPAQUE)
+    block = Solid("block", unrotated_poses(place), cuboid((0.09, 0.09, 0.09)), look=Look.OPAQUE)
+    return Scene("rolling", t, (table, ball, block), (touch,))
 
 
 LENS = "$('lens').style.visibility !== 'hidden' && boxOf('lens')"
@@ -155,12 +200,14 @@ LENS = "$('lens').style.visibility !== 'hidden' && boxOf('lens')"
 SEEN = """(() => { const { width, height } = $('lens'), data = $('lens').getContext('2d').getImageData(0, 0, width, height).data;
   let seen = 0; for (let i = 3; i < data.length; i += 4) seen += data[i] > 60; return seen / (width * height); })()"""
 """Part of the lens that shows something."""
+RED_IN_LENS = SEEN.replace("data[i] > 60", "data[i - 3] > 150 && data[i - 2] < 90 && data[i - 1] < 90")
+"""Part of the lens that is as red as the x axes."""
 
 
 @pytest.mark.thorough
 @needs_chromium
 def test_a_small_contact_has_a_lens_and_a_lasting_force_an_arrow(window: Browser, tmp_path: Path) -> None:
-    far, near = (page(rolling(way)).write(tmp_path / f"{way}.html") for way in (4.0, 0.1))
+    far, near = (page(rolling(way)).write(tmp_path / f"{way}.html") for way in (4.0, 0.02))
     for width, height in SIZES.items():
         window.open(far, width, height)
         window.run("go(.5)")
@@ -172,8 +219,47 @@ def test_a_small_contact_has_a_lens_and_a_lasting_force_an_arrow(window: Browser
         window.run("go(0)")
         ((knock, more),) = window.run(arrow)
         assert lasting > 15.0 and not cut and more and knock == pytest.approx(2.0 * lasting, rel=1e-3)
+        red = [window.run(f"$('frames').checked = {on}, render(), {RED_IN_LENS}") for on in ("false", "true")]
+        assert red[1] > red[0] + 0.005, "bodies hide the axes in the lens"
         window.open(near, width, height)
         assert not window.run(LENS)
+    # The legend leaves the middle of the pane to what moves and touches.
+    window.open(near, 1300, 850)
+    pane, legend = window.run("[canvas.clientWidth, canvas.clientHeight]"), window.run("boxOf('legend')")
+    pixels = "points('outline').map(projector(look(), canvas.clientWidth, canvas.clientHeight))"
+    left, top, right, foot = window.run(f"boxAbout({pixels})")
+    assert abs(0.5 * (left + right) - 0.5 * pane[0]) < 0.05 * pane[0] and foot < legend[1]
+    assert max((right - left) / pane[0], (foot - top) / pane[1]) > 0.7
+    assert window.complaints == []
+
+
+def flung(way: float) -> Scene:
+    """A ball of 10 cm that goes some metres."""
+    t = np.linspace(0.0, 1.0, 41)
+    ball = Solid("ball", unrotated_poses(np.outer(t, [0.6 * way, 0.0, -0.8 * way])), sphere(0.05), look=Look.OPAQUE)
+    return Scene("flung", t, (ball,))
+
+
+@pytest.mark.thorough
+@needs_chromium
+def test_what_goes_far_is_followed(window: Browser, tmp_path: Path) -> None:
+    """At all times large in the middle; without following the whole way is in view."""
+    far, near = (page(flung(way)).write(tmp_path / f"{way}.html") for way in (40.0, 0.4))
+    size = "(points => { const [a, b, c, d] = boxAbout(points); return [.5 * (a + c), .5 * (b + d), c - a]; })"
+    place = f"{size}({BODIES}[0])"
+    for width, height in SIZES.items():
+        window.open(far, width, height)
+        pane = np.array(window.run("[canvas.clientWidth, canvas.clientHeight]"))
+        for time in (0.0, 0.8):
+            window.run(f"go({time})")
+            *middle, wide = window.run(place)
+            assert np.all(np.abs(middle - 0.5 * pane) < 0.15 * pane) and wide > 0.2 * pane.min(), (width, time)
+        window.run("$('follow').click()")
+        ends = [window.run(f"go({time})") or window.run(place) for time in (0.0, 1.0)]
+        assert np.linalg.norm(np.subtract(*ends)[:2]) > 0.5 * pane.min() and window.run("boxAbout(" + BODIES + "[0])[0]") > 0.0
+    # What stays in view is not; and bodies without plots have all the width.
+    window.open(near, 1300, 850)
+    assert not window.run("$('following').checkVisibility()") and window.run("canvas.clientWidth") == 1300
     assert window.complaints == []
 
 
@@ -211,6 +297,16 @@ def test_the_residual_of_the_account_is_drawn_on_demand() -> None:
         ("energy (mJ)", False),
         ("energy ledger residual (J)", True),
     ]
+
+
+def test_a_gap_that_is_rounding_is_drawn_as_zero() -> None:
+    """Of a ball of 10 cm: 1e-13 m is none, 1 nm is one; the axis is in m then."""
+    t = np.linspace(0.0, 1.0, 3)
+    still = unrotated_poses(np.zeros((3, 3)))
+    ball, table = Solid("ball", still, sphere(0.05)), Solid("table", still, plane())
+    assert np.all(without_rounding(np.array([1e-13, -1e-13, 0.0]), (table, ball)) == 0.0)
+    assert np.all(without_rounding(1e-9 * t, (table, ball)) == 1e-9 * t)
+    assert shown_unit(Panel("gap", "m", (Curve("", 0.0 * t, "#000000"),))) == (1.0, "m")
 
 
 def test_pages_play_in_real_time_where_that_can_be_watched() -> None:

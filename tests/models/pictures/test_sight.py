@@ -7,9 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from screwbond.models.pictures import Force, Frame, Look, Scene, Solid, Trail, poster, rendering
+from PIL import Image
+from screwbond.models.pictures import Force, Frame, Look, Scene, Solid, Trail, poster, rendering, still
 
 from tests.inner.models_pictures import (
+    AXES,
     SPACING,
     Camera,
     Curve,
@@ -24,6 +26,7 @@ from tests.inner.models_pictures import (
     strip,
     unrotated_poses,
 )
+from tests.models.pictures.test_pictures import near, rolling_ball
 
 can_render, why = rendering()
 renders = pytest.mark.skipif(not can_render, reason=why)
@@ -153,3 +156,16 @@ def test_a_curve_that_is_constant_has_a_quiet_axis() -> None:
     dark = np.nonzero((pixels[..., 3] > 200) & (pixels[..., :3].max(axis=2) < 60))
     on_curve = [row for row in range(int(rows[0]) + 3, int(rows[1]) - 3) if np.sum(dark[0] == row) > 300]
     assert on_curve and np.mean(on_curve) == pytest.approx(np.mean(rows), abs=3.0)
+
+
+@pytest.mark.release
+@renders
+@pytest.mark.parametrize("far, hidden", [(False, False), (True, False), (False, True)])
+def test_still_has_a_lens_where_a_contact_cannot_be_seen(tmp_path: Path, far: bool, hidden: bool) -> None:
+    """A ball whose axes are short in the picture, or hidden by a block; in the lens they are seen."""
+    scene = rolling_ball()
+    block = Solid("block", scene.solids[1].poses, cuboid((0.1, 0.1, 0.1)), look=Look.OPAQUE)
+    scene = replace(scene, size=0.002 if far else scene.unit, solids=(*scene.solids, *[block] * hidden))
+    still(scene, tmp_path / "still.png", 0.9, (480, 270), ghosts=0)
+    corner = np.asarray(Image.open(tmp_path / "still.png"))[9:84, 396:471]
+    assert (near(corner, AXES[0]) > 10) == (far or hidden)
