@@ -12,10 +12,10 @@ from bondgraph.units import Unit, read
 
 @dataclass(frozen=True)
 class Domain:
-    """Physical domain with a pair of power-conjugate variables, effort * flow = power in W, or of pseudo-bonds.
+    """Physical domain: a pair of power-conjugate variables, effort * flow = power in W, or the variables of pseudo-bonds.
 
     With `pseudo` the flow itself is the power, in W, as in a thermal pseudo-bond of temperature and heat flow: a C stores the
-    integral of its flow, and an R between two temperatures passes on what it takes.
+    integral of its flow, and an R between two temperatures passes on the heat that it takes.
 
     Raises `ModelError` E179 for a pseudo-domain whose flow is not in W, or its displacement not in J.
 
@@ -48,8 +48,8 @@ class Domain:
 
     @property
     def energy_unit(self) -> str:
-        """Unit of effort times displacement: "J", unless effort times flow is another power than W, or none; "J" of pseudo-bonds,
-        whose displacement is an energy.
+        """Unit of effort times displacement: "J" unless effort times flow is not in W; "J" for pseudo-bonds, whose displacement
+        is an energy.
 
         >>> ELECTRICAL.energy_unit, Domain("own", "temperature", "K", "heat flow", "W", "J", "").energy_unit, HEAT.energy_unit
         ('J', 'K W s', 'J')
@@ -137,7 +137,7 @@ class Coefficient:
     ----------
     kind : "C", "I" or "R".
     makes, of : result and argument: a stiffness maps a displacement to an effort.
-    letter : in formulas.
+    letter : symbol in formulas.
     domains : domains that use the word; empty for all.
     """
 
