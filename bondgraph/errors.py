@@ -154,7 +154,7 @@ class FileError(_InOneLine, OSError):
 
 
 class ExtraError(_InOneLine, ImportError):
-    """Error of a function that needs a package that is not installed."""
+    """Error of a function whose optional package is not installed."""
 
 
 class RunEndedWarning(UserWarning):

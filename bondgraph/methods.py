@@ -1,4 +1,4 @@
-"""Table of integration methods: one record for each, from which settings, help, pages, `warm` and tests follow."""
+"""Table of integration methods: one record for each, used by settings, help, pages, `warm` and tests."""
 
 from __future__ import annotations
 

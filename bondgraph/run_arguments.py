@@ -153,7 +153,7 @@ class RunSettings(TypedDict, total=False):
         float | Sequence[float] | np.ndarray | None,
         Setting(
             None,
-            "negligible error, per state or for all, in the states' units; by default it follows from rtol by each state's"
+            "negligible error, per state or for all, in the states' units; by default it follows from rtol and each state's"
             " couplings to the others.",
         ),
     ]
@@ -161,7 +161,7 @@ class RunSettings(TypedDict, total=False):
     max_events: Annotated[int, Setting(100_000, "the run ends with a failure after this many transitions.")]
     max_steps: Annotated[int, Setting(10_000_000, "the run ends with a failure after this many integration steps.")]
     linear: Annotated[
-        str, Setting("auto", 'algebra of implicit methods, "dense", "band" or "sparse"; the cheapest one if "auto".')
+        str, Setting("auto", 'linear algebra of implicit methods, "dense", "band" or "sparse"; the cheapest if "auto".')
     ]
     impacts: Annotated[
         str,

@@ -66,7 +66,7 @@ class Warmed:
 
     Parameters
     ----------
-    seconds : by part of `PARTS`; a cached part takes milliseconds.
+    seconds : time for each part of `PARTS`; a cached part takes milliseconds.
     folder : the cache.
     """
 

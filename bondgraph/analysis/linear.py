@@ -142,7 +142,7 @@ class Linear:
     def minimal(self, tolerance: float = 1e-11) -> Linear:
         """Return a minimal realisation, without unreachable and unobservable states.
 
-        Its states are mixtures of the model's, called "z[0]" and so on. `tolerance` is relative to the norm of the
+        Its states are combinations of the model's states, called "z[0]" and so on. `tolerance` is relative to the norm of the
         balanced system.
         """
         a, b, c, d = self.dense()
@@ -273,7 +273,7 @@ class Linear:
             return _labelled(drawn.axes, "time (s)", part.outputs[0])
 
     def pzmap(self, input: str | None = None, output: str | None = None, *, axes: Any = None) -> np.ndarray:
-        """Plot poles and zeros in the complex plane (1/s) with python-control; return Matplotlib axes, (1,). Names, errors as
+        """Plot poles and zeros in the complex plane (1/s) with python-control; return Matplotlib axes, (1,). Names and errors as
         `bode`."""
         control, part = self._control(), self._single(input, output)
         unit = "" if self.period else " (1/s)"
@@ -310,7 +310,7 @@ class Linear:
 
 
 def _table(letter: str, matrix: Any, rows: tuple[str, ...], columns: tuple[str, ...], after: str) -> str:
-    """Format a matrix with the names of its rows, followed by `after`, and of its columns."""
+    """Format a matrix with the names of its columns and rows; `after` follows each row name."""
     numbers = [[f"{value:.5g}" for value in row] for row in np.asarray(matrix)]
     widths = [max(map(len, (name, *column))) for name, column in zip(columns, zip(*numbers, strict=True), strict=True)]
     labels = [f"{name}{after}" for name in rows]

@@ -248,7 +248,7 @@ class Sensitivities:
 
     Parameters
     ----------
-    rates : d x' / d p at fixed state, (n, k). direct : d y / d p at fixed state, (outputs, k).
+    rates : d x' / d p at fixed state, (n, k); direct : d y / d p at fixed state, (outputs, k).
     steady_states, steady_outputs : d x / d p and d y / d p if the state follows so that the rates do not change.
     values : outputs at the point; parameter_values : parameters there.
     """
@@ -272,7 +272,7 @@ class Sensitivities:
 
     def _repr_html_(self) -> str:
         rows = [(name, *self.steady_outputs[:, k]) for k, name in enumerate(self.parameters)]
-        return cell(line("sensitivities", "change of the steady outputs by parameters"), table(("", *self.outputs), rows))
+        return cell(line("sensitivities", "change of the steady outputs with the parameters"), table(("", *self.outputs), rows))
 
     def __str__(self) -> str:
         width = max((len(name) for name in self.parameters), default=0)

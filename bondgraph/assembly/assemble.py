@@ -101,7 +101,7 @@ def _tied(draft: Assembly, path: str, term: Term) -> str:
 
 
 def transformer(draft: Assembly, path: str, element: Element) -> None:
-    """Write efforts and flows of a transformer by N, in the direction of its causality."""
+    """Write the efforts and flows of a transformer with N, in the direction of its causality."""
     law = element.law_as(Transformer)
     one, two, ratio = _two_port(draft, path, element)
     sign = -into(one, path) * into(two, path)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 NULL_TOLERANCE = 1e-9
-"""Fraction of the largest singular value below which one counts as zero; also for entries of unit vectors."""
+"""Fraction of the largest singular value below which others count as zero; also for entries of unit vectors."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,8 @@ class IndeterminateCircuits:
 
 
 def _open_rows(basis: np.ndarray, holds: np.ndarray) -> np.ndarray:
-    """Return True for the rows (n,) that are not zero in all combinations of a basis (n, k) that vanish where nothing `holds`."""
+    """Return True for the rows (n,) that are nonzero in some combination of a basis (n, k) that vanishes where nothing
+    `holds`."""
     _, values, right = np.linalg.svd(basis[~holds])
     space = basis @ right[int(np.sum(values > NULL_TOLERANCE * np.linalg.norm(basis, 2))) :].T
     return np.asarray(np.abs(space).max(axis=1, initial=0.0) > NULL_TOLERANCE)

@@ -48,7 +48,7 @@ class Stages:
 
 
 def stages_of(system: System, targets: Iterable[str] | None = None, inputs: Container[str] = ()) -> Stages:
-    """Return stages of the statements that the targets depend on, of all statements by default.
+    """Return the stages of the statements that the targets depend on, by default of all statements.
 
     Values in `inputs`, such as those from outside a part, depend on nothing.
     """

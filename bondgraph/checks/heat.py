@@ -50,7 +50,7 @@ def check_heat_ports(model: Model) -> Iterator[Problem]:
             if isinstance(element.law, HeatFlow) and domain != THERMAL and not domain.pseudo:
                 title = f'{element.kind} "{path}" gives heat to a bond of the domain {domain.name}'
                 why = "it needs a temperature, to which it gives an entropy flow (thermal) or a heat flow (heat, a pseudo-bond)"
-                cure = 'domain="thermal", or domain="heat", of the junction or C at this port'
+                cure = 'domain="thermal", or domain="heat", for the junction or C at this port'
                 yield Problem("E177", title, (f"bond: {bond.name}", why), (element.place, bond.place), (cure,))
             elif element.heat and domain.pseudo:
                 title = f'{element.kind} "{path}" with heat=True is at a pseudo-bond of the domain {domain.name}'
@@ -103,7 +103,7 @@ def _one_junction(model: Model, path: str, element: Element) -> Iterator[Problem
     others = [model.across(bond, path) for bond in ends]
     title = f'1-junction "{path}" of the domain {bonds[0].domain.name} does not conserve heat'
     why = f"except for R and switches, one {bonds[0].domain.flow} enters by {inward} bonds and leaves by {len(ends) - inward}"
-    near = f"these bonds: to {named(model.elements_at(others))}"
+    near = f"these bonds lead to {named(model.elements_at(others))}"
     cures = (
         "two bonds in addition to R and switches, one arrow to the junction and one from it: from one temperature to the other",
         "a J0, where heat flows meet at one temperature",

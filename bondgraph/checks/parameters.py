@@ -259,7 +259,7 @@ def check_passive(model: Model) -> Iterator[Problem]:
             sample = None if formula is None else _active_sample(formula, values, dimension)
             if sample is not None:
                 why = f"at {name} = {np.array2string(np.asarray(sample[0]), precision=4)} its power is {sample[1]:.4g} W"
-                yield _not_passive(element, why, "a relation through zero that stays in its quadrants")
+                yield _not_passive(element, why, "a relation through zero in the quadrants of positive power")
                 break
 
 
@@ -279,7 +279,7 @@ def _active_field(element: Element, law: ResistorField, values: list[Any]) -> It
 
 def _active_relation(element: Element, relation: Any, values: list[Any], dimension: int) -> Iterator[Problem]:
     """Yield the problem of a relation g(e, f) = 0 with a solution whose power is negative: a change of sign of g along f."""
-    cure = "a relation through zero that stays in its quadrants"
+    cure = "a relation through zero in the quadrants of positive power"
     if dimension > 1:
         yield _not_passive(element, "it is a relation of several components, which cannot be sampled", "leave `passive` out")
         return

@@ -57,7 +57,7 @@ class Pair:
     second: Formula
     cure: str
     terms: Formula = lambda _: 0.0
-    """Terms of sums in which they may cancel: a difference far below them is rounding."""
+    """Terms of sums that may cancel: a difference far below them is rounding."""
 
 
 def contradictions(model: Model, signal: Callable[[str], Any]) -> Iterator[Problem]:
@@ -149,7 +149,7 @@ def _of_storage(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
 
 
 def _law_by_quadrature(law: Storage) -> tuple[str, Op]:
-    """Return word and formula of the law whose quadrature gives the energy."""
+    """Return the word and the formula of the law whose quadrature gives the energy."""
     if law.output is not None:
         return "output", law.output
     assert law.inverse is not None

@@ -88,7 +88,7 @@ def check_impacts(model: Model) -> Iterator[Problem]:
                     says, cure = f'Constraint "{path}" has no restitution', f'Constraint("{path}", restitution=0.8)'
                 else:
                     continue
-                title = f'automaton "{automaton.name}" has an impact on no constraint with a restitution'
+                title = f'an impact of automaton "{automaton.name}" has no effect'
                 details = (f"in its transition from {transition.source} to {transition.target}: {says}",)
                 yield Problem("E211", title, details, (automaton.place, element.place if element else None), (cure,))
 

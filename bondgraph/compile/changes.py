@@ -34,7 +34,7 @@ _FIRST, _XTOL, _RTOL = 1e-3, 1e-15, 1e-9
 
 @dataclass(frozen=True)
 class ConvertedStart:
-    """A flow or effort with the state of the storage that gives it."""
+    """Flow or effort with the storage state that determines it."""
 
     state: str
     element: str

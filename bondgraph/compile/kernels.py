@@ -43,7 +43,7 @@ DEFERRED = UNFUSED | {"closing_matrix"}
 """Routines that are compiled at their first use."""
 
 LONG = 300
-"""Number of steps from which the routines of an event, or all shorter ones together, are compiled at their first call."""
+"""Minimum number of steps of an event's routines, or of all shorter ones together, to compile them at their first call."""
 
 INTERPRETED = frozenset({"closures"})
 """Routines that are evaluated for many samples at once, or rarely: not worth compiling."""

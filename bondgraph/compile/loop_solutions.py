@@ -40,7 +40,7 @@ CONVERGED = 1e-9
 """Largest relative Newton step at a solution."""
 
 SENSED = 1e-6
-"""Relative change of an unknown: residuals at a solution must be much smaller than their change by it."""
+"""Relative change of an unknown that must change the residuals at a solution by far more than their size there."""
 
 MAX_SOLUTIONS = 8
 """Maximum number of solutions sought for one loop."""

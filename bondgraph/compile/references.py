@@ -17,7 +17,7 @@ from bondgraph.model.model import Bond, End, Model
 
 
 def with_references(model: Model) -> Model:
-    """Return the model with a source of zero at the first junction, by name, of each floating network."""
+    """Return the model with a zero source at the first junction, by name, of each floating network."""
     elements, bonds, references = dict(model.elements), list(model.bonds), list(model.references)
     for kind, floating in _floating(model):
         first = min(floating)

@@ -108,7 +108,7 @@ def _repeating(system: System) -> Iterator[str]:
     rows = [system.closing.owners[k] for k in system.closing.repeating]
     counts = ", ".join(f'"{path}" ({rows.count(path)})' for path in dict.fromkeys(rows))
     yield f"some of these conditions repeat others: {counts}"
-    yield "the motion is unique, but not the forces that they share: the least-norm forces are returned"
+    yield "the motion is unique, but not how they share the forces: the least-norm forces are returned"
 
 
 def _shares(system: System) -> Iterator[str]:

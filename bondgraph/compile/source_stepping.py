@@ -1,4 +1,4 @@
-"""Source stepping: the unknowns of nonlinear loops at the start, followed from sources of zero to the given ones (homotopy).
+"""Source stepping: the unknowns of nonlinear loops at the start, followed from zero sources to the given ones (homotopy).
 
 Newton's method fails where the first guess overflows: of five exponential diodes in series on 24 V, one gets the whole voltage.
 As the sources are scaled up from zero, the solution follows a curve from zero; secants predict its next point, Newton's method
@@ -39,7 +39,7 @@ class CurveEnd:
 def follow_sources(
     program: Program, t: float, x: np.ndarray, parameters: Callable[[float], np.ndarray], m: np.ndarray
 ) -> CurveEnd:
-    """Follow the unknowns of nonlinear loops, which are in x (n,), from sources of zero to the given ones.
+    """Follow the unknowns of nonlinear loops, which are in x (n,), from zero sources to the given ones.
 
     `parameters`(part) gives p (parameters,) of the kernels with all sources at this fraction of their values. If this does not
     reach the given sources, charged storages are scaled too.

@@ -46,7 +46,7 @@ def device_of(argument: Any, runs: int) -> Device | None:
 
 
 def check_device(argument: Any) -> None:
-    """Raise `RunError` E286 unless `device=` has a name, or is None."""
+    """Raise `RunError` E286 unless `device=` is a known name or None."""
     if argument is None or argument == AUTO:
         return
     if not isinstance(argument, str) or not (match := _NAME.fullmatch(argument)) or match[1] not in MAKERS:

@@ -80,7 +80,7 @@ class Device(Protocol):
 def out_of_memory(name: str, why: str) -> RunError:
     """Return E290 for a GPU whose memory is too small."""
     cures = (ON_THE_CPU, "fewer samples, or measures instead of series", "no other program on the GPU")
-    return RunError(Problem("E290", f'the memory of "{name}" does not hold these runs', (why,), cures=cures))
+    return RunError(Problem("E290", f'the memory of "{name}" is too small for these runs', (why,), cures=cures))
 
 
 def lost(name: str, why: str) -> RunError:

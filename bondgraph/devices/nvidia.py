@@ -154,8 +154,8 @@ def _no_gpu(title: str, why: str) -> RunError:
 
 def _driver() -> Any:
     """Return the functions of the driver, each of which loads it at its first call."""
-    require_package("a run on a GPU of NVIDIA", "cuda")
-    require_package("a run on a GPU of NVIDIA", "cuda.bindings")
+    require_package("a run on an NVIDIA GPU", "cuda")
+    require_package("a run on an NVIDIA GPU", "cuda.bindings")
     try:
         from cuda.bindings import driver
     except ImportError as error:

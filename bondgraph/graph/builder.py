@@ -291,7 +291,7 @@ class Graph(Draft):
         return self
 
     def start(self, function: Callable[..., tuple[Any, ...]], arguments: Sequence[str], results: Sequence[str]) -> Graph:
-        """Compute start values from others by a function before every run, in floats."""
+        """Compute start values from others with a function of floats, before every run."""
         self.starts.append(Start(function, names_of(arguments, "arguments"), names_of(results, "results"), caller_place()))
         return self
 

@@ -182,8 +182,8 @@ def _holds(graph: Draft, part: Element | Draft) -> bool:
 def _propagated(
     attribute: str, code: str, drafts: list[_Draft], flat: dict[str, Element], problems: list[Problem]
 ) -> dict[int, Any]:
-    """Propagate one attribute to all bonds: given at an end, or carried through junctions (and 1:n elements). Return it by
-    index."""
+    """Propagate one attribute, given at an end or carried through junctions (and 1:n elements), to all bonds; return it by the
+    index of the bond."""
     values: dict[int, tuple[object, str]] = {}
     queue: deque[int] = deque()
     reported: set[tuple[object, str]] = set()

@@ -242,7 +242,7 @@ class IdealConstraint(Switched):
 
     position: Op | None
     start: StateSpec
-    """Start value of h, where h is the integral of the flow."""
+    """Start value of h, if h is the integral of the flow."""
     released: Op | None = None
     """Effort while the constraint is off, (mode, flow, noted, parameters, signals); None for zero."""
     noted: Mapping[str, StateSpec] = field(default_factory=dict)

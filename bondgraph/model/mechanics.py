@@ -118,7 +118,8 @@ Formula = Callable[..., Any]
 @dataclass(frozen=True)
 class Mechanics:
     """User's energies of a configuration: `inertia`(q, ...) or `kinetic`(q, v, ...) or both, `potential`(q, ...), and instead of
-    differentiation `bias`(q, v, ...), the generalised force h of M v' + h + dV/dq = e, or `solution`(q, v, e, ...), its v'."""
+    differentiation `bias`(q, v, ...), the generalised force h of M v' + h + dV/dq = e, or `solution`(q, v, e, ...), which gives
+    v'."""
 
     inertia: Formula | None
     kinetic: Formula | None

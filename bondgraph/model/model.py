@@ -121,7 +121,7 @@ class CollisionSet:
     friction: float
     restitution: float
     max_contacts: int
-    """Largest number of contact candidates; more end a run."""
+    """Maximum number of contact candidates; a run with more ends."""
     exclude: tuple[tuple[int, int], ...] = ()
     """Pairs of bodies that are not checked for contact."""
     only: tuple[tuple[int, int], ...] | None = None

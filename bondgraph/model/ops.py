@@ -181,12 +181,12 @@ def combine(signs: tuple[int, ...]) -> Op:
 
 @cache
 def zeros(shape: tuple[int, ...]) -> Op:
-    """Return a constant zero of a shape (no argument)."""
+    """Return the operation without arguments that gives zeros of this shape."""
     return Op("zero", lambda: np.zeros(shape) if shape else 0.0, "0")
 
 
 def constant(value: Any) -> Constant:
-    """Return the structural constant of a value."""
+    """Return a value as a structural constant."""
     fixed = np.asarray(value, dtype=float)
     return Constant("constant", lambda: fixed if fixed.ndim else float(fixed), array_latex(fixed, 6))
 
@@ -216,7 +216,7 @@ APPLY_INVERSE = Op("apply inverse", lambda ratio, x: x / ratio, "#1^{-1}\\,#2")
 """Quotient x / n for a scalar ratio n."""
 
 SOUGHT = Op("sum", lambda x, a, b: x + a - b, "#1+#2-#3")
-"""Unknown x with a = b, which depend on x, as the fixed point x = x + a - b."""
+"""Unknown x for which a = b, both functions of x, as the fixed point x = x + a - b."""
 
 NEGATE = Op("negate", lambda x: -x, "-#1")
 

@@ -245,7 +245,7 @@ def atomic_folder(path: str | os.PathLike[str], mark: str) -> Iterator[Path]:
     try:
         with _place_for(target) as (real, folder):
             if os.path.lexists(real) and not (real / mark).is_file():
-                raise write_error(target, f"there is something else, without a file {mark}")
+                raise write_error(target, f"something else, without a file {mark}, has this name")
             new, old = folder / "new", folder / "old"
             new.mkdir()
             old.mkdir()

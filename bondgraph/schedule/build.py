@@ -216,7 +216,7 @@ def scheduled(
 
 
 PREPARED = ("rates", "powers", "guards")
-"""Routines of every step of a run, whose expressions of parameters are computed in `prepare`."""
+"""Routines that every step of a run calls; their expressions of parameters are computed in `prepare`."""
 
 EAGER = ("prepare", "rates", "powers", "energies")
 """Routines that are compiled at once, because every model is evaluated at its start; the others at their first use."""

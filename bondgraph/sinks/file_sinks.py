@@ -37,7 +37,7 @@ def metadata_json(metadata: Mapping[str, Any]) -> str:
 
 
 def table_columns(kept: Sequence[KeptQuantity]) -> list[tuple[str, str]]:
-    """Return names and units of the columns of a table, "t" first; an array has one for each component."""
+    """Return names and units of the columns of a table, "t" first; an array has a column for each component."""
     columns = [("t", "s")]
     for quantity in kept:
         columns += [(name, quantity.unit if not quantity.shape else "") for name in labels_of(quantity.name, quantity.shape)]
@@ -45,7 +45,7 @@ def table_columns(kept: Sequence[KeptQuantity]) -> list[tuple[str, str]]:
 
 
 def table_rows(t: np.ndarray, values: Mapping[str, np.ndarray], kept: Sequence[KeptQuantity]) -> np.ndarray:
-    """Return the numbers of these columns (k, columns)."""
+    """Return the rows (k, columns) of a table with these columns."""
     return np.hstack([t[:, None], *(values[quantity.name].reshape(len(t), -1) for quantity in kept)])
 
 

@@ -171,7 +171,7 @@ class TapeScalar:
             name, "a side of `&` or `|`"
         )
         raise TraceError(
-            f"{label} is a number, and must be a comparison: x > 0, less(0.5, x) for a signal that is 0 or 1, "
+            f"{label} is a number, but must be a comparison: x > 0, less(0.5, x) for a signal that is 0 or 1, "
             "equal(mode, 2.0); `&`, `|` and `~` join comparisons"
         )
 
@@ -183,5 +183,5 @@ class TapeScalar:
                 if argument.__class__ is not TapeScalar and hasattr(argument, "__scalar_function__"):
                     return argument.__scalar_function__(name, arguments)
             kinds = ", ".join(type(a).__name__ for a in arguments)
-            raise TraceError(f"{name}({kinds}): a traced value mixes with numbers only")
+            raise TraceError(f"{name}({kinds}): a traced value combines only with numbers")
         return result

@@ -30,7 +30,7 @@ class NoSeries(Exception):
 
 
 def order_for(tolerance: float) -> int:
-    """Return the order at which a relative error needs the least work (A. Jorba, M. Zou, A software package for the numerical
+    """Return the order that reaches a relative error with the least work (A. Jorba, M. Zou, A software package for the numerical
     integration of ODEs by means of high-order Taylor methods, Experimental Mathematics 14, 2005, section 3.1)."""
     return max(_LEAST_ORDER, math.ceil(1.0 - 0.5 * math.log(tolerance)))
 

@@ -143,7 +143,7 @@ def _of_one(declared: str, expected: str, bases: frozenset[str]) -> Any:
     if unit.counts_cycles and "rad" in target.symbols:
         return Mismatch(declared, expected, "Hz counts cycles, and a cycle is 2 pi rad", (f"{expected}", "rev/s", "rpm"))
     if unit.may_count_revolutions and "rad" in target.symbols:
-        why = f"{declared} may count revolutions or rad"
+        why = f"{declared} may count revolutions or radians"
         return Mismatch(declared, expected, why, spellings(target))
     return _linear(unit.ratio / target.ratio, unit.turns - target.turns, unit.zero if target.symbols == {"K"} else Fraction(0))
 

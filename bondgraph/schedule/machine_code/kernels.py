@@ -294,7 +294,7 @@ def machine_kernels(schedules: Sequence[Schedule], quick: bool = False) -> dict[
 
 
 def _compiled(schedules: Sequence[Schedule], text: str, quick: bool) -> dict[str, Kernel]:
-    """Compile a text; index tables and constants stay NumPy arrays that the code refers to, outside of its text."""
+    """Compile a text; index tables and constants stay NumPy arrays that the code refers to, outside its text."""
     tables = {f"{s.name}.tables": np.ascontiguousarray(s.tables) for s in schedules if len(s.tables)}
     tables |= {f"{s.name}.{NUMBERS}": s.numbers for s in schedules if len(s.numbers)}
     addresses = {name: int(table.ctypes.data) for name, table in tables.items()}
