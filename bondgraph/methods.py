@@ -20,7 +20,7 @@ class MethodEntry:
     meaning, use : what it is and when to use it, one line each.
     load : function that imports its code, a `bondgraph.run.steppers.integrator.MethodCode`.
     safety : tolerance per step divided by the user's rtol, which bounds the energy residual of a run; least : smallest tolerance
-    per step that the method can meet.
+        per step that the method can meet.
     stiff : whether it is for stiff models.
     needs_jacobian : whether it needs the derivatives of the rates.
     exponent : power of the user's rtol in the tolerance per step, less than 1 if the error estimate has a lower order than the
@@ -111,7 +111,6 @@ _ENTRIES = (
 )
 
 METHODS = {entry.name: entry for entry in _ENTRIES}
-"""Every method by its name."""
 
 AUTO = "auto"
 START, STIFF = METHODS["dop853"], METHODS["rodas5p"]

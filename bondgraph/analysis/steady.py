@@ -39,7 +39,7 @@ class OperatingPoint:
     ----------
     states, x : names and values of the states, (n,); parameters : values of the free parameters, by label.
     undetermined : the states that take part in each direction that the rates do not determine. A conserved quantity (a charge, an
-    amount of matter) keeps its value at the guess.
+        amount of matter) keeps its value at the guess.
     due : transitions with a positive guard, which would end the mode.
     iterations, history : number of Newton iterations, and the size of each step.
     """

@@ -75,7 +75,7 @@ def reciprocity(
     Parameters
     ----------
     points : number of points; spread : their distance from the start values, in units of the nominal size of states; seed : seed
-    of the random numbers.
+        of the random numbers.
     tolerance : tolerance for rounding errors.
     """
     compiled = compiled_form(model, "reciprocity")

@@ -75,11 +75,11 @@ def multiport(
     ----------
     kind : "C", "I" or "R".
     law : for a storage, its energy(x, *parameters, *signals) in J, with x (n,), one entry for each port in order; for an R, its
-    flows (n,) from its efforts (n,), or the reverse; flows count into the element.
+        flows (n,) from its efforts (n,), or the reverse; flows count into the element.
     ports : domains by name; None for the domain of the connected element.
     initial : x at the start (n,); not for an R.
     gives : "flow" or "effort", which the law of an R returns. Where that is set from outside, Newton iteration solves for the
-    other.
+        other.
     passive : True if an R never gives power, which is tested at many values.
     guess : {"base.effort": 0.7}, for an R in an algebraic loop with several solutions.
 

@@ -1,7 +1,7 @@
 """Lagrangian and Hamiltonian mechanics of a configuration: mass matrix, flow and rates from its energies, by gradients.
 
-A configuration has n coordinates q, velocities v = q' and momenta p = M(q) v. Every formula here takes (n,) arrays, even for n =
-1; `others` are parameters and signals, held constant in all derivatives.
+A configuration has n coordinates q, velocities v = q' and momenta p = M(q) v. Every formula here takes (n,) arrays, even for one
+coordinate; `others` are parameters and signals, held constant in all derivatives.
 """
 
 from __future__ import annotations

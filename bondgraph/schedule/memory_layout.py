@@ -157,7 +157,6 @@ class Schedule:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Length of each block."""
         return tuple(n for _, n in self.blocks)
 
 

@@ -28,7 +28,7 @@ class Form:
     inputs : number of inputs from each block of the long program; the component's numbers follow them.
     results : number of results for each row of results.
     input_positions, numbers, output_positions : for each component, the positions of its inputs, its numbers, and the positions
-    of its results.
+        of its results.
     """
 
     program: Listing

@@ -30,7 +30,7 @@ class Operation:
     numpy : the function of floats and arrays.
     llvm, c : expressions in {x}, {y}, {z}, the texts of the arguments; LLVM may need lines before it, whose names end in {v}.
     python, matlab : expressions for NumPy's arrays, and for MATLAB and Octave; a MATLAB text with {v} is a whole statement, which
-    assigns {v}. Where MATLAB would return a complex number, the result is nan, as everywhere else.
+        assigns {v}. Where MATLAB would return a complex number, the result is nan, as everywhere else.
     slope : derivative of a function of one argument.
     is_condition : the result is true or false; in arithmetic it counts as 1 or 0.
     selects : the instruction passes on one of several values; its derivatives select too.

@@ -75,7 +75,6 @@ class Alternatives:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Length of each block."""
         return self.reference.sizes
 
     @property

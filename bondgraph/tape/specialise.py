@@ -175,7 +175,6 @@ class SpecialisedRoutine:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Length of each block."""
         return self.shared.sizes
 
     @property
