@@ -218,7 +218,7 @@ def check_ranges(model: Model) -> Iterator[Problem]:
             number, least = _number(parameters, key), _number(parameters, parameter.not_below)
             if number is not None and least is not None and 0.0 <= number < least:
                 title = f'{element.kind} "{path}": {key} must be no less than {parameter.not_below}'
-                cures = (f"a {key} of the {parameter.not_below} or more; for a run, change both",)
+                cures = (f"a {key} of at least the {parameter.not_below}; for a run, change both",)
                 yield Problem("E151", title, (f"{key} {number:g}, {parameter.not_below} {least:g}",), (element.place,), cures)
 
 
