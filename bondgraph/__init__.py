@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from bondgraph.sweeps import sweep
 
 __distribution__ = "screwbond"
-"""Distribution that installs this package: where it is missing, another distribution has overwritten these files."""
+"""Distribution that installs this package; if it is missing, another distribution has overwritten these files."""
 
 __all__ = ["C", "Ce", "I", "IC", "R", "Re", "Se", "Sf", "TF", "GY", "MTF", "MGY", "EulerJunction", "J0", "J1", "X0", "X1"]
 __all__ += ["Constraint", "Diode", "Friction", "Switch", "HeatTransfer", "Block", "multiport", "signals"]
@@ -56,10 +56,10 @@ __all__ += ["ModelError", "Problem", "RoundingWarning", "UnreliableRunWarning", 
 
 _LAZY_MODULES = {room: f"bondgraph.{room}" for room in ("analysis", "export", "interchange", "stepping", "sweeps")}
 _LAZY_MODULES |= {"render": "bondgraph.render.diagram"}
-"""Packages that `import bondgraph` does not load: modules to import on first access, by name."""
+"""Packages that `import bondgraph` does not load: the module to import on first access, by name."""
 _LAZY_NAMES = dict.fromkeys(("dump_model", "load_model", "parse_model", "read_graph", "save_model"), "interchange")
 _LAZY_NAMES |= {"quasistatic": "stepping", "sweep": "sweeps"}
-"""Public names of such packages, with their package."""
+"""Package of each public name that these packages provide."""
 
 
 if not TYPE_CHECKING:

@@ -43,16 +43,16 @@ _PACKAGES = tuple(os.path.join(_HOME, package) + os.sep for package in ("bondgra
 
 @functools.cache
 def is_own_file(file: str) -> bool:
-    """Return True for a file of this project's packages, and for what Python runs them by."""
+    """Return True for a file of this project's packages, `contextlib`, or Python's import machinery."""
     return os.path.abspath(file).startswith(_PACKAGES) or file == contextlib.__file__ or file.startswith("<frozen ")
 
 
-_READ = ContextVar[Place | None]("line of the file that is read", default=None)
+_READ = ContextVar[Place | None]("line of the file being read", default=None)
 
 
 @contextlib.contextmanager
 def reading_line(file: str, line: int) -> Iterator[None]:
-    """Make `caller_place` return this line of a file, for what is made while it is read."""
+    """Make `caller_place` return this line of a file within the `with` block."""
     token = _READ.set(Place(file, line))
     try:
         yield
@@ -61,14 +61,14 @@ def reading_line(file: str, line: int) -> Iterator[None]:
 
 
 def caller_place() -> Place | None:
-    """Return the line of the file that is read, else the innermost line on the call stack outside this project's packages."""
+    """Return the line of the file being read, or else the innermost line on the call stack outside this project's packages."""
     if (place := _READ.get()) is not None:
         return place
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
-        if not (is_own_file(file) or (file == "<string>" and code.co_name == "__init__")):  # the second is that of a dataclass
+        if not (is_own_file(file) or (file == "<string>" and code.co_name == "__init__")):  # or the constructor of a dataclass
             return _place(file, frame.f_lineno)
         frame = frame.f_back  # type: ignore[assignment]
     return None
@@ -93,7 +93,7 @@ def caller_depth() -> int:
 
 @dataclass(frozen=True)
 class Problem:
-    """Problem of a model: a code, a title, details, the lines that created the objects in question, and cures."""
+    """Problem of a model: a code, a title, details, the lines that created the objects concerned, and cures."""
 
     code: str
     title: str
@@ -143,7 +143,7 @@ class RunError(ProblemError):
 
 class _InOneLine(ProblemError):
     def _text(self) -> str:
-        """Format the problem in one line, as errors of files and imports are shown."""
+        """Format the problem in one line, for errors of files and imports."""
         problem = self.problem
         details = f": {'; '.join(problem.details)}" if problem.details else ""
         return f"{problem.code} {problem.title}{details}" + "".join(f"; try: {cure}" for cure in problem.cures)
@@ -154,7 +154,7 @@ class FileError(_InOneLine, OSError):
 
 
 class ExtraError(_InOneLine, ImportError):
-    """Error of a function that needs a package that is not installed."""
+    """Error of a function whose optional package is not installed."""
 
 
 class RunEndedWarning(UserWarning):
@@ -196,13 +196,13 @@ def raise_if_any(name: str, problems: Sequence[Problem]) -> None:
 def refusal(
     code: str, title: str, *cures: str, about: str, why: str | Sequence[str] = (), places: Sequence[Place | None] | None = None
 ) -> ModelError:
-    """Return the error of one problem `about` an object, at the user's line or other `places`, to be raised."""
+    """Return an error, to be raised, with one problem `about` an object, at the user's line or at `places`."""
     details = (why,) if isinstance(why, str) else tuple(why)
     return ModelError(about, [Problem(code, title, details, (caller_place(),) if places is None else tuple(places), cures)])
 
 
 def no_model(value: object, function: str, form: str = "") -> ModelError:
-    """Return E100: an argument is not a model, or not in the `form` that the function takes."""
+    """Return E100 for an argument that is not a model, or not in the `form` that the function takes."""
     title = f"{function} takes a model, not {type(value).__name__}"
-    cure = f"{function}({form})" if form else f"{function}(graph), with a Graph or what compile_model made of it"
+    cure = f"{function}({form})" if form else f"{function}(graph), with a Graph or a compiled model"
     return refusal("E100", title, cure, about=function)

@@ -1,4 +1,4 @@
-"""Table of integration methods: one record for each, from which settings, help, pages, `warm` and tests follow."""
+"""Table of integration methods: one record for each, used by settings, help, pages, `warm` and tests."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class MethodEntry:
     Parameters
     ----------
     name : for `simulate(method=...)`.
-    order : of its solution, 0 if it follows from rtol; `dense` : of its dense output.
-    meaning, use : what it is, and when to take it, one line each.
-    load : imports its code, a `bondgraph.run.steppers.integrator.MethodCode`.
-    safety : factor from the user's rtol, which bounds the energy residual of a run, to the tolerance per step; `least` : the
-        smallest tolerance per step that it can keep.
+    order, dense : orders of its solution and of its dense output, 0 if rtol determines them.
+    meaning, use : what it is and when to use it, one line each.
+    load : function that imports its code, a `bondgraph.run.steppers.integrator.MethodCode`.
+    safety : tolerance per step divided by the user's rtol, which bounds the energy residual of a run; least : smallest tolerance
+        per step that the method can meet.
     stiff : whether it is for stiff models.
     needs_jacobian : whether it needs the derivatives of the rates.
     exponent : power of the user's rtol in the tolerance per step, less than 1 if the error estimate has a lower order than the
@@ -43,7 +43,7 @@ class MethodEntry:
 
     @property
     def orders(self) -> tuple[str, str]:
-        """The order of the solution, and that of its dense output, in words."""
+        """Orders of the solution and of its dense output, in words."""
         return (str(self.order), str(self.dense)) if self.order else ("by rtol", "the same")
 
 
@@ -57,7 +57,7 @@ _ROOM = "bondgraph.run.steppers"
 # Measured residual / rtol at rtol 1e-9 with these factors: an undamped oscillator over 184 turns dop853 0.3; with 14 % damping
 # 0.01; free rotation 0.03; impacts 0.05. A factor ten times smaller costs dop853 a third more evaluations.
 # rodas5p: that oscillator 0.04 (0.6 at rtol 1e-6, 2.5 at 1e-4), with damping 0.005, free rotation 0.2, a stiff wall 0.3; a factor
-# ten times larger exceeds rtol in most, one ten times smaller costs half more steps. dopri5: 5, 0.03, 0.01, 0.3; it is meant for
+# ten times larger exceeds rtol in most, one ten times smaller costs 50 % more steps. dopri5: 5, 0.03, 0.01, 0.3; it is meant for
 # short segments.
 _ENTRIES = (
     MethodEntry(
@@ -115,10 +115,10 @@ METHODS = {entry.name: entry for entry in _ENTRIES}
 
 AUTO = "auto"
 START, STIFF = METHODS["dop853"], METHODS["rodas5p"]
-"""The methods of "auto": the one that it begins with, and the one for a model that turns out stiff."""
+"""Methods of "auto": the first one, and the one for a model that turns out to be stiff."""
 
 RETIRED = {"bdf": "rodas5p", "radau": "rodas5p", "lsoda": "rodas5p", "adams": "dop853"}
-"""Methods of earlier versions, and the one that takes the place of each."""
+"""Methods of earlier versions, each with its replacement."""
 
 
 def names() -> tuple[str, ...]:
@@ -129,13 +129,13 @@ def names() -> tuple[str, ...]:
 def help_text() -> str:
     """Return one line about all methods, for the signature of `simulate`."""
     listed = [f'"{entry.name}" ({entry.meaning.split(" (")[0]}, order {entry.orders[0]})' for entry in METHODS.values()]
-    return f'"auto" ({START.name}; {STIFF.name} from where the model turns out stiff), {", ".join(listed)}, or a `MethodEntry`.'
+    return f'"auto" ({START.name}; {STIFF.name} once the model turns out to be stiff), {", ".join(listed)}, or a `MethodEntry`.'
 
 
 def page_table() -> str:
     """Return the table of methods for the pages, in Markdown."""
-    rows = [("method", "what it is", "order, of the dense output", "for"), ("---",) * 4]
-    rows.append(('`"auto"`', f"`{START.name}`; `{STIFF.name}` from where the model turns out stiff", "", "nearly everything"))
+    rows = [("method", "what it is", "order, order of the dense output", "for"), ("---",) * 4]
+    rows.append(('`"auto"`', f"`{START.name}`; `{STIFF.name}` once the model turns out to be stiff", "", "nearly everything"))
     rows += [
         (f'`"{entry.name}"`', entry.meaning, ", ".join(dict.fromkeys(entry.orders)), entry.use) for entry in METHODS.values()
     ]
@@ -147,7 +147,7 @@ GONE = ("solver", "iteration")
 
 
 def retired(settings: Mapping[str, object]) -> dict[str, object]:
-    """Convert settings that an earlier version stored: with the methods of this one, and without removed settings."""
+    """Convert settings stored by an earlier version: replace retired methods, drop removed settings."""
     current = {name: value for name, value in settings.items() if name not in GONE}
     if isinstance(method := current.get("method"), str):
         current["method"] = RETIRED.get(method.strip().lower(), method)

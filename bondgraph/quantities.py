@@ -1,4 +1,4 @@
-"""Numbers as arguments: `real` reads numbers and arrays."""
+"""Numeric arguments: `real` reads numbers and arrays."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def real(value: Any) -> np.ndarray | None:
 
 
 def _floats(array: np.ndarray) -> np.ndarray:
-    """Convert to floats; a larger integer becomes infinite, as a float literal of its size."""
+    """Convert to floats; an integer too large for a float becomes infinite, like a float literal."""
     try:
         return array.astype(float)
     except OverflowError:
@@ -47,12 +47,12 @@ def _float(number: Any) -> float:
 
 
 def has_masked(value: Any) -> bool:
-    """Return True if entries of an array are masked, and thus no values."""
+    """Return True if some entries of an array are masked."""
     return isinstance(value, np.ndarray) and bool(np.any(getattr(value, "mask", False)))
 
 
 def _holds_truth(value: Any) -> bool:
-    """Return True if a nested list has a truth value among its numbers, which NumPy would convert to a number."""
+    """Return True if a nested list contains a truth value, which NumPy would convert to a number."""
     if isinstance(value, (list, tuple)):
         return any(map(_holds_truth, value))
     return isinstance(value, (bool, np.bool_))

@@ -28,7 +28,7 @@ class StartValues(Mapping[str, Any]):
 
     values_by_name: Mapping[str, Any]
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters by name that were solved for together with the start values, as of an operating point."""
+    """Parameters by name that were solved for together with the start values, as in an operating point."""
 
     def __getitem__(self, name: str) -> Any:
         return self.values_by_name[name]
@@ -66,7 +66,7 @@ Initial = Mapping[str, Any] | Startable
 
 @dataclass(frozen=True)
 class KeptQuantity:
-    """Quantity that is kept of a run: its name, its unit, the shape of its value at one sample."""
+    """Quantity kept from a run: its name, its unit, the shape of its value at one sample."""
 
     name: str
     unit: str
@@ -81,10 +81,10 @@ class Sink(Protocol):
         """Begin a run of a model."""
 
     def take(self, t: np.ndarray, values: Mapping[str, np.ndarray]) -> None:
-        """Take the next samples: dates (k,), s, and values (k, *shape) by name, which the sink may keep."""
+        """Take the next samples: times (k,), s, and values (k, *shape) by name, which the sink may keep."""
 
     def end(self, wrong: str, valid: int) -> None:
-        """End the run; `wrong` is the reason why it ended early, or cannot be trusted, "" if it is ok; the first `valid` samples
+        """End the run; `wrong` is the reason why it ended early or cannot be trusted, "" if it is ok; the first `valid` samples
         are valid."""
 
     def abandon(self) -> None:
@@ -97,24 +97,24 @@ Sinkable = str | os.PathLike[str] | Sink | Callable[[np.ndarray, Mapping[str, np
 
 @runtime_checkable
 class NamedMeasure(Protocol):
-    """A measure of a run: `what` is measured, `of` which quantity or event."""
+    """A measure of a run: `what` is measured, and `of` which quantity or event."""
 
     @property
     def what(self) -> str:
-        """Its word in the table of measures."""
+        """Name of the measure in the table of measures."""
 
     @property
     def of(self) -> str:
-        """A quantity or an event."""
+        """Name of a quantity or an event."""
 
 
 KeepNamed = str | Sequence[str] | Mapping[str, str | NamedMeasure]
-"""Argument `keep` of `simulate`: names of quantities, or measures (and quantities) by names of the user's."""
+"""Argument `keep` of `simulate`: names of quantities, or quantities and measures by names that the user chooses."""
 
 
 @dataclass(frozen=True)
 class KeepOptions:
-    """Quantities to keep of a run, and their destination: by default all, in the result."""
+    """Quantities to keep from a run, and their destination: by default all, in the result."""
 
     keep: KeepNamed | None = None
     sink: Sinkable | None = None
@@ -131,7 +131,7 @@ class Setting:
 class RunSettings(TypedDict, total=False):
     """Settings of a run: the keywords of `simulate` except the model, its parameters and `t_end`."""
 
-    t_start: Annotated[float, Setting(0.0, "the time at which it begins, s.")]
+    t_start: Annotated[float, Setting(0.0, "start time, s.")]
     samples: Annotated[
         float | Sequence[float] | np.ndarray | None,
         Setting(
@@ -153,21 +153,21 @@ class RunSettings(TypedDict, total=False):
         float | Sequence[float] | np.ndarray | None,
         Setting(
             None,
-            "error that does not count, per state or for all, in the states' units; by default what a state's couplings to the"
-            " others make of rtol while it is small.",
+            "negligible error, per state or for all, in the states' units; by default it follows from rtol and each state's"
+            " couplings to the others.",
         ),
     ]
     max_step: Annotated[float | None, Setting(None, "longest step, s; a hundredth of the run by default.")]
     max_events: Annotated[int, Setting(100_000, "the run ends with a failure after this many transitions.")]
-    max_steps: Annotated[int, Setting(10_000_000, "the same after this many steps of integration.")]
+    max_steps: Annotated[int, Setting(10_000_000, "the run ends with a failure after this many integration steps.")]
     linear: Annotated[
-        str, Setting("auto", 'algebra of implicit methods, "dense", "band" or "sparse"; the cheapest one if "auto".')
+        str, Setting("auto", 'linear algebra of implicit methods, "dense", "band" or "sparse"; the cheapest if "auto".')
     ]
     impacts: Annotated[
         str,
         Setting(
             "simultaneous",
-            'collisions at the same time, to a thousandth of rtol, are one problem of impulses, "simultaneous", or follow one'
+            'collisions at the same time, to a thousandth of rtol, are solved together, "simultaneous", or one after'
             ' another, "sequential", the first by name first.',
         ),
     ]
@@ -175,7 +175,7 @@ class RunSettings(TypedDict, total=False):
         str,
         Setting(
             "end",
-            'where constraints lose rank, as of a stretched linkage, the run ends, "end", or continues along its branch with'
+            'where constraints lose rank, as in a stretched linkage, the run ends, "end", or continues along its branch with'
             ' its velocities, "keep".',
         ),
     ]
@@ -184,7 +184,7 @@ class RunSettings(TypedDict, total=False):
 
 
 def _record() -> dict[str, tuple[Any, Setting]]:
-    """Return type and `Setting` of every keyword."""
+    """Return the type and the `Setting` of every keyword."""
     hints = get_type_hints(RunSettings, include_extras=True)
     return {name: get_args(hint) for name, hint in hints.items()}  # type: ignore[misc]
 
@@ -195,8 +195,8 @@ DEFAULTS = RunSettings(**{name: setting.default for name, (_, setting) in SETTIN
 
 
 def setting_key(t_end: Any, kept: KeepOptions, settings: RunSettings) -> tuple[Any, ...] | None:
-    """Return a key that is equal only for equal settings and kept quantities, also after later changes of arrays; None where
-    there is no key, or a sink."""
+    """Return a key that is equal only for equal settings and kept quantities, even if arrays change later; None if there is no
+    such key, or there is a sink."""
     parts = [_identity(value) for value in (t_end, kept.keep, *settings.values())]
     return None if kept.sink is not None or None in parts else (*settings, *parts)
 
@@ -213,7 +213,7 @@ def _identity(value: Any) -> tuple[Any, ...] | None:
     if type(value) in (list, tuple):
         parts = tuple(map(_identity, value))
         return None if None in parts else (type(value), parts)
-    if isinstance(value, NamedMeasure):  # last: a protocol looks up all its attributes
+    if isinstance(value, NamedMeasure):  # last: checking a protocol looks up all its attributes
         return "measure", value.what, value.of
     return None
 

@@ -1,5 +1,5 @@
-"""Precompile the code of solvers, error control and layouts, which no model changes: into the cache (`screwbond warm`), or for a
-wheel to bring along (`python -m bondgraph.warming FOLDER`)."""
+"""Precompile the code that is the same for all models (solvers, error control, layouts) into the cache (`screwbond warm`), or
+into a folder that a wheel ships (`python -m bondgraph.warming FOLDER`)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _of_method(entry: MethodEntry) -> Callable[[], Library]:
 
 
 def _of_pages() -> None:
-    """Compile to WebAssembly what pages share: the solvers of the methods of "auto"."""
+    """Compile the solvers of the methods of "auto" to WebAssembly, for all pages."""
     if is_available():
         multiply_add_modules()
         for method in (method_of(dop853.TABLEAU), RODAS5P):
@@ -66,7 +66,7 @@ class Warmed:
 
     Parameters
     ----------
-    seconds : by part of `PARTS`; a cached part takes milliseconds.
+    seconds : time for each part of `PARTS`; a cached part takes milliseconds.
     folder : the cache.
     """
 
@@ -75,13 +75,13 @@ class Warmed:
 
 
 def warm() -> Warmed:
-    """Compile all parts that are not yet in the cache, and load all of them.
+    """Load all parts, compiling those that are not yet in the cache.
 
     Raises `CompileError` E391 without llvmlite, E399 without a cache.
     """
     folder, reason = cache.directory(), cache.obstacle()
     if folder is None or reason:
-        cures = ("SCREWBOND_CACHE=FOLDER, with a folder of your own that can be written", "no warming: the first runs compile it")
+        cures = ("SCREWBOND_CACHE=FOLDER, with a folder that you can write to", "no warming: the first runs compile the code")
         raise CompileError(Problem("E399", "compiled code would not be kept", (reason,), (), cures))
     seconds: dict[str, float] = {}
     for name, make in PARTS.items():
@@ -92,17 +92,17 @@ def warm() -> Warmed:
 
 
 def supply(folder: Path) -> int:
-    """Compile all parts but those of pages for any machine of this system with a common processor, and write them to a folder.
-    Return their number. The process must be a new one, with a cache of its own or none.
+    """Compile all parts except those of pages for any common processor of this operating system, write them to a folder, and
+    return their number. The process must be a new one, with a cache of its own or none.
 
-    A package with these files as `bondgraph/emit/supplied` compiles none of them, as long as its sources are these.
+    A package with these files as `bondgraph/emit/supplied` compiles none of them, as long as its sources are unchanged.
 
-    Raises `CompileError` E391 without llvmlite, E399 where the sources cannot be read.
+    Raises `CompileError` E391 without llvmlite, E399 if the sources cannot be read.
     """
     if not cache.sources():
-        reason = "the sources are younger than this process, or in an archive"
+        reason = "the sources are newer than this process, or in an archive"
         raise CompileError(
-            Problem("E399", "compiled code would not be used", (reason,), (), ("a new process, in a folder of sources",))
+            Problem("E399", "compiled code would not be used", (reason,), (), ("a new process, with the sources in a folder",))
         )
     os.environ["SCREWBOND_PROCESSOR"] = machine.supplied_processor()
     made: dict[str, bytes] = {}

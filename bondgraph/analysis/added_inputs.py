@@ -1,4 +1,4 @@
-"""Signals as inputs of a linear system: a parameter of value zero, which is added to the signal."""
+"""Signals as inputs of a linear system: a parameter of value zero is added to the signal."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from bondgraph.model.ops import Op
 
 _ADDED = " + input"
 _TORN = ":computed"
-"""Ends the name under which the torn statement of an algebraic loop computes a value."""
+"""Suffix of the name under which the torn statement of an algebraic loop computes a value."""
 
 
 def with_added_inputs(model: Model, system: System, names: str | Sequence[str]) -> tuple[System, list[str], dict[str, str]]:
-    """Return the system with a parameter behind every name that is a source or the result of a signal block; the names of
-    parameters instead of the names, others unchanged; and the signal that each added parameter stands for."""
+    """Return the system with a parameter added to each named source or block signal; the names, with those of the added
+    parameters instead of the signals; and the signal of each added parameter."""
     named, signals = [], {}
     for name in names_of(names, "inputs"):
         signal, bracket, index = name.partition("[")

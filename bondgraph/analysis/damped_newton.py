@@ -1,7 +1,7 @@
 """Damped Newton iteration for square, under- and overdetermined equations.
 
 A step is accepted by the natural monotonicity test, which does not depend on the scaling of the equations; where the Jacobian is
-singular the step keeps conserved quantities, if it can, and is the shortest one if not.
+singular the step keeps conserved quantities if possible, and is the shortest one otherwise.
 
 References
 ----------
@@ -22,8 +22,8 @@ _RANK = 1e-10
 _MAX_DENSE = 3000
 _MIN_DAMPING = 2.0**-60
 _ROUNDING, _NOTHING = 1e-14, 1e-13
-"""Relative to the terms of an equation in units of `nominal`: a residual that may be rounding; and the least size of the terms,
-for unknowns at zero, which have no size of their own."""
+"""Relative to the terms of an equation in units of `nominal`: the largest residual that may be rounding; and the smallest size of
+the terms, for unknowns at zero, which have no size of their own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +32,10 @@ class NewtonResult:
 
     Parameters
     ----------
-    z : unknowns; residual : equations there.
+    z : unknowns; residual : residual of the equations there.
     converged : True if the last step was below the tolerance and the residual is small relative to its terms.
     iterations : number of steps; history : size of each step, relative to |z| + nominal.
-    rank : of the Jacobian at the end.
+    rank : rank of the Jacobian at the end.
     free : (unknowns, deficiency) directions that the equations do not determine, in units of `nominal`.
     """
 
@@ -58,7 +58,7 @@ class _Solver:
 
 
 def _factorised(jacobian: Any, scale: np.ndarray, conserve: bool) -> _Solver:
-    """Return a solver of J dz = -r: sparse LU where J is sparse, square and regular, else the singular values."""
+    """Return a solver of J dz = -r: sparse LU if J is sparse, square and regular, else singular values."""
     rows, columns = jacobian.shape
     none = np.zeros((columns, 0))
     if hasattr(jacobian, "toarray") and rows == columns:
@@ -81,7 +81,7 @@ def _factorised(jacobian: Any, scale: np.ndarray, conserve: bool) -> _Solver:
     size[size == 0.0] = 1.0
     width = np.linalg.norm(dense / size[:, None], axis=0)
     if np.all(width > 0.0):
-        # with unit columns too, wide scales do not look like a rank deficiency; free directions need true lengths
+        # with unit columns, widely different scales do not look like a rank deficiency; free directions need true lengths
         u, s, vt = np.linalg.svd(dense / size[:, None] / width, full_matrices=False)
         if len(s) == columns and s.min(initial=1.0) > _RANK * s.max(initial=0.0):
             inverse = (vt.T / s) @ u.T
@@ -95,7 +95,8 @@ def _factorised(jacobian: Any, scale: np.ndarray, conserve: bool) -> _Solver:
     def step(r: np.ndarray) -> np.ndarray:
         dz = -(short @ (r / size))
         if len(weight):
-            # these combinations of the rates vanish, so those of the states are conserved; hold them where possible
+            # these combinations of the rates vanish, so the same combinations of the states are conserved; hold them where
+            # possible
             move, *_ = np.linalg.lstsq(weight @ free, -(weight @ dz), rcond=_RANK)
             moved = dz + free @ move
             if np.linalg.norm(weight @ moved) <= 1e-8 * np.linalg.norm(weight) * np.linalg.norm(dz):
@@ -169,12 +170,12 @@ def newton_in_own_units(
     conserve: bool,
     sizes: Callable[[np.ndarray], np.ndarray],
 ) -> NewtonResult:
-    """Solve as `newton`, and continue in smaller units where a step is small only beside `nominal`: the first charges of a
-    capacitor behind a diode are 1e-14 C, and its equation is far from balanced.
+    """Solve as `newton`, and continue in smaller units if a step is small only relative to `nominal`: at the first charges of a
+    capacitor behind a diode, 1e-14 C, the equation is far from balanced.
 
     Parameters
     ----------
-    sizes : of the terms of the equations at z (k,), sources among them, which do not depend on z.
+    sizes : sizes (k,) of the terms of the equations at z, including sources, which do not depend on z.
     """
     solution = first = newton(equations, start, nominal, tolerance, iterations, conserve)
     scale, history = nominal, first.history
@@ -207,7 +208,7 @@ def least_change(matrix: Any, right: np.ndarray, scale: np.ndarray) -> tuple[np.
     solver = _factorised(matrix, scale, conserve=True)
     columns = [solver.step(column) for column in right.T]
     x = np.array(columns).T.reshape(right.shape)
-    # changes of other states are the scale for a state that does not change
+    # for a state that does not change, the changes of other states are the scale
     reach = scale[:, None] * np.max(np.abs(x) / scale[:, None], axis=0, initial=0.0)
     terms = abs(matrix) @ reach + np.abs(right)
     return x, np.all(np.abs(matrix @ x + right) <= 1e-8 * np.maximum(terms, 1e-300), axis=0)

@@ -29,15 +29,14 @@ from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.tracing.routines import values_on_tape
 
 SPARSE = 400
-"""Smallest number of states with sparse matrices."""
+"""Smallest number of states for which matrices are sparse."""
 
 
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Derivatives:
-    """Rates and outputs of a model with their derivatives by states and inputs, differentiated once.
-
-    Call it with a `Point` for the `Linear` system there.
+    """Rates and outputs of a model with their derivatives with respect to states and inputs, differentiated once. Call it with a
+    `Point` for the `Linear` system there.
     """
 
     compiled: Compiled
@@ -47,7 +46,7 @@ class Derivatives:
     state_places: tuple[int, ...]
     """Indices of the states in x, which may also hold the unknowns of algebraic loops."""
     input_places: tuple[int, ...]
-    """Indices of the inputs in the parameter vector; those that are added to signals follow it."""
+    """Indices of the inputs in the parameter vector; inputs that are added to signals come after its end."""
     rows: np.ndarray = field(repr=False)
     columns: np.ndarray = field(repr=False)
     kernel: Kernel = field(repr=False)
@@ -61,7 +60,7 @@ class Derivatives:
         return everything[:n], everything[n : n + k], everything[n + k :]
 
     def matrix(self, nonzeros: np.ndarray) -> Any:
-        """Return the derivatives of (rates, outputs) by (states, inputs) as a SciPy array in compressed columns."""
+        """Return the derivatives of (rates, outputs) with respect to (states, inputs) as a SciPy array in compressed columns."""
         from scipy.sparse import csc_array
 
         shape = (len(self.states) + len(self.outputs), len(self.states) + len(self.inputs))
@@ -105,8 +104,8 @@ def differentiate(model: Compilable, inputs: Sequence[str] = (), outputs: Sequen
 def with_slopes(
     traced: Traced, name: str, scalars: Sequence[Any], variables: Sequence[Any]
 ) -> tuple[np.ndarray, np.ndarray, Kernel]:
-    """Return rows and columns of the nonzero derivatives of scalars by variables, and the kernel (t, x, p, m) -> the scalars, and
-    then these derivatives."""
+    """Return rows and columns of the nonzero derivatives of scalars with respect to variables, and the kernel (t, x, p, m) -> the
+    scalars, then these derivatives."""
     slopes, context = jacobian(scalars, variables), traced.context
     blocks = tuple((block, len(inputs)) for block, inputs in context.inputs.items())
     kernel = numpy_kernel(Routine(name, context.tape, blocks, (*scalars, *slopes.values)))
@@ -130,7 +129,7 @@ def warn_of_samplers(compiled: Compiled) -> None:
     """Warn that states of sampled blocks are constant in a linear system."""
     if compiled.program.clocks:
         names = ", ".join(f'"{clock.name}"' for clock in compiled.program.clocks)
-        text = f'"{compiled.model.name}": what {names} holds between ticks is constant here, so that the loop is open there;'
+        text = f'"{compiled.model.name}": what {names} holds between ticks is constant, so the loop is open there;'
         warnings.warn(f"{text} `linearise_sampled` closes it, over one period", OpenSamplerWarning, stacklevel=caller_depth())
 
 
@@ -149,7 +148,7 @@ def linearise(
     (`Linear.rates`); `operating_point` finds where they do. A pose is stored as a unit quaternion and a position, so each pose
     adds one direction to A that is not a motion: the norm. It is neither reachable nor observable, and `Linear.minimal` removes
     it. Analyses add (1 - q.q) q to the rate of the quaternion q of a pose (a state of unit "1, m"), so that this pole is near -2
-    1/s and not zero at rest. States that only ticks and resets change are constant like parameters, and no states of the linear
+    1/s and not zero at rest. States that only ticks and resets change are constant like parameters, and not states of the linear
     system: an `OpenSamplerWarning` says so, and `linearise_sampled` includes them.
 
     Parameters
@@ -164,7 +163,7 @@ def linearise(
     modes : names of automata and of their states.
 
     Raises `ModelError` E100 for anything but a model, E250 for an unknown input, E251 for an unknown output, E252 for a state
-    that does not fit, E260 for derivatives that are not finite, E262 where an algebraic loop has no solution."""
+    that does not fit, E260 for derivatives that are not finite, E262 if an algebraic loop has no solution."""
     compiled = compiled_form(model, "linearise")
     warn_of_samplers(compiled)
     return differentiate(compiled, inputs, outputs)(point_of(compiled, t, initial, parameters, modes))

@@ -26,7 +26,7 @@ from bondgraph.output.short_repr import short_repr
 SHOWN = 12
 """Largest number of states, inputs or outputs of printed matrices."""
 DENSE = 4000
-"""Largest number of states of dense algebra, such as all eigenvalues."""
+"""Largest number of states for dense algebra, such as all eigenvalues."""
 _SHOWN = 16
 """Largest number of states whose matrices and poles notebooks show."""
 
@@ -34,9 +34,9 @@ _SHOWN = 16
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """dx' = A dx + B du, dy = C dx + D du around a point where x' = `rates` and y = `values`; printed, its matrices.
+    """dx' = A dx + B du, dy = C dx + D du around a point where x' = `rates` and y = `values`; it prints as its matrices.
 
-    Of a sampled system (`period`) it is dx[k+1] = A dx[k] + B du[k], and `rates` is the change of x in a period.
+    For a sampled system (`period`) it is dx[k+1] = A dx[k] + B du[k], and `rates` is the change of x in a period.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ class Linear:
     states, inputs, outputs : a name for every row and column.
     rates : x' at the point, (n,); zero at an operating point.
     values : outputs at the point.
-    point : where the model was linearised; None after a change of states.
-    period : of a sampled system, s.
+    point : point of linearisation; None after a change of states.
+    period : period of a sampled system, s.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Linear:
     period: float | None = None
 
     def __str__(self) -> str:
-        """Return the matrices with the names of their rows and columns, where they are small."""
+        """Return the matrices, if small, with the names of their rows and columns."""
         sampled = "" if self.period is None else f", sampled every {self.period:g} s"
         head = f'linear system of "{self.name}": {self.order} states{sampled}'
         if max(self.order, len(self.inputs), len(self.outputs)) > SHOWN:
@@ -94,8 +94,8 @@ class Linear:
         return self.A.toarray(), self.B.toarray(), self.C.toarray(), self.D.toarray()
 
     def poles(self, count: int | None = None, near: complex = 0.0) -> np.ndarray:
-        """Return eigenvalues of A, 1/s, by real part: all of them, or the `count` ones nearest to `near`; E256 for all of more
-        than 4000 states."""
+        """Return eigenvalues of A, 1/s, by real part: all of them, or the `count` ones nearest to `near`; E256 for all poles of
+        more than 4000 states."""
         if count is not None and self.is_sparse and count < self.order - 2:
             from scipy.sparse import csc_array
             from scipy.sparse.linalg import eigs
@@ -110,19 +110,19 @@ class Linear:
         return by_real_part(poles)
 
     def zeros(self, tolerance: float | None = None) -> np.ndarray:
-        """Return the invariant zeros, 1/s, where [[A - s I, B], [C, D]] loses rank, for any count of inputs and outputs.
+        """Return the invariant zeros, 1/s, where [[A - s I, B], [C, D]] loses rank, for any numbers of inputs and outputs.
 
         Parameters
         ----------
-        tolerance : relative size below which a compression counts as zero; by default some rounding errors.
+        tolerance : relative size below which a compression counts as zero; by default a few rounding errors.
         """
         return invariant_zeros(self.dense(), tolerance)
 
     def transfer_function(
         self, input: str | None = None, output: str | None = None, tolerance: float = 1e-11
     ) -> TransferFunction:
-        """Return the transfer function from one input to one output, with cancellations; a name may be left out where there is
-        only one. E255 for an unknown input or output."""
+        """Return the transfer function from one input to one output, with cancellations; a name may be left out if there is only
+        one. E255 for an unknown input or output."""
         part = self._single(input, output)
         return replace(transfer(part.dense(), part.inputs[0], part.outputs[0], tolerance), period=self.period)
 
@@ -142,7 +142,7 @@ class Linear:
     def minimal(self, tolerance: float = 1e-11) -> Linear:
         """Return a minimal realisation, without unreachable and unobservable states.
 
-        Its states are mixtures of the model's, called "z[0]" and so on. `tolerance` is relative to the norm of the
+        Its states are combinations of the model's states, called "z[0]" and so on. `tolerance` is relative to the norm of the
         balanced system.
         """
         a, b, c, d = self.dense()
@@ -157,8 +157,8 @@ class Linear:
         return replace(self, A=a, B=b / scale[:, None], C=c * scale, D=d, rates=self.rates / scale, point=None)
 
     def frequency_response(self, omega: Any) -> np.ndarray:
-        """Return C (j omega - A)^-1 B + D at angular frequencies (k,), rad/s: (k, outputs, inputs), complex; of a sampled system
-        with exp(j omega period) instead of j omega."""
+        """Return C (j omega - A)^-1 B + D at angular frequencies (k,), rad/s: (k, outputs, inputs), complex; for a sampled
+        system, with exp(j omega period) instead of j omega."""
         s = 1j * np.atleast_1d(np.asarray(omega, dtype=float))
         return self.at(s if self.period is None else np.exp(s * self.period))
 
@@ -190,7 +190,7 @@ class Linear:
         return cell(*blocks)
 
     def to_control(self) -> Any:
-        """Return a `control.StateSpace` of python-control with the same names; E258 where that is not installed."""
+        """Return a `control.StateSpace` of python-control with the same names; E258 if it is not installed."""
         control = self._control()
         names = {"states": list(self.states), "inputs": list(self.inputs), "outputs": list(self.outputs)}
         names = {kind: [label.replace(".", "_") for label in labels] for kind, labels in names.items()}
@@ -199,14 +199,14 @@ class Linear:
     def bode(
         self, input: str | None = None, output: str | None = None, *, omega: Any = None, margins: bool = False, axes: Any = None
     ) -> np.ndarray:
-        """Plot magnitude in dB and phase in degrees over frequency with python-control; return axes of Matplotlib, (2,).
+        """Plot magnitude in dB and phase in degrees over frequency with python-control; return Matplotlib axes, (2,).
 
         Parameters
         ----------
-        input, output : names; they may be left out where there is only one.
+        input, output : names; may be left out if there is only one.
         omega : frequencies, rad/s; by default those around poles and zeros.
-        margins : shows gain and phase margins; without a crossing there is none.
-        axes : two of your own.
+        margins : True to show gain and phase margins, if there is a crossing.
+        axes : two axes of your own.
 
         Raises `ModelError` E255 for an unknown input or output, E258 without python-control.
         """
@@ -220,7 +220,7 @@ class Linear:
             return _labelled(drawn.axes, "angular frequency (rad/s)", "gain (dB)", "phase (degrees)")
 
     def nyquist(self, input: str | None = None, output: str | None = None, *, omega: Any = None, axes: Any = None) -> np.ndarray:
-        """Plot the Nyquist curve of a loop, with the point -1, with python-control; return axes of Matplotlib, (1,). Names and
+        """Plot the Nyquist curve of a loop, with the point -1, with python-control; return Matplotlib axes, (1,). Names and
         errors as `bode`."""
         control, part = self._control(), self._single(input, output)
         with styled():
@@ -228,7 +228,7 @@ class Linear:
             return _labelled(drawn.axes, "real part", "imaginary part")
 
     def nichols(self, input: str | None = None, output: str | None = None, *, omega: Any = None, axes: Any = None) -> np.ndarray:
-        """Plot the Nichols chart of a loop, gain in dB over phase in degrees, with python-control; return axes of Matplotlib,
+        """Plot the Nichols chart of a loop, gain in dB over phase in degrees, with python-control; return Matplotlib axes,
         (1,). Names and errors as `bode`."""
         control, part = self._control(), self._single(input, output)
         with styled():
@@ -236,7 +236,7 @@ class Linear:
             return _labelled(drawn.axes, "phase (degrees)", "gain (dB)")
 
     def margins(self, input: str | None = None, output: str | None = None) -> Margins:
-        """Return gain, phase and delay margin of a loop with unity negative feedback, with python-control; printed, in words.
+        """Return gain, phase and delay margin of a loop with unity negative feedback, with python-control; they print in words.
         Names and errors as `bode`."""
         control, part = self._control(), self._single(input, output)
         return margins_of(control, part.to_control(), part.dense(), part.period)
@@ -248,7 +248,7 @@ class Linear:
         loops stay closed. Raises `ModelError` E255 for a signal that is not both, or is not a number.
         """
         part = self.part(at, at)
-        a, b, c, d = part.dense()  # y = C x + D v, with v added to the signal; w instead of y is v = (w - C x) / D
+        a, b, c, d = part.dense()  # y = C x + D v, with v added to the signal; the signal is w instead of y if v = (w - C x) / D
         name = f"-{at} around the loop"
         through = np.linalg.inv(d)
         return replace(
@@ -264,7 +264,7 @@ class Linear:
     def step(
         self, input: str | None = None, output: str | None = None, *, t_end: float | None = None, axes: Any = None
     ) -> np.ndarray:
-        """Plot the response to a unit step with python-control; return axes of Matplotlib, (1,). Names and errors as `bode`;
+        """Plot the response to a unit step with python-control; return Matplotlib axes, (1,). Names and errors as `bode`;
         `t_end` in s."""
         control, part = self._control(), self._single(input, output)
         response = control.step_response(part.to_control(), t_end, **({} if self.period else {"T_num": 500}))
@@ -273,7 +273,7 @@ class Linear:
             return _labelled(drawn.axes, "time (s)", part.outputs[0])
 
     def pzmap(self, input: str | None = None, output: str | None = None, *, axes: Any = None) -> np.ndarray:
-        """Plot poles and zeros in the complex plane (1/s) with python-control; return axes of Matplotlib, (1,). Names, errors as
+        """Plot poles and zeros in the complex plane (1/s) with python-control; return Matplotlib axes, (1,). Names and errors as
         `bode`."""
         control, part = self._control(), self._single(input, output)
         unit = "" if self.period else " (1/s)"
@@ -310,7 +310,7 @@ class Linear:
 
 
 def _table(letter: str, matrix: Any, rows: tuple[str, ...], columns: tuple[str, ...], after: str) -> str:
-    """Format a matrix with the names of its rows, followed by `after`, and of its columns."""
+    """Format a matrix with the names of its columns and rows; `after` follows each row name."""
     numbers = [[f"{value:.5g}" for value in row] for row in np.asarray(matrix)]
     widths = [max(map(len, (name, *column))) for name, column in zip(columns, zip(*numbers, strict=True), strict=True)]
     labels = [f"{name}{after}" for name in rows]
@@ -321,8 +321,7 @@ def _table(letter: str, matrix: Any, rows: tuple[str, ...], columns: tuple[str, 
 
 
 def _axes(axes: Any, count: int) -> np.ndarray | None:
-    """Return axes below each other (count, 1), or begin a new figure and return None: python-control draws into the current
-    one."""
+    """Return stacked axes (count, 1), or begin a new figure and return None: python-control draws into the current one."""
     if axes is not None:
         return np.reshape(axes, (count, 1))
     from matplotlib import pyplot
@@ -332,7 +331,7 @@ def _axes(axes: Any, count: int) -> np.ndarray | None:
 
 
 def _labelled(axes: Any, along: str, *upright: str) -> np.ndarray:
-    """Label axes below each other in the style of all plots."""
+    """Label stacked axes in the style of all plots."""
     axes = np.ravel(axes)
     axes[-1].set_xlabel(along)
     for panel, words in zip(axes, upright, strict=True):

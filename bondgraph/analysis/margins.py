@@ -22,15 +22,15 @@ _UNSTABLE = "the closed loop is unstable; at each crossing a pole reaches the st
 @short_repr
 @dataclass(frozen=True)
 class Margins:
-    """Margins of the loop L with unity negative feedback, 1 + L = 0; infinite where nothing crosses. Of an unstable loop they
+    """Margins of the loop L with unity negative feedback, 1 + L = 0; infinite where nothing crosses. For an unstable loop they
     are crossings of the stability limit, at which it need not become stable.
 
     Parameters
     ----------
-    stable : True if the closed loop is stable; False also where L is -1 at infinite frequency: an algebraic loop.
-    gain : least factor above 1 of the loop gain that reaches the stability limit, at `gain_at`, rad/s.
+    stable : True if the closed loop is stable; False also if L is -1 at infinite frequency: an algebraic loop.
+    gain : smallest factor above 1 of the loop gain that reaches the stability limit, at `gain_at`, rad/s.
     least_gain : largest such factor below 1, at `least_gain_at`; 0 for none.
-    phase : phase margin at `phase_at`, rad/s: the least shift, degrees, that reaches it, negative for a lead.
+    phase : phase margin at `phase_at`, rad/s: the smallest shift, degrees, that reaches it, negative for a lead.
     delay : shortest delay that reaches it, s; 0 if the closed loop is unstable, or L is 1 or more at infinite frequency.
     """
 
@@ -61,8 +61,8 @@ def _of_gain(factor: float, at: float) -> str:
 
 
 def _at_edges(matrices: Matrices, period: float | None) -> list[tuple[float, float]]:
-    """Return L and the angular frequency where L is always real, which python-control leaves out: at the highest frequency, and
-    of a sampled loop also at zero."""
+    """Return L and the angular frequency where L is always real, which python-control leaves out: at the highest frequency and,
+    for a sampled loop, also at zero."""
     a, b, c, d = matrices
     if period is None:
         return [(float(d.item()), np.inf)]

@@ -28,8 +28,8 @@ class Passivity:
     Parameters
     ----------
     passive : True if the system is positive real, as far as the method shows.
-    strict : True if power is lost at every frequency; None where D + D^T is singular, so that the test does not apply.
-    margin : smallest eigenvalue of G + G^H over the size of G. frequency : where, rad/s.
+    strict : True if power is lost at every frequency; None if D + D^T is singular, so that the test does not apply.
+    margin : smallest eigenvalue of G + G^H over the size of G; frequency : where it occurs, rad/s.
     method : "hamiltonian" (all frequencies are covered) or "grid".
     reason : why it is not passive; empty if it is.
     """
@@ -46,16 +46,16 @@ class Passivity:
 
 
 def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) -> Passivity:
-    """Test a system for passivity (positive real), with input k and output k the effort and the flow of one port, power inward.
+    """Test whether a system is passive (positive real); input k and output k are the effort and flow of one port, power inward.
 
-    G is evaluated along a line just right of the imaginary axis, so that poles on the axis are judged by their residues:
-    at the frequencies of all poles and zeros, on a logarithmic grid, and - if D + D^T is positive definite - between all
-    frequencies where an eigenvalue of G + G^H can change its sign, which are eigenvalues of a Hamiltonian matrix.
+    G is evaluated along a line just right of the imaginary axis, so that poles on the axis are judged by their residues: at the
+    frequencies of all poles and zeros, on a logarithmic grid, and - if D + D^T is positive definite - between all frequencies
+    where an eigenvalue of G + G^H can change sign, which are eigenvalues of a Hamiltonian matrix.
 
     Parameters
     ----------
     frequencies : further frequencies to test, rad/s.
-    tolerance : how far below zero a margin may lie and still count as rounding.
+    tolerance : amount by which a margin may lie below zero as rounding.
 
     Raises `ModelError` E257 if there are not as many inputs as outputs, or none; E100 for anything but a `Linear`.
     """
@@ -103,7 +103,7 @@ def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) 
 
 
 def _crossings(a: np.ndarray, b: np.ndarray, c: np.ndarray, both: np.ndarray) -> np.ndarray:
-    """Return frequencies where G + G^H is singular or nearly so; D + D^T = both is positive definite."""
+    """Return frequencies where G + G^H is singular or nearly so; `both`, D + D^T, is positive definite."""
     from scipy.linalg import eigvals
 
     through, toward = np.linalg.solve(both, c), np.linalg.solve(both, b.T)

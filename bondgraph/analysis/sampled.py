@@ -23,7 +23,7 @@ from bondgraph.tracing.on_tape.values import scalars_of
 from bondgraph.tracing.routines import values_on_tape
 
 TOLERANCE = 1e-9
-"""Relative change of the matrix of the motion at which its step size is small enough."""
+"""Relative change of the matrix of the motion below which its step size is small enough."""
 MAX_STEPS = 4096
 SAME_TICK = 1e-9
 """Difference of periods and offsets, relative to the period, up to which clocks tick together."""
@@ -43,14 +43,14 @@ def linearise_sampled(
     """Return the linear system dx[k+1] = A dx[k] + B du[k], dy[k] = C dx[k] + D du[k] of a model with sampled blocks, over one
     period.
 
-    x[k] is the state just before a tick, with the states that blocks hold; then come the ticks, and the motion up to the next
-    tick: both are differentiated exactly along the run from the point, which need not be at rest (`Linear.rates` is the change of
-    x). Inputs are constant over a period. The loop is stable where all poles are inside the unit circle. States that blocks hold
-    for their first tick only, such as a missing difference, take their values after that tick.
+    x[k] is the state just before a tick, including the states that blocks hold; the ticks, and the motion up to the next tick,
+    are differentiated exactly along the run from the point, which need not be at rest (`Linear.rates` is the change of x). Inputs
+    are constant over a period. The loop is stable where all poles are inside the unit circle. States that blocks hold for their
+    first tick only, such as a missing difference, take their values after that tick.
 
     Arguments are those of `linearise`. Raises `ModelError` E565 for a model without a clock, or with several of different periods
-    or offsets, for an event within the period, and for ticks that differ (a `filter_period`); those of `linearise`; `RunError`
-    E323 if the run is not ok.
+    or offsets, for an event within the period, and for ticks that differ (a `filter_period`); the errors of `linearise`;
+    `RunError` E323 if the run is not ok.
 
     Source: Blanes and Moan 2006 (the product of exponentials of fourth order for the motion).
     """
@@ -79,7 +79,7 @@ def linearise_sampled(
         point, ticks = _ticked(compiled, clocks, before, indices, count)
         counting = first_only & (point.x[indices] != before.x[indices])
         if counting.any():
-            title = f'"{state_labels[int(np.flatnonzero(counting)[0])]}" counts ticks that are not alike'
+            title = f'"{state_labels[int(np.flatnonzero(counting)[0])]}" makes ticks differ'
             raise _refused(compiled, title, "a sampled_pid without filter_period, or runs that show how the loop settles")
     values, slopes = _differentiated(traced, output_scalars, variables)(before)
     rates = [zero for state in states for zero in _rates(traced, state)]
@@ -123,12 +123,12 @@ def _at(compiled: Compiled, point: Point, indices: Sequence[int], states: np.nda
 
 
 def _rates(traced: Traced, state: Any) -> Sequence[Any]:
-    """Return the time derivatives of a state; zero for one that only ticks change."""
+    """Return the time derivatives of a state; zero for a state that only ticks change."""
     return [0.0] * int(np.size(state.initial)) if state.held else rates_of(traced, state)
 
 
 def _clock(compiled: Compiled, p: np.ndarray) -> tuple[float, float]:
-    """Return period and offset of the one clock, s."""
+    """Return period and offset of the only clock, s."""
 
     def seconds(value: float | int) -> float:
         return float(p[value]) if isinstance(value, int) else float(value)
@@ -161,7 +161,7 @@ def _differentiated(traced: Traced, scalars: Sequence[Any], variables: Sequence[
 def _motion(
     compiled: Compiled, rates: _Differentiated, before: Point, period: float, n: int, count: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the matrix from states and inputs after the ticks to those at the end of the period, (count, count), and the states
+    """Return the matrix (count, count) from states and inputs after the ticks to those at the end of the period, and the states
     there."""
     from scipy.linalg import expm, matrix_balance
 
@@ -179,7 +179,7 @@ def _motion(
         )  # fmt: skip
         if any(not event.internal for event in result.events):
             title = f"an event happens within the period: {result.events[0].kind}"
-            raise _refused(compiled, title, "an `initial` from which none does, such as an operating point")
+            raise _refused(compiled, title, "an `initial` without such an event, such as an operating point")
         matrices = np.zeros((2 * steps, count, count))
         for k, (t, x, m) in enumerate(zip(times, result.x[-len(times) :], result.m[-len(times) :], strict=True)):
             matrices[k, :n] = rates(Point(float(t), x, before.p, m))[1]

@@ -27,7 +27,7 @@ from bondgraph.run.program.start_values import start_values
 from bondgraph.run_arguments import Initial, StartValues
 
 _NUDGE = 2.0**-50
-"""Relative change of all numbers that shows how large the terms of an equation are: it changes by as much of them."""
+"""Relative change of all numbers with which the size of the terms of an equation is measured."""
 
 
 @short_repr
@@ -37,10 +37,10 @@ class OperatingPoint:
 
     Parameters
     ----------
-    states, x : names and values of the states, (n,). parameters : values of the free ones, by label.
-    undetermined : for each direction that the rates do not determine, the states with a share in it. A conserved quantity (a
-        charge, an amount of matter) keeps the amount of the guess.
-    due : transitions with a positive guard: the mode would not last.
+    states, x : names and values of the states, (n,); parameters : values of the free parameters, by label.
+    undetermined : the states that take part in each direction that the rates do not determine. A conserved quantity (a charge, an
+        amount of matter) keeps its value at the guess.
+    due : transitions with a positive guard, which would end the mode.
     iterations, history : number of Newton iterations, and the size of each step.
     """
 
@@ -113,13 +113,13 @@ def operating_point(
     initial : guess: the state (n,); changes of the start values by name; the `final` of a run; or another operating point.
     fixed : states that keep the value of the guess.
     moving : states whose rates need not vanish, such as the position in steady motion.
-    free : unknown parameters (components allowed), as many as there are `targets` and `fixed` states.
+    free : unknown parameters (components allowed), as many as `targets` and `fixed` states together.
     targets : required values by name (components allowed).
     parameters, modes, t : as in `linearise`.
     tolerance : size of the last step relative to |x| + nominal.
 
-    Raises `ModelError` E253 if the iteration does not converge, E254 if the rates vanish nowhere near, E256 for too large a
-    singular system, E261 for names that do not fit; those of `linearise`."""
+    Raises `ModelError` E253 if the iteration does not converge, E254 if the rates vanish nowhere nearby, E256 for a singular
+    system that is too large, E261 for names that do not fit; and the errors of `linearise`."""
     compiled = compiled_form(model, "operating_point")
     goals = dict(targets or {})
     derivatives = differentiate(compiled, free, tuple(goals))
@@ -193,7 +193,7 @@ def steady_state(
 
 
 def _parameters(compiled: Compiled) -> dict[str, Slot]:
-    """Return the slot of every parameter of the user's."""
+    """Return the slot of every user parameter."""
     return {name: compiled.program.layout[name] for name in compiled.system.parameters}
 
 
@@ -244,12 +244,12 @@ def _failed(
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Sensitivities:
-    """Derivatives by parameters at a point.
+    """Derivatives with respect to parameters at a point.
 
     Parameters
     ----------
-    rates : d x' / d p at fixed state, (n, k). direct : d y / d p at fixed state, (outputs, k).
-    steady_states, steady_outputs : d x / d p and d y / d p where the state follows so that the rates do not change.
+    rates : d x' / d p at fixed state, (n, k); direct : d y / d p at fixed state, (outputs, k).
+    steady_states, steady_outputs : d x / d p and d y / d p if the state follows so that the rates do not change.
     values : outputs at the point; parameter_values : parameters there.
     """
 
@@ -264,14 +264,15 @@ class Sensitivities:
     parameter_values: np.ndarray
 
     def relative(self) -> np.ndarray:
-        """Return (p / y) d y / d p in steady state, (outputs, k): per cent of change for one per cent; nan where y is zero."""
+        """Return (p / y) d y / d p in steady state, (outputs, k): percent change of y per percent change of p; nan where y is
+        zero."""
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = self.steady_outputs * self.parameter_values / self.values[:, None]
         return np.where(self.values[:, None] != 0.0, ratio, np.nan)
 
     def _repr_html_(self) -> str:
         rows = [(name, *self.steady_outputs[:, k]) for k, name in enumerate(self.parameters)]
-        return cell(line("sensitivities", "change of the steady outputs by parameters"), table(("", *self.outputs), rows))
+        return cell(line("sensitivities", "change of the steady outputs with the parameters"), table(("", *self.outputs), rows))
 
     def __str__(self) -> str:
         width = max((len(name) for name in self.parameters), default=0)
@@ -284,9 +285,9 @@ class Sensitivities:
 def sensitivities(
     model: Compilable, outputs: Sequence[str], parameters: Sequence[str], at: OperatingPoint | Point | None = None
 ) -> Sensitivities:
-    """Return the derivatives of rates, steady state and outputs by parameters.
+    """Return the derivatives of rates, steady state and outputs with respect to parameters.
 
-    Where A is singular because a quantity is conserved, its amount does not change.
+    A conserved quantity, which makes A singular, does not change.
 
     Parameters
     ----------
@@ -294,7 +295,7 @@ def sensitivities(
     parameters : names of parameters, components allowed.
     at : an operating point; the start values by default, which should then be a steady state.
 
-    Raises `ModelError` E259 where a parameter leaves no steady state nearby; E250, E251, E260 as in `linearise`.
+    Raises `ModelError` E259 if no steady state follows a change of a parameter; E250, E251, E260 as in `linearise`.
     """
     compiled = compiled_form(model, "sensitivities")
     point = at.point if isinstance(at, OperatingPoint) else at if at is not None else point_of(compiled)

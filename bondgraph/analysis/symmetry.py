@@ -24,14 +24,13 @@ from bondgraph.tracing.on_tape.values import scalars_of, shaped
 
 @dataclass(frozen=True)
 class Reciprocity:
-    """Result of the checks of one element, the worst of all points.
+    """Result of the checks of one element: the worst of all points.
 
     Parameters
     ----------
-    asymmetry : |J - J^T| / |J| of the law's Jacobian (Maxwell's relations); nan where the law has no square one.
-    imbalance : of a storage: |dH/dt - effort . flow| over the size of the power; nan for a resistor.
-    dissipation : of a resistor: smallest effort . flow over |effort| |flow|, negative where it gives power; nan for a
-        storage.
+    asymmetry : |J - J^T| / |J| of the law's Jacobian (Maxwell's relations); nan if the law has no square Jacobian.
+    imbalance : for a storage, |dH/dt - effort . flow| over the size of the power; nan for a resistor.
+    dissipation : for a resistor, smallest effort . flow over |effort| |flow|, negative if it gives power; nan for a storage.
     points : number of points with finite values.
     """
 
@@ -69,14 +68,15 @@ def reciprocity(
 ) -> tuple[Reciprocity, ...]:
     """Check every storage and every resistor that is not an implicit relation at random points around the start values.
 
-    A multiport storage is conservative only if the Jacobian of its output is symmetric (Maxwell's reciprocity) and the
-    output is the gradient of its energy; both are checked, the second as a balance of power, which holds for storages
-    on poses too. A resistor need not be reciprocal; a gyrator hidden in it shows here.
+    A multiport storage is conservative only if the Jacobian of its output is symmetric (Maxwell's reciprocity) and the output is
+    the gradient of its energy; both are checked, the second by a balance of power, which also holds for storages on poses. A
+    resistor need not be reciprocal; the check reveals a gyrator hidden in it.
 
     Parameters
     ----------
-    points : their number; spread : their distance, in units of the nominal size of states; seed : of the random numbers.
-    tolerance : of rounding.
+    points : number of points; spread : their distance from the start values, in units of the nominal size of states; seed : seed
+        of the random numbers.
+    tolerance : tolerance for rounding errors.
     """
     compiled = compiled_form(model, "reciprocity")
     env, system = compiled.evaluate(), compiled.system
@@ -110,7 +110,8 @@ def reciprocity(
 
 
 Check = Callable[[np.ndarray], list[tuple[float, float, float]]]
-"""Function of a point, a row of numbers, that returns asymmetry, imbalance and dissipation; nothing where they are not finite."""
+"""Function of a point, a row of numbers, that returns asymmetry, imbalance and dissipation; an empty list if they are not
+finite."""
 
 
 def _of_storage(law: Storage, state_shape: tuple[int, ...], port_shape: tuple[int, ...], arguments: list[Any]) -> Check:

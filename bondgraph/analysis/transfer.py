@@ -28,7 +28,7 @@ _MAX_SWEEPS = 20
 def balanced(matrices: Matrices) -> tuple[Matrices, np.ndarray]:
     """Balance a system by states z = x / scale, so that rows and columns have similar norms; scales are powers of two.
 
-    Inputs and outputs are scaled to unit columns and rows too, which moves neither poles nor zeros. Rates stay per second.
+    Inputs and outputs are also scaled to unit columns and rows, which moves neither poles nor zeros. Rates stay per second.
     Returns the matrices and `scale` (n,)."""
     a, b, c, d = (np.array(matrix, dtype=float) for matrix in matrices)
     n = len(a)
@@ -68,7 +68,7 @@ def _rows(matrix: np.ndarray, small: float) -> tuple[np.ndarray, int]:
 
 
 def invariant_zeros(matrices: Matrices, tolerance: float | None = None) -> np.ndarray:
-    """Return the numbers s where [[A - s I, B], [C, D]] loses rank, for any count of inputs and outputs.
+    """Return the numbers s where [[A - s I, B], [C, D]] loses rank, for any numbers of inputs and outputs.
 
     Infinite zeros are deflated by orthogonal compressions first, so that none appears as a large number (Emami-Naeini and Van
     Dooren 1982)."""
@@ -144,7 +144,7 @@ def minimal_basis(matrices: Matrices, tolerance: float) -> tuple[np.ndarray, np.
 
 
 def by_real_part(numbers: np.ndarray) -> np.ndarray:
-    """Return the finite numbers sorted by real part, conjugate pairs side by side; an array of reals where all are real."""
+    """Return the finite numbers sorted by real part, conjugate pairs next to each other; a real array if all are real."""
     numbers = np.asarray(numbers)
     numbers = numbers[np.isfinite(numbers)]
     rounded = np.round(numbers.real / np.abs(numbers).max(initial=1e-300), 12)
@@ -157,7 +157,8 @@ def by_real_part(numbers: np.ndarray) -> np.ndarray:
 class TransferFunction:
     """Transfer function gain * prod(s - zeros) / prod(s - poles) = num(s) / den(s), from `input` to `output`.
 
-    `num` and `den` hold the highest power first, den starts with 1. Of a sampled system (`period`, s) they are polynomials in z.
+    `num` and `den` hold the highest power first, `den` starts with 1. For a sampled system (`period`, s) they are polynomials in
+    z.
     """
 
     input: str
@@ -225,7 +226,7 @@ def transfer(matrices: Matrices, input_name: str, output_name: str, tolerance: f
 _POLYNOMIALS = 6
 """Largest number of poles written as polynomials; more are written as factors, which keep more digits."""
 _DIGITS = 5
-"""Significant digits of a number."""
+"""Number of significant digits of a printed number."""
 
 
 def _powers(coefficients: np.ndarray) -> str:

@@ -59,7 +59,7 @@ from bondgraph.units import in_si
 
 
 def junction(draft: Assembly, path: str, element: Element) -> None:
-    """Write a junction: the strong bond brings the common variable in, the balance of the others goes out on it."""
+    """Write a junction: the strong bond sets the common variable, and receives the balance of the other bonds."""
     law, bonds = element.law_as(Junction), draft.model.bonds_at(path)
     strong = next(b for b in bonds if draft.causality.effort_into(b, path) is (law.type == 0))
     weak = [b for b in bonds if b is not strong]
@@ -90,7 +90,7 @@ def junction(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _tied(draft: Assembly, path: str, term: Term) -> str:
-    """Return the name of a term of a tie without its sign; write the products with its ratios."""
+    """Return the name of a term of a tie without its sign, and write its products with ratios."""
     name = f"{term.bond}:{term.variable}"
     for ratio, exponent in term.ratios:
         law = draft.model.elements[ratio].law_as(Ratio)
@@ -101,7 +101,7 @@ def _tied(draft: Assembly, path: str, term: Term) -> str:
 
 
 def transformer(draft: Assembly, path: str, element: Element) -> None:
-    """Write efforts and flows of a transformer by N, in the direction of its causality."""
+    """Write the efforts and flows of a transformer with N, in the direction of its causality."""
     law = element.law_as(Transformer)
     one, two, ratio = _two_port(draft, path, element)
     sign = -into(one, path) * into(two, path)
@@ -116,7 +116,7 @@ def transformer(draft: Assembly, path: str, element: Element) -> None:
 
 
 def gyrator(draft: Assembly, path: str, element: Element) -> None:
-    """Write efforts of a gyrator by flows, or flows by efforts."""
+    """Write the efforts of a gyrator from its flows, or its flows from its efforts."""
     one, two, ratio = _two_port(draft, path, element)
     s1, s2 = into(one, path), -into(two, path)
     if not draft.causality.effort_into(one, path):
@@ -128,7 +128,7 @@ def gyrator(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _two_port(draft: Assembly, path: str, element: Element) -> tuple[Bond, Bond, str]:
-    """Write the ratio and return the bonds at port 1 and 2, and its name."""
+    """Write the ratio; return the bonds at ports 1 and 2, and the name of the ratio."""
     law = element.law_as(Ratio)
     one, two = draft.model.bonds_by_port(path)
     shape = () if law.invertible else None
@@ -140,7 +140,7 @@ def _two_port(draft: Assembly, path: str, element: Element) -> tuple[Bond, Bond,
 
 
 def _transposed(law: Ratio) -> Op:
-    """N^T x; a scalar ratio is its own transpose."""
+    """Return the operation N^T x; a scalar ratio is its own transpose."""
     return APPLY if law.invertible else APPLY_TRANSPOSED
 
 
@@ -202,8 +202,8 @@ Writer = Callable[[Assembly, str, Element], None]
 def assemble(model: Model, causality: Causality, writers: Mapping[type[laws.Law], Writer] | None = None) -> System:
     """Write all statements of a model; `writers` replace those of `ASSEMBLE` for some laws.
 
-    Raises `ModelError`: E204 a storage has derivative causality and its state is not an integral of its input, E120 a transition
-    resets a dependent state.
+    Raises `ModelError` E204 if a storage has derivative causality and its state is not an integral of its input, E120 if a
+    transition resets a dependent state.
     """
     raise_if_any(model.name, non_integral_storages(model, causality))
     raise_if_any(model.name, dependent_resets(model, causality))
@@ -277,7 +277,7 @@ def _by_mode(draft: Assembly, path: str, name: str, parameter: laws.Parameter) -
 
 
 def _resistor(draft: Assembly, path: str, element: Element) -> None:
-    """Write e = effort(f) or f = flow(e); with the other formula alone, or g(e, f) = 0, solve a loop of one unknown."""
+    """Write e = effort(f) or f = flow(e); with only the other formula, or g(e, f) = 0, solve a loop of one unknown."""
     law, bond = element.law_as(laws.Resistor), draft.bond_at(path)
     sign, inward = into(bond, path), flow(bond)
     gives_flow = draft.causality.effort_into(bond, path)
@@ -305,7 +305,8 @@ def _resistor(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _resistor_field(draft: Assembly, path: str, element: Element) -> None:
-    """Write all flows by all efforts, or the reverse; at a port with the other causality solve for what the formula takes."""
+    """Write all flows from all efforts, or the reverse; at a port with the other causality, solve for the argument of the
+    formula."""
     law, ports = element.law_as(ResistorField), element.ports
     efforts, flows, solved = list[str](), list[str](), list[bool]()
     for port, bond in zip(ports, draft.model.bonds_by_port(path), strict=True):
@@ -390,4 +391,4 @@ ASSEMBLE: dict[type[laws.Law], Writer] = {
     laws.Junction: junction,
     laws.SignalBlock: _block,
 }
-"""Kind of law -> the writer of its statements; a law of your own is one more entry."""
+"""Writer of the statements of each kind of law; a law of your own is one more entry."""

@@ -81,7 +81,7 @@ def constraint(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _without_influence(draft: Assembly, path: str, element: Element, force: str, moving: str, read: Sequence[str]) -> None:
-    """Write friction whose effort has no influence on its flow: the effort is the released one in every state."""
+    """Write friction whose effort has no influence on its flow: it has the released effort in every state."""
     law, bond = element.law_as(IdealConstraint), draft.bond_at(path)
     assert law.released is not None
     if law.noted:
@@ -97,7 +97,7 @@ def _without_influence(draft: Assembly, path: str, element: Element, force: str,
 def _giving_flow(draft: Assembly, path: str, element: Element, force: str, moving: str, read: Sequence[str]) -> None:
     """Write dry friction between springs without inertia, which set its effort: its flow is the unknown.
 
-    The flow is zero while it sticks. While it slips, index reduction keeps the effort at the released one.
+    The flow is zero while it sticks. While it slips, index reduction keeps the effort at its released value.
     """
     law, bond = element.law_as(IdealConstraint), draft.bond_at(path)
     assert law.released is not None
@@ -155,7 +155,8 @@ def _at_common_flow(draft: Assembly, bond: Bond, path: str) -> bool:
 
 
 def position_slope(position: ops.Op, index: int, count: int) -> ops.Op:
-    """Return the derivatives of the `count` scalars of a position by its argument `index`: (), (n,) or (count, n)."""
+    """Return the derivatives of the `count` scalars of a position with respect to its argument `index`: (), (n,) or (count,
+    n)."""
     formula = position.function
 
     def slope(*arguments: Any) -> Any:
@@ -196,7 +197,8 @@ def switch(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _while_active(draft: Assembly, law: Switched, active: Collection[str], unknown: Unknown, off: str) -> Unknown:
-    """Return the unknown with a residual that holds in the active states only; in the others `off` is zero, and nothing stops."""
+    """Return the unknown with a residual that holds in the active states only; in the others `off` is zero, and no impulse
+    acts."""
     path, shape = unknown.element, draft.values[unknown.value].shape
     states = draft.places(law, active)
     residual, stopped = draft.declare(f"{path}:residual", shape), unknown.stopped

@@ -26,10 +26,10 @@ class Assembly:
     causality: Causality
     statements: list[Statement] = field(default_factory=list)
     equal: list[tuple[str, str]] = field(default_factory=list)
-    """Pairs of names of one value."""
+    """Pairs of names for the same value."""
     values: dict[str, Value] = field(default_factory=dict)
     variables: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Bond -> names of its effort and its flow."""
+    """Names of effort and flow of each bond."""
     states: list[State] = field(default_factory=list)
     parameters: dict[str, Any] = field(default_factory=dict)
     energies: list[tuple[str, str]] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Assembly:
     unknowns: list[Unknown] = field(default_factory=list)
     clocks: list[Clock] = field(default_factory=list)
     heat_shares: Mapping[str, float] | None = None
-    """Those of the model, unless given for a stand-in of an element."""
+    """Heat shares for a stand-in of an element; None: those of the model."""
 
     def __post_init__(self) -> None:
         self.declare("time", (), "s", "t")
@@ -116,7 +116,8 @@ def signed(draft: Assembly, path: str, value: str, sign: int) -> str:
 
 
 def seek(draft: Assembly, path: str, element: Element, op: Op, value: str, output: str, letter: str) -> None:
-    """Write `value` as the solution of output = op(value): an algebraic loop of one statement; `letter` is that of the output."""
+    """Write `value` as the solution of output = op(value): an algebraic loop of one statement; `letter` is the symbol of the
+    output."""
     if isinstance(op.function, Curve):
         gives = {"e": "effort", "f": "flow"}.get(letter, "state")
         op.function.need_monotone(f'{element.kind} "{path}", whose {gives} is set by others,', path, (element.place,))
@@ -127,7 +128,7 @@ def seek(draft: Assembly, path: str, element: Element, op: Op, value: str, outpu
 
 
 def name_port(draft: Assembly, path: str, element: Element, bond: Bond, prefix: str) -> None:
-    """Declare the port's names of a bond's variables, `<prefix>.effort` and `.flow`."""
+    """Declare a port's names for the variables of its bond, `<prefix>.effort` and `.flow`."""
     for which in ("effort", "flow"):
         name = f"{prefix}.{which}"
         draft.same(path, name, f"{bond.name}:{which}", element.symbols.get(name.removeprefix(f"{path}."), ""))
@@ -170,10 +171,9 @@ def account_energy(draft: Assembly, path: str, element: Element, energy: Op, *st
 
 
 def account_power(draft: Assembly, path: str, bond: Bond, sign: int, role: str | None) -> None:
-    """Write the power into the element (for a source: out of it), and add it to the energy ledger.
-
-    Of a pseudo-bond it is the flow, or of an R between two temperatures nothing. What flows out at a heat port stays in the
-    model: it is converted.
+    """Add the element's power to the energy ledger: power in, or power out for a source. The power of a pseudo-bond is its flow,
+    or zero for an R between two temperatures. Power that leaves through a heat port counts as converted, because it stays in the
+    model.
     """
     unit = bond.domain.power_unit
     name = draft.declare(f"{path}.power", (), unit)

@@ -20,7 +20,7 @@ def formula_key(op: Op) -> Hashable:
     """Return a key that is equal for operations with the same code over equal numbers and the same objects.
 
     Lambdas written once in a loop share their code; their closures are compared by value if they are numbers, texts, tuples,
-    arrays or frozen records of such, else by identity. The key is valid as long as the operation lives.
+    arrays or frozen records of these, else by identity. The key is valid as long as the operation exists.
     """
     return _key(op.function, _DEPTH)
 
@@ -53,7 +53,7 @@ def _key(item: Any, depth: int) -> Hashable:
 
 
 def _field(item: Any, depth: int) -> Hashable:
-    """Return the key of a field of a frozen record, whose mappings are constant too."""
+    """Return the key of a field of a frozen record, whose mappings also count as constant."""
     if isinstance(item, Mapping):
         return ("mapping", *((name, _key(value, depth - 1)) for name, value in item.items()))
     return _key(item, depth)

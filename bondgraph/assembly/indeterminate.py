@@ -1,4 +1,4 @@
-"""Statically indeterminate modes: which efforts and flows of ideal elements their equations leave open."""
+"""Statically indeterminate modes: which efforts and flows of ideal elements are not determined by their equations."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass, field
 import numpy as np
 
 NULL_TOLERANCE = 1e-9
-"""Singular values that count as zero, as a fraction of the largest, and entries of unit vectors."""
+"""Fraction of the largest singular value below which others count as zero; also for entries of unit vectors."""
 
 
 @dataclass(frozen=True)
 class Indeterminate:
-    """A statically indeterminate mode: the motion is unique, but not the shares of ideal elements in an effort or flow, which are
-    computed by least norm. If `unique` is false not even the motion is determined, which ends a run."""
+    """A statically indeterminate mode: the motion is unique, but not how ideal elements share an effort or flow; the shares are
+    those of least norm. If `unique` is false, the motion is not determined either, which ends a run."""
 
     mode: Mapping[str, str]
-    """Automaton -> state."""
+    """State of each automaton."""
     slots: Mapping[int, int]
-    """Slot of the automaton -> index of the state."""
+    """Index of the state, by the slot of its automaton."""
     quantities: tuple[str, ...]
     unique: bool = True
     contradicts: bool = False
@@ -29,7 +29,7 @@ class Indeterminate:
         return " and ".join(f'"{state}" of "{automaton}"' for automaton, state in self.mode.items())
 
     def marks(self, modes: np.ndarray) -> dict[str, np.ndarray]:
-        """Return for each quantity at which samples (k,) of the modes (k, slots) it is shared."""
+        """Return, for each quantity, True at the samples (k,) of the modes (k, slots) where it is shared."""
         here = np.asarray(np.all([modes[:, slot] == state for slot, state in self.slots.items()], axis=0))
         return dict.fromkeys(self.quantities, here)
 
@@ -43,7 +43,7 @@ class IndeterminateCircuits:
     gates: tuple[tuple[int, tuple[int, ...]] | None, ...]
     """Slot and states in which each element holds; None if it always does."""
     names: tuple[str, ...]
-    """Quantity of each row that is shared, empty if it is none of an element's."""
+    """Shared quantity of each row; empty if it belongs to no element."""
     unique: bool = True
     contradicts: bool = False
 
@@ -56,7 +56,7 @@ class IndeterminateCircuits:
         return "circuits of elements that hold"
 
     def marks(self, modes: np.ndarray) -> dict[str, np.ndarray]:
-        """Return for each quantity at which samples (k,) of the modes (k, slots) it is shared."""
+        """Return, for each quantity, True at the samples (k,) of the modes (k, slots) where it is shared."""
         always = np.ones(len(modes), dtype=bool)
         holds = np.array([always if gate is None else np.isin(modes[:, gate[0]], gate[1]) for gate in self.gates]).T
         patterns, of_sample = np.unique(holds, axis=0, return_inverse=True)
@@ -69,7 +69,8 @@ class IndeterminateCircuits:
 
 
 def _open_rows(basis: np.ndarray, holds: np.ndarray) -> np.ndarray:
-    """Return which rows (n,) differ from zero in a vector of the space of a basis (n, k) that is zero where none `holds`."""
+    """Return True for the rows (n,) that are nonzero in some combination of a basis (n, k) that vanishes where nothing
+    `holds`."""
     _, values, right = np.linalg.svd(basis[~holds])
     space = basis @ right[int(np.sum(values > NULL_TOLERANCE * np.linalg.norm(basis, 2))) :].T
     return np.asarray(np.abs(space).max(axis=1, initial=0.0) > NULL_TOLERANCE)

@@ -1,8 +1,8 @@
 """Patterns: copy the statements of identical elements from those of the first one, by replacing names.
 
 Elements are identical if they differ only in names and numbers: they have the same law, formulas, units and shapes of parameters,
-and the same kinds, directions and causality of bonds. One of them is written for a stand-in, whose names are marks; the result
-is a template for the names of all others.
+and the same kinds, directions and causality of bonds. One of them is written for a stand-in, whose names are placeholders; the
+result is a template for all others.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _PATTERN_LAWS = (
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """Template of the additions of identical elements to a draft. Numbers are indices into all names: those of new values, then
-    the variables of the bonds and the signals."""
+    """Template for adding identical elements to a draft. Numbers are indices into all names: first new values, then the variables
+    of the bonds, and the signals."""
 
     texts: tuple[str, ...]
     """The new names, each with one `%s`."""
@@ -73,7 +73,8 @@ class Pattern:
 
     @cached_property
     def _writers(self) -> tuple[str, Callable[[Names], Any], list[tuple[Pick, Op, Pick]], list[Pick]]:
-        """All new names as one text, the getter of its arguments, and getters of names for statements and pairs."""
+        """All new names as one text, a function that picks its arguments, and functions that pick names for statements and
+        pairs."""
         statements = [(_picking(outs), op, _picking(args)) for outs, op, args in self.statements]
         return "\n".join(self.texts), itemgetter(*self.marks), statements, [_picking(pair) for pair in self.equal]
 
@@ -95,11 +96,11 @@ class Patterns:
     """Laws with custom writers."""
     patterns: dict[Hashable, Pattern | None] = field(default_factory=dict)
     shared: dict[int, Hashable] = field(default_factory=dict)
-    """Law, by identity -> its key."""
+    """Key of each law, by its identity."""
     ops: dict[int, int] = field(default_factory=dict)
     formulas: dict[Hashable, int] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)
-    """Bond -> number of its kind, which is all of it but its name and its ends."""
+    """Number of each bond's kind: bonds of one kind differ only in name and ends."""
 
     def __post_init__(self) -> None:
         kinds: dict[Hashable, int] = {}
@@ -123,7 +124,8 @@ class Patterns:
         pattern.write(draft, path, element, names, itertools.chain.from_iterable(map(draft.variables.__getitem__, names)))
 
     def key(self, path: str, element: Element, bonds: Sequence[Bond]) -> Hashable:
-        """Return the key of all that determines the statements of an element, except names and numbers; None if it has no key."""
+        """Return a key of everything that determines the statements of an element, except names and numbers; None if it has no
+        key."""
         if path in self.causality.ties:
             return None
         law = self.shared.get(id(element.law))
@@ -192,7 +194,7 @@ class Patterns:
 
 
 def pattern_of(model: Model, causality: Causality, path: str, element: Element, write: Write) -> Pattern:
-    """Return the pattern of an element, which is written once more for a stand-in with marks as names."""
+    """Return the pattern of an element, which is written once more for a stand-in with placeholders as names."""
     bonds = model.bonds_at(path)
     marks = [f"⟦{k}⟧" for k in range(1 + len(bonds) + len(element.signals))]
     path_mark, bond_marks, signal_marks = marks[0], marks[1 : 1 + len(bonds)], tuple(marks[1 + len(bonds) :])
@@ -232,7 +234,7 @@ def pattern_of(model: Model, causality: Causality, path: str, element: Element, 
 
 
 def _picking(indices: Sequence[int]) -> Pick:
-    """Return a function that gives the names at these indices as a tuple."""
+    """Return a function that returns the names at these indices as a tuple."""
     if len(indices) > 1:
         return itemgetter(*indices)
     return itemgetter(slice(indices[0], indices[0] + 1) if indices else slice(0))

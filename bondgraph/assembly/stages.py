@@ -16,7 +16,7 @@ from bondgraph.model.ops import TIME_DERIVATIVE, Choice
 
 @dataclass(frozen=True)
 class Step:
-    """Statements that are evaluated together, in order: one, or those of an algebraic loop."""
+    """Statements that are evaluated together, in order: a single one, or all of an algebraic loop."""
 
     statements: tuple[int, ...]
     loop: Loop | None
@@ -31,13 +31,13 @@ class Stages:
     late: tuple[int, ...]
     """Time derivatives, and the statements that need one."""
     yielding: frozenset[str]
-    """Elements whose vanishing quantity depends on the unknowns themselves: it is not differentiated where one acts on it."""
+    """Elements whose vanishing quantity depends on the unknowns themselves, and is not differentiated if an unknown acts on
+    it."""
     gates: Mapping[str, Statement]
-    """Residual -> the statement that selects it by a mode: (mode, while it holds, while it does not)."""
+    """Statement that selects each residual by a mode: (mode, value while it holds, value while it does not)."""
 
     @property
     def statements(self) -> frozenset[int]:
-        """All statements."""
         return frozenset(index for step in self.early for index in step.statements) | set(self.late)
 
     def acts(self, unknown: Unknown, values: Mapping[str, Any]) -> Any:
@@ -48,9 +48,9 @@ class Stages:
 
 
 def stages_of(system: System, targets: Iterable[str] | None = None, inputs: Container[str] = ()) -> Stages:
-    """Return stages of the statements that the targets depend on, of all statements by default.
+    """Return the stages of the statements that the targets depend on, by default of all statements.
 
-    Values of `inputs`, such as those from outside of a part, depend on nothing.
+    Values in `inputs`, such as those from outside a part, depend on nothing.
     """
     producer = {out: index for index, s in enumerate(system.statements) for out in s.outs if out not in inputs}
     derivatives = {index for index, s in enumerate(system.statements) if s.op is TIME_DERIVATIVE}
@@ -81,7 +81,7 @@ def _dependents(needs: Sequence[Sequence[int]], seeds: Iterable[int]) -> set[int
 def _needed(
     system: System, targets: Iterable[str], producer: Mapping[str, int], derivatives: Collection[int], inputs: Container[str]
 ) -> set[int]:
-    """Return the statements that targets depend on: one unknown needs all of its set, a time derivative all rates."""
+    """Return the statements that targets depend on: an unknown needs all unknowns of its set, a time derivative all rates."""
     all_sets = [system.unknowns, *(loop.unknowns for loop in system.loops)]
     open_sets = [[u for u in unknowns if u.value not in inputs] for unknowns in all_sets]
     sets = {u.value: unknowns for unknowns in open_sets for u in unknowns}

@@ -1,6 +1,6 @@
 """System: the equations of a model as typed statements `outs = op(args)` over named values, and the roles of the values.
 
-Evaluation of a system's statements: values by name, from floats (the reference), SymPy symbols or tape scalars.
+It also evaluates a system's statements: values by name, from floats (the reference), SymPy symbols or tape scalars.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Value:
     symbol: str = ""
     frame: str | None = None
     near: float | np.ndarray | None = None
-    """Initial guess of a search for it, if its element has one: of several solutions the nearest is meant."""
+    """Guess of its element, if any, from which a search for it starts; it selects the nearest of several solutions."""
 
 
 @short_repr
@@ -53,7 +53,7 @@ class State:
     nominal: Any
     rate: str
     spread: Any = None
-    """Distance of samples from its start, if its nominal size is unknown."""
+    """Distance of random samples from its start, if its nominal size is unknown."""
     held: bool = False
     """True if only ticks and resets change it: its rate is zero."""
 
@@ -85,18 +85,18 @@ class LoweredTransition:
     impact: tuple[str, ...] = ()
     """Constraints whose flow this event reverses."""
     accumulates: int | None = None
-    """State of the automaton after an accumulation of this event (Zeno)."""
+    """State of the automaton once this event accumulates (Zeno)."""
     passes: int | None = None
-    """State of the automaton where the quantity that this event would stop passes zero by itself."""
+    """State of the automaton where the quantity that this event would stop passes through zero by itself."""
 
     contradicting: tuple[tuple[str, ...], str] | None = None
-    """Of a mode in which equations may contradict each other, which then ends the run: (elements, text of the mode)."""
+    """Elements whose equations may contradict each other in a mode, and the text of the mode; a contradiction ends the run."""
     paradox: tuple[str, ...] = ()
-    """Friction and its normal constraints, of an end of the run where these have no or several solutions (Painlevé paradox)."""
+    """Friction and its normal constraints, if they may have no solution or several (Painlevé paradox), which ends the run."""
 
     @property
     def found(self) -> bool:
-        """True if it is not a transition of the model, but an end of the run that tracing added."""
+        """True if it is not a transition of the model, but one that tracing added to end the run."""
         return self.contradicting is not None or bool(self.paradox)
 
     @property
@@ -115,12 +115,12 @@ class Clock:
     updates: tuple[tuple[str, str], ...] = ()
     """(state, value after the tick)."""
     delay: str = ""
-    """Parameter that is a delay: without ticks, the states have these values after this time."""
+    """Parameter that is a delay: instead of ticks, the states take these values after this time."""
     history: Callable[[float], float] | float | None = None
     """Values before the start, as in `laws.SignalBlock`."""
     library: ForeignLibrary | None = None
     parameters: tuple[str, ...] = ()
-    """Library that changes the new values, as in `laws.SignalBlock`, and the names of the parameters of the block."""
+    """Names of the parameters of a block with a `library`, as in `laws.SignalBlock`."""
 
 
 class Power(NamedTuple):
@@ -134,9 +134,9 @@ class Power(NamedTuple):
 
 @dataclass(frozen=True)
 class BoxLayout:
-    """Layout of a box complementarity problem of ideal elements: rows and columns of the entries of its matrix, and of each row,
-    whether a mode switches it, the slot of its friction (-1 without one), and the modes in which this sticks, and slips with its
-    lower and upper effort."""
+    """Layout of a box complementarity problem of ideal elements: rows and columns of the entries of its matrix, and for each row:
+    whether a mode switches it, the slot of its friction (-1 without friction), and the modes in which the friction sticks, and
+    slips with its lower and upper effort."""
 
     count: int
     entries: tuple[tuple[int, int], ...]
@@ -157,15 +157,15 @@ class Unknown:
     reason: str
     """"derivative causality", "constraint", "switch", "friction" (whose unknown is its flow) or "algebraic loop"."""
     held: str = ""
-    """Of a constraint or switch: its residual while it holds."""
+    """Residual of a constraint or switch while it holds."""
     vanishing: str = ""
-    """Of a constraint or switch: the flow (or effort) that is zero while it holds."""
+    """Flow (or effort) of a constraint or switch that is zero while it holds."""
     stopped: str = ""
-    """`vanishing` if an impulse may bring it to zero, and 0 in modes in which it does not hold; "" if it decays."""
+    """Value of `vanishing` that an impulse may bring to zero, 0 in modes in which it does not hold; "" if it decays."""
     algebraic: bool = False
-    """True if `vanishing` depends on the unknowns themselves, so that no time derivative of it is needed."""
+    """True if `vanishing` depends on the unknowns themselves, so that its time derivative is not needed."""
     sense: int = 1
-    """Of a constraint or switch: +1 if value times `vanishing` is the power that it takes, -1 if the power that it gives."""
+    """For a constraint or switch: +1 if value times `vanishing` is power in, -1 if it is power out."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class Closing:
     pattern: tuple[tuple[int, int], ...]
     """(row, column) of the structurally nonzero entries."""
     repeating: tuple[int, ...] = ()
-    """Rows that contain redundant ones."""
+    """Rows among which some are redundant."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class Loop:
     stop: int
     unknowns: tuple[Unknown, ...]
     guesses: tuple[str, ...] = ()
-    """Of a nonlinear loop: states that track the unknowns along the run, the start of the Newton iteration."""
+    """States that track the unknowns of a nonlinear loop along the run, where Newton iteration starts."""
     sizes: tuple[float, ...] = ()
     """Natural size of each scalar unknown of a nonlinear loop."""
     weights: tuple[float, ...] = ()
@@ -208,27 +208,27 @@ class System:
     states: tuple[State, ...]
     parameters: Mapping[str, Any]
     modes: Mapping[str, tuple[tuple[str, ...], str]]
-    """Mode signal -> (names of its states, the start state)."""
+    """Names of the states, and start state, of each mode signal."""
     events: tuple[LoweredTransition, ...]
     energies: tuple[tuple[str, str], ...]
     """(storage, value of its stored energy)."""
     powers: tuple[Power, ...]
     starts: tuple[Start, ...]
     aliases: Mapping[str, str]
-    """Alias of a value -> the name under which it is computed."""
+    """Name under which each alias is computed."""
     unknowns: tuple[Unknown, ...] = ()
     """Unknowns whose residuals hold time derivatives: flows and efforts of dependent storages, constraint efforts."""
     loops: tuple[Loop, ...] = ()
     """Algebraic loops, once the statements are sorted; they do not overlap."""
     clocks: tuple[Clock, ...] = ()
-    """In the order of simultaneous ticks."""
+    """Clocks in the order of simultaneous ticks."""
     same: tuple[tuple[str, str], ...] = ()
-    """Pairs of names of one value, until aliases are removed."""
+    """Pairs of names for the same value, until aliases are removed."""
     closing: Closing | None = None
     conversions: Mapping[str, Conversion] = field(default_factory=dict)
-    """Conversions of parameters, which count in their declared units, to the units in which statements read them."""
+    """Conversions of parameters from their declared units to the units in which statements read them."""
     indeterminate: tuple[Indeterminate | IndeterminateCircuits, ...] = ()
-    """Statically indeterminate modes, of elements and found by tracing."""
+    """Statically indeterminate modes, some of them found by tracing."""
     boxes: tuple[BoxLayout, ...] = ()
     """Complementarity problems of dry friction, found by tracing."""
 
@@ -267,7 +267,6 @@ class System:
 
     @cached_property
     def producers(self) -> dict[str, Statement]:
-        """Statement that computes each value."""
         return {out: statement for statement in self.statements for out in statement.outs}
 
     @property
@@ -277,7 +276,7 @@ class System:
 
     @property
     def guesses(self) -> frozenset[str]:
-        """States that track the unknowns of nonlinear loops, and depend on the others."""
+        """States that track the unknowns of nonlinear loops, and depend on the other states."""
         return frozenset(name for loop in self.loops for name in loop.guesses)
 
     def resolve(self, name: str) -> str:
@@ -286,7 +285,7 @@ class System:
 
 
 def _indices(values: Mapping[str, Any]) -> dict[str, range]:
-    """Return the indices of each value in a concatenation of all."""
+    """Return the indices of each value in the concatenation of all."""
     sizes = [int(np.size(value)) for value in values.values()]
     ends = itertools.accumulate(sizes)
     return {name: range(end - size, end) for name, size, end in zip(values, sizes, ends, strict=True)}

@@ -1,4 +1,5 @@
-"""Lowered transitions of automata (events): guards, resets, and impulses where constraints begin to hold; and their texts."""
+"""Lowered transitions of automata (events): guards, resets, and impulses where constraints begin to hold; and their
+descriptions."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ def events_of(draft: Assembly) -> tuple[LoweredTransition, ...]:
 
 
 def _edges(automaton: Automaton) -> tuple[Transition, ...]:
-    """Return the transitions, and one without a guard to each state after an accumulation (Zeno) that has none."""
+    """Return the transitions, and add missing ones, without a guard, to the states that follow accumulations (Zeno)."""
     edges = list(automaton.transitions)
     for edge in automaton.transitions:
         at_rest = edge.accumulates
@@ -83,7 +84,7 @@ def owner_of(statement: Statement, model: Model) -> Element | Automaton | None:
 
 
 def transition_in_words(statement: Statement, model: Model) -> str:
-    """Return `guard of its transition from off to on`, or the reset in these words; "" for a statement of an element."""
+    """Return `guard of its transition from off to on`, or the same for a reset; "" for a statement of an element."""
     automaton = model.automata.get(statement.element)
     number, _, target = statement.outs[0].removeprefix(f"{statement.element}:").partition(" ")
     if automaton is None or not number.isdigit() or int(number) >= len(automaton.transitions):

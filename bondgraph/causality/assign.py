@@ -1,16 +1,16 @@
 """Causality assignment: decide which end of every bond sets its effort (sequential causality assignment procedure, SCAP).
 
-All components of a vector bond share one stroke. Order: elements with only one causality, then storages in integral
-causality, then resistors of one relation in its causality, then other resistors, then the remaining bonds; each choice is
-propagated before the next, and taken back if it leads to a dead end (a ring of junctions can do that). A resistor that must be
-used against its relation is solved for the argument of the relation.
+All components of a vector bond share one stroke. Order: elements with only one causality, then storages in integral causality,
+then resistors with one formula in its causality, then other resistors, then the remaining bonds; each choice is propagated before
+the next, and taken back if it leads to a dead end (a ring of junctions can do that). A resistor used against its formula is
+solved for the argument of the formula.
 
-Of storages that cannot all be integral, properties decide which become dependent (`first_integral`), not the order in which a
-graph was written. Rigidly coupled storages have one motion, so any choice is right. A switched junction that opens is another
-matter: the bond that set its common variable is left without flow (of an X1: without effort), all others without effort (flow).
-If one of several bonds may set it, opening is ambiguous, and the graph is refused (E154).
+If storages cannot all be integral, their properties decide which become dependent (`first_integral`), not the order in which a
+graph was written. Rigidly coupled storages have one motion, so any choice is right. A switched junction that opens is different:
+the bond that set its common variable is left without flow (effort, for an X1), all others without effort (flow). If one of
+several bonds may set it, opening is ambiguous, and the graph is refused (E154).
 
-Messages of causal conflicts: name the elements whose demands exclude each other, and a cure.
+Messages of causal conflicts name the elements whose demands exclude each other, and a cure.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def describe(model: Model, strokes: Strokes, clash: Clash) -> Problem:
 
 
 def _to_turn_round(model: Model, paths: Sequence[str]) -> str:
-    """Return the matrix transformer among these without whose direction the graph has a causality, "" for none."""
+    """Return the first of these matrix transformers whose reversal would give the graph a causality, "" if there is none."""
     for path in dict.fromkeys(paths):
         element = model.elements.get(path)
         if element is None or not isinstance(element.law, Transformer) or element.law.invertible:
@@ -139,11 +139,11 @@ def _at_two_port(model: Model, node: Node, culprits: Sequence[str]) -> tuple[str
         one_way = "takes flow in at both ports" if isinstance(law, Gyrator) else "takes flow in at port 1, effort at port 2"
         return (
             f"it is a matrix and so {one_way}; {_all(model, others or culprits)} would need its inverse",
-            f"turn {_name(model, node.path)} round, or a C, I or R between it and the part that requires this causality",
+            f"turn {_name(model, node.path)} around, or a C, I or R between it and the part that requires this causality",
         )
     variables = "one flow and one effort" if isinstance(element.law, Gyrator) else "both flows or both efforts"
     return (
-        f"{_all(model, others)} set {variables} of it, which it makes of each other",
+        f"{_all(model, others)} set {variables} of it, but it computes each from the other",
         "a C, I or R between it and one of them",
     )
 
@@ -178,7 +178,8 @@ def _places(model: Model, clash: Clash, culprits: Sequence[str]) -> tuple[Place 
 
 
 def first_integral(element: Element) -> tuple[int | bool, ...]:
-    """Return the sort key of a storage: the first ones keep a state in integral causality, the last ones become dependent.
+    """Return the sort key of a storage: the first storages keep their states in integral causality, the last ones become
+    dependent.
 
     A storage whose state is not a plain integral cannot be dependent, and a configuration (IC) is less suited than a plain
     storage; a start value other than zero is worth keeping; a storage without an inverse must be solved for its state; a
@@ -195,13 +196,14 @@ def first_integral(element: Element) -> tuple[int | bool, ...]:
 def setters(
     model: Model, strokes: Strokes, denied: Sequence[str], free: str, others_with: Callable[[int, bool], int | None]
 ) -> dict[str, list[int]]:
-    """Return, for each switched junction, the bonds that set its common variable in equally good causalities, the chosen first.
+    """Return, for each switched junction, the bonds that set its common variable in equally good causalities, the chosen bond
+    first.
 
     Parameters
     ----------
-    strokes : all decided; they are changed here.
-    denied : elements without their preferred causality. free : the cause of a stroke that no element demanded.
-    others_with : (bond, into its head) -> number of denied elements with this stroke demanded, None if it is impossible.
+    strokes : all decided; this function changes them.
+    denied : elements without their preferred causality; free : cause of a stroke that no element demanded.
+    others_with : (bond, into its head) -> number of denied elements if this stroke is demanded, None if it is impossible.
     """
     switched = []
     for path, element in model.elements.items():
@@ -258,7 +260,7 @@ def _ambiguity(model: Model, path: str, strong: Bond, other: Bond) -> Problem:
         f'switched junction {element.kind} "{path}": its behaviour when open is ambiguous',
         (
             f'either {one.kind} "{one.name}" or {two.kind} "{two.name}" sets its {common}; '
-            f"as it opens the one that does is left without {dual}, the other without {common}",
+            f"as it opens, that element is left without {dual}, the other without {common}",
         ),
         (element.place, one.place, two.place),
         (cures[0], f"{cures[1]} between it and one of them"),
@@ -275,15 +277,15 @@ class Causality:
     """Strokes of all bonds, and the storages that could not have integral causality."""
 
     effort_into_head: Mapping[str, bool]
-    """Bond -> True: the tail sets the effort and the causal stroke is at the head."""
+    """True for each bond whose tail sets the effort, so that the causal stroke is at the head."""
     derivative: tuple[str, ...]
     """Storages in derivative causality."""
     chosen: tuple[str, ...]
     """Bonds whose stroke was a free choice (a sign of algebraic loops)."""
     forced_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Storage in derivative causality -> the elements that impose its effort or flow."""
+    """Elements that impose the effort or flow of each storage in derivative causality."""
     ties: Mapping[str, tuple[Term, ...]] = field(default_factory=dict)
-    """Junction that computes what a dependent element of a ring takes -> this as a sum of what elements set."""
+    """Sum of variables set by elements, for each junction that computes the input of a dependent element of a ring."""
 
     def effort_into(self, bond: Bond, element: str) -> bool:
         """Return True if the element receives the effort on this bond (and so sets its flow)."""
@@ -314,8 +316,8 @@ def openings(model: Model) -> dict[str, tuple[str, ...]]:
 def _assign(model: Model) -> tuple[Causality, dict[str, list[int]]]:
     """Return the causality of a model, and the bonds that could set the common variable of each switched junction.
 
-    Dry friction sets its effort. Where storages are dependent then, as a spring between a command and friction without inertia,
-    friction takes the effort and sets its flow, if fewer storages are dependent so.
+    Dry friction sets its effort. If this makes storages dependent, such as a spring between a command and friction without
+    inertia, friction sets its flow instead, provided that fewer storages are then dependent.
     """
     demands = demands_of(model)
     first = _assigned(model, demands)
@@ -358,7 +360,7 @@ def _assigned(model: Model, demands: Demands) -> tuple[Causality, dict[str, list
         tied[path] = ring
 
     def others_with(bond: int, into_head: bool) -> int | None:
-        """Count the wishes denied if this stroke were demanded too; None if that is impossible."""
+        """Count the wishes that would be denied if this stroke were also demanded; None if that is impossible."""
         strokes.undo(fixed)
         try:
             strokes.assign(bond, into_head, FREE)
@@ -381,10 +383,9 @@ _Completed = tuple[dict[str, tuple[str, ...]], list[int], tuple[str, ...]]
 def _turned(
     model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]], fixed: int, ring: Sequence[str]
 ) -> tuple[str, int, _Completed] | None:
-    """Turn the stroke of one element of a ring that sets what others set too: a switch, else the last of its storages.
-
-    Return the element, the number of strokes that are fixed now, and what `_complete` returns; None, with the fixed strokes only,
-    if none can be turned.
+    """Reverse the stroke of one element of a ring of redundant setters: a switch, else the last of its storages. Return the
+    element, the number of strokes that are now fixed, and the result of `_complete`; None, with only the fixed strokes set, if no
+    stroke can be reversed.
     """
     order = {by: k for k, (_, _, by) in enumerate(wishes)}
     storages = sorted((path for path in ring if path in order), key=lambda path: -order[path])
@@ -406,7 +407,7 @@ def _turned(
 
 def _complete(model: Model, strokes: Strokes, wishes: list[tuple[int, bool, str]]) -> _Completed:
     """Decide all open strokes; return the causes of denied wishes, the free choices, and the elements whose wish was denied:
-    storages in derivative causality, and resistors used against their only relation."""
+    storages in derivative causality, and resistors used against their only formula."""
     forced_by, chosen = _search(model, strokes, wishes)
     denied = {by for i, into, by in wishes if by != FREE and strokes.into_head[i] != into}
     return forced_by, chosen, tuple(path for path in model.elements if path in denied) if denied else ()
@@ -469,7 +470,7 @@ def _others(paths: tuple[str, ...], by: str) -> tuple[str, ...]:
 
 
 Demands = Mapping[CausalityPreference, Sequence[tuple[str, Bond, bool]]]
-"""Strength of a demand for a causality -> (element, bond, effort into the element) of these demands."""
+"""Demands for a causality, (element, bond, effort into the element), by their strength."""
 
 
 def demands_of(model: Model) -> Demands:
@@ -487,8 +488,8 @@ def demands_of(model: Model) -> Demands:
 
 
 def _wishes(model: Model, index: Mapping[str, int], demands: Demands) -> Iterator[tuple[int, bool, str]]:
-    """Yield (bond, effort into its head, element that wishes it) in order of priority; last come efforts into 1-junctions,
-    whichever way an arrow points."""
+    """Yield (bond, effort into its head, element with this wish) in order of priority; last come efforts into 1-junctions,
+    whatever the direction of the arrow."""
     storages = sorted(demands[CausalityPreference.INTEGRAL], key=lambda demand: first_integral(model.elements[demand[0]]))
     for path, bond, into in (*storages, *demands[CausalityPreference.AS_GIVEN]):
         yield index[bond.name], into == (bond.head.element == path), path

@@ -1,4 +1,4 @@
-"""Nodes without storage: a 0-junction whose effort no element sets has the effort at which its flows are in balance.
+"""Nodes without storage: a 0-junction whose effort no element sets takes the effort at which its flows balance.
 
 Elements that take an effort and give a flow, and matrices that work in one direction, can meet at a node where nothing sets the
 effort: two heat transfers, a source of current and a motor. Such a node gets an ideal constraint, whose effort makes the sum of
@@ -19,13 +19,13 @@ from bondgraph.model.laws import CausalityPreference, Junction, Source
 from bondgraph.model.model import Bond, End, Model
 
 WARM = 300.0
-"""Guess of a temperature, K, far from the negative solutions that a balance of radiation has as well."""
+"""Guess of a temperature, K, far from the negative solutions that a balance of radiation also has."""
 
 
 def with_balances(model: Model) -> tuple[Model, Causality]:
     """Return the model with a constraint at each node whose effort no element sets, and its causality.
 
-    Raises `ModelError` E203 or E154, of the model as it is, if it has no causality with such constraints either.
+    Raises `ModelError` E203 or E154 of the given model if it has no causality with such constraints either.
     """
     try:
         return model, assign_causality(model)
@@ -53,8 +53,8 @@ def _with_balance(model: Model, node: str) -> Model:
 
 
 def _node_in_balance(model: Model) -> str | None:
-    """Return a 0-junction whose effort no element sets, near the first conflict of causalities; None without a conflict, or
-    if sources alone demand it."""
+    """Return a 0-junction whose effort no element sets, near the first conflict of causalities; None without a conflict, or if
+    only sources demand it."""
     strokes, requests = Strokes(model, model.bonds_by_port), demands_of(model)[CausalityPreference.MUST]
     one_way = {path for path, _, _ in requests if not isinstance(model.elements[path].law, Source)}
     for path, bond, into_element in requests:
@@ -74,7 +74,7 @@ def _may_balance(model: Model, path: str) -> bool:
 
 
 def _chain(strokes: Strokes, clash: Clash) -> Iterator[tuple[str, Sequence[int]]]:
-    """Yield the causes of strokes that exclude each other, the nearest first: the element, and the bonds whose strokes it passes
+    """Yield the causes of strokes that exclude each other, the nearest first: an element, and the bonds whose strokes it passes
     on."""
     groups = [group for group in clash.groups if not isinstance(group, str)]
     waiting, seen = [clash.bond, *(bond for group in groups for bond in group)], set[int]()

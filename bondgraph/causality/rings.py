@@ -1,10 +1,10 @@
-"""Rings of junctions whose strokes fit at every junction, while what elements set around the ring depends on each other.
+"""Rings of junctions whose strokes fit at every junction, although the values that elements set around the ring depend on each
+other.
 
-Two capacitors side by side between two nodes, both in integral causality, set one voltage twice; so do a ring of capacitors,
-coils in series between two 1-junctions, and closed switches. Strokes do not show this: each junction has one that decides. The
-equations of the junctions, two-ports and resistors of such a ring are singular. Their left null vector names the elements.
-
-Ratios and resistances are random numbers modulo a prime here, so that no value of a parameter decides.
+Two capacitors in parallel between two nodes, both in integral causality, set one voltage twice; a ring of capacitors, coils in
+series between two 1-junctions, and closed switches do the same. Strokes do not show this: each junction has one deciding stroke.
+The equations of the junctions, two-ports and resistors of such a ring are singular, and their left null vector names the
+elements. Ratios and resistances are replaced by random numbers modulo a prime, so that parameter values do not matter.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from bondgraph.model.model import Model
 
 PRIME = 2**61 - 1
 MAX_RING = 2000
-"""Maximum number of variables of a ring that is examined."""
+"""Maximum number of variables of a ring to examine."""
 
 Row = dict[int, int]
-"""Variable -> coefficient. The effort of bond i is variable 2 i, its flow 2 i + 1."""
+"""Coefficients by variable. The effort of bond i is variable 2 i, its flow 2 i + 1."""
 
 
 def has_ring(strokes: Strokes) -> bool:
@@ -47,15 +47,15 @@ def has_ring(strokes: Strokes) -> bool:
 
 @dataclass(frozen=True)
 class Ring:
-    """Elements that set values that depend on each other around a ring, in the order of the model, none if there is no ring; and
-    the vanishing sum of what they set, empty if it has factors other than 1 and -1."""
+    """Elements whose set values depend on each other around a ring, in the order of the model, empty if there is no ring; and the
+    sum of these values that vanishes, empty if it has factors other than 1 and -1."""
 
     elements: tuple[str, ...] = ()
     sum: Mapping[int, int] = field(default_factory=dict)
 
 
 def dependent_elements(model: Model, strokes: Strokes) -> Ring:
-    """Return a ring whose elements set values that depend on each other."""
+    """Return a ring of elements whose set values depend on each other."""
     rows = _equations(model, strokes)
     parts = _connected_parts(rows)
     position = {variable: k for k, part in enumerate(parts) for variable in part}
@@ -70,7 +70,8 @@ def dependent_elements(model: Model, strokes: Strokes) -> Ring:
 
 
 def _signs(total: Row) -> Row:
-    """Return the factors of a sum modulo the prime as 1 and -1; empty if one is none of these, up to a common factor."""
+    """Return the factors of a sum modulo the prime as 1 and -1; empty if any other factor remains after division by a common
+    one."""
     inverse = pow(next(iter(total.values())), -1, PRIME) if total else 0
     signs = {variable: factor * inverse % PRIME for variable, factor in total.items()}
     small = {1: 1, PRIME - 1: -1}
@@ -79,7 +80,7 @@ def _signs(total: Row) -> Row:
 
 @dataclass(frozen=True)
 class Term:
-    """A term of a sum: its sign, a variable of a bond, and the ratios before it, (element, 1 or -1 as exponent)."""
+    """A term of a sum: its sign, a variable of a bond, and its ratios (element, exponent 1 or -1)."""
 
     sign: int
     bond: str
@@ -88,10 +89,8 @@ class Term:
 
 
 def tie_of(model: Model, strokes: Strokes, path: str, ring: Ring) -> tuple[str, tuple[Term, ...]] | None:
-    """Return the junction that computes what a dependent element of a ring takes, and that as a sum of what elements set; None if
-    it depends on others too.
-
-    As the junctions add it up, it is a difference in which unknowns cancel.
+    """Return the junction that computes the input of a dependent element of a ring, and this input as a sum of variables that
+    elements set; None if it also depends on others. As the junctions add it up, it is a difference in which unknowns cancel.
     """
     sums, ratios = _sums(strokes), _ratios(model, strokes)
     bond = model.bonds_by_port(path)[0]
@@ -124,20 +123,20 @@ def _term(strokes: Strokes, variable: int, sign: int, ratios: tuple[tuple[str, i
 
 
 def _computing(strokes: Strokes, variable: int) -> str:
-    """Return the junction whose balance is a variable: the flow of a 0-junction, the effort of a 1-junction; of a bond between
-    two junctions, each may compute one."""
+    """Return the junction whose balance is a variable: the flow of a 0-junction, the effort of a 1-junction. On a bond between
+    two junctions, each may compute one variable."""
     nodes = [strokes.nodes[end.element] for end in strokes.bonds[variable // 2].ends if end.element in strokes.nodes]
     return next(node.path for node in nodes if node.special is bool(variable % 2) and node.strong == variable // 2)
 
 
 _Monomial = tuple[int, tuple[tuple[str, int], ...]]
-"""Variable, and the ratios before it."""
+"""Variable with its ratios."""
 
 
 def _expanded(
     variable: int, sums: _Sums, ratios: Mapping[int, _Ratio], memo: dict[int, dict[_Monomial, int]]
 ) -> dict[_Monomial, int]:
-    """Return a variable as a sum, through junctions and scalar ratios; one on a cycle of these counts as given."""
+    """Return a variable as a sum, through junctions and scalar ratios; a variable on a cycle of these counts as given."""
     if variable in memo:
         return memo[variable]
     memo[variable] = {(variable, ()): 1}
@@ -159,7 +158,7 @@ def _expanded(
 
 
 def _times(powers: tuple[tuple[str, int], ...], path: str, exponent: int) -> tuple[tuple[str, int], ...]:
-    """Return a product of ratios with another one; a ratio and its inverse cancel."""
+    """Multiply a product of ratios by another ratio; a ratio and its inverse cancel."""
     if (path, -exponent) in powers:
         k = powers.index((path, -exponent))
         return powers[:k] + powers[k + 1 :]
@@ -168,7 +167,7 @@ def _times(powers: tuple[tuple[str, int], ...], path: str, exponent: int) -> tup
 
 @dataclass(frozen=True)
 class _Sums:
-    """Equations of junctions: variable -> the one that it equals, and variable -> those whose signed sum it is."""
+    """Equations of junctions: for each variable, the variable that it equals, or those whose signed sum it is."""
 
     shared: dict[int, int]
     balances: dict[int, Row]
@@ -197,7 +196,7 @@ def _sums(strokes: Strokes) -> _Sums:
 
 
 def _ratios(model: Model, strokes: Strokes, every: bool = False) -> dict[int, _Ratio]:
-    """Return what two-ports compute by scalar ratios, or by `every` ratio."""
+    """Return the equations of two-ports with scalar ratios, or with `every` ratio."""
     out: dict[int, _Ratio] = {}
     for path, node in strokes.nodes.items():
         if node.special is not None or not (every or model.elements[path].law_as(Ratio).invertible):
@@ -232,7 +231,7 @@ def _equations(model: Model, strokes: Strokes) -> dict[int, Row]:
 
 
 def _connected_parts(rows: Mapping[int, Row]) -> list[list[int]]:
-    """Return the strongly connected parts of the variables (Tarjan), each after those that it depends on."""
+    """Return the strongly connected components of the variables (Tarjan), each after those that it depends on."""
     index: dict[int, int] = {}
     low: dict[int, int] = {}
     waiting: list[int] = []
@@ -304,8 +303,8 @@ def _minus(row: Row, other: Row, factor: int) -> Row:
 def _setters(
     null: Row, rows: Mapping[int, Row], parts: Sequence[Sequence[int]], position: Mapping[int, int], strokes: Strokes
 ) -> tuple[set[str], Row]:
-    """Return the elements that set what remains of a combination of equations, in which the variables of its part cancel, and
-    this sum; no sum if an algebraic loop is in it."""
+    """Return the elements that set the variables left in a combination of equations in which the variables of its part cancel,
+    and the sum of these variables; empty if it contains an algebraic loop."""
     weights: Row = {}
     inside = set(parts[position[next(iter(null))]])
     for variable, factor in null.items():
@@ -321,7 +320,7 @@ def _setters(
             ends = [end.element for end in bond.ends if end.element not in strokes.nodes]
             elements |= set(ends) if factor else set()
             total |= {variable: factor} if factor else {}
-        elif len(parts[position[variable]]) > 1:  # an algebraic loop: it depends on all that enters it
+        elif len(parts[position[variable]]) > 1:  # an algebraic loop depends on everything that enters it
             loops = True
             loop = set(parts[position[variable]])
             for other in loop:
@@ -333,7 +332,7 @@ def _setters(
 
 
 def _add(weights: Row, terms: Iterable[tuple[int, int]], factor: int, inside: Iterable[int]) -> None:
-    """Add a multiple of the terms outside of a part to the weights."""
+    """Add a multiple of the terms outside a part to the weights."""
     for variable, value in terms:
         if variable not in inside:
             weights[variable] = (weights.get(variable, 0) + factor * value) % PRIME

@@ -22,9 +22,10 @@ class Node:
 
     path: str
     bonds: list[tuple[int, bool]] = field(default_factory=list)
-    """(bond, True if the node is at its head)."""
+    """Bonds, each with True if the node is at its head."""
     special: bool | None = None
-    """Of a junction: the strong bond's effort goes into the node (0) or out of it (1). None: a two-port."""
+    """True if the effort of a junction's strong bond goes into the node (0-junction), False if out of it (1). None: a
+    two-port."""
     is_gyrator: bool = False
     """True for a two-port that turns effort into flow (GY)."""
     open: int = 0
@@ -44,7 +45,7 @@ class Clash(Exception):
     """Strokes that exclude each other, at one node or on one bond.
 
     `groups` holds the sides of the clash, each as bonds whose strokes meet or as the path of an element with a demand; `new` is
-    the cause of a stroke that another one excludes.
+    the cause of the stroke that another one excludes.
     """
 
     def __init__(
@@ -122,7 +123,7 @@ class Strokes:
                 for j, at_head in node.bonds:
                     if self.into_head[j] is None:
                         yield j, (not special) == at_head, cause
-        else:  # the last but one weak stroke, or the last
+        else:  # the second-to-last weak stroke, or the last
             weak = tuple(j for j, _ in node.bonds if self.into_head[j] is not None)
             if node.open == 0:
                 raise Clash(node, i, "none", [(j,) for j in weak])

@@ -38,4 +38,4 @@ CHECKS = (
     (heat.check_second_law, _ENDS),
     (heat.check_heat_ports, _ENDS | {"E105"}),
 )
-"""Checks in the order of their report, each with the codes of problems that it would only repeat."""
+"""Checks in the order of reporting, each with the codes of the problems that it would only repeat."""

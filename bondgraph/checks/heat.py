@@ -31,7 +31,7 @@ def check_pseudo_bonds(model: Model) -> Iterator[Problem]:
     for path, bond in wrong.items():
         element, domain = model.elements[path], bond.domain
         title = f'{element.kind} "{path}" has no meaning at a pseudo-bond of the domain {domain.name}'
-        why = f"the {domain.flow} there is a power already; {element.kind} relates efforts and flows whose product is the power"
+        why = f"the {domain.flow} there is already a power; {element.kind} relates efforts and flows whose product is the power"
         cures = (
             "J0, J1, C, R, Se or Sf there",
             'domain="thermal" for bonds of temperature and entropy flow, which take every element',
@@ -43,14 +43,14 @@ def check_pseudo_bonds(model: Model) -> Iterator[Problem]:
 
 
 def check_heat_ports(model: Model) -> Iterator[Problem]:
-    """Check that heat ports are at temperatures, of true or pseudo-bonds, and turn a power into heat (E177)."""
+    """Check that heat ports are at temperatures, of true or pseudo-bonds, and turn power into heat (E177)."""
     for path, element in model.elements.items():
         for bond in model.bonds_at(path):
             domain = bond.domain
             if isinstance(element.law, HeatFlow) and domain != THERMAL and not domain.pseudo:
                 title = f'{element.kind} "{path}" gives heat to a bond of the domain {domain.name}'
                 why = "it needs a temperature, to which it gives an entropy flow (thermal) or a heat flow (heat, a pseudo-bond)"
-                cure = 'domain="thermal", or domain="heat", of the junction or C at this port'
+                cure = 'domain="thermal", or domain="heat", for the junction or C at this port'
                 yield Problem("E177", title, (f"bond: {bond.name}", why), (element.place, bond.place), (cure,))
             elif element.heat and domain.pseudo:
                 title = f'{element.kind} "{path}" with heat=True is at a pseudo-bond of the domain {domain.name}'
@@ -60,7 +60,7 @@ def check_heat_ports(model: Model) -> Iterator[Problem]:
 
 
 def check_second_law(model: Model) -> Iterator[Problem]:
-    """Check by sampling that formulas of heat transfer, those without signals, move heat from hot to cold (E153)."""
+    """Check by sampling that formulas of heat transfer without signals move heat from hot to cold (E153)."""
     for path, element in model.elements.items():
         law = element.law
         if not isinstance(law, HeatFlow) or law.heat is None or element.signals or modal_parameters(element):
@@ -75,15 +75,13 @@ def check_second_law(model: Model) -> Iterator[Problem]:
             if heat * (one - other) < 0.0:
                 title = f'{element.kind} "{path}" moves heat from cold to hot'
                 why = f"from {one:g} K to {other:g} K its heat is {heat:.4g} W, which would destroy entropy"
-                cure = (
-                    "a formula that is positive where the first temperature is the higher one, and negative where it is the lower"
-                )
+                cure = "a formula that is positive where the first temperature is higher, and negative where it is lower"
                 yield Problem("E153", title, (why,), (element.place,), (cure,))
                 break
 
 
 TEMPERATURES = (30.0, 250.0, 300.0, 310.0, 1500.0)
-"""Temperatures at which heat transfer is tried, K."""
+"""Temperatures at which heat transfer is sampled, K."""
 
 
 def _conserves(element: Element) -> bool:
@@ -94,7 +92,7 @@ def _conserves(element: Element) -> bool:
 
 
 def _one_junction(model: Model, path: str, element: Element) -> Iterator[Problem]:
-    """Report a 1-junction at which more heat goes out than comes in, or less: its bonds have one flow."""
+    """Report a 1-junction where the heat that enters differs from the heat that leaves, because its bonds have one flow."""
     bonds = model.bonds_at(path)
     if not bonds or not bonds[0].domain.pseudo:
         return
@@ -104,10 +102,8 @@ def _one_junction(model: Model, path: str, element: Element) -> Iterator[Problem
         return
     others = [model.across(bond, path) for bond in ends]
     title = f'1-junction "{path}" of the domain {bonds[0].domain.name} does not conserve heat'
-    why = (
-        f"one {bonds[0].domain.flow} comes in by {inward} of its bonds and leaves by {len(ends) - inward}, except R and switches"
-    )
-    near = f"these bonds: to {named(model.elements_at(others))}"
+    why = f"except for R and switches, one {bonds[0].domain.flow} enters by {inward} bonds and leaves by {len(ends) - inward}"
+    near = f"these bonds lead to {named(model.elements_at(others))}"
     cures = (
         "two bonds in addition to R and switches, one arrow to the junction and one from it: from one temperature to the other",
         "a J0, where heat flows meet at one temperature",

@@ -1,5 +1,5 @@
 """Checks of parameters: finite, in range, positive (definite) or passive where energy requires it, of the bond's dimension, with
-units that exist."""
+known units."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from bondgraph.quantities import real
 from bondgraph.units import Conversion, Mismatch, conversion, unknown_unit
 
 COUPLED = (
-    "of coupled coils a coupling k below 1, such as 0.999, whose leakage stores energy; k = 1 is an ideal TF with the ratio of "
-    "the turns, and one I for the flux that both share"
+    "for coupled coils, a coupling k below 1, such as 0.999, whose leakage stores energy; k = 1 is an ideal TF with the ratio of "
+    "the turns, and one I for the shared flux"
 )
 """Advice for a storage of several components whose energy is singular."""
 
@@ -156,7 +156,7 @@ def is_linear(element: Element) -> bool:
 
 
 def is_positive(value: np.ndarray, strict: bool) -> bool:
-    """Return True if a number, a diagonal or a symmetric matrix is positive (or, not strict, positive or zero)."""
+    """Return True if a number, a diagonal or a symmetric matrix is positive (or zero, unless `strict`)."""
     if value.ndim < 2:
         return bool(np.all(value > 0) if strict else np.all(value >= 0))
     if value.shape[0] != value.shape[1] or not np.allclose(value, value.T, rtol=1e-12, atol=1e-12 * np.abs(value).max()):
@@ -218,21 +218,22 @@ def check_ranges(model: Model) -> Iterator[Problem]:
             number, least = _number(parameters, key), _number(parameters, parameter.not_below)
             if number is not None and least is not None and 0.0 <= number < least:
                 title = f'{element.kind} "{path}": {key} must be no less than {parameter.not_below}'
-                cures = (f"a {key} of the {parameter.not_below} or more; for a run, change both",)
+                cures = (f"a {key} of at least the {parameter.not_below}; for a run, change both",)
                 yield Problem("E151", title, (f"{key} {number:g}, {parameter.not_below} {least:g}",), (element.place,), cures)
 
 
 def _number(parameters: Mapping[str, Parameter], key: str) -> float | None:
-    """Return the value of a scalar parameter, None for others."""
+    """Return the value of a scalar parameter; None for any other."""
     value = real(parameters[key].value) if key in parameters else None
     return float(value) if value is not None and value.shape == () else None
 
 
 SAMPLE_SIZES = np.concatenate([[0.0], np.logspace(-6, 6, 49)])
 DIRECTIONS = 24
-"""Random directions in which a relation of several components is sampled, in addition to its axes."""
+"""Number of random directions in which a relation of several components is sampled, in addition to its axes."""
 BISECTIONS, AT_ROOT = 60, 1e-9
-"""Halvings of an interval with a change of sign, and the residual at a root, as a fraction of that at the ends: not at a pole."""
+"""Number of halvings of an interval with a change of sign; largest residual at a root, as a fraction of that at the ends: at a
+pole it is larger."""
 POWER_ROUNDING = 1e-12
 """Power that counts as zero, as a fraction of |effort| |flow|."""
 
@@ -244,7 +245,7 @@ def check_passive(model: Model) -> Iterator[Problem]:
         if not isinstance(law, Resistor | ResistorField) or not law.passive:
             continue
         if element.signals:
-            yield _not_passive(element, "it reads signals, so that it cannot be tried by itself", "leave `passive` out")
+            yield _not_passive(element, "it reads signals, so it cannot be sampled by itself", "leave `passive` out")
             continue
         values = [np.asarray(each.value, dtype=float)[()] for each in converted_parameters(model, path).values()]
         bonds = model.bonds_at(path)
@@ -258,7 +259,7 @@ def check_passive(model: Model) -> Iterator[Problem]:
             sample = None if formula is None else _active_sample(formula, values, dimension)
             if sample is not None:
                 why = f"at {name} = {np.array2string(np.asarray(sample[0]), precision=4)} its power is {sample[1]:.4g} W"
-                yield _not_passive(element, why, "a relation through zero that stays in its quadrants")
+                yield _not_passive(element, why, "a relation through zero in the quadrants of positive power")
                 break
 
 
@@ -278,9 +279,9 @@ def _active_field(element: Element, law: ResistorField, values: list[Any]) -> It
 
 def _active_relation(element: Element, relation: Any, values: list[Any], dimension: int) -> Iterator[Problem]:
     """Yield the problem of a relation g(e, f) = 0 with a solution whose power is negative: a change of sign of g along f."""
-    cure = "a relation through zero that stays in its quadrants"
+    cure = "a relation through zero in the quadrants of positive power"
     if dimension > 1:
-        yield _not_passive(element, "it is a relation of several components, which is not tried", "leave `passive` out")
+        yield _not_passive(element, "it is a relation of several components, which cannot be sampled", "leave `passive` out")
         return
     for effort in (float(sign * size) for size in SAMPLE_SIZES[1:] for sign in (1.0, -1.0)):
 
@@ -302,7 +303,7 @@ def _active_relation(element: Element, relation: Any, values: list[Any], dimensi
 
 
 def _bisected(function: Callable[[float], float], begin: float, end: float) -> float:
-    """Return where a function changes its sign between two numbers."""
+    """Return the point between two numbers where a function changes sign."""
     first = function(begin)
     for _ in range(BISECTIONS):
         middle = (begin + end) / 2.0
@@ -314,7 +315,7 @@ def _bisected(function: Callable[[float], float], begin: float, end: float) -> f
 
 
 def _active_sample(formula: Any, values: list[Any], dimension: int) -> tuple[Any, float] | None:
-    """Return a sample at which the relation gives power, and that power, or None."""
+    """Return a sample at which the relation gives power, and the power; None if there is none."""
     for sample in _samples(dimension):
         with np.errstate(all="ignore"):
             result = np.asarray(formula(sample, *values), dtype=float)
@@ -339,7 +340,7 @@ def _not_passive(element: Element, why: str, cure: str) -> Problem:
 
 
 def check_units(model: Model) -> Iterator[Problem]:
-    """Check that units are products of known symbols and of those of the model's domains (E156), and that the units of parameters
+    """Check that units are products of known symbols and symbols of the model's domains (E156), and that the units of parameters
     have the dimension that laws and domains expect (E175)."""
     reported: set[tuple[str, str]] = set()
     for path, key, parameter, fault in unit_conversions(model):
@@ -367,7 +368,7 @@ def check_units(model: Model) -> Iterator[Problem]:
 
 
 def _starts_in_wrong_units(model: Model) -> Iterator[Problem]:
-    """Yield a problem for each start value of a storage whose unit is not that of its state (E175)."""
+    """Yield a problem for each start value of a storage in a unit that does not fit its state (E175)."""
     for path, element in model.elements.items():
         law = element.law
         if isinstance(law, Storage) and law.rate is None and law.spec.unit and (bonds := model.bonds_at(path)):

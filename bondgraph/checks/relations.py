@@ -1,7 +1,7 @@
-"""Check that formulas agree: an output with the gradient of its energy, an inverse with the relation that it inverts.
+"""Check that formulas agree: an output with the gradient of its energy, an inverse with the relation it inverts.
 
 Formulas are sampled at many values around the start of an element and far from it; signals keep their values at the start.
-Samples where a formula is undefined (a logarithm of something negative) or dominated by rounding are ignored.
+Samples where a formula is undefined (a logarithm of a negative number) or dominated by rounding are ignored.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ SCALES = 10.0 ** np.array([-12.0, -9.0, -6.0, -4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4
 OFFSETS, OFFSET_SIZE = np.array([0.0, -1.0, -0.71, -0.43, 0.37, 0.59, 1.0]), 1e-2
 """Offsets of a sample's neighbours in units of OFFSET_SIZE times the sample; the first is the sample itself."""
 MAX_NOISE = 0.2
-"""Largest deviation from a fitted parabola, as a fraction of the difference; a difference that is rounding deviates by all of
-it."""
+"""Largest deviation from a fitted parabola, as a fraction of the difference; a difference that is rounding deviates by its whole
+size."""
 EVERY, MAX_REST = 8, 1e-10
-"""Stride of the sampled quadrature nodes, starting with the first, and the largest share of their sum that the first may have."""
+"""Stride of the sampled quadrature nodes from the first on, and largest share of their sum at the first."""
 TRIALS = 3
 """Number of ends from which a law is followed to zero."""
 AGREEMENT = 1e-6
@@ -42,7 +42,8 @@ AGREEMENT = 1e-6
 
 Formula = Callable[[Any], Any]
 Both = Callable[[Sequence[Any]], "list[tuple[np.ndarray, np.ndarray, float] | None]"]
-"""Samples of one variable -> the values of both formulas at each and the size of their terms, None where one is undefined."""
+"""Function of samples of one variable that returns the values of both formulas at each and the size of their terms; None where
+one is undefined."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Pair:
     second: Formula
     cure: str
     terms: Formula = lambda _: 0.0
-    """Terms of the sums where they may cancel: a difference far below them is rounding."""
+    """Terms of sums that may cancel: a difference far below them is rounding."""
 
 
 def contradictions(model: Model, signal: Callable[[str], Any]) -> Iterator[Problem]:
@@ -96,7 +97,7 @@ def contradictions(model: Model, signal: Callable[[str], Any]) -> Iterator[Probl
 
 
 def _parameters(read: Mapping[str, Parameter]) -> Iterator[tuple[list[Any], str]]:
-    """Yield the values of an element's parameters for each discrete state that they depend on, and a text of that state."""
+    """Yield the values of an element's parameters for each discrete state on which they depend, and the state in words."""
     parameters = [parameter.value for parameter in read.values()]
     count = max((len(value.values) for value in parameters if isinstance(value, ByMode)), default=1)
     for k in range(count):
@@ -120,7 +121,7 @@ def _of_storage(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
             "its transpose",
             lambda x: _jacobian(formula, x, others),
             lambda x: _jacobian(formula, x, others).T,
-            "a law that is the gradient of an energy, as is any with a symmetric Jacobian; a dissipative part belongs in an R",
+            "a law that is the gradient of an energy, which requires a symmetric Jacobian; a dissipative part belongs in an R",
         )
     if law.output is None:
         return
@@ -133,22 +134,22 @@ def _of_storage(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
             "the slope of its `energy`",
             output,
             _with(gradient(law.energy), others),
-            "the energy that belongs to the output, or `energy` alone: its slope is then the output",
+            "the energy whose slope is the output, or `energy` alone",
         )
     if law.inverse is not None:
         back = _with(law.inverse, others)
         yield Pair(
             law.state,
             f"its {result} by `output`",
-            f"the {result} of the {law.state} that `inverse` makes of it",
+            f"the {result} at the {law.state} that `inverse` computes from it",
             output,
             lambda x: output(back(output(x))),
-            "an inverse that gives back what the output was made of",
+            "an inverse that recovers the argument of the output",
         )
 
 
 def _law_by_quadrature(law: Storage) -> tuple[str, Op]:
-    """Return word and formula of the law whose quadrature gives the energy."""
+    """Return the word and the formula of the law whose quadrature gives the energy."""
     if law.output is not None:
         return "output", law.output
     assert law.inverse is not None
@@ -161,7 +162,7 @@ def _jacobian(formula: Op, x: Any, others: Sequence[Any]) -> np.ndarray:
 
 def _divergent(element: Element, samples: Sequence[Any], others: Sequence[Any]) -> Problem | None:
     """Return the problem of a storage whose energy is neither given nor found by quadrature (E110): its law is too steep at zero,
-    or has breaks that are not found."""
+    or has breaks that cannot be located."""
     law = element.law_as(Storage)
     if law.energy is not None:
         return None
@@ -189,7 +190,7 @@ def _divergent(element: Element, samples: Sequence[Any], others: Sequence[Any]) 
     if not why:
         return None
     title = f'{element.kind} "{element.name}" has the law {word}({law.coordinate[0]}), but its energy is missing'
-    cure = f"energy=lambda {law.state}: ... as well, an integral of the {law.gives} by {law.state}"
+    cure = f"energy=lambda {law.state}: ... as well, an integral of the {law.gives} over {law.state}"
     if law.output is None:
         cure = f"output=lambda {law.state}: ... and energy=lambda {law.state}: ... instead of `{word}`"
     return Problem("E110", title, (f"quadrature cannot compute it: {why}",), (element.place,), (cure,))
@@ -199,10 +200,10 @@ def _of_resistor(element: Element, others: Sequence[Any]) -> Iterator[Pair]:
     law = element.law_as(Resistor)
     assert law.effort is not None and law.flow is not None
     effort, flow = _with(law.effort, others), _with(law.flow, others)
-    cure = "two relations that are each other's inverse, or one of them alone"
-    again = "its effort of the flow that `flow` makes of it"
+    cure = "two relations that are inverses of each other, or only one of them"
+    again = "its effort at the flow that `flow` computes from it"
     yield Pair("flow", "its `effort`", again, effort, lambda f: effort(flow(effort(f))), cure)
-    again = "its flow of the effort that `effort` makes of it"
+    again = "its flow at the effort that `effort` computes from it"
     yield Pair("effort", "its `flow`", again, flow, lambda e: flow(effort(flow(e))), cure)
 
 
@@ -222,7 +223,7 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
         yield Pair(
             "q",
             "its kinetic energy",
-            "that of its inertia",
+            "the kinetic energy of its inertia",
             listed(lambda q: mechanics.kinetic_energy(q, motion(q), *others)),
             listed(lambda q: motion(q) @ mechanics.momentum(q, motion(q), *others) / 2),
             "leave one of them out",
@@ -243,15 +244,15 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
         yield Pair(
             "q",
             "the power of its `bias`",
-            "that of M' v - dT/dq, which belongs to its kinetic energy",
+            "the power of M' v - dT/dq, from its kinetic energy",
             listed(lambda q: motion(q) @ force(q)),
             listed(lambda q: mechanics.kinetic_rate(q, motion(q), 0.0 * motion(q), *others)),
-            "leave `bias` out: it follows from the inertia; forces that take power belong into an R",
+            "leave `bias` out: it follows from the inertia; forces that take power belong in an R",
             listed(lambda q: motion(q) * force(q)),
         )
     if mechanics.solution is not None:
 
-        def effort(q: Any) -> Any:  # as large as accelerations of the size of these velocities take
+        def effort(q: Any) -> Any:  # as large as accelerations of the size of these velocities require
             v = motion(q)
             return mechanics.kinetic_energy(q, v, *others) / (v @ v) * v[::-1]
 
@@ -262,10 +263,10 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
         yield Pair(
             "q",
             "the power of its `acceleration`",
-            "that of the effort, without that of its potential",
+            "the power of the effort, less the power into its potential",
             listed(power_gain),
             listed(lambda q: effort(q) @ motion(q) - mechanics.potential_rate(q, motion(q), *others)),
-            "leave `acceleration` out: it follows from the energies; forces that take power belong into an R",
+            "leave `acceleration` out: it follows from the energies; forces that take power belong in an R",
         )
 
 
@@ -285,7 +286,7 @@ def _samples(start: Any, nominal: np.ndarray) -> list[Any]:
 
 
 def _contradiction(element: Element, pair: Pair, samples: Sequence[Any], mode: str) -> Problem | None:
-    """Return the problem of a pair of formulas that differ at two samples or more."""
+    """Return the problem of a pair of formulas that differ at two or more samples."""
     both = _compiled(pair, samples[0])
     if both is None:
         return None
@@ -309,8 +310,8 @@ def _contradiction(element: Element, pair: Pair, samples: Sequence[Any], mode: s
 def _differs_beyond_noise(both: Both, x: Any, constant: Sequence[bool]) -> bool:
     """Return True if the formulas differ at a sample and its neighbours by more than their noise about a parabola.
 
-    `constant` says which of the two is constant everywhere; another that takes a value twice among the neighbours has too few
-    digits there.
+    `constant` says which of the two are constant everywhere; a formula that is not constant, but repeats a value among the
+    neighbours, has too few digits there.
     """
     neighbours = both([(1.0 + OFFSET_SIZE * offset) * x for offset in OFFSETS])
     cases = [case for case in neighbours if case is not None and _differs(*case)]

@@ -21,7 +21,7 @@ def check_parts(model: Model) -> Iterator[Problem]:
 
 
 def check_junctions(model: Model) -> Iterator[Problem]:
-    """Check that every junction joins two bonds or more, a junction that is a port of a graph one or more (E115)."""
+    """Check that every junction joins at least two bonds, or one if it is a port of a graph (E115)."""
     for path, element in model.elements.items():
         if not isinstance(element.law, Junction):
             continue
@@ -71,7 +71,7 @@ def check_switches(model: Model) -> Iterator[Problem]:
         states = automaton.states if automaton else ()
         if not law.active or not set(law.active) <= set(states):
             switched = "switched junction " if isinstance(law, Junction) else ""
-            title = f'{switched}{element.kind} "{path}" is {law.word} in no known state'
+            title = f'{switched}{element.kind} "{path}" is not {law.word} in any known state'
             details = (f"{law.word}: {', '.join(law.active) or 'none'}", f"states: {', '.join(states) or 'none'}")
             yield Problem("E116", title, details, (element.place,), (f"name states of its automaton in `{law.word}`",))
 
@@ -88,7 +88,7 @@ def check_impacts(model: Model) -> Iterator[Problem]:
                     says, cure = f'Constraint "{path}" has no restitution', f'Constraint("{path}", restitution=0.8)'
                 else:
                     continue
-                title = f'automaton "{automaton.name}" has an impact that nothing takes'
+                title = f'an impact of automaton "{automaton.name}" has no effect'
                 details = (f"in its transition from {transition.source} to {transition.target}: {says}",)
                 yield Problem("E211", title, details, (automaton.place, element.place if element else None), (cure,))
 
@@ -100,7 +100,7 @@ def check_automata(model: Model) -> Iterator[Problem]:
         named |= {s for t in automaton.transitions for s in (t.accumulates, t.passes) if s is not None}
         unknown = sorted(named - set(automaton.states))
         twice = sorted({state for state in automaton.states if automaton.states.count(state) > 1})
-        for states, says in ((unknown, "speaks of unknown states"), (twice, "has duplicate states")):
+        for states, says in ((unknown, "uses unknown states"), (twice, "has duplicate states")):
             if states:
                 title = f'automaton "{automaton.name}" {says}: {", ".join(states)}'
                 cures = ("list every state once in `states`, and use these names",)
@@ -123,7 +123,7 @@ def check_resets(model: Model) -> Iterator[Problem]:
 
 
 def check_values_by_mode(model: Model) -> Iterator[Problem]:
-    """Check that a value by mode has a number for each state of its automaton, all of one shape (E139)."""
+    """Check that a parameter by mode has a value for each state of its automaton, all of one shape (E139)."""
     for path, element in model.elements.items():
         for name, by_mode in modal_parameters(element).items():
             states = model.automata[by_mode.automaton].states if by_mode.automaton in model.automata else ()

@@ -1,6 +1,6 @@
 """Changes of parameters, start values and modes for a run: check them by name, and put them into the model's order.
 
-Start values that are given as an effort or flow: the one state that decides it, by the inverse of its law.
+A start value given as an effort or flow sets the one state that determines it, by the inverse of the law.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ from bondgraph.tracing.on_tape.values import flat
 from screws.similar_names import similar_names
 
 _FIRST, _XTOL, _RTOL = 1e-3, 1e-15, 1e-9
-"""First trial of a state that is zero, relative tolerance of a state, and relative residual of one that is found."""
+"""First trial value of a state that is zero, relative tolerance of a state, and largest relative residual of a solution."""
 
 
 @dataclass(frozen=True)
 class ConvertedStart:
-    """A flow or effort with the state of the storage that gives it."""
+    """Flow or effort with the storage state that determines it."""
 
     state: str
     element: str
     arguments: tuple[str, ...]
     """Names of the arguments of `output`."""
     output: Op | None
-    """Operation (state, others) -> flow or effort, with the arguments of `inverse` in another order for an IC."""
+    """Operation (state, others) -> flow or effort; for an IC, the order of arguments differs from that of `inverse`."""
     inverse: Op | None
-    """Operation (flow or effort, others) -> state, of an IC (q, flow, others)."""
+    """Operation (flow or effort, others) -> state; for an IC, (q, flow, others) -> state."""
     place: int = 0
     """Index of the state among the arguments."""
 
 
 def converted_start(model: Model, system: System, root: str) -> ConvertedStart | None:
-    """Return the storage whose law computes the value `root` from its own state, or else whose state alone decides this effort
-    or flow; None if there is none."""
+    """Return the storage whose law computes the value `root` from its own state, or else the one whose state alone determines
+    this effort or flow; None if there is none."""
     return _by_law(model, system, root) or _by_one_state(system, root)
 
 
@@ -95,7 +95,7 @@ def _by_law(model: Model, system: System, root: str) -> ConvertedStart | None:
 
 
 def _by_output(model: Model, system: System, root: str) -> Iterator[ConvertedStart]:
-    """Yield the storages with a law by their output, the value `root`, which an algebraic loop computes."""
+    """Yield the storages whose output is the value `root`, if their law is a function of the output and a loop computes it."""
     for path, element in model.elements.items():
         law = element.law
         if isinstance(law, Storage) and law.output is None and system.resolve(f"{path}.{law.gives}") == root:
@@ -147,8 +147,8 @@ _MOST_LISTED = 12
 def checked_changes(model: Model, system: System, changes: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Return the changed parameters by the names under which they are computed.
 
-    Raises `ModelError` E121 an unknown name, E124 numbers that do not fit, or one by two names, E119 a negative resistance and
-    the like, E151 a number that no friction or constraint can have.
+    Raises `ModelError` E121 for an unknown name, E124 for numbers that do not fit or a number set by two names, E119 for a
+    negative resistance or similar, E151 for a number that no friction or constraint can have.
     """
     defaults, checked = system.parameters, dict[str, np.ndarray]()
     changed: dict[str, Element] = {}
@@ -177,7 +177,7 @@ class StartCall:
     results: tuple[Any, ...]
 
     def fits(self, values: Sequence[Any]) -> bool:
-        """Return True if its arguments would be these values."""
+        """Return True if it was called with these values."""
         return all(np.array_equal(old, new) for old, new in zip(self.arguments, values, strict=True))
 
 
@@ -186,12 +186,12 @@ def changed_start(
 ) -> tuple[np.ndarray, np.ndarray, tuple[StartCall, ...]]:
     """Return start state x and modes m with changes and dependent start values; and the calls of start functions.
 
-    `changes` names states (`spring.q`), efforts and flows that one state decides (`wheel.flow`), or automata (`contact`, by the
-    name of a state), `parameters` are the changes from `checked_changes`; start functions with the arguments
-    of `earlier` calls are not called again.
+    `changes` names states (`spring.q`), efforts and flows that one state determines (`wheel.flow`), or automata (`contact`, by
+    the name of a state), `parameters` are the changes from `checked_changes`; start functions with the arguments of `earlier`
+    calls are not called again.
 
-    Raises `ModelError` E122 an unknown name or state of an automaton, E124 numbers that do not fit, or one by two names, E171 two
-    start functions that disagree, E214 friction that its motion contradicts.
+    Raises `ModelError` E122 for an unknown name or state of an automaton, E124 for numbers that do not fit or a number set by two
+    names, E171 for two start functions that disagree, E214 for friction whose mode its motion contradicts.
     """
     states = ChainMap[str, Any]({}, cast(MutableMapping[str, Any], system.initial))
     modes = {name.removesuffix(".mode"): start for name, (_, start) in system.modes.items()}
@@ -324,7 +324,7 @@ def _refuse_second_name(model: str, name: str, root: str, name_used: dict[str, s
 
 
 def _unit_of(system: System, root: str, value: Any) -> str:
-    """Return the unit of a quantity that is given with a unit; "" for bare numbers, for which large models need no names."""
+    """Return the unit of a quantity if its value has one; "" for bare numbers, so that large models need no names."""
     return system.values[root].unit if isinstance(value, Parameter) else ""
 
 
@@ -368,7 +368,7 @@ def unusable_parameters(
 
     Parameters
     ----------
-    numbers : all parameters by name. values : every value of the model by name, computed from them.
+    numbers : all parameters by name; values : every value of the model by name, computed from them.
     """
     if np.isfinite(prepare(flat(numbers.values()))).all():
         return []

@@ -67,7 +67,7 @@ class Compiled(Frozen):
     @cached_property
     def parameters(self) -> Parameters:
         """Every parameter with its unit, by name: `compiled.parameters["spring.stiffness"].value`; called with changes by name,
-        the vector of the kernels."""
+        it returns the parameter vector of the kernels."""
         values = self.system.parameters.items()
         table = LazyTable(lambda: {name: Quantity(value, self.system.values[name].unit) for name, value in values})
         return Parameters(table, self._parameters)
@@ -113,13 +113,14 @@ class Compiled(Frozen):
     def initial(
         self, changes: Initial | None = None, parameters: Mapping[str, Any] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return start state x and modes m; dependent start values are computed here, again if others are changed.
+        """Return start state x and modes m; dependent start values follow from the changed ones.
 
         `changes` names states (`spring.q`) or automata (`contact`, by the name of a state), or is the `final` of a run or an
-        operating point, whose parameters are used too; `parameters` are changed as in `simulate`, for start values may depend
-        on them. A dependent storage may be named too, with its dependent value.
+        operating point, whose parameters are used too; `parameters` are changed as in `simulate`, because start values may depend
+        on them. A storage in derivative causality may also be named, with the value that follows from the others.
 
-        Raises `ModelError` E321 no dictionaries; E121, E122 unknown names; E124 numbers that do not fit; E213 contradictions.
+        Raises `ModelError` E321 for arguments that are not dictionaries; E121, E122 for unknown names; E124 for numbers that do
+        not fit; E213 for contradictions.
         """
         x, m, _ = self.starting_point(changes, parameters)
         return x, m
@@ -127,8 +128,8 @@ class Compiled(Frozen):
     def starting_point(
         self, initial: Initial | None, parameters: Mapping[str, Any] | None, t: float = 0.0
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return start state x (n,) and modes m (modes,) as `initial` does for a start at the time t (s), and p (parameters,) of
-        the kernels with changes."""
+        """Return start state x (n,) and modes m (modes,) as `initial` does, and the changed parameters p (parameters,) of the
+        kernels, for a start at the time t (s)."""
         changes = self._changes("initial", initial)
         changed = checked_changes(self.model, self.system, self.with_start_parameters(initial, parameters))
         p = self._with_parameters(changed)
@@ -143,7 +144,7 @@ class Compiled(Frozen):
         return bool(self.system.starts or self.program.loops or frictions_of(self.model))
 
     def with_start_parameters(self, initial: Any, parameters: Mapping[str, Any] | None) -> Mapping[str, Any]:
-        """Return changes of parameters, with the parameters of the start values."""
+        """Return changed parameters, including those that come with the start values."""
         changes, begin = self._changes("parameters", parameters), start_of(initial)
         return {**begin.parameters, **changes} if isinstance(begin, StartValues) else changes
 
@@ -175,7 +176,7 @@ class Compiled(Frozen):
         return x, m, started
 
     def _with_sources(self, p: np.ndarray, part: float) -> np.ndarray:
-        """Return p (parameters,) of the kernels with all sources at this part of their values."""
+        """Return p (parameters,) of the kernels with all sources at this fraction of their values."""
         users = p[: sum(len(where) for where in self.system.parameter_places.values())].copy()
         users[list(self.system.source_places)] *= part
         return np.concatenate([users, self.prepare(users)])
@@ -188,7 +189,8 @@ class Compiled(Frozen):
         return frozenset(k for guess in begun for k in self.system.places[guess])
 
     def _is_guess(self, name: str) -> bool:
-        """Return True if a start value picks a solution of the nonlinear loops: no state, and no storage's value."""
+        """Return True if a start value selects a solution of the nonlinear loops, and is neither a state nor a value of a
+        storage."""
         if not self.program.loops or name not in self.program.layout or self.program.layout[name].block != "out":
             return False
         return converted_start(self.model, self.system, self.system.resolve(name)) is None
@@ -205,13 +207,13 @@ class Compiled(Frozen):
 
         Parameters
         ----------
-        initial, parameters, t_start : as of the run; positions are not changed.
-        keep : names that stay: rates ("hinge.rate"), states ("crank.inertia.p"), or parts ("crank", for all states below it);
-            or new values, {"hinge.rate": 2.0}. All others change by the least that is needed, measured by kinetic energy: as by
-            an impulse of the constraints.
+        initial, parameters, t_start : as for the run; positions are not changed.
+        keep : names that stay: rates ("hinge.rate"), states ("crank.inertia.p"), or parts ("crank", for all states below it); or
+            new values, {"hinge.rate": 2.0}. All others change as little as possible, measured by kinetic energy, as if by an
+            impulse of the constraints.
 
         Returns `initial` with all states that an impulse can move. Raises `ModelError` as `initial`, E122 for unknown names, and
-        E432 where no velocities fit.
+        E432 if no velocities fit.
         """
         x, m, p = self.starting_point(initial, parameters)
         held, kernel, changes = self.held_in(m), self.program.closures, dict(self._changes("initial", initial))
@@ -234,7 +236,7 @@ class Compiled(Frozen):
         return tuple(self.program.bonds)
 
     def report(self) -> str:
-        """Return a text of strokes, storages in derivative causality, algebraic loops, constraints and modes, with reasons."""
+        """Return a text about strokes, storages in derivative causality, algebraic loops, constraints and modes, with reasons."""
         return report(self.model, self.causality, self._with_start_modes())
 
     def _repr_html_(self) -> str:
@@ -267,7 +269,7 @@ class Compiled(Frozen):
 
     @OnceProperty
     def last_varied(self) -> LatestBuild[Any]:
-        """LatestBuild kernels of the formulas with their derivatives by free parameters (`estimation.variational`)."""
+        """Latest kernels of the formulas and of their derivatives with respect to free parameters (`estimation.variational`)."""
         return LatestBuild()
 
     @spelled_settings
@@ -285,11 +287,11 @@ class Compiled(Frozen):
 
         Parameters
         ----------
-        parameters, initial, keep, sink : as of `bondgraph.simulate`; nothing is compiled again.
+        parameters, initial, keep, sink : as for `bondgraph.simulate`; nothing is compiled again.
 
         Raises `ModelError` as `initial`, E309 for parameters from which no finite quantity follows, E214 for switches whose modes
-        do not hold at the start, E455 for start velocities that do not fit the constraints; `RunError` for settings, E322 for
-        one that does not exist, E346 and E348 for quantities to keep.
+        do not hold at the start, E455 for start velocities that do not fit the constraints; `RunError` for invalid settings, E322
+        for an unknown setting, E346 and E348 for quantities to keep.
         """
         from bondgraph.prepared.runs import run_once
 
@@ -304,9 +306,9 @@ class Compiled(Frozen):
 
         Parameters
         ----------
-        keep, sink : as of `simulate`, for runs that are called; `run_many` has a `keep` of its own.
+        keep, sink : as for `simulate`, for single runs; `run_many` has its own `keep`.
 
-        Raises `RunError` for settings, E322 for one that does not exist.
+        Raises `RunError` for invalid settings, E322 for an unknown setting.
         """
         from bondgraph.prepared.runs import prepared_run
 
@@ -321,7 +323,7 @@ class Compiled(Frozen):
         Parameters
         ----------
         t : time of the start, s.
-        initial, parameters : as of `simulate`.
+        initial, parameters : as for `simulate`.
         sparse : True for a Jacobian as a `scipy.sparse` array; else (n, n).
 
         >>> from scipy.integrate import solve_ivp
@@ -348,7 +350,7 @@ class Compiled(Frozen):
         parameters: Mapping[str, Any] | None = None,
         modes: Mapping[str, str] | None = None,
     ) -> Linear:
-        """Linearise the model at a point; arguments as of `bondgraph.analysis.linearise`."""
+        """Linearise the model at a point; arguments as for `bondgraph.analysis.linearise`."""
         from bondgraph.analysis.derivatives import linearise
 
         return linearise(self, inputs, outputs, t, initial, parameters, modes)
@@ -361,7 +363,7 @@ class Compiled(Frozen):
         ]
 
     def in_other_modes(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> list[dict[str, Any]]:
-        """Return all values by name with one automaton in another of its states, and with all in their first or last ones."""
+        """Return all values by name with one automaton at a time in another state, and with all in their first or last states."""
         counts = np.array([len(states) for states, _ in self.system.modes.values()])
         one = [np.where(np.arange(len(m)) == k, state, m) for k in range(len(m)) for state in range(counts[k]) if state != m[k]]
         return [self.evaluate(t, x, p, modes.astype(float)) for modes in (*one, 0 * counts, counts - 1)]

@@ -1,13 +1,13 @@
 """Consistent initial values: the constraints that hold at the start, the misfit of start velocities, and the nearest ones that
 fit.
 
-A constraint that holds has no flow. If the start velocities give it one, stabilisation would take it away while it continues
-pushing, and give or take energy. The nearest velocities that fit are those of an impulse: the least change in the kinetic metric,
+A constraint that holds has no flow. If the start velocities give it a flow, stabilisation would remove that flow with a force
+that also adds or removes energy. The nearest velocities that fit are those of an impulse: the least change in the kinetic metric,
 
     minimise dx^T G dx / 2  with  f(x + dx) = 0,   G = d2E / dx2,
 
-over the states x of inertias that are not kept. Both f and dE/dx are linear in these (or close to it), so that differences
-of any size give their derivatives. All is scaled by G, so that units do not matter.
+over the states x of inertias that are not kept. Both f and dE/dx are linear in these (or close to it), so that differences of any
+size give their derivatives. Everything is scaled by G, so that units do not matter.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 
 
 Values = Callable[[np.ndarray], np.ndarray]
-"""States (k, n) -> rows of values."""
+"""Function of states (k, n) that returns rows of values."""
 
 VELOCITY_RTOL = 1e-6
 """Largest inconsistency of start velocities, relative to the speeds in the kinetic metric: start values of six digits pass."""
 
 RANK_RTOL = 1e-9
-"""Singular values below this part of the largest count as zero: redundant constraints."""
+"""Singular values below this fraction of the largest count as zero: redundant constraints."""
 
 MAX_NEWTON_STEPS = 20
-"""Newton iterations for velocities whose inertia is not constant."""
+"""Maximum number of Newton iterations for velocities whose inertia is not constant."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,8 @@ def misfit(motion: Motion, x: np.ndarray) -> Misfit:
 
 
 def fitting(motion: Motion, x: np.ndarray, kept: Sequence[int]) -> np.ndarray | None:
-    """Find states with the nearest velocities that fit by Newton iteration, those at the indices `kept` unchanged, or None."""
+    """Find by Newton iteration the states with the nearest velocities that fit, those at the indices `kept` unchanged; None if
+    there are none."""
     x = x.copy()
     free = np.flatnonzero(~np.isin(motion.moving, list(kept)))
     metric, strides = _metric(motion, x)
@@ -157,7 +158,7 @@ Keep = Sequence[str] | Mapping[str, Any]
 """Names of states, parts or other values that stay, or these with their new values."""
 
 MOTIONS = 3
-"""Random motions at which redundant constraints are tested."""
+"""Number of random motions with which redundant constraints are tested."""
 
 MAX_LISTED = 8
 """Maximum number of constraints that a message lists."""
@@ -214,7 +215,7 @@ def contradicting_closures(
         if parts[0] > MAX_CONTRADICTION:
             elements = closures.owners(program.closing.repeating, shares[0])
             named = ", ".join(f'"{path}"' for path in elements)
-            title = "constraints that repeat each other at the start contradict each other as soon as it moves"
+            title = "constraints that repeat each other at the start contradict each other as soon as the mechanism moves"
             details = (f"elements: {named}", "the velocities that they allow lead to positions that they forbid")
             lines = tuple(model.elements[path].place for path in elements)
             return [Problem("E433", title, details, lines, CURES["contradiction"])]
@@ -222,7 +223,7 @@ def contradicting_closures(
 
 
 def values_of(program: Program, t: float, p: np.ndarray, m: np.ndarray) -> Callable[[str], Values]:
-    """Return a function from a name to that value, in rows, as a function of states (k, n)."""
+    """Return a function that maps a name to its value, in rows, as a function of states (k, n)."""
     outputs = program.outputs
     assert outputs is not None
 
@@ -248,7 +249,7 @@ def misfit_problems(model: Model, motion: Motion, slices: Mapping[str, slice], x
     return [
         Problem(
             "E455",
-            f"start velocities do not fit {len(off)} constraint{'s' if len(off) > 1 else ''}, which hold no flow",
+            f"start velocities do not fit {len(off)} constraint{'s' if len(off) > 1 else ''}, which allow no flow",
             (*named[:MAX_LISTED], *([f"and {len(named) - MAX_LISTED} more"] if len(named) > MAX_LISTED else []), reason),
             tuple(model.elements[path].place for path in off),
             (
@@ -298,7 +299,7 @@ def fitting_start(
 ) -> dict[str, Any]:
     """Return start values by name with velocities that fit, while the states and values of `keep` stay or get their new values.
 
-    `values`(name) gives a value that is not a state as a function of x. E122 unknown names, E432 none fit.
+    `values`(name) gives a value that is not a state as a function of x. E122 for unknown names, E432 if none fit.
     """
     indices = {name: where for name, where in system.places.items() if np.isin(motion.moving, where).any()}
     x, kept, rows = x.copy(), [], [motion.flows]

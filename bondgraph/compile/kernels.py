@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 BACKENDS = ("auto", "llvm", "numpy")
 
 UNFUSED = frozenset({"outputs", "collisions"})
-"""Routines whose outputs some runs compute alone: nothing is fused, so that they have the same bits there."""
+"""Routines of which some runs compute only a few outputs: nothing is fused, so that these have the same bits."""
 
 DEFERRED = UNFUSED | {"closing_matrix"}
 """Routines that are compiled at their first use."""
 
 LONG = 300
-"""Fewest steps of the routines of an event, or of all shorter ones together, that are compiled when they are first called."""
+"""Minimum number of steps of an event's routines, or of all shorter ones together, to compile them at their first call."""
 
 INTERPRETED = frozenset({"closures"})
 """Routines that are evaluated for many samples at once, or rarely: not worth compiling."""
@@ -89,8 +89,8 @@ def _deferred(group: Sequence[Code]) -> dict[str, Kernel]:
 
 def _compiled_later(needed: Mapping[str, Code]) -> list[list[str]]:
     """Return groups of event routines that are compiled together at the first call: those of each event that are long, and all
-    others. A run without the event never calls them. The bits of a routine do not depend on the others, up to `QUICK` steps in
-    all."""
+    others. A run without the event never calls them. Up to `QUICK` steps in all, a routine gives the same bits whatever the
+    others."""
     at_once = {r.name: () if isinstance(r, SpecialisedRoutine) else r.cases for r in _compiled_at_once(needed)}
     if not any(name.partition("_")[0] in IMPULSE_ROUTINES for name in at_once):
         return []
@@ -116,7 +116,7 @@ def _compiled_at_once(needed: Mapping[str, Code]) -> list[Code]:
 
 
 def _modules_of_runs(routines: Mapping[str, Code]) -> list[list[Code]]:
-    """Return the routines that a run calls, by the modules of machine code that `kernels_of` makes of them."""
+    """Return the routines that a run calls, grouped by module of machine code as in `kernels_of`."""
     needed = _needed(routines)
     together = {name: routine for name, routine in needed.items() if name != "jacobian"}
     alone = [[needed["jacobian"]]] if "jacobian" in needed else []
@@ -124,8 +124,8 @@ def _modules_of_runs(routines: Mapping[str, Code]) -> list[list[Code]]:
 
 
 def native_steps(routines: Mapping[str, Code]) -> dict[str, Listing]:
-    """Return the steps of the routines, and of each case of one with alternatives, that the machine code of `kernels_of` has and
-    that a run calls, with fusions."""
+    """Return the steps, with fusions, of the machine code of `kernels_of` that a run calls: of each routine, or of each case of a
+    routine with alternatives."""
     steps = [steps_in_machine_code(module) for module in _modules_of_runs(routines)]
     return {name: listing for module in steps for name, listing in module.items()}
 
@@ -147,8 +147,8 @@ def batch_texts_of(
 def _batch_texts(
     routines: Mapping[str, Code], differentiate: Callable[[], tuple[Any, Pattern]], slots: Sequence[Slot], has_jacobian: bool
 ) -> list[str]:
-    """Return the LLVM texts of all kernels that many runs call: the constraint matrix too, the Jacobian if `has_jacobian`, and of
-    the outputs in these slots a kernel "chosen"."""
+    """Return the LLVM texts of all kernels that many runs call, including the constraint matrix, the Jacobian if `has_jacobian`,
+    and a kernel "chosen" for the outputs in these slots."""
     code = differentiate()[0] if has_jacobian else None
     texts = native_texts({**routines, "jacobian": code} if isinstance(code, Routine) else routines)
     if (matrix := routines.get("closing_matrix")) is not None and matrix.outputs:
@@ -159,7 +159,7 @@ def _batch_texts(
 
 
 def _selected(routines: Mapping[str, Code], slots: Sequence[Slot]) -> Routine:
-    """Return the routine "chosen" of the outputs in these slots."""
+    """Return the routine "chosen" for the outputs in these slots."""
     indices = [index for slot in slots for index in range(slot.start, slot.stop)]
     chosen = select_outputs(routines["outputs"].reference, "chosen", indices)
     assert isinstance(chosen, Routine)
@@ -167,7 +167,7 @@ def _selected(routines: Mapping[str, Code], slots: Sequence[Slot]) -> Routine:
 
 
 def outputs_of(routines: Mapping[str, Code] | Scheduled, backend: str, slots: Sequence[Slot]) -> tuple[Kernel, tuple[int, ...]]:
-    """Return a kernel of the outputs in these slots only, and the start of each in its results."""
+    """Return a kernel for the outputs in these slots only, and the start of each slot in its results."""
     if not isinstance(routines, Mapping):
         from bondgraph.schedule.build import select_in_loops
 
@@ -191,17 +191,17 @@ def autonomous(routines: Mapping[str, Code] | Scheduled) -> bool:
 
 STEP_ROUTINES = ("rates", "powers", "rates_and_powers")
 SAMPLE_ROUTINES = ("rates", "powers", "energies", "closing_matrix")
-"""Routines that SIMD lanes of runs need for their steps, and at the samples when they are done: one kernel for the latter, since
-they have much in common."""
+"""Routines that SIMD lanes of runs need for steps, and those for samples, which share one kernel because they have much in
+common."""
 
 MAX_LANE_STEPS = 20_000
-"""Maximum number of steps of these for which lane kernels are compiled: longer ones take seconds."""
+"""Maximum number of steps of these routines for which lane kernels are compiled: more take seconds to compile."""
 
 
 def lanes_of(routines: Mapping[str, Code] | Scheduled, backend: str, lanes: int) -> LaneKernels | None:
     """Return the SIMD kernels of this number of lanes, None if there are none.
 
-    They need rates, straight-line machine code of a length that compiles soon, and no tables among their inputs.
+    They need rates, straight-line machine code that compiles quickly, and no tables among their inputs.
     """
     if not isinstance(routines, Mapping) or not _is_compiled(backend) or not routines["rates"].outputs:
         return None
@@ -242,10 +242,10 @@ def jacobian_of(
 
 @paused_collection()
 def series_of(routines: Mapping[str, Code] | Scheduled, backend: str, order: int) -> Kernel:
-    """Return the kernel of the Taylor coefficients of the states and the integrated powers, (orders, n + powers), of at most this
-    order; `NoSeries` for a model without them."""
+    """Return the kernel of the Taylor coefficients of the states and the integrated powers, (orders, n + powers), up to this
+    order; raises `NoSeries` for a model without them."""
     if not isinstance(routines, Mapping):
-        raise NoSeries("a model of so many equal parts is compiled to loops")
+        raise NoSeries("a model with this many equal parts is compiled to loops")
     rates = routines["rates"].reference
     tape = rates.tape.copy()  # another thread may differentiate the rates
     values = [
@@ -261,7 +261,7 @@ def series_of(routines: Mapping[str, Code] | Scheduled, backend: str, order: int
 def couplings_of(
     routines: Mapping[str, Code] | Scheduled, jacobian: Callable[[], tuple[Kernel | None, Pattern]], backend: str
 ) -> tuple[Kernel | None, Pattern]:
-    """Return the Jacobian of the rates for error control, which calls it a few dozen times in a run: interpreted.
+    """Return the Jacobian of the rates for error control, interpreted because a run calls it only a few dozen times.
 
     Schedules, and routines without machine code, use the kernel of `jacobian`.
     """
@@ -272,7 +272,7 @@ def couplings_of(
 
 
 Formula = Callable[..., Mapping[str, Any]]
-"""Arrays of any scalars -> arrays or scalars by name."""
+"""Function of arrays of any scalars that returns arrays or scalars by name."""
 
 
 @answer_old_names
@@ -284,16 +284,16 @@ class CompiledFormula:
     shapes: Mapping[str, tuple[int, ...]]
 
     def __call__(self, *arguments: Any) -> dict[str, np.ndarray]:
-        """Evaluate the formula; arguments have the shapes that were given to `compile_formula`. Returns results by name.
+        """Evaluate the formula and return its results by name; arguments have the shapes given to `compile_formula`.
 
-        Raises `KernelError` E395 where they do not fit.
+        Raises `KernelError` E395 if they do not fit.
         """
         return self._by_name(self.kernel(*map(np.ravel, arguments)))
 
     def evaluate_many(self, *arguments: Any) -> dict[str, np.ndarray]:
         """Evaluate the formula at samples: arguments (samples, length), or (length,) for all; results (samples, ...) by name.
 
-        Raises `KernelError` E395 where they do not fit, or differ in their number of samples.
+        Raises `KernelError` E395 if they do not fit, or differ in their number of samples.
         """
         return self._by_name(self.kernel.many(*arguments))
 
@@ -316,7 +316,7 @@ def compile_formula(formula: Formula, arguments: Mapping[str, tuple[int, ...]], 
     arguments : shape of each argument by name; () for a number.
     backend : "llvm" (machine code), "numpy" (the reference) or "auto" (LLVM where llvmlite is installed).
 
-    Raises `ModelError` E123 for another backend; what the formula raises.
+    Raises `ModelError` E123 for another backend, and any error of the formula.
 
     >>> polar = compile_formula(lambda p: {"square": p @ p, "double": 2.0 * p}, {"p": (2,)}, backend="numpy")
     >>> results = polar([3.0, 4.0])
@@ -330,7 +330,7 @@ def compile_formula(formula: Formula, arguments: Mapping[str, tuple[int, ...]], 
 
 
 def count_operations(formula: Formula, arguments: Mapping[str, tuple[int, ...]], *, constant: Collection[str] = ()) -> int:
-    """Count the distinct operations of a formula, without those on the `constant` arguments alone.
+    """Count the distinct operations of a formula, without those that depend only on `constant` arguments.
 
     Arguments are as in `compile_formula`; each argument that it reads counts as one.
     """

@@ -1,6 +1,6 @@
-"""Solutions of nonlinear algebraic loops at a start, and the one that is meant: the only one, or the nearest to a guess.
+"""Solutions of nonlinear algebraic loops at a start, and the choice of one: the only one, or the nearest to a guess.
 
-Real roots of a few equations: all that are seen from many starts, as for the unknowns of a nonlinear algebraic loop.
+The solutions of a loop are the real roots of a few equations that a search from many starts finds.
 
 A single residual is bracketed: it is evaluated on a logarithmic grid, which is refined where Newton steps from both ends of an
 interval lead into it, and changes of sign are bisected. Several residuals are solved by damped Newton iteration from many starts,
@@ -24,32 +24,33 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.program import NewtonLoop, Program
 
 DECADES, PER_DECADE = 15, 48
-"""Powers of ten, up and down from one, of the grid of an unknown; its points per decade."""
+"""Number of decades above and below one, and of points per decade, of the grid of an unknown."""
 
 REFINEMENTS, FINER, MAX_MINIMA = 4, 24, 16
-"""Refinements of the grid around the smallest residuals; new intervals per old one; maximum number of such places per step."""
+"""Number of refinements of the grid around the smallest residuals; new intervals per old interval; maximum number of refined
+places."""
 
 STARTS, ITERATIONS, UNDAMPED_ITERATIONS = 96, 400, 1500
-"""Starts of Newton's method for a loop of several unknowns; most damped and undamped iterations of each."""
+"""Number of starts of Newton's method for several unknowns; maximum numbers of damped and undamped iterations of each."""
 
 EQUAL = 1e-7
-"""Relative distance up to which two solutions are one."""
+"""Relative distance up to which two solutions count as one."""
 
 CONVERGED = 1e-9
-"""Relative Newton step of a solution."""
+"""Largest relative Newton step at a solution."""
 
 SENSED = 1e-6
-"""Fraction of an unknown that residuals at a solution must sense."""
+"""Relative change of an unknown that must change the residuals at a solution by far more than their size there."""
 
 MAX_SOLUTIONS = 8
-"""Maximum number of solutions of one loop that are sought."""
+"""Maximum number of solutions sought for one loop."""
 
 Evaluate = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-"""Unknowns (rows, k) -> residuals (rows, k) and Newton steps (rows, k)."""
+"""Function of unknowns (rows, k) that returns residuals and Newton steps, (rows, k) each."""
 
 
 def real_roots(evaluate: Evaluate, first: np.ndarray) -> np.ndarray:
-    """Return the real roots (count, k) that are seen, at most `MAX_SOLUTIONS`; `first` (k,) is one of the starts."""
+    """Return the real roots (count, k) found, at most `MAX_SOLUTIONS`; `first` (k,) is one of the starts."""
     return _roots_of_one(evaluate) if len(first) == 1 else _roots_of_several(evaluate, first)
 
 
@@ -76,8 +77,8 @@ def _columns(evaluate: Evaluate, at: np.ndarray) -> np.ndarray:
 
 
 def _between(grid: np.ndarray, residuals: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """Return finer points in the intervals that may hide roots: into which the Newton steps from both ends lead without a change
-    of sign, and those with or beside a change."""
+    """Return finer points in the intervals that may hide roots: those into which the Newton steps from both ends lead without a
+    change of sign, and those with or next to a change."""
     width, ahead, back = np.diff(grid), steps[:-1], -steps[1:]
     signs = np.sign(residuals[:-1]) * np.sign(residuals[1:])
     inward = np.flatnonzero((signs > 0.0) & (ahead > 0.0) & (back > 0.0) & np.isfinite(ahead) & np.isfinite(back))
@@ -90,8 +91,8 @@ def _between(grid: np.ndarray, residuals: np.ndarray, steps: np.ndarray) -> np.n
 
 
 def _bisected(evaluate: Evaluate, low: np.ndarray, high: np.ndarray, below: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return neighbouring numbers between which a residual changes its sign, from brackets on one side of zero with its sign at
-    their lower ends: 63 halvings of the bits, by which floats of one sign are ordered as integers."""
+    """Return neighbouring numbers between which a residual changes sign, from brackets on one side of zero; `below` is its sign
+    at their lower ends. 63 halvings act on the bits, which order floats of one sign like integers."""
     low, high = low.copy(), high.copy()
     for _ in range(63 if len(low) else 0):
         bits = np.abs(low).view(np.int64), np.abs(high).view(np.int64)
@@ -103,8 +104,8 @@ def _bisected(evaluate: Evaluate, low: np.ndarray, high: np.ndarray, below: np.n
 
 
 def _attracting(evaluate: Evaluate, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return the places (rows, 1) between neighbours at which Newton's method ends from a little further off: no poles, no jumps,
-    no noise."""
+    """Return the places (rows, 1) between neighbours to which Newton's method converges from slightly farther away; poles, jumps
+    and noise are left out."""
     starts = np.concatenate([low - EQUAL * np.abs(low), high + EQUAL * np.abs(high)])
     ends = _newton(evaluate, starts)
     from_below, from_above = ends[: len(low)], ends[len(low) :]
@@ -132,14 +133,14 @@ def _roots_of_several(evaluate: Evaluate, first: np.ndarray) -> np.ndarray:
 
 
 def _starts(count: int) -> np.ndarray:
-    """Return starts (rows, count): zero, and some of all signs and of sizes from a millionth to a million."""
+    """Return starts (rows, count): zero, and random ones of all signs and of sizes from 1e-6 to 1e6."""
     rng = np.random.default_rng(count)
     together = 10.0 ** rng.uniform(-6.0, 6.0, (STARTS, 1)) * 10.0 ** rng.uniform(-1.0, 1.0, (STARTS, count))
     return np.concatenate([np.zeros((1, count)), rng.choice([-1.0, 1.0], (STARTS, count)) * together])
 
 
 def _multiples(root: np.ndarray) -> np.ndarray:
-    """Return starts (rows, count) whose unknowns are those of a root times positive and negative factors from .1 to 10."""
+    """Return starts (rows, count): a root with each unknown multiplied by a factor of either sign from .1 to 10."""
     rng = np.random.default_rng(len(root))
     shape = STARTS // 4, len(root)
     return np.asarray(root * rng.choice([-1.0, 1.0], shape) * 10.0 ** rng.uniform(-1.0, 1.0, shape))
@@ -148,9 +149,9 @@ def _multiples(root: np.ndarray) -> np.ndarray:
 def _newton(evaluate: Evaluate, starts: np.ndarray, roots: np.ndarray | None = None, damped: bool = True) -> np.ndarray:
     """Return the ends (rows, k) of Newton iterations from many starts (rows, k); NaN where one fails.
 
-    Each step is halved until the residual falls, or is finite where it is not `damped`: exponentials in series lead the damped
-    steps into a narrow valley, and the others back by one power of e each. With known `roots` (count, k) the residuals are
-    divided by the distances from them, so that no iteration ends there.
+    Each step is halved until the residual falls, or, if not `damped`, until it is finite: with exponentials in series, damped
+    steps end in a narrow valley, and undamped steps come back by one power of e each. With known `roots` (count, k) the residuals
+    are divided by the distances from them, so that no iteration ends there.
     """
     roots = starts[:0] if roots is None else roots
     at, part = starts.copy(), np.ones(len(starts))
@@ -187,8 +188,8 @@ def _deflated(evaluate: Evaluate, at: np.ndarray, roots: np.ndarray) -> tuple[np
 
 
 def _solves(evaluate: Evaluate, ends: np.ndarray) -> np.ndarray:
-    """Return True for ends (rows, k) from which Newton's method goes no further, and near which the residuals grow, (rows,):
-    where a matrix is singular except for rounding, steps are small far from a solution too."""
+    """Return True for ends (rows, k) at which Newton's method stops and near which the residuals grow, (rows,): where a matrix is
+    singular except for rounding, steps are small even far from a solution."""
     finite = np.isfinite(ends).all(axis=1)
     residual, step = evaluate(np.where(finite[:, None], ends, 0.0))
     small = (np.abs(step) <= CONVERGED * np.abs(ends) + _rounding(ends)) | (residual == 0.0).all(axis=1)[:, None]
@@ -199,8 +200,8 @@ def _solves(evaluate: Evaluate, ends: np.ndarray) -> np.ndarray:
 
 
 def _vanishes(evaluate: Evaluate, ends: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return True for ends (rows, k) whose residuals are nearly zero beside the least ones of the starts, (rows,): undamped steps
-    may run away to numbers so large that every step is small beside them."""
+    """Return True for ends (rows, k) whose residuals are nearly zero compared with the smallest at the starts, (rows,): undamped
+    steps may run away to numbers so large that every step is relatively small."""
     least = _deflated(evaluate, starts, starts[:0])[0].min()
     return np.asarray(np.abs(evaluate(ends)[0]).max(axis=1) <= SENSED * least)
 
@@ -217,12 +218,12 @@ def distinct(roots: np.ndarray) -> np.ndarray:
 
 
 def _rounding(at: np.ndarray) -> np.ndarray:
-    """Return the last bit of the largest unknown (..., 1), which is what rounding leaves of an unknown that is zero."""
+    """Return the last bit of the largest unknown (..., 1): the rounding error of an unknown that is zero."""
     return np.asarray(np.finfo(float).eps * np.abs(at).max(axis=-1, keepdims=True, initial=0.0))
 
 
 def _changes(evaluate: Evaluate, at: np.ndarray, part: float) -> np.ndarray:
-    """Return how far each residual (rows, k) changes where one unknown at a time is a part of itself off."""
+    """Return the largest change of each residual (rows, k) as one unknown at a time changes by this fraction of itself."""
     rows, count = at.shape
     moved = (at[:, None] * (1.0 + part * np.eye(count))).reshape(-1, count)
     change = evaluate(moved)[0].reshape(rows, count, count) - evaluate(at)[0][:, None]
@@ -230,8 +231,8 @@ def _changes(evaluate: Evaluate, at: np.ndarray, part: float) -> np.ndarray:
 
 
 def _joined(evaluate: Evaluate, roots: np.ndarray) -> np.ndarray:
-    """Return roots (count, k) without those that rounding alone sets apart from an earlier one: the residuals between them are no
-    larger than what the last bits of the unknowns make of them, as those of exp(x) - 1 are around zero."""
+    """Return roots (count, k) without those that differ from an earlier one by rounding alone: the residuals between the two are
+    no larger than rounding of the unknowns makes them, as for exp(x) - 1 around zero."""
     noise = 100.0 * (np.abs(evaluate(roots)[0]) + _changes(evaluate, roots, 4.0 * np.finfo(float).eps))
     part, kept = (np.arange(1, FINER) / FINER)[:, None], list(range(len(roots[:1])))
     for k in range(1, len(roots)):
@@ -243,7 +244,7 @@ def _joined(evaluate: Evaluate, roots: np.ndarray) -> np.ndarray:
 
 
 def solutions_of(loops: Sequence[NewtonLoop], t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> list[np.ndarray]:
-    """Return the state x (n,) with each combination of solutions of nonlinear loops that is seen from many starts."""
+    """Return the state x (n,) with each combination of solutions of nonlinear loops that is found from many starts."""
     states = [x]
     for loop in loops:
         states = [solved for state in states for solved in _solved(loop, t, state, p, m)][:MAX_SOLUTIONS]
@@ -267,7 +268,7 @@ def _solved(loop: NewtonLoop, t: float, x: np.ndarray, p: np.ndarray, m: np.ndar
 
 
 def guesses_in_si(model: Model, system: System, guesses: Mapping[str, Any]) -> dict[str, Any]:
-    """Return guesses with those that have a unit in SI; E175 for a unit of another dimension."""
+    """Return guesses, converted to SI if they have a unit; raises E175 for a unit of another dimension."""
     units = {name: kind.unit for name in guesses if (kind := system.values.get(system.resolve(name))) is not None}
     return {name: in_unit(model.name, name, value, units.get(name, "")) for name, value in guesses.items()}
 
@@ -299,12 +300,12 @@ def start_on_branch(
     begun: frozenset[int],
 ) -> np.ndarray:
     """Return the start state x (n,) with the solution of the nonlinear loops: the only one, or the nearest to the guesses by
-    name. A start from which Newton's method finds the only one is returned as it is. Loops of `begun` unknowns
-    (indices in x), whose elements have start values of their own, are left to Newton's method. Where no solution is seen, it is
-    followed from sources of zero; `parameters`(part) gives p with the sources at a part of their values.
+    name. A start from which Newton's method finds the only one is returned unchanged. Loops of `begun` unknowns (indices in x),
+    whose elements have start values of their own, are left to Newton's method. If no solution is found, one is followed from zero
+    sources; `parameters`(part) gives p with the sources at a fraction of their values.
 
-    Raises `ModelError` E215 where there are several solutions and no guess distinguishes them, E206 where residuals overflow and
-    no solution is seen.
+    Raises `ModelError` E215 if there are several solutions and no guess distinguishes them, E206 if residuals overflow and no
+    solution is found.
     """
     p = parameters(1.0)
     first, failed = Bound(program, p).consistent(t, x, m)
@@ -335,7 +336,7 @@ def start_on_branch(
 
 
 def _values(program: Program, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> Callable[[str], np.ndarray]:
-    """Return a function from the name of a value to its rows at the states x (rows, n)."""
+    """Return a function that maps the name of a value to its rows at the states x (rows, n)."""
     outputs = np.zeros((len(x), 0)) if program.outputs is None else program.outputs.many(t, x, p, m)
     blocks = {"out": outputs, "x": x}
 
@@ -358,7 +359,7 @@ def _shown(model: Model, program: Program) -> list[str]:
 def _ambiguous(
     model: Model, program: Program, values: Callable[[str], np.ndarray], count: int, guesses: Mapping[str, Any]
 ) -> Problem:
-    """Return E215 with every solution, in the values of the loops' elements that differ."""
+    """Return E215, which lists every solution by the values in the loops that differ."""
     differing = [name for name in _shown(model, program) if np.ptp(values(name), axis=0).any()] or list(
         program.layout.names("out")
     )

@@ -12,7 +12,7 @@ A stage reports all problems that it finds; its result has no problem of their k
 | `sort_statements` | order of evaluation; loops torn | the shape of a tearing variable follows from the other statements |
 | `find_shapes` | shape of every value | each formula runs once on floats, so that a misfit with its bond is found here |
 | `unrepeatable_formulas` | - | the user's formulas are traced twice, with the shapes of their arguments |
-| or `system_of_instances` | all from `assemble` on, by numbers | large models of identical parts need no names yet |
+| or `system_of_instances` | all of the above, with numbers as names | large models of identical parts need no names yet |
 | `trace_for_runs` | routines on a tape; or `scheduled`, of large models: loops | unknowns are solved for while tracing |
 | `kernels_of` | machine code, or NumPy | |
 | `program_of` | `Program` for solvers | |
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from bondgraph.schedule.calls import StatementTable
 
 _EQUATIONS_SHARE, _TRACING_SHARE = 0.04, 0.09
-"""Shares of the time of a long compilation until the equations are assembled, and until the routines are traced."""
+"""Fractions of a long compilation after which the equations are assembled, and the routines traced."""
 
 Compilable = Compiled | Graph | Model
 """A model in any form; compile it once for several uses."""
@@ -86,7 +86,7 @@ Compilable = Compiled | Graph | Model
 def equations(model: Model, causality: Causality | None = None) -> System:
     """Return the sorted statements of a model: the stages from `assign_causality` to `find_shapes`.
 
-    Raises `ModelError` with all problems of a stage; E100 for another argument than a model.
+    Raises `ModelError` with all problems of a stage; E100 for an argument that is not a model.
     """
     if not isinstance(model, Model):
         raise no_model(model, "equations", "graph.freeze()")
@@ -107,10 +107,10 @@ def compile_model(
     model : a `Graph` is frozen (and so checked) first.
     backend : "llvm" (machine code), "numpy" (the reference) or "auto" (LLVM where llvmlite is installed).
     progress : show a bar on a terminal when compilation takes longer than two seconds.
-    guess : efforts or flows, {"load.effort": 72.0}: of several solutions of an algebraic loop at the start the nearest is meant.
+    guess : efforts or flows, {"load.effort": 72.0}: selects the nearest of several solutions of an algebraic loop at the start.
 
-    Raises `ModelError` with all problems of a stage; E100 for another argument than a graph or model, E434 for contacts that only
-    time stepping can handle: it compiles the model without them, `replace(model, contacts=())`.
+    Raises `ModelError` with all problems of a stage; E100 for an argument that is neither graph nor model, E434 for contacts that
+    only time stepping can handle: to compile the model without them, use `replace(model, contacts=())`.
     """
     times = [time.perf_counter()]
     if not isinstance(model, (Graph, Model)):
@@ -159,17 +159,17 @@ def simulate(
     sink: Sinkable | None = None,
     **settings: Unpack[RunSettings],
 ) -> Result:
-    """Compile a model if needed, and run it from `t_start` to `t_end` (s); errors as of `Compiled.simulate`.
+    """Compile a model if needed, and run it from `t_start` to `t_end` (s); errors as for `Compiled.simulate`.
 
     Parameters
     ----------
-    model : a `Graph`, frozen or compiled or as it is.
+    model : a `Graph`, or its frozen or compiled form.
     parameters : changes by name, {"spring.stiffness": 80.0}.
     initial : changes of the start values, {"spring.q": 0.1}, automata by the name of a state; the `final` of another run; or an
         operating point, whose parameters are used too.
-    keep : names of the only quantities that are kept, "rotor.flow" or ["rotor.flow", "body.pose[3]"], for long runs of large
-        models; or {"work": measures.integral("motor.power")}; all by default.
-    sink : the destination of these during the run, instead of the result: a path ("run.parquet", or .zarr, .npz, .csv), a
+    keep : names of the only quantities to keep, "rotor.flow" or ["rotor.flow", "body.pose[3]"], for long runs of large models; or
+        {"work": measures.integral("motor.power")}; all by default.
+    sink : destination of the quantities during the run, instead of the result: a path ("run.parquet", or .zarr, .npz, .csv), a
         `bondgraph.sinks.Sink`, or a function of times and values by name.
     """
     compiled = compiled_form(model, "simulate", progress=settings.get("progress", True))
@@ -179,8 +179,8 @@ def simulate(
 def compiled_form(model: Compilable, asker: str, *, progress: bool = True) -> Compiled:
     """Return the compiled model, or compile the graph for the function named `asker`.
 
-    Raises `ModelError` E100 for another argument, E335 for a model with delays, unless the function carries them; with all
-    problems of `compile_model`.
+    Raises `ModelError` E100 for any other argument, E335 for a model with delays or libraries that the function does not take;
+    and all problems of `compile_model`.
     """
     if not isinstance(model, (Compiled, Graph, Model)):
         raise no_model(model, asker)
@@ -188,26 +188,26 @@ def compiled_form(model: Compilable, asker: str, *, progress: bool = True) -> Co
     if compiled.program.delays and asker not in _WITH_DELAYS:
         delay = compiled.program.delays[0].name
         title, why = f'{asker} does not take the delay "{delay}"', "the state of a delay is a function of time, not a number"
-        cure = "a transfer_function in its place: for a short delay T (1 - s T/2) / (1 + s T/2) (Pade)"
+        cure = "a transfer_function instead: for a short delay T (1 - s T/2) / (1 + s T/2) (Pade)"
         raise refusal("E335", title, cure, about=compiled.model.name, why=why)
     if asker not in _WITH_LIBRARIES and (clock := next((clock for clock in compiled.program.clocks if clock.library), None)):
         title, why = f'{asker} does not take "{clock.name}"', "its equations are hidden in a library"
-        raise refusal("E693", title, "a block of formulas in its place", about=compiled.model.name, why=why)
+        raise refusal("E693", title, "a block of formulas instead", about=compiled.model.name, why=why)
     return compiled
 
 
 _WITH_DELAYS = ("simulate", "sweep", "explain")
 """Functions that take models with delays."""
 _WITH_LIBRARIES = ("simulate", "sweep")
-"""Functions that take blocks of libraries."""
+"""Functions that take blocks with libraries."""
 
 
 def _without_law(model: Model) -> list[Problem]:
-    """Report the contacts that only time stepping gives a force (E434)."""
+    """Report the contacts to which only time stepping gives a force (E434)."""
     return [
         Problem(
             "E434",
-            f'contact "{point.path}" is rigid: only time stepping takes it',
+            f'contact "{point.path}" is rigid: only time stepping can handle it',
             ("nothing in the graph gives it a force, so its bodies would pass through each other",),
             (point.place,),
             (
@@ -223,7 +223,7 @@ def _without_law(model: Model) -> list[Problem]:
 def _routines(
     model: Model, system: System, table: StatementTable | None
 ) -> tuple[Mapping[str, Code] | Scheduled, System, Callable[[], tuple[Any, Any]]]:
-    """Trace or schedule the routines; return them, the system completed by tracing, and a function that builds its Jacobian.
+    """Trace or schedule the routines; return them, the system completed by tracing, and a function that builds the Jacobian.
 
     `table` are the numbered statements of a large system.
     """
@@ -277,7 +277,7 @@ def _start_problems(compiled: Compiled) -> list[Problem]:
 
 
 def _finite_elsewhere(compiled: Compiled, statement: Statement, env: Mapping[str, Any]) -> Iterator[str]:
-    """Yield changes of the arguments of a formula with which it is finite, or what to do where none was found."""
+    """Yield changes of a formula's arguments that make it finite, or advice if none was found."""
 
     def finite(changed: Mapping[str, Any]) -> bool:
         with np.errstate(all="ignore"):

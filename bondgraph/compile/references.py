@@ -1,7 +1,7 @@
-"""References of floating networks: junctions whose common efforts, or flows, count by differences alone.
+"""References of floating networks: junctions whose common efforts, or flows, matter only as differences.
 
-A circuit without ground fixes its voltages against each other, and no potential. One node of it gets the potential zero: nothing
-flows into that reference, and no difference depends on it. Likewise for 1-junctions whose flows count by differences.
+A circuit without ground determines the voltages between its nodes, but no potential. One node gets the potential zero: nothing
+flows into this reference, and no difference depends on it. Likewise for 1-junctions whose flows matter only as differences.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bondgraph.model.model import Bond, End, Model
 
 
 def with_references(model: Model) -> Model:
-    """Return the model with a source of zero at the first junction, by name, of each floating network."""
+    """Return the model with a zero source at the first junction, by name, of each floating network."""
     elements, bonds, references = dict(model.elements), list(model.bonds), list(model.references)
     for kind, floating in _floating(model):
         first = min(floating)
@@ -34,7 +34,7 @@ def with_references(model: Model) -> Model:
 
 
 def _floating(model: Model) -> Iterator[tuple[int, list[str]]]:
-    """Yield the type and the paths of junctions with a common variable that nothing refers to a level."""
+    """Yield the type and the paths of junctions whose common variables have no reference."""
     types = {path: e.law.type for path, e in model.elements.items() if isinstance(e.law, Junction) and e.law.automaton is None}
     graph = nx.Graph()
     graph.add_nodes_from(types)
@@ -50,7 +50,7 @@ def _floating(model: Model) -> Iterator[tuple[int, list[str]]]:
 
 
 def _refers_to_nothing(model: Model, path: str, part: set[str]) -> bool:
-    """Return True if a junction is joined with junctions of its part alone."""
+    """Return True if all bonds of a junction lead to junctions of its `part`."""
     return all(end.element in part for bond in model.bonds_at(path) for end in bond.ends)
 
 

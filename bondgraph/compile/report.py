@@ -48,7 +48,7 @@ def report(model: Model, causality: Causality, system: System) -> str:
 
 
 def report_cell(model: Model, causality: Causality, system: System) -> str:
-    """Return the report as HTML for a notebook, every section behind its title."""
+    """Return the report as HTML for a notebook, every section folded under its title."""
     parts = sections(model, causality, system).items()
     none = ", ".join(title for title, entries in parts if not entries)
     shown = [collapsible(f"{title} ({len(entries)})", items(entries, limit=None)) for title, entries in parts if entries]
@@ -108,7 +108,7 @@ def _repeating(system: System) -> Iterator[str]:
     rows = [system.closing.owners[k] for k in system.closing.repeating]
     counts = ", ".join(f'"{path}" ({rows.count(path)})' for path in dict.fromkeys(rows))
     yield f"some of these conditions repeat others: {counts}"
-    yield "the motion is unique; how they share the forces is not, the least-norm forces are returned"
+    yield "the motion is unique, but not how they share the forces: the least-norm forces are returned"
 
 
 def _shares(system: System) -> Iterator[str]:

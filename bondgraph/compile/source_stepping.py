@@ -1,7 +1,7 @@
-"""Source stepping: the unknowns of nonlinear loops at the start, followed from sources of zero to the given ones (homotopy).
+"""Source stepping: the unknowns of nonlinear loops at the start, followed from zero sources to the given ones (homotopy).
 
-Newton's method fails where the first guess overflows: of five exponential diodes in series on 24 V, one gets it all. With the
-sources at a part of themselves the solution is a curve that begins at zero; secants predict its next point, Newton's method
+Newton's method fails where the first guess overflows: of five exponential diodes in series on 24 V, one gets the whole voltage.
+As the sources are scaled up from zero, the solution follows a curve from zero; secants predict its next point, Newton's method
 corrects it, and the step grows or shrinks with its success (Nagel 1975, SPICE2; Allgower and Georg 1990).
 """
 
@@ -24,12 +24,13 @@ FIRST_STEP, LEAST_STEP = 0.1, 1e-5
 """First and smallest step of the fraction of the sources."""
 
 GROWTH, SHRINKAGE = 2.0, 0.25
-"""Factors of the step after a solution, and after none."""
+"""Factors of the step after a success and after a failure."""
 
 
 @dataclass(frozen=True)
 class CurveEnd:
-    """End of source stepping: the largest part of the sources with a solution, and x (n,) there; None without sources too."""
+    """End of source stepping: the largest fraction of the sources with a solution, and x (n,) there; None if zero sources have no
+    solution either."""
 
     part: float
     x: np.ndarray | None
@@ -38,10 +39,10 @@ class CurveEnd:
 def follow_sources(
     program: Program, t: float, x: np.ndarray, parameters: Callable[[float], np.ndarray], m: np.ndarray
 ) -> CurveEnd:
-    """Follow the unknowns of nonlinear loops, which are in x (n,), from sources of zero to the given ones.
+    """Follow the unknowns of nonlinear loops, which are in x (n,), from zero sources to the given ones.
 
-    `parameters`(part) gives p (parameters,) of the kernels with all sources at this part of their values. Charged storages are
-    sources too where the others do not suffice.
+    `parameters`(part) gives p (parameters,) of the kernels with all sources at this fraction of their values. If this does not
+    reach the given sources, charged storages are scaled too.
     """
     alone = _continued(program, t, lambda part: x, parameters, m)
     if alone.part == 1.0:
@@ -74,12 +75,12 @@ def _continued(
 
 
 def without_solution(model: Model, loop: NewtonLoop, part: float) -> Problem:
-    """Return E206 of a loop whose residuals overflow at the start, and whose solution ends at this part of the sources."""
+    """Return E206 for a loop whose residuals overflow at the start, and whose solution ends at this fraction of the sources."""
     elements = [each for each in model.elements_at(loop.elements) if not isinstance(each.law, Junction)]
     details = (
         f"these elements depend on each other: {named(elements)}",
         f"scaling the sources up from zero, a solution exists up to {part:.3g} of their values",
-        "at their values the relations overflow",
+        "at their full values the relations overflow",
     )
     resistor = domain_of(model, elements).part("R")
     cures = ("smaller sources", f"{resistor} in the loop, to bound the relations")

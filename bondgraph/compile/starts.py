@@ -25,11 +25,11 @@ START_RTOL = 1e-6
 """Relative difference up to which a start value agrees with the computed one."""
 
 START_ROUNDING, MAX_DUAL = 64.0 * 2.0**-52, 1e3
-"""Fraction of the values that sources cause in other modes up to which a value at the start is rounding; largest ratio of the
-dual values there to those at the start, because a short circuit causes any flow."""
+"""A value at the start up to this fraction of those that sources cause in other modes is rounding; modes whose dual values exceed
+those at the start by more than this ratio do not count, because a short circuit causes any flow."""
 
 START_STEP = 1e-6
-"""Relative change of states and parameters that measures the size of a position."""
+"""Relative change of states and parameters with which the size of a position is measured."""
 
 MAX_START_MISFIT = 0.05
 """Fraction of its size by which the position of a constraint may miss zero at the start."""
@@ -70,11 +70,11 @@ def contradicting_starts(
         element = model.elements[path]
         by = named(others) or "the rest of the graph"
         title = f'{element.kind} "{path}" cannot start with {state} = {_number(start)}: it follows from others'
-        details = (f"its {element.law_as(Storing).gives} is set by {by}; from there follows {_number(follows)}",)
+        details = (f"its {element.law_as(Storing).gives} is set by {by}, so its {state} is {_number(follows)}",)
         cures = (
             f"leave its start out, or give {_number(follows)}",
             "start values of the storages that it follows",
-            "a C, R or I between them, if it is to start apart",
+            "a C, R or I between them, if their start values are to differ",
         )
         problems.append(Problem("E213", title, details, (element.place, *(e.place for e in others)), cures))
     return problems
@@ -89,8 +89,8 @@ def contradicting_switches(
 ) -> list[Problem]:
     """Report switches and diodes that start closed with an effort across them, or open with a flow through them (E214).
 
-    A mode that begins during a run begins with an impulse, the start does not. `values` are those at the start; `near` gives them
-    at points that differ by rounding, `switched` in other modes; they are called only in doubt. A flow that is negligible
+    A mode that begins during a run begins with an impulse; the start does not. `values` are those at the start; `near` gives them
+    at points that differ by rounding, `switched` in other modes; they are called only if needed. A flow that is negligible
     compared with those that the sources supply in other modes is rounding, even if none flows in these.
     """
     problems: list[Problem] = []
@@ -113,7 +113,7 @@ def contradicting_switches(
         title = f'{element.kind} "{unknown.element}" cannot start {mode} with {variable} = {stopped:.6g} {through} it'
         cures = (
             "a start in the other mode, from which transitions with impulses may fire at once",
-            "start values of the storages that agree",
+            "start values of the storages that fit this mode",
             'initial="open" for a diode that another switch would short',
         )
         problems.append(Problem("E214", title, (f"while it is {mode} its {variable} is zero",), (element.place,), cures))
@@ -126,8 +126,8 @@ def _largest(values: Mapping[str, Any], names: Sequence[str]) -> float:
 
 
 def _switches(model: Model, system: System) -> Iterator[tuple[Unknown, bool, tuple[str, ...], tuple[str, ...]]]:
-    """Yield the unknowns of switches and diodes, True if it is zero in the closed state, the values that give its scale, and
-    their duals."""
+    """Yield each unknown of a switch or diode, True if it is zero in the closed state, the values that give its scale, and their
+    duals."""
     references = dict[tuple[Domain, bool], tuple[str, ...]]()
     for unknown in system.unknowns:
         if not isinstance(model.elements[unknown.element].law, IdealSwitch):
@@ -165,15 +165,15 @@ def violated_constraints(
 ) -> list[Problem]:
     """Report constraints that hold at the start although their position is far from zero (E218).
 
-    Stabilisation would pull the parts together within a second, by forces that nothing bounds. The size of a position is how much
-    it changes if states and parameters change by themselves, so that units do not matter.
+    Stabilisation would pull the parts together within a second, by unbounded forces. The size of a position is its sensitivity to
+    relative changes of states and parameters, so that units do not matter.
     """
     slots = _position_slots(model, system, program.layout)
     held = [path for path in _positions_held(model, system, m) if path in slots]
     if not held or program.outputs is None:
         return []
     kernel, starts = program.outputs, tuple(slot.start for slot in slots.values())
-    if program.choose is not None:  # of all that may hold, so that other modes need no other kernel
+    if program.choose is not None:  # one kernel for all that may hold, whatever the mode
         kernel, starts = program.choose(tuple(slots.values()))
     columns = {path: slice(start, start + slot.size) for (path, slot), start in zip(slots.items(), starts, strict=True)}
     steps = np.eye(len(x) + len(p)) * START_STEP
@@ -198,7 +198,7 @@ def violated_constraints(
 
 
 def _has_position(law: object) -> TypeGuard[IdealConstraint]:
-    """Return True for a constraint with a position of the user's that begins to hold abruptly."""
+    """Return True for a constraint with a user-defined position that begins to hold abruptly."""
     return isinstance(law, IdealConstraint) and law.position is not None and not law.measured and law.impulsive
 
 
@@ -210,7 +210,7 @@ def _position_slots(model: Model, system: System, layout: Layout) -> dict[str, S
 
 
 def _positions_held(model: Model, system: System, m: np.ndarray) -> Iterator[str]:
-    """Yield the paths of the constraints with a position of the user's that hold in the modes m, and begin to hold abruptly."""
+    """Yield the paths of the constraints with a user-defined position that hold in the modes m, and begin to hold abruptly."""
     names = list(system.modes)
     for unknown in system.unknowns:
         law = model.elements[unknown.element].law
@@ -282,14 +282,14 @@ def _at_points(system: System, name: str, inputs: Mapping[str, Any]) -> np.ndarr
 def contradicting_friction(
     model: Model, system: System, modes: Mapping[str, int], sliding: Mapping[str, Sliding]
 ) -> list[Problem]:
-    """Report dry friction whose start mode is not that of its motion (E214)."""
+    """Report dry friction whose start mode contradicts its motion (E214)."""
     problems = []
     for path, slip in sliding.items():
         states = system.modes[f"{path}.mode"][0]
         if modes[f"{path}.mode"] != slip.mode:
             title = f'friction "{path}" cannot start in "{states[modes[f"{path}.mode"]]}": its parts move'
-            details = (f'it sticks without any flow, and slips along it: here "{states[slip.mode]}"',)
-            cures = (f'leave its start out, or give "{states[slip.mode]}"', "start values of the storages that agree")
+            details = (f'it sticks only at zero flow, and slips in the direction of its flow: here "{states[slip.mode]}"',)
+            cures = (f'leave its start out, or give "{states[slip.mode]}"', "start values of the storages that fit this mode")
             problems.append(Problem("E214", title, details, (model.elements[path].place,), cures))
     return problems
 

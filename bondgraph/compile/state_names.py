@@ -43,7 +43,8 @@ def _described(system: System, states: list[State]) -> tuple[tuple[State, ...], 
 def pick_inputs(
     traced: Traced, names: str | Sequence[str], signals: Mapping[str, str] = {}, others: Iterable[str] = ()
 ) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Return labels of inputs and their indices in the parameter vector; `ModelError` E250 unless parameters, each named once.
+    """Return labels of inputs and their indices in the parameter vector; `ModelError` E250 for a name that is not a parameter, or
+    is given twice.
 
     `signals` are the names by which users know parameters that were added to signals; `others` are signals to suggest too.
     """
@@ -69,7 +70,7 @@ def pick_outputs(traced: Traced, names: str | Sequence[str]) -> tuple[tuple[str,
 
 
 def pick_states(system: System, names: str | Sequence[str]) -> tuple[int, ...]:
-    """Return the indices of named states among `moving_states`, by component; `ModelError` E261 for others."""
+    """Return the indices of named states among `moving_states`, by component; `ModelError` E261 for other names."""
     states, _, labels = moving_states(system)
     starts = {state.name: state.initial for state in states}
     picked = _picked(system, "names of states", names, starts, "E261", "a state that moves")

@@ -1,1 +1,1 @@
-"""GPUs that run many runs at once: what a run asks of one, the driver of NVIDIA's, and which one `device=` names."""
+"""GPUs that do many runs at once: the protocol of a GPU, NVIDIA's driver, and the GPU that `device=` names."""

@@ -12,19 +12,19 @@ from bondgraph.errors import ExtraError, Problem, RunError
 
 AUTO = "auto"
 LEAST_RUNS = 2_000
-"""Minimum number of runs for which "auto" uses a GPU: fewer do not fill one."""
+"""Minimum number of runs for which "auto" uses a GPU: fewer do not fill it."""
 MOST_SINGLE_TO_DOUBLE = 4
-"""Largest ratio of speeds in single and double precision of a GPU that "auto" takes; consumer GPUs have 64."""
+"""Largest ratio of single to double precision speed of a GPU that "auto" uses; for consumer GPUs it is 64."""
 
 
 def _nvidia(number: int) -> Device:
-    from bondgraph.devices.nvidia import NvidiaDevice  # of an extra
+    from bondgraph.devices.nvidia import NvidiaDevice  # from an optional package
 
     return NvidiaDevice(number)
 
 
 MAKERS: dict[str, Callable[[int], Device]] = {"cuda": _nvidia}
-"""Functions that open a GPU of a kind by its number."""
+"""Functions that open a GPU by its number, for each kind."""
 _NAME = re.compile(r"([a-z]+)(?::(\d{1,3}))?")
 _opened = dict[str, Device]()
 _lock = threading.Lock()
@@ -33,9 +33,9 @@ _lock = threading.Lock()
 def device_of(argument: Any, runs: int) -> Device | None:
     """Return the GPU for this many runs that `device=` names, None for the CPU; it stays open for later runs.
 
-    "auto" is the first GPU whose double precision is at least a quarter as fast as its single, where there are 2,000 runs or
-    more and such a GPU, else the CPU. Raises `RunError` E286 for another name, E287 and E288 as `Device` without such a GPU;
-    `ExtraError` E416 without the package for it.
+    "auto" is the first GPU whose double precision is at least a quarter as fast as its single precision, if there is one and
+    there are 2,000 runs or more, else the CPU. Raises `RunError` E286 for another name, E287 and E288 if there is no such GPU;
+    `ExtraError` E416 without its package.
     """
     check_device(argument)
     if argument is None:
@@ -46,7 +46,7 @@ def device_of(argument: Any, runs: int) -> Device | None:
 
 
 def check_device(argument: Any) -> None:
-    """Raise `RunError` E286 unless `device=` has a name, or is None."""
+    """Raise `RunError` E286 unless `device=` is a known name or None."""
     if argument is None or argument == AUTO:
         return
     if not isinstance(argument, str) or not (match := _NAME.fullmatch(argument)) or match[1] not in MAKERS:
@@ -56,7 +56,7 @@ def check_device(argument: Any) -> None:
 
 
 def forget(device: Device) -> None:
-    """Open a GPU again the next time, since this one is lost."""
+    """Forget a GPU that is lost, so that the next run opens it again."""
     with _lock:
         for name in [name for name, opened in _opened.items() if opened is device]:
             del _opened[name]
@@ -77,7 +77,7 @@ def _device(kind: str, number: int) -> Device:
 
 
 def _suitable() -> Device | None:
-    """Return the first GPU that is fast in double precision; None without any."""
+    """Return the first GPU that is fast in double precision; None if there is none."""
     for kind in MAKERS:
         number = 0
         while True:

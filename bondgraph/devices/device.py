@@ -1,4 +1,4 @@
-"""Protocol of a GPU that does many runs, facts about one, and the errors that it brings."""
+"""Protocol of a GPU that does many runs, facts about it, and its errors."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from bondgraph.errors import Problem, ProblemError, RunError
 
-ON_THE_CPU = "device=None, the processors here"
-"""The cure that always holds."""
+ON_THE_CPU = "device=None, which uses the CPU"
+"""Cure that always works."""
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class DeviceFacts:
 
     Parameters
     ----------
-    name : as `device=` takes it, "cuda:0"; title : of its maker.
-    single_to_double : how many times faster single precision is than double.
-    threads : that it can hold at a time, each of which has a stack.
+    name : name for `device=`, "cuda:0"; title : name by its maker.
+    single_to_double : ratio of single to double precision speed.
+    threads : number of threads that it can hold at a time, each with a stack.
     """
 
     name: str
@@ -32,8 +32,8 @@ class DeviceFacts:
 
 @dataclass(frozen=True)
 class LoadedKernel:
-    """Kernel that a GPU has loaded: its handle, the bytes of stack of a thread, the threads of a block, and the number of blocks
-    that the whole GPU holds at a time."""
+    """Kernel loaded on a GPU: its handle, the bytes of stack per thread, the threads per block, and the number of blocks that the
+    whole GPU holds at a time."""
 
     handle: object
     stack: int
@@ -44,8 +44,8 @@ class LoadedKernel:
 class Device(Protocol):
     """GPU with its own memory. Addresses are those of its memory; every function waits until its work is done.
 
-    Functions raise `RunError` E288 for a driver that is too old, E290 for memory that is used up, E292 for a GPU that is lost,
-    and E293 for anything else that the driver refuses.
+    Functions raise `RunError` E288 for a driver that is too old, E290 if memory is used up, E292 if the GPU is lost, and E293 for
+    anything else that the driver refuses.
     """
 
     @property
@@ -53,10 +53,10 @@ class Device(Protocol):
         """Facts about the GPU."""
 
     def memory_left(self, kernel: LoadedKernel) -> int:
-        """Return the bytes that are free beside the stacks of a kernel; none, or less, where the stacks alone do not fit."""
+        """Return the free bytes in addition to the stacks of a kernel; zero or negative if the stacks alone do not fit."""
 
     def load(self, text: str, entry: str) -> LoadedKernel:
-        """Compile a text in PTX for the GPU; return the kernel of this name, which stays for further calls."""
+        """Compile PTX text for the GPU; return the kernel of this name, which stays loaded for further calls."""
 
     def allocate(self, size: int) -> int:
         """Return the address of this many bytes, at least one."""
@@ -78,13 +78,13 @@ class Device(Protocol):
 
 
 def out_of_memory(name: str, why: str) -> RunError:
-    """Return E290: the memory of a GPU is too small."""
+    """Return E290 for a GPU whose memory is too small."""
     cures = (ON_THE_CPU, "fewer samples, or measures instead of series", "no other program on the GPU")
-    return RunError(Problem("E290", f'the memory of "{name}" does not hold these runs', (why,), cures=cures))
+    return RunError(Problem("E290", f'the memory of "{name}" is too small for these runs', (why,), cures=cures))
 
 
 def lost(name: str, why: str) -> RunError:
-    """Return E292: a GPU is lost."""
+    """Return E292 for a GPU that is lost."""
     cures = (
         "the same call with a store: it continues from the stored runs",
         ON_THE_CPU,

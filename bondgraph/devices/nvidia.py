@@ -1,4 +1,4 @@
-"""GPUs of NVIDIA through the driver alone, by NVIDIA's own `cuda-bindings`."""
+"""NVIDIA GPUs through the driver alone, by NVIDIA's own `cuda-bindings`."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from bondgraph.errors import Problem, RunError
 from bondgraph.output.extras import require_package
 
 THREADS = 64
-"""Threads of a block: few, since each takes all the registers that it can have."""
+"""Number of threads per block: few, since each takes all the registers it can get."""
 _MOST_KERNELS = 8
-"""Kernels that stay loaded: the driver takes seconds to compile one."""
+"""Number of kernels that stay loaded: the driver takes seconds to compile one."""
 _OLD = {36, 209, 222, 803, 804}
-"""Results of a driver, or a GPU, that is too old for a call, a binary or a version of PTX."""
+"""Result codes of a driver or GPU that is too old for a call, a binary or a version of PTX."""
 _MEMORY = {2, 701}
-"""Results where memory, or the registers and stack of a launch, do not suffice."""
+"""Result codes for too little memory, or too few registers or too little stack for a launch."""
 _NO_GPU = {34, 46, 100, 101}
-"""Results without a driver, without a GPU, or with one that is not free."""
+"""Result codes without a driver, without a GPU, or with a GPU that is in use."""
 _LOST = {4, 201, 214, 220, 702, 709, 802, 810, 999}
-"""Results after which a GPU is lost: reset, error of its memory or link, watchdog, end of its context."""
+"""Result codes after which a GPU is lost: reset, memory or link error, watchdog, end of its context."""
 
 
 class NvidiaDevice:
-    """GPU of NVIDIA: a `Device`."""
+    """NVIDIA GPU: a `Device`."""
 
     def __init__(self, number: int = 0, driver: Any = None):
-        """Open the GPU of this number; `driver` stands for the module `cuda.bindings.driver` in tests.
+        """Open the GPU of this number; `driver` replaces the module `cuda.bindings.driver` in tests.
 
         Raises `ExtraError` E416 without `cuda-bindings`; `RunError` E287 without a driver or this GPU, E288 for a driver that
         is too old.
@@ -57,14 +57,13 @@ class NvidiaDevice:
         self._kernels = dict[tuple[str, str], tuple[Any, LoadedKernel]]()
 
     def memory_left(self, kernel: LoadedKernel) -> int:
-        """Return the bytes that are free beside the stacks of a kernel, which the driver sets aside at its first launch, for all
+        """Return the free bytes in addition to the stacks of a kernel, which the driver reserves at its first launch, for all
         threads that the GPU can hold, and keeps."""
         self._use()
         more = max(kernel.stack - self._stack, 0) * self.facts.threads
         return int(self._call("cuMemGetInfo")[0]) - more
 
     def load(self, text: str, entry: str) -> LoadedKernel:
-        """Compile a text in PTX for the GPU; return the kernel of this name, which stays for further calls."""
         self._use()
         if (text, entry) in self._kernels:
             return self._kernels[text, entry][1]
@@ -82,7 +81,6 @@ class NvidiaDevice:
         return loaded
 
     def allocate(self, size: int) -> int:
-        """Return the address of this many bytes, at least one."""
         self._use()
         return int(self._call("cuMemAlloc", max(size, 1)))
 
@@ -92,25 +90,21 @@ class NvidiaDevice:
         self._call("cuMemFree", self._driver.CUdeviceptr(address))
 
     def clear(self, address: int, size: int) -> None:
-        """Fill this many bytes with zeros."""
         self._use()
         if size:
             self._call("cuMemsetD8", self._driver.CUdeviceptr(address), 0, size)
 
     def copy_in(self, address: int, array: np.ndarray) -> None:
-        """Copy a contiguous array to an address."""
         self._use()
         if array.nbytes:
             self._call("cuMemcpyHtoD", self._driver.CUdeviceptr(address), array.ctypes.data, array.nbytes)
 
     def copy_out(self, array: np.ndarray, address: int) -> None:
-        """Copy from an address into a contiguous array."""
         self._use()
         if array.nbytes:
             self._call("cuMemcpyDtoH", array.ctypes.data, self._driver.CUdeviceptr(address), array.nbytes)
 
     def launch(self, kernel: LoadedKernel, blocks: int, argument: int) -> None:
-        """Run blocks of threads of a kernel with one argument, an address."""
         self._use()
         arguments = (argument,), (ctypes.c_uint64,)
         self._call("cuLaunchKernel", kernel.handle, blocks, 1, 1, kernel.threads, 1, 1, 0, 0, arguments, 0)
@@ -118,11 +112,11 @@ class NvidiaDevice:
         self._call("cuCtxSynchronize")
 
     def _use(self) -> None:
-        """Make the GPU that of the present thread."""
+        """Make this GPU current in the present thread."""
         self._call("cuCtxSetCurrent", self._context)
 
     def _call(self, name: str, *arguments: Any) -> Any:
-        """Call a function of the driver; return its output arguments, a single one without a tuple."""
+        """Call a function of the driver; return its output arguments, not as a tuple if there is only one."""
         try:
             function: Callable[..., tuple[Any, ...]] = getattr(self._driver, name)
             result, *values = function(*arguments)
@@ -136,7 +130,7 @@ class NvidiaDevice:
         raise self._error(name, result)
 
     def _error(self, name: str, result: Any) -> RunError:
-        """Return the error of a result of a function that is not success."""
+        """Return the error for the result of a function that failed."""
         code, why = int(result), f"{name} says {getattr(result, 'name', result)}"
         if code in _NO_GPU:
             return _no_gpu(f'there is no GPU "{self._name}" to run on', why)
@@ -150,22 +144,18 @@ class NvidiaDevice:
 
     def _too_old(self, why: str) -> RunError:
         cures = ("a newer driver", ON_THE_CPU)
-        return RunError(Problem("E288", f'the driver of "{self._name}" is too old, or the GPU itself', (why,), cures=cures))
+        return RunError(Problem("E288", f'the driver of "{self._name}" or the GPU itself is too old', (why,), cures=cures))
 
 
 def _no_gpu(title: str, why: str) -> RunError:
-    cures = (
-        ON_THE_CPU,
-        'device="auto", which takes a GPU only where there is one',
-        "nvidia-smi, which lists what the driver sees",
-    )
+    cures = (ON_THE_CPU, 'device="auto", which takes a GPU only if there is one', "nvidia-smi, which lists what the driver sees")
     return RunError(Problem("E287", title, (why,), cures=cures))
 
 
 def _driver() -> Any:
-    """Return the functions of the driver, which each load it at their first call."""
-    require_package("a run on a GPU of NVIDIA", "cuda")
-    require_package("a run on a GPU of NVIDIA", "cuda.bindings")
+    """Return the functions of the driver, each of which loads it at its first call."""
+    require_package("a run on an NVIDIA GPU", "cuda")
+    require_package("a run on an NVIDIA GPU", "cuda.bindings")
     try:
         from cuda.bindings import driver
     except ImportError as error:

@@ -26,11 +26,11 @@ class Arrow(NamedTuple):
 def branch(
     graph: str, start: Node | None, stop: Node | None, parts: tuple[Node, ...], taken: Container[str] = ()
 ) -> Iterator[Arrow]:
-    """Yield the bonds of parts that share one flow from the node `start` to the node `stop`; None is ground. Names that are
-    `taken` are left to their owners.
+    """Yield the bonds of parts that share one flow from the node `start` to the node `stop`; None is ground. Names in `taken` are
+    not used.
 
-    Between 0-junctions the flow passes a 1-junction. Between 1-junctions it is the flow of `stop` less that of `start`. A source
-    makes the effort or flow of `stop` larger.
+    Between 0-junctions the flow passes through a 1-junction. Between 1-junctions it is the flow of `stop` minus that of `start`.
+    A source raises the effort or flow of `stop`.
 
     Raises `ModelError` E178 for nodes that are not junctions of one type, and for a branch without parts.
     """
@@ -52,14 +52,14 @@ def branch(
 
 
 def joined(junction: Any, parts: Iterable[Node]) -> Iterator[Arrow]:
-    """Yield the bonds of parts at a junction: power is positive out of sources and into all others."""
+    """Yield the bonds of parts at a junction: power is positive out of sources and into all other parts."""
     for part in parts:
         yield Arrow(part, junction) if _is_source(part) else Arrow(junction, part)
 
 
 def junction_name(graph: str, word: str, parts: Sequence[Node], taken: Container[str]) -> str:
-    """Return the name of a junction of parts, after the first of them: "loop of supply"; of another port of the same part, after
-    that port too: "branch of transformer 2".
+    """Return the name of a junction, after the first of its parts: "loop of supply"; with the port if that name is taken: "branch
+    of transformer 2".
 
     Raises `ModelError` E178 for no parts.
     """
@@ -101,7 +101,7 @@ def _name(node: Node) -> str:
 
 
 def _inner(node: Node) -> Element | Draft:
-    """Return the element at a port of nested graphs; the graph itself if it lacks this port, which `freeze` reports."""
+    """Return the element at a port of nested graphs; the graph itself if it lacks this port; `freeze` reports that."""
     while True:
         owner, port = node if isinstance(node, PortRef) else (node, "")
         if isinstance(owner, Element):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bondgraph.run.results.result import Result
 
 MAX_SHOWN = 40
-"""Number of parts that a printed graph shows."""
+"""Maximum number of parts that a printed graph shows."""
 
 
 class Graph(Draft):
@@ -49,8 +49,8 @@ class Graph(Draft):
     """
 
     def __getitem__(self, path: str) -> Element | Graph:
-        """Return the element or nested graph of a name, or of a path into nested graphs, "left.damper"; an unknown name raises a
-        KeyError that lists similar ones."""
+        """Return the element or nested graph with this name, or at this path into nested graphs, "left.damper"; an unknown name
+        raises a KeyError that lists similar ones."""
         first, _, inner_path = path.partition(".")
         part = self.parts.get(first)
         if part is None or (inner_path and not isinstance(part, Graph)):
@@ -78,7 +78,7 @@ class Graph(Draft):
         return cell(line(self.name, "under construction"), code(str(error))) if error else None
 
     def _unfinished(self) -> ModelError | None:
-        """Return the error of a graph that cannot be drawn yet: notebook cells that build a graph display it too."""
+        """Return the error of a graph that cannot be drawn yet, because notebook cells also display unfinished graphs."""
         try:
             self.freeze()
         except ModelError as error:
@@ -122,9 +122,9 @@ class Graph(Draft):
         return self
 
     def connect(self, tail: Node, head: Node | None = None, *others: Never) -> Graph:
-        """Add a bond with its half arrow (positive power) from tail to head, and its ends where they are not in the graph yet.
+        """Add a bond with its half arrow (positive power) from tail to head; ends that are not in the graph yet are added.
 
-        Raises `ModelError` E100 for another number of ends, and for anything but parts and ports.
+        Raises `ModelError` E100 unless there are two ends, and for anything but parts and ports.
         """
         self._need_parts(*(end for end in (tail, head, *others) if end is not None))
         if head is None or others:
@@ -140,11 +140,11 @@ class Graph(Draft):
         return self
 
     def between(self, start: Node | None, stop: Node | None, *parts: Node) -> Graph:
-        """Put parts that share one flow between two nodes, None for ground; the junctions and half arrows are made.
+        """Put parts that share one flow between two nodes, None for ground; junctions and half arrows are added.
 
         Between two J0 (of electric circuits, fluids, heat) the parts are in series, and their flow runs from `start` to `stop`.
-        Between two J1 (of mechanics) they are side by side, and their flow is the velocity of `stop` less that of `start`:
-        springs and dampers pull when extended. A source makes the effort or flow of `stop` larger than that of `start`.
+        Between two J1 (of mechanics) they are in parallel, and their flow is the velocity of `stop` minus that of `start`:
+        springs and dampers pull when extended. A source raises the effort or flow of `stop` above that of `start`.
 
         >>> from bondgraph import C, J0, R, Se, Graph
         >>> rc, node = Graph("rc"), J0("node")
@@ -162,7 +162,7 @@ class Graph(Draft):
     def series(self, *parts: Node) -> Element:
         """Add parts that share one flow, and return their J1, named after the first.
 
-        Power is positive out of sources and into all others.
+        Power is positive out of sources and into all other parts.
 
         Raises `ModelError` E178 for no parts.
         """
@@ -193,9 +193,8 @@ class Graph(Draft):
                 part.is_inside = True
 
     def remove(self, name: str | Element | Graph) -> Graph:
-        """Remove a part with its bonds, the wires to it and the ports it is exposed by; it is given by its name, by a path into
-        nested graphs, `left.damper`, or itself. Junctions stay, and so do signals that others read from it, which `freeze`
-        reports.
+        """Remove a part, or the part with this name or path into nested graphs, `left.damper`, with its bonds, the wires to it
+        and the ports that expose it. Junctions stay; `freeze` reports signals that others still read from the part.
 
         Raises `ModelError` E138 for an unknown part.
         """
@@ -212,9 +211,9 @@ class Graph(Draft):
         return self
 
     def disconnect(self, tail: Node | str, head: Node | str) -> Graph:
-        """Remove the bond between two parts or ports, whichever way it points; parts may be given by name, and both stay.
+        """Remove the bond between two parts or ports, in either direction; parts may be given by name, and both stay.
 
-        Raises `ModelError` E100 for anything but parts and ports, E138 where they have no bond, or several.
+        Raises `ModelError` E100 for anything but parts and ports, E138 if they have no bond, or several.
         """
         self._need_parts(*(end for end in (tail, head) if not isinstance(end, str)))
         raise_if_any(self.name, cut(self, tail, head))
@@ -223,11 +222,11 @@ class Graph(Draft):
     def replace(self, name: str, part: Element | Graph) -> Graph:
         """Replace the part `name` by another part of the same name, which takes over its bonds, wires and exposed ports.
 
-        `name` may be a path into nested graphs, `left.damper`. The new part must have the same ports (or one, as the old), the
-        same signal inputs, at least the same exports, and all signals that others read.
+        `name` may be a path into nested graphs, `left.damper`. The new part must have the same ports (or one port, like the old
+        part), the same signal inputs, at least the same exports, and all signals that others read.
 
-        Raises `ModelError` E100 for anything but a part, E138 for an unknown part, or a new one with another name, other ports,
-        inputs or exports.
+        Raises `ModelError` E100 for anything but a part, E138 for an unknown part, or for a new part with another name, other
+        ports, inputs or exports.
         """
         self._need_parts(part)
         first, _, inner_path = name.partition(".")
@@ -258,8 +257,8 @@ class Graph(Draft):
         return f"{sensor.name}.effort"
 
     def declare_input(self, *names: str, fed_by: str = "") -> Graph:
-        """Declare signal inputs; elements inside refer to them by these names. `fed_by`, the call that feeds them, is the advice
-        in the error of an input without a source."""
+        """Declare signal inputs; elements inside refer to them by these names. `fed_by`, the call that feeds them, is the cure in
+        the error of an input without a source."""
         names_of(names)
         self.fed_by = fed_by or self.fed_by
         for name in names:
@@ -292,7 +291,7 @@ class Graph(Draft):
         return self
 
     def start(self, function: Callable[..., tuple[Any, ...]], arguments: Sequence[str], results: Sequence[str]) -> Graph:
-        """Compute start values from others by a function before every run, in floats."""
+        """Compute start values from others with a function of floats, before every run."""
         self.starts.append(Start(function, names_of(arguments, "arguments"), names_of(results, "results"), caller_place()))
         return self
 
@@ -312,7 +311,7 @@ class Graph(Draft):
     def mark_visible(self, visible: Visible) -> Graph:
         """Mark a part of this graph that pictures can show; its signals are named as seen from this graph.
 
-        `freeze().visible` lists all. One with unknown signals is left out: no model fails for a picture.
+        `freeze().visible` lists all. A part with unknown signals is left out, so that a picture never makes a model fail.
         """
         self.visible.append(visible)
         return self
@@ -336,7 +335,7 @@ class Graph(Draft):
 
     def compile(self, *, backend: str = "auto", progress: bool = True, guess: Mapping[str, Any] | None = None) -> Compiled:
         """Compile the graph: `bondgraph.compile_model(graph)`. `backend` is "llvm" (machine code), "numpy" (the reference) or
-        "auto"; `progress` shows a bar on a terminal after two seconds; `guess` picks one of several solutions of an algebraic
+        "auto"; `progress` shows a bar on a terminal after two seconds; `guess` selects one of several solutions of an algebraic
         loop, {"load.effort": 72.0}."""
         from bondgraph.compile.pipeline import compile_model
 
@@ -353,8 +352,8 @@ class Graph(Draft):
         sink: Sinkable | None = None,
         **settings: Unpack[RunSettings],
     ) -> Result:
-        """Compile the graph, and run it from `t_start` to `t_end` (s): `bondgraph.simulate(graph, t_end)`. For many runs compile
-        it once: `compiled = graph.compile()`. Other arguments as of `bondgraph.simulate`.
+        """Compile the graph, and run it from `t_start` to `t_end` (s): `bondgraph.simulate(graph, t_end)`. For many runs, compile
+        it once: `compiled = graph.compile()`. Other arguments as for `bondgraph.simulate`.
         """
         from bondgraph.compile.pipeline import simulate
 
@@ -393,7 +392,7 @@ _PLURALS = {"port": "ports", "export": "exported signals", "automaton": "automat
 
 
 def _no_bond(graph: Graph, ends: Sequence[Any]) -> ModelError:
-    """Return E100 for `connect` with other than two ends."""
+    """Return E100 for `connect` with any number of ends but two."""
     names = [str(getattr(end, "name", end)) for end in ends]
     title = f"connect takes the two ends of a bond, not {len(ends)}: {', '.join(names)}"
     if len(ends) < 2:
@@ -401,8 +400,8 @@ def _no_bond(graph: Graph, ends: Sequence[Any]) -> ModelError:
     else:
         chain = "".join(f".connect({a}, {b})" for a, b in itertools.pairwise(names))
         cures = [
-            f"graph{chain} for a bond between each two",
-            "a J0 or J1 that all are connected to, where all share one effort or flow",
+            f"graph{chain} for a bond between each pair",
+            "one J0 or J1 with a bond to each, if they share one effort or flow",
         ]
     return refusal("E100", title, *cures, about=graph.name)
 

@@ -37,7 +37,7 @@ def put_in_place(graph: Draft, name: str, part: Contents) -> list[Problem]:
 
 
 def take_out(graph: Draft, name: str, part: Contents | None = None) -> list[Problem]:
-    """Remove the part `name` of a graph, which is `part` if that is given, and all that ends at it; return the problems that
+    """Remove the part `name` of a graph, which must be `part` if given, with everything connected to it; return the problems that
     prevent it, if any."""
     old = graph.parts.get(name)
     if old is None:
@@ -100,14 +100,14 @@ def _differences(graph: Draft, old: Contents, new: Contents) -> list[Problem]:
     single = len(old_ports) == len(new_ports) == 1
     if (bonds > 1 and not _takes_many(new)) if single else set(old_ports) != set(new_ports):
         cure = "a part with the same ports; a nested Graph can expose them under these names"
-        shown: tuple[str, ...] = (f"ports of the old part: {_all(old_ports)}", f"ports of the new one: {_all(new_ports)}")
+        shown: tuple[str, ...] = (f"ports of the old part: {_all(old_ports)}", f"ports of the new part: {_all(new_ports)}")
         shown += (f"bonds at the old part: {bonds}",) if set(old_ports) == set(new_ports) else ()
         problems.append(_problem(f'"{old.name}" cannot be replaced: other ports', shown, cure, old, new))
     fed = {name for part, name in graph.wires if part == old.name}
     inputs = set(new.inputs) if isinstance(new, Draft) else set()
     declared = set(old.inputs) if isinstance(old, Draft) else set()
     if inputs != declared | fed:
-        shown = (f"inputs of the old part: {_all(declared | fed)}", f"inputs of the new one: {_all(inputs)}")
+        shown = (f"inputs of the old part: {_all(declared | fed)}", f"inputs of the new part: {_all(inputs)}")
         cure = "declare_input with the same names in the new part"
         problems.append(_problem(f'"{old.name}" cannot be replaced: other signal inputs', shown, cure, old, new))
     exported = set(old.exports) if isinstance(old, Draft) else set()

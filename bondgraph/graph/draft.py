@@ -32,10 +32,10 @@ class Draft(OfFormulas):
         need_name("graph", name)
         self.name = name
         self.icon = icon_of(name, icon)
-        """Picture of the graph where it is folded, as path data of SVG in a box from (0, 0) to (1, 1), y downwards."""
+        """Picture of the folded graph, as SVG path data in a box from (0, 0) to (1, 1), y downwards."""
         self.place = caller_place()
         self.is_inside = False
-        """True once the graph is a part of another one, so that its own parts might contain it."""
+        """True once the graph is a part of another graph, so that its own parts might contain it."""
         self.parts: dict[str, Element | Draft] = {}
         self.links: list[Link] = []
         self.automata: dict[str, Automaton] = {}

@@ -74,16 +74,16 @@ def multiport(
     Parameters
     ----------
     kind : "C", "I" or "R".
-    law : of a storage its energy(x, *parameters, *signals) in J, x (n,) with one entry for each port, in their order; of an R
-        its flows (n,), by the efforts (n,), or the reverse, each counted into the element.
-    ports : domains by name (None: that of the connected element).
-    initial : x at the start (n,); not of an R.
-    gives : "flow" or "effort", what the law of an R returns. Where something else sets that, Newton iteration solves for the
+    law : for a storage, its energy(x, *parameters, *signals) in J, with x (n,), one entry for each port in order; for an R, its
+        flows (n,) from its efforts (n,), or the reverse; flows count into the element.
+    ports : domains by name; None for the domain of the connected element.
+    initial : x at the start (n,); not for an R.
+    gives : "flow" or "effort", which the law of an R returns. Where that is set from outside, Newton iteration solves for the
         other.
-    passive : True if an R never gives power: this is tried at many values.
-    guess : {"base.effort": 0.7}, of an R in an algebraic loop with several solutions.
+    passive : True if an R never gives power, which is tested at many values.
+    guess : {"base.effort": 0.7}, for an R in an algebraic loop with several solutions.
 
-    The states are `<name>.storage.q` (or `.p`), (n,), of a single port a number; an R has `<name>.<port>.effort` and `.flow`.
+    The state is `<name>.storage.q` (or `.p`), (n,), a number for a single port; an R has `<name>.<port>.effort` and `.flow`.
 
     Raises `ModelError` E110 for another `kind` or `gives`, and for arguments that belong to another kind.
 

@@ -203,13 +203,13 @@ class _Resolver:
             around = outside
         problem = _unknown(prefix + reference, user, place, {*self.names, *self.aliases})
         if (owner := (prefix + reference).rpartition(f".{HEAT_PORT}.")[0]) in self.ambient:
-            cure = f'connect the port "{HEAT_PORT}" of "{owner}" to a temperature: while it is open it has none'
+            cure = f'connect the port "{HEAT_PORT}" of "{owner}" to a temperature: an open port has no temperature'
             problem = replace(problem, cures=(cure,))
         self.problems.append(problem)
         return reference
 
     def _source_of(self, prefix: str, reference: str, user: str, place: Place | None) -> str:
-        """Return the full path of the source of a signal input of the graph with this prefix."""
+        """Return the full path of the signal that feeds an input of the graph with this prefix."""
         inside, around = self.scopes[prefix].graph, _around(prefix)
         source = None if around is None else self.scopes[around].graph.wires.get((inside.name, reference))
         if around is not None and source is not None:
@@ -222,7 +222,7 @@ class _Resolver:
 
 
 def _around(prefix: str) -> str | None:
-    """Return the prefix of the graph around the one with this prefix; None for the outermost."""
+    """Return the prefix of the graph around the graph with this prefix; None for the outermost."""
     return _prefix(prefix.removesuffix(".")) if prefix else None
 
 
@@ -295,7 +295,7 @@ def _flat_collisions(prefix: str, collisions: CollisionSet, resolver: _Resolver)
 
 
 def _flat_visible(prefix: str, visible: Visible, resolver: _Resolver) -> Visible | None:
-    """Return the flat visible part; None where its signals do not exist, which their other users report."""
+    """Return the flat visible part; None if its signals do not exist, which the other readers of the signals report."""
     path, missing = (prefix + visible.path).removesuffix("."), replace(resolver, problems=[])
     signals = {use: missing.resolve(prefix, signal, path, None) for use, signal in visible.signals.items()}
     return None if missing.problems else replace(visible, path=path, signals=signals)

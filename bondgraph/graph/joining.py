@@ -151,9 +151,8 @@ def _end(
 
 
 def _resolved(scope: Scope, reference: PortRef) -> tuple[str, Element | Draft | None, str]:
-    """Return the path of the element at a reference through exposed ports of nested graphs, the element, and its port's name.
-
-    Where a nested graph has no such port it is returned instead of the element; of a part that is not in the graph None.
+    """Return the path of the element at a reference through exposed ports of nested graphs, the element, and its port's name. A
+    nested graph without such a port is returned instead of the element; None for a part that is not in the graph.
     """
     (owner, name), graph, path = reference, scope.graph, scope.prefix
     while isinstance(owner, Draft) and _holds(graph, owner):
@@ -176,19 +175,19 @@ def heat_ports(scopes: Sequence[Scope]) -> dict[str, Element]:
 
 
 def _holds(graph: Draft, part: Element | Draft) -> bool:
-    """Return True if a part is the registered one of its name; E101 has reported a second one."""
+    """Return True if this part is registered under its name; E101 has reported a second part with the name."""
     return graph.parts.get(part.name) is part
 
 
 def _propagated(
     attribute: str, code: str, drafts: list[_Draft], flat: dict[str, Element], problems: list[Problem]
 ) -> dict[int, Any]:
-    """Propagate one attribute to all bonds: given at an end, or carried through junctions (and 1:n elements). Return it by
-    index."""
+    """Propagate one attribute, given at an end or carried through junctions (and 1:n elements), to all bonds; return it by the
+    index of the bond."""
     values: dict[int, tuple[object, str]] = {}
     queue: deque[int] = deque()
     reported: set[tuple[object, str]] = set()
-    """Values with the elements that ask for them, each of which clashed already."""
+    """Pairs (value, element that requires it) that have already clashed."""
     silent: set[int] = set()  # ids of ports: many elements share one
     for index, draft in enumerate(drafts):
         tail, head = draft.ports
@@ -280,7 +279,7 @@ def _no_screw(code: str, title: str, source: Element, requests: tuple[str, ...],
 
 
 def signals_of(path: str, element: Element) -> list[str]:
-    """Return the names of all signals of an element, `<path>.<local>`; one that is listed twice is ambiguous."""
+    """Return the names of all signals of an element, `<path>.<local>`; a name listed twice is ambiguous."""
     start = f"{path}."
     return [start + name for name in _local_names(element)]
 
@@ -325,7 +324,7 @@ class SignalNames:
 
 
 def signal_names(scopes: list[Scope], elements: Mapping[str, Element], problems: list[Problem]) -> SignalNames:
-    """Return all signals of a model; report two with the same name (within a block, `checks.check_blocks` does)."""
+    """Return all signals of a model; report two with the same name, except within a block, where `checks.check_blocks` does."""
 
     def twice(signal: str, why: str, place: Place | None, what: str) -> None:
         cures = (f"give the {what} another name",)

@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 
 def domain_of(domain: Domain | str | None, name: str) -> Domain | None:
-    """Return a domain by its name, or unchanged."""
+    """Return the domain with this name; a `Domain` is returned unchanged."""
     if domain is None or isinstance(domain, Domain):
         return domain
     if not isinstance(domain, str) or domain not in DOMAINS:
@@ -41,7 +41,7 @@ def need_mapping(argument: str, values: Any, example: str) -> None:
 
 
 def parameters_of(values: Mapping[str, Any], units: Mapping[str, str] | None = None) -> dict[str, Parameter]:
-    """Return parameters of plain values and `Parameter`s, with the expected `units` by name."""
+    """Return plain values and `Parameter`s as parameters, with the expected `units` by name."""
     need_mapping("parameters", values, '"k": 2.0')
     parameters = {name: value if isinstance(value, Parameter) else Parameter(value) for name, value in values.items()}
     return parameters | {
@@ -50,7 +50,7 @@ def parameters_of(values: Mapping[str, Any], units: Mapping[str, str] | None = N
 
 
 def expecting(parameter: Parameter, unit: str) -> Parameter:
-    """Return a parameter that its formula reads in this unit, which is also its own if it has none."""
+    """Return a parameter that its formula reads in this unit, which also becomes the parameter's unit if it has none."""
     declared = parameter.unit or unit
     implied = declared == unit and conversion(unit, "") is None
     return replace(parameter, unit=declared, expected="" if implied else unit)
@@ -76,7 +76,7 @@ def in_unit(about: str, argument: str, value: Any, unit: str) -> Any:
 
 def in_units(**units: str) -> Callable[[T], T]:
     """Decorate a function or a record whose arguments are numbers in these `units` by name ("" for SI): a `Parameter` instead of
-    a number is converted, also in a list of numbers, and one of another dimension is refused as by `in_unit`."""
+    a number is converted, also in a list of numbers, and refused as by `in_unit` if its dimension differs."""
 
     def decorated(function: Any) -> Any:
         is_record = isinstance(function, type)
@@ -104,12 +104,12 @@ def in_units(**units: str) -> Callable[[T], T]:
 
 
 def _has_unit(value: Any) -> bool:
-    """Return True for a `Parameter`, or a list of numbers with one."""
+    """Return True for a `Parameter`, or a list that contains one."""
     return isinstance(value, Parameter) or (isinstance(value, (list, tuple)) and any(map(_has_unit, value)))
 
 
 def _named_values(values: inspect.BoundArguments) -> dict[str, Any]:
-    """Return the arguments of a call by name, also those that a function takes as `**keywords`."""
+    """Return the arguments of a call by name, including those passed as `**keywords`."""
     variadic = _variadic(values)
     return {**values.arguments, **(values.arguments.get(variadic, {}) if variadic else {})}
 
@@ -131,7 +131,7 @@ def _numbers_in_unit(about: str, argument: str, value: Any, unit: str) -> Any:
 
 
 def unit_problem(title: str, fault: Unreadable | Mismatch, place: Place | None) -> Problem:
-    """Return the problem of a unit that cannot be read (E156) or that has another dimension than the expected one (E175)."""
+    """Return the problem of a unit that cannot be read (E156) or whose dimension differs from the expected one (E175)."""
     places = () if place is None else (place,)
     if isinstance(fault, Unreadable):
         return Problem("E156", title, (fault.why,), places, fault.cures)
@@ -160,7 +160,7 @@ def size_of(value: Any) -> int | None:
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """Return the shape of a value, () where it is not an array, which `checks.check_numbers` reports later."""
+    """Return the shape of a value, () if it is not an array; `checks.check_numbers` reports that later."""
     value = value_of(value)
     value = next(iter(value.values.values()), 0.0) if isinstance(value, ByMode) else value
     try:
@@ -170,7 +170,7 @@ def shape_of(value: Any) -> tuple[int, ...]:
 
 
 def one_of(kind: str, name: str, **choices: Any) -> str:
-    """Return the name of the only given argument of several. Raises E110 unless it is exactly one."""
+    """Return the name of the only argument given among several. Raises E110 unless exactly one is given."""
     present = [key for key, value in choices.items() if value is not None]
     if len(present) != 1:
         title, why = f'{kind} "{name}" needs exactly one of {", ".join(choices)}', f"given: {', '.join(present) or 'none'}"
@@ -179,7 +179,7 @@ def one_of(kind: str, name: str, **choices: Any) -> str:
 
 
 def of_domain(kind: str, name: str, word: str, domain: Domain | str | None) -> None:
-    """Refuse a word of other domains than the element's (E563)."""
+    """Refuse a word of a domain other than the element's (E563)."""
     element_domain = domain_of(domain, name)
     allowed = COEFFICIENTS[word].domains
     if element_domain is None or not allowed or element_domain not in DOMAINS.values() or element_domain in (*allowed, GENERIC):
@@ -204,7 +204,7 @@ def only_with_formula(kind: str, name: str, word: str, formula: str, **arguments
 
 
 def unit_of_start(initial: Any) -> str:
-    """Return the unit of SI of a start value that is given as a `Parameter`, else ""."""
+    """Return the SI unit of a start value that is given as a `Parameter`, else ""."""
     return in_si(initial.unit) if isinstance(initial, Parameter) and isinstance(initial.unit, str) else ""
 
 
@@ -233,7 +233,7 @@ def choice(kind: str, name: str, /, **arguments: tuple[str, tuple[str, ...]]) ->
 def spelled_out(function: F, law: str = "") -> F:
     """Decorate a function with `**keywords: Unpack[Keywords]`, so that its signature lists these keywords with their defaults.
 
-    An unknown keyword is refused (E317) with a similar one or, of an element, its `law`.
+    An unknown keyword is refused (E317); the message suggests a similar keyword or shows an element's `law`.
     """
     *named, variadic = inspect.signature(function).parameters.values()
     keywords = function.__globals__[variadic.annotation.removeprefix("Unpack[").removesuffix("]")].__annotations__
@@ -245,7 +245,7 @@ def spelled_out(function: F, law: str = "") -> F:
 
 
 def refusing_words(function: Callable[..., Any], names: Sequence[str], law: str = "") -> Callable[..., Any]:
-    """Return the function, which refuses an unknown keyword (E317) with a similar one, or the law."""
+    """Return the function, which then refuses an unknown keyword (E317) and suggests a similar one or shows the law."""
     allowed = frozenset(names)
 
     @functools.wraps(function)
@@ -283,7 +283,7 @@ def names_of(names: str | Iterable[str], argument: str = "names") -> tuple[str, 
             title = f"`{argument}` takes paths of signals, not the element {', '.join(map(repr, parts))}"
             why = "a block's result is <name>.y; an element has <name>.effort, <name>.flow and its states"
             raise refusal("E150", title, f"{argument}={texts!r}".replace("'", '"'), about=argument, why=why)
-        raise refused(argument, names, "names, as text, or one alone", f'{argument}=("spring.q", "time")')
+        raise refused(argument, names, "one name as text, or several", f'{argument}=("spring.q", "time")')
     return items
 
 
@@ -300,7 +300,7 @@ def need_text(example: str, **texts: Any) -> None:
 
 
 def is_name(name: str) -> bool:
-    """Return True if generated names stay unambiguous: `<part>.<signal>`, `<bond>:effort`, `-<value>`, `<state>'`."""
+    """Return True if names made from it stay unambiguous: `<part>.<signal>`, `<bond>:effort`, `-<value>`, `<state>'`."""
     marked = "." in name or ":" in name or "'" in name or "->" in name or name.startswith("-")
     return not marked and bool(name.strip())
 
@@ -319,11 +319,11 @@ _ICON = re.compile(r"(?:[ML](?: *-?\d*\.?\d+){2} *|Q(?: *-?\d*\.?\d+){4} *|Z *)*
 
 
 def icon_of(name: str, icon: str) -> str:
-    """Return an icon unchanged. Raises `ModelError` E183 unless it is path data of SVG, of M, L, Q and Z in the unit box."""
+    """Return an icon unchanged. Raises `ModelError` E183 unless it is SVG path data with M, L, Q and Z in the unit box."""
     points = [float(number) for number in re.findall(r"-?\d*\.?\d+", icon)] if isinstance(icon, str) else []
     if isinstance(icon, str) and _ICON.fullmatch(icon.strip()) and all(0.0 <= number <= 1.0 for number in points):
         return icon
-    title, why = f'"{name}" has an icon that cannot be drawn: {icon!r}', "it is path data of SVG in a box from (0, 0) to (1, 1)"
+    title, why = f'"{name}" has an icon that cannot be drawn: {icon!r}', "it must be SVG path data in a box from (0, 0) to (1, 1)"
     raise refusal("E183", title, 'icon="M0 .5 L1 .5", with steps M, L, Q and Z of absolute coordinates', about=name, why=why)
 
 

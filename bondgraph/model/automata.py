@@ -21,21 +21,21 @@ class Transition:
     target: str
     guard: Op | Callable[..., Any]
     signals: Sequence[str]
-    """Signals of the guard; a single one as plain text. Stored as a tuple, as all lists of names here."""
+    """Signals of the guard; a single one may be plain text. Stored as a tuple, like all lists of names here."""
     resets: Sequence[tuple[str, Op | Callable[..., Any], Sequence[str]]] = ()
     """Values of states after the transition: (state, op, signals)."""
     kind: str = ""
     internal: bool = False
     """True for an event of the method (a change of chart), not of the physics."""
     error: str | None = None
-    """Reason with which the run ends here; None to continue."""
+    """Reason why the run ends here; None to continue."""
     impact: Sequence[str] = ()
-    """Constraints whose flow f this transition turns into -e f by an impulse, e their restitution; momentum is conserved."""
+    """Constraints whose flow f becomes -e f by an impulse of this transition (restitution e); momentum is conserved."""
     accumulates: str | None = None
-    """State after an accumulation of this transition (Zeno): the ball at rest."""
+    """State once firings of this transition accumulate (Zeno), such as a ball at rest."""
     passes: str | None = None
-    """State instead of the target where the impulse would make a state jump, although the quantity that it stops passes zero by
-    itself: nothing jumps then."""
+    """State instead of the target where the quantity that the impulse would stop passes through zero by itself: then nothing
+    jumps."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "signals", names_of(self.signals, "signals"))
@@ -78,9 +78,9 @@ class Automaton:
 @short_repr
 @dataclass(frozen=True)
 class Start:
-    """Function of start values, floats only: results = function(*arguments) before every run.
+    """Function that computes start values from floats: results = function(*arguments) before every run.
 
-    A result that names an automaton sets its start state (by name); else it sets a state.
+    A result that names an automaton sets its start state (by name); any other result sets a state.
     """
 
     function: Callable[..., tuple[Any, ...]]

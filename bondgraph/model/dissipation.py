@@ -17,14 +17,14 @@ HEAT_PORT = "heat"
 @short_repr
 @dataclass(frozen=True)
 class ResistorField(Law):
-    """Dissipator with n ports of dimension 1: all flows by all efforts, or all efforts by all flows, each into the element.
-
-    Where something else sets a variable that the formula gives, Newton iteration solves for the one that it takes at this port.
+    """Dissipator with n ports of dimension 1: all flows from all efforts, or all efforts from all flows; flows count into the
+    element. Where a variable that the formula gives is set from outside, Newton iteration solves for the one that it takes at
+    this port.
     """
 
     gives: Variable
     formula: Op
-    """Operation ((n,) of the other variable, parameters, signals) -> (n,) of `gives`."""
+    """Operation (the other variable (n,), parameters, signals) -> the variable `gives` (n,)."""
     passive: bool = False
     """True if its author declares that it never gives power."""
 
@@ -45,15 +45,15 @@ class ResistorField(Law):
 class HeatFlow(Law):
     """Irreversible transducer (RS): heat that flows out at its only port, or in at port 1 and out at port 2.
 
-    The entropy flow of a port is heat / temperature; of a pseudo-bond the flow is the heat itself. It takes no power.
+    The entropy flow of a port is heat / temperature; on a pseudo-bond the flow is the heat itself. The element conserves power.
 
     Source: Thoma 1975; Karnopp, Margolis and Rosenberg 2012, chapter 12.
     """
 
     heat: Op | None = None
-    """Operation (temperature of each port, parameters, signals) -> heat, W; None for the power that its signal gives."""
+    """Operation (temperature of each port, parameters, signals) -> heat, W; None: its signal is the heat."""
     sense: int = 1
-    """-1 where that signal counts power out of its element, as of a switch."""
+    """-1 if that signal is the power out of its element, as for a switch."""
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         return PORT if len(ports) == 1 else (*TWO_PORTS, "power", "entropy")
@@ -63,16 +63,16 @@ class HeatFlow(Law):
 
 
 DISSIPATED: tuple[Op, ...] = (Op("heat", lambda power: power, "#1"), Op("heat", lambda power: -power, "-#1"))
-"""Operations from the power of a dissipator, into it or out of it, to its heat. They do not act in an impulse, whose energy is
-lost: that is not a product of the impulse with an effort or flow, which jumps at the same instant."""
+"""Operations from the power of a dissipator, into it or out of it, to its heat. They do not apply to an impulse: the energy that
+it dissipates is not the impulse times an effort or flow, because these jump at the same instant."""
 
 
 def heat_path(path: str) -> str:
-    """Return the path of the heat port of the element at a path, which is an element of the flat model."""
+    """Return the path of an element's heat port, which is an element of its own in the flat model."""
     return f"{path}.{HEAT_PORT}"
 
 
 def heat_port(path: str, element: Element) -> Element:
-    """Return the heat port of a dissipator: all its power flows out there as heat. That of a switch counts out of it."""
+    """Return the heat port of a dissipator: all its power flows out there as heat. The power of a switch counts as outgoing."""
     law, ports = HeatFlow(sense=-1 if isinstance(element.law, IdealSwitch) else 1), (Port(HEAT_PORT, 1),)
     return Element("RS", heat_path(path), law, ports, signals=(f"{path}.power",), place=element.place)

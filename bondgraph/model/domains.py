@@ -12,10 +12,10 @@ from bondgraph.units import Unit, read
 
 @dataclass(frozen=True)
 class Domain:
-    """Physical domain with a pair of power-conjugate variables, effort * flow = power in W, or of pseudo-bonds.
+    """Physical domain: a pair of power-conjugate variables, effort * flow = power in W, or the variables of pseudo-bonds.
 
     With `pseudo` the flow itself is the power, in W, as in a thermal pseudo-bond of temperature and heat flow: a C stores the
-    integral of its flow, and an R between two temperatures passes on what it takes.
+    integral of its flow, and an R between two temperatures passes on the heat that it takes.
 
     Raises `ModelError` E179 for a pseudo-domain whose flow is not in W, or its displacement not in J.
 
@@ -41,15 +41,15 @@ class Domain:
 
     def __post_init__(self) -> None:
         if self.pseudo and (self.flow_unit, self.displacement_unit) != ("W", "J"):
-            title = f'the pseudo-domain "{self.name}" has flows in {self.flow_unit or "no unit"}, and no power'
+            title = f'the pseudo-domain "{self.name}" has flows in {self.flow_unit or "no unit"}, not a power'
             why = "the flow of a pseudo-bond is the power that the energy account counts: W, and J for its integral"
             cure = f'Domain("{self.name}", "temperature", "K", "heat flow", "W", "J", "K s", pseudo=True)'
             raise refusal("E179", title, cure, "the domain without pseudo=True", about=self.name, why=why)
 
     @property
     def energy_unit(self) -> str:
-        """Unit of effort times displacement: "J", unless effort times flow is another power than W, or none; "J" of pseudo-bonds,
-        whose displacement is an energy.
+        """Unit of effort times displacement: "J" unless effort times flow is not in W; "J" for pseudo-bonds, whose displacement
+        is an energy.
 
         >>> ELECTRICAL.energy_unit, Domain("own", "temperature", "K", "heat flow", "W", "J", "").energy_unit, HEAT.energy_unit
         ('J', 'K W s', 'J')
@@ -137,7 +137,7 @@ class Coefficient:
     ----------
     kind : "C", "I" or "R".
     makes, of : result and argument: a stiffness maps a displacement to an effort.
-    letter : in formulas.
+    letter : symbol in formulas.
     domains : domains that use the word; empty for all.
     """
 

@@ -47,13 +47,13 @@ class Element(Frozen):
     frame: str | None = None
     place: Place | None = None
     automaton: Automaton | None = None
-    """Automaton of the element, which has its name."""
+    """Automaton of the element, with the same name."""
     guess: Mapping[str, float] = field(default_factory=dict)
     """Guesses of its effort or flow in an algebraic loop with several solutions."""
     heat: bool = False
     """True if its power flows out as heat at a second port, "heat", which is an element of its own in a flat model."""
     icon: str = ""
-    """Picture of the part that it is, as path data of SVG in a box from (0, 0) to (1, 1), y downwards."""
+    """Picture of the part that it models, as SVG path data in a box from (0, 0) to (1, 1), y downwards."""
 
     def __post_init__(self) -> None:
         need_name(self.kind, self.name)
@@ -63,7 +63,7 @@ class Element(Frozen):
         return (look_up() if look_up else "") or self.described(self.name, () if self.domain is None else (self.domain,), {})
 
     def described(self, path: str, domains: Sequence[Domain], units: Mapping[str, str]) -> str:
-        """Return kind, path, numbers with units, and domains; `units` are those of parameters that declare none."""
+        """Return kind, path, numbers with units, and domains; `units` holds the units of parameters that declare none."""
         texts = [f"{key} = {_shown(p, units.get(key, ''))}" for key, p in self.parameters.items()]
         texts += [f"reads {', '.join(self.signals)}"] if self.signals else []
         texts += [" to ".join(domain.name for domain in domains)] if domains else []
@@ -87,11 +87,11 @@ class Element(Frozen):
 
 
 _LOOKED_UP: WeakKeyDictionary[Element, Callable[[], str]] = WeakKeyDictionary()
-"""Description of an element, with units and domain, by the graph that it was last looked up in."""
+"""Description of an element, with units and domain, in the graph where it was last looked up."""
 
 
 def remember_description(element: Element, look_up: Callable[[], str]) -> None:
-    """Let the repr of an element be a description that is looked up then; its own where that is empty."""
+    """Let the repr of an element call `look_up` for its description, and describe the element alone if that is empty."""
     _LOOKED_UP[element] = look_up
 
 
@@ -111,7 +111,7 @@ class OnePort(TypedDict, total=False):
     """Common arguments of elements with one kind of port."""
 
     dimension: int | None
-    """Number of components of its effort and flow; None: that of its start value or parameters, else of its bond."""
+    """Number of components of its effort and flow; None: taken from its start value or parameters, else from its bond."""
     domain: Domain | str | None
     symbols: Mapping[str, str] | None
     """LaTeX of its signals and parameters, by local name."""

@@ -1,7 +1,7 @@
 """Expected units of parameters and ratios, by the law of an element and the domains of its ports, and conversions to them.
 
-Formulas read numbers in the expected unit; custom formulas and bonds without a domain imply none, and then numbers in SI. The
-parameters of a model, and changes of them, count in the unit of their declaration.
+Formulas read numbers in the expected unit, or in SI where none is implied (custom formulas, bonds without a domain). The
+parameters of a model, and changes to them, are in their declared units.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _USUAL: Mapping[str, str] = {"N s^2/m": "kg", "N m s^2/rad": "kg m^2", "C/V": "F
 
 
 def conversions(model: Model) -> dict[str, Conversion]:
-    """Return the conversions from declared to expected units, by the names of the parameters that are not in these already."""
+    """Return the conversions from declared to expected units, by parameter name, where the two differ."""
     return {f"{path}.{key}": each for path, key, _, each in unit_conversions(model) if isinstance(each, Conversion)}
 
 
 def unit_conversions(model: Model) -> Iterator[tuple[str, str, Parameter, Conversion | Unreadable | Mismatch]]:
-    """Yield (path of the element, key of the number, parameter, conversion or fault) of all numbers in other units than the
-    expected ones."""
+    """Yield (path of the element, key of the number, parameter, conversion or fault) of each number that is not in the expected
+    unit."""
     for path, element in model.elements.items():
         for name, parameter in element.parameters.items():
             if parameter.unit:
@@ -58,7 +58,7 @@ def unit_conversions(model: Model) -> Iterator[tuple[str, str, Parameter, Conver
 def conversion_of(model: Model, path: str, name: str, parameter: Parameter, value: Any) -> Any:
     """Return the conversion of a number of a parameter to the expected unit, None if it changes nothing, or a fault."""
     if not isinstance(parameter.unit, str):
-        return Unreadable(repr(parameter.unit), "a unit is a text")
+        return Unreadable(repr(parameter.unit), "a unit must be text")
     expected = expected_unit(model, path, name, parameter, value)
     return conversion(parameter.unit, expected, shape_of(value), model.domain_symbols)
 

@@ -29,11 +29,11 @@ class Parameter:
     value: Any
     unit: str = ""
     max_value: float | None = None
-    """Upper limit, with zero as the lower one; None for any number."""
+    """Upper limit, with zero as the lower limit; None for any number."""
     not_below: str = ""
     """Another parameter of the element that is the lower limit."""
     expected: str = ""
-    """Unit in which the formula reads it, where neither the law and its domain nor `unit` say so."""
+    """Unit in which the formula reads it, if neither the law and its domain nor `unit` implies one."""
 
 
 @short_repr
@@ -55,7 +55,7 @@ class StateSpec:
     unit: str = ""
     symbol: str = ""
     claimed: bool = True
-    """True if a nonzero start must hold where the state follows from others; a species always has some amount."""
+    """True if a nonzero start is refused where it contradicts other states; False for a species, which always has some amount."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -92,7 +92,7 @@ class CausalityRequest(NamedTuple):
 
 
 class Law:
-    """Law of an element: its states, its signals, the causality that it asks for."""
+    """Law of an element: its states, its signals, the causality that it requests."""
 
     def states(self) -> Mapping[str, StateSpec]:
         """Return state variables by local name."""
@@ -103,7 +103,7 @@ class Law:
         raise NotImplementedError
 
     def demand(self, port: int) -> CausalityRequest | None:
-        """Return the causality that it asks for at a port, by index; None without preference."""
+        """Return the causality that it requests at a port, by index; None without preference."""
         return None
 
 
@@ -145,7 +145,6 @@ class Switched(Law):
 
     @property
     def mode(self) -> str:
-        """Signal of the automaton's mode."""
         return f"{self.automaton}.mode"
 
 
@@ -186,7 +185,7 @@ class Transformer(Ratio):
     """Transformer f2 = N f1, e1 = N^T e2; N has shape (), (n1,) or (n2, n1)."""
 
     action: Action | None = None
-    """Cheaper formulas for the products with N than rows times columns."""
+    """Formulas for the products with N that cost less than the matrix product."""
     letter: ClassVar[str] = "N"
 
     def demand(self, port: int) -> CausalityRequest | None:
@@ -237,13 +236,13 @@ class IdealConstraint(Switched):
     """Ideal constraint of zero flow, whose effort is a Lagrange multiplier.
 
     The effort is such that h'' + a1 h' + a0 h + a2 h^3 = 0, where h' is the flow and h either its integral (a state) or
-    `position`(parameters, signals): index reduction with Baumgarte stabilisation, and the cubic term of Bortoff 2020.
-    A switched one holds only in the active modes of its automaton, and gives the effort `released` in the others.
+    `position`(parameters, signals): index reduction with Baumgarte stabilisation, and the cubic term of Bortoff 2020. A switched
+    constraint holds only in the active modes of its automaton; its effort is `released` in the others.
     """
 
     position: Op | None
     start: StateSpec
-    """Start value of h, where h is the integral of the flow."""
+    """Start value of h, if h is the integral of the flow."""
     released: Op | None = None
     """Effort while the constraint is off, (mode, flow, noted, parameters, signals); None for zero."""
     noted: Mapping[str, StateSpec] = field(default_factory=dict)
@@ -253,12 +252,12 @@ class IdealConstraint(Switched):
     stores_position: bool = True
     """True if h is a state where no position is given; else only the flow is stabilised, f' + a1 f = 0."""
     coordinates: int = 0
-    """Number of coordinates, the first signals, which `position` depends on and whose rates are the flows of as many ports: then
-    h' = sum of J_k f_k with J_k the derivatives of the position. 0: one port, whose flow is h' itself."""
+    """Number of coordinates: the first signals, on which `position` depends, and whose rates are the flows of one port each. Then
+    h' = sum of J_k f_k, with J_k the derivatives of the position. 0: one port, whose flow is h' itself."""
     conditions: int = 1
-    """Number of scalars of h, with coordinates."""
+    """Number of components of h, if there are coordinates."""
     measured: bool = False
-    """True if the rates of the signals of `position` include corrections: then h' is its rate only without corrections, and the
+    """True if the rates of the signals of `position` include corrections: then h' differs from the rate of `position`, and the
     two are not compared."""
 
     def states(self) -> Mapping[str, StateSpec]:
@@ -303,7 +302,7 @@ class IdealSwitch(Switched):
 @short_repr
 @dataclass(frozen=True)
 class Resistor(Law):
-    """Dissipator: effort from flow, flow from effort, both where the relation can be inverted, or neither of an implicit one."""
+    """Dissipator: effort from flow, flow from effort, both if the relation can be inverted, or neither if it is implicit."""
 
     effort: Op | None
     flow: Op | None
@@ -316,7 +315,7 @@ class Resistor(Law):
 
     @property
     def one_way(self) -> bool:
-        """True if only one of the formulas is given; the other causality solves it by Newton iteration."""
+        """True if only one of the formulas is given; in the other causality, Newton iteration solves it."""
         return (self.effort is None) != (self.flow is None)
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
@@ -382,22 +381,22 @@ class SignalBlock(Law):
     """State variables by local name."""
     equations: tuple[Equation, ...] = ()
     rates: dict[str, str] = field(default_factory=dict)
-    """Local names of time derivatives by state; a state without one is held between ticks and resets."""
+    """Local names of time derivatives by state; a state without a derivative is held between ticks and resets."""
     symbols: dict[str, str] = field(default_factory=dict)
     units: dict[str, str] = field(default_factory=dict)
     """LaTeX, and units, by local name."""
     updates: dict[str, str] = field(default_factory=dict)
-    """Local names of values after a tick by state; all are evaluated before any is set. Then a `library` gives its outputs, which
-    are the first states; its inputs as they are sampled follow, and the number of its steps."""
+    """Local names of values after a tick by state; all are evaluated before any is set. The states of a block with a `library`
+    are its outputs, its sampled inputs, and the number of its steps, in this order."""
     library: ForeignLibrary | None = None
     period: str | None = None
     offset: str | None = None
-    """Parameters that are the time between ticks, and of the first one, s: they are at offset + n period, n = 0, 1, ..."""
+    """Parameters for the time between ticks and the time of the first tick, s: ticks are at offset + n period, n = 0, 1, ..."""
     breaks: tuple[str, ...] = ()
     """Parameters that are times of jumps or kinks of a result, s: an integrator restarts there."""
     delay: str | None = None
     history: Callable[[float], float] | float | None = None
-    """Parameter that is a delay, s, of the `updates`; the signal before the start, None for its first value there."""
+    """Parameter that is the delay of the `updates`, s; and the signal before the start, None for its first value."""
 
     def states(self) -> Mapping[str, StateSpec]:
         return self.kept
@@ -416,12 +415,12 @@ class Storage(Storing):
     spec: StateSpec
     output: Op | None
     energy: Op | None
-    """None where quadrature gives it."""
+    """Operation (coordinate, parameters, signals) -> stored energy; None: by quadrature."""
     rate: Op | None = None
     """Operation (x, input, parameters, signals) -> x'; None where the state is the integral of the input."""
     inverse: Op | None = None
-    """Operation (output, parameters, signals) -> x; without it derivative causality solves for the state by Newton iteration, and
-    so does integral causality for the output without `output`."""
+    """Operation (output, parameters, signals) -> x. Without it, derivative causality solves for the state by Newton iteration;
+    without `output`, integral causality solves for the output."""
     by_gradient: bool = False
     """True if the output is the gradient of the energy."""
     linear: bool = False
@@ -470,7 +469,6 @@ class InertialField(Storing):
     motion: str
     """"v" (Lagrange's equations) or "p" (Hamilton's)."""
     start: StateSpec
-    """Start value of the motion."""
     flow: Op
     """Operation (q, motion, parameters, signals) -> v = q'."""
     rate: Op

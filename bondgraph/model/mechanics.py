@@ -1,7 +1,7 @@
 """Lagrangian and Hamiltonian mechanics of a configuration: mass matrix, flow and rates from its energies, by gradients.
 
-A configuration has n coordinates q, velocities v = q' and momenta p = M(q) v. Every formula here takes (n,) arrays, of n = 1 too;
-`others` are parameters and signals, held constant in all derivatives.
+A configuration has n coordinates q, velocities v = q' and momenta p = M(q) v. Every formula here takes (n,) arrays, even for one
+coordinate; `others` are parameters and signals, held constant in all derivatives.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def gradient(energy: Op) -> Op:
     The energy is written once, so that the law is conservative by construction.
     """
 
-    function = energy.function  # closed over alone, so that equal energies compare as equal formulas
+    function = energy.function  # the only variable closed over, so that equal energies compare as equal formulas
 
     def formula(x: Any, *others: Any) -> Any:
         slopes = partials(lambda at: [function(at, *others)], x, others)[0]
@@ -42,7 +42,7 @@ def gradient(energy: Op) -> Op:
 
 
 def partials(formula: Callable[[Any], Sequence[Any]], x: Any, others: Sequence[Any] = ()) -> np.ndarray:
-    """Return partial derivatives (m, n) of the m scalars of `formula`(x) with respect to the n of x.
+    """Return partial derivatives (m, n) of the m scalars of `formula`(x) with respect to the n entries of x.
 
     Other values in the formula, `others`, count as constant, even where they depend on x. Scalars of a tape are differentiated on
     that tape, SymPy expressions symbolically, and floats on a temporary tape. A foreign scalar provides a method
@@ -58,7 +58,7 @@ def partials(formula: Callable[[Any], Sequence[Any]], x: Any, others: Sequence[A
 
 
 def foreign_scalars(x: Any, others: Sequence[Any]) -> tuple[Tape | None, bool]:
-    """Return the tape of the scalars of x and of other values, None if they have none, and True if any of them is symbolic."""
+    """Return the tape of the scalars in x and others, or None; and True if any scalar is symbolic."""
     scalars = _flat(x, others)
     tape = next((s.tape for s in scalars if isinstance(s, TapeScalar)), None)
     return tape, tape is None and any(_is_symbolic(s) for s in scalars)
@@ -91,7 +91,7 @@ def _in_floats(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
 
 
 def _differentiated(tape: Tape, block: str, formula: Callable[[Any], Sequence[Any]], x: Any) -> tuple[np.ndarray, SparseJacobian]:
-    """Return a block of inputs of the tape instead of x, and the derivatives of the formula by them."""
+    """Return a block of inputs of the tape instead of x, and the derivatives of the formula with respect to them."""
     inputs = tape.inputs(block, max(np.size(x), 1))
     return inputs, jacobian(list(formula(_shaped(inputs, x))), list(inputs))
 
@@ -118,7 +118,8 @@ Formula = Callable[..., Any]
 @dataclass(frozen=True)
 class Mechanics:
     """User's energies of a configuration: `inertia`(q, ...) or `kinetic`(q, v, ...) or both, `potential`(q, ...), and instead of
-    differentiation `bias`(q, v, ...), the generalised force h of M v' + h + dV/dq = e, or `solution`(q, v, e, ...), its v'."""
+    differentiation `bias`(q, v, ...), the generalised force h of M v' + h + dV/dq = e, or `solution`(q, v, e, ...), which gives
+    v'."""
 
     inertia: Formula | None
     kinetic: Formula | None
@@ -130,7 +131,7 @@ class Mechanics:
 
     @property
     def owns_bias(self) -> bool:
-        """True if h is the user's, who may have added forces without power, and not that of the energies."""
+        """True if the user gave h, which may include forces that the energies do not imply."""
         return self.bias is not None or self.solution is not None
 
     def mass(self, q: Any, *others: Any) -> np.ndarray:
@@ -181,7 +182,7 @@ class Mechanics:
         return self._holding_effort(q, v, *others) - self.conservative_force(q, *others)
 
     def _holding_effort(self, q: Any, v: Any, *others: Any) -> Any:
-        """Return the user's h + dV/dq, (n,): the effort of constant velocities."""
+        """Return the user's h + dV/dq, (n,): the effort at constant velocities."""
         if self.bias is not None:
             return self.given_bias(q, v, *others) + self.conservative_force(q, *others)
         return -(self.mass(q, *others) @ self.acceleration(q, v, np.zeros(len(q)), *others))
@@ -223,14 +224,14 @@ class Mechanics:
 
 
 def _rates(path: Callable[[Any], Sequence[Any]], others: Sequence[Any]) -> np.ndarray:
-    """Return the derivatives at 0 of some scalars along a path."""
+    """Return the derivatives at 0 of the scalars along a path."""
     return partials(lambda s: list(path(s[0])), np.zeros(1), others)[:, 0]
 
 
 def on_bond(mechanics: Mechanics, method: Formula, vectors: int) -> Formula:
     """Return a method for a bond of any dimension: its first `vectors` arguments, and its result, are scalars where n = 1.
 
-    It closes over the user's formulas, not over the record, so that equal ones compare equal.
+    It closes over the user's formulas, not over the record, so that equal methods compare equal.
     """
     m = mechanics
     fields = (m.inertia, m.kinetic, m.potential, m.bias, m.solution, m.scalar)

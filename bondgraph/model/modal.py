@@ -24,7 +24,7 @@ def by_mode(automaton: str, values: Mapping[str, Any]) -> ByMode | Parameter:
     values : number, array or `Parameter` by state; all states of the automaton, all of the same shape and dimension.
 
     The parameter `damper.resistance` is then a signal, and `damper.resistance in free` a parameter for each state. The change of
-    the stored energy of a C or I at the switch is booked as lost. E139 where the states are not the automaton's.
+    the stored energy of a C or I at a change of mode is booked as lost. Raises E139 if the states are not the automaton's.
 
     >>> from bondgraph import R, by_mode
     >>> damper = R("damper", by_mode("bumper", {"free": 0.0, "contact": 5.0}))
@@ -35,7 +35,7 @@ def by_mode(automaton: str, values: Mapping[str, Any]) -> ByMode | Parameter:
     numbers = {}
     for state, value in values.items():
         if not isinstance(value, Parameter) and np.any(value):
-            title = f'the value in {state} of what depends on "{automaton}" has no unit'
+            title = f'the value in {state} of a parameter by mode of "{automaton}" has no unit'
             cures = (f"Parameter({value}, {units[0]!r})",)
             raise refusal("E175", title, *cures, about=automaton, why=f"others have: {', '.join(dict.fromkeys(units))}")
         numbers[state] = in_unit(automaton, f"the value in {state}", value, units[0])
@@ -43,7 +43,7 @@ def by_mode(automaton: str, values: Mapping[str, Any]) -> ByMode | Parameter:
 
 
 def numbers_of(name: str, parameter: Parameter) -> dict[str, Any]:
-    """Return the numbers of a parameter by name: itself, or one for each state of an automaton."""
+    """Return the numbers of a parameter by name: a single value, or one for each state of an automaton."""
     value = parameter.value
     if isinstance(value, ByMode):
         return {f"{name} in {state}": each for state, each in value.values.items()}
@@ -67,6 +67,6 @@ def choose_by(indices: tuple[int, ...]) -> Op:
 
 def modal_parameters(element: Element) -> dict[str, ByMode]:
     """Return the parameters of an element that depend on the mode of an automaton."""
-    if not element.parameters:  # such as the many junctions
+    if not element.parameters:  # as for all junctions
         return {}
     return {name: p.value for name, p in element.parameters.items() if isinstance(p.value, ByMode)}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class End(NamedTuple):
-    """End of a bond: an element's path and its port's name (of a junction: the bond's name)."""
+    """End of a bond: an element's path and its port's name (for a junction, the bond's name)."""
 
     element: str
     port: str
@@ -50,7 +50,6 @@ class Bond:
 
     @property
     def ends(self) -> tuple[End, End]:
-        """Tail and head."""
         return self.tail, self.head
 
 
@@ -71,11 +70,11 @@ class ContactPoint:
     path: str
     """Path of its graph; a separate name where one graph holds several."""
     gap: str
-    """Signal: distance of the surfaces, m, negative where they overlap."""
+    """Signal: distance between the surfaces, m, negative where they overlap."""
     gap_rate: str
-    """Signal: its rate, m/s."""
+    """Signal: rate of the gap, m/s."""
     normal: SignalEntry | None = None
-    """Force that presses the bodies apart, N, positive; None without a law other than that of a step."""
+    """Force that presses the bodies apart, N, positive; None if only time stepping provides it."""
     slip: tuple[SignalEntry, ...] = ()
     """Velocities of body 2 relative to body 1 in the tangent plane, perpendicular to each other, m/s; none without friction."""
     friction: str | None = None
@@ -87,12 +86,12 @@ class ContactPoint:
     frames: tuple[str, ...] = ()
     """Signals: poses (4, 4) of the frames of the contact in the axes of body 1 and of body 2; empty without frames."""
     stepped: tuple[str, ...] = ()
-    """Signals of the normal force and, with friction, of that in the tangent plane, which only time stepping provides: other runs
-    are refused (E434). Empty where the contact has a law."""
+    """Signals of the normal force and, with friction, the tangential force, which only time stepping provides: other runs are
+    refused (E434). Empty if the contact has a law."""
     place: Place | None = field(default=None, compare=False)
     """Line of the user's source."""
     penetration: SignalEntry | None = None
-    """State of the law that is the depth of the bodies in each other while it acts, m; None where the law has none."""
+    """State of the law that equals the penetration depth while it acts, m; None if the law has no such state."""
 
 
 @dataclass(frozen=True)
@@ -122,18 +121,18 @@ class CollisionSet:
     friction: float
     restitution: float
     max_contacts: int
-    """Largest number of contact candidates; more end a run."""
+    """Maximum number of contact candidates; a run with more ends."""
     exclude: tuple[tuple[int, int], ...] = ()
     """Pairs of bodies that are not checked for contact."""
     only: tuple[tuple[int, int], ...] | None = None
     """Pairs that are checked; None for all."""
     rolling_friction: float = 0.0
-    """Largest torque against rolling, as a share of the normal force, m."""
+    """Largest torque against rolling per unit of normal force, m."""
     spinning_friction: float = 0.0
-    """Largest torque against spin about the normal, as a share of the normal force, m."""
+    """Largest torque against spin about the normal per unit of normal force, m."""
 
     def arranged(self, number: Sequence[int]) -> Arrangement:
-        """Return its shapes for a contact search over more bodies; `number` holds the numbers of its bodies."""
+        """Return its shapes for a contact search among more bodies; `number` holds the numbers of its bodies there."""
         held = [k for k, body in zip(number, self.bodies, strict=True) if body.momentum is None]
         only = None if self.only is None else [(number[i], number[j]) for i, j in self.only]
         apart = [(number[i], number[j]) for i, j in self.exclude]
@@ -159,11 +158,11 @@ class Visible:
 @short_repr
 @dataclass(frozen=True)
 class Face:
-    """Face of a nested graph, which a folded one shows: its icon, and the names of its ports."""
+    """Face that a nested graph shows when folded: its icon, and the names of its ports."""
 
     icon: str = ""
     ports: Mapping[str, End] = field(default_factory=dict)
-    """Elements behind its ports by name, with their own ports; those of junctions are ""."""
+    """Element and port inside the graph for each of its ports, by name; the port is "" for a junction."""
 
 
 @short_repr
@@ -183,13 +182,10 @@ class Model(Frozen):
     exposed: frozenset[str] = frozenset()
     """Junctions that are ports of a nested graph, which may have no bond yet."""
     contacts: tuple[ContactPoint, ...] = ()
-    """Contacts of bodies."""
     collisions: tuple[CollisionSet, ...] = ()
-    """Sets of bodies that may touch anywhere."""
     visible: tuple[Visible, ...] = ()
-    """Parts that pictures can show."""
     guess: Mapping[str, float] = field(default_factory=dict)
-    """Guesses of values in algebraic loops with several solutions, by name: the nearest solution is meant."""
+    """Guesses of values in algebraic loops with several solutions, by name: they select the nearest solution."""
     ambient: tuple[str, ...] = ()
     """Elements whose heat port is open: their heat goes to the surroundings."""
     references: tuple[str, ...] = ()
@@ -199,7 +195,7 @@ class Model(Frozen):
 
     @property
     def guesses(self) -> Mapping[str, float]:
-        """Guesses of the elements, and those of the model."""
+        """Guesses of the elements and of the model."""
         local = {f"{path}.{name}": value for path, element in self.elements.items() for name, value in element.guess.items()}
         return {**local, **self.guess}
 
@@ -216,17 +212,18 @@ class Model(Frozen):
         return (bond.tail if bond.head.element == path else bond.head).element
 
     def heat_ends(self, junction: str) -> tuple[list[Bond], list[Bond]]:
-        """Return the pseudo-bonds of a 1-junction that bring heat or take it, and those to the R and switches that it passes."""
+        """Return the pseudo-bonds through which heat enters or leaves a 1-junction, and those to the R and switches that the heat
+        passes."""
         bonds = self.bonds_at(junction)
         passed = [isinstance(self.elements[self.across(bond, junction)].law, Resistor | IdealSwitch) for bond in bonds]
         return [bond for bond, by in zip(bonds, passed, strict=True) if not by], list(itertools.compress(bonds, passed))
 
     @cached_property
     def heat_shares(self) -> Mapping[str, float]:
-        """Fraction of the heat through an element that leaves the model there, by its path; for others at pseudo-bonds it is 1.
+        """Fraction of the heat into an element that leaves the model there, by path; 1 for other elements at pseudo-bonds.
 
-        An R between two temperatures, at a 1-junction with both, passes on all that it takes: 0. Without a second temperature it
-        conducts to surroundings at zero, which no element stands for: 1, or a part of it where several share a junction.
+        An R between two temperatures, at a 1-junction with both, passes on all its heat: 0. Without a second temperature it
+        conducts to surroundings at zero, which no element represents: 1, or its share where several are at a junction.
         """
         shares: dict[str, float] = {}
         for path in dict.fromkeys(end.element for bond in self.bonds if bond.domain.pseudo for end in bond.ends):

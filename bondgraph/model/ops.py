@@ -1,11 +1,11 @@
 """Operations on small arrays: plain formulas, written once, with their LaTeX form; records of formulas are never pickled.
 
-An operation runs on floats (the reference), on SymPy expressions (readable equations) and on the
-scalars of the tape (code and derivatives). Here are only the operations of the bond-graph language; formulas of screws, surfaces
-and contact come from the package `screws`.
+An operation runs on floats (the reference), on SymPy expressions (readable equations) and on the scalars of the tape (code and
+derivatives). This module holds only the operations of the bond-graph language; formulas of screws, surfaces and contact come from
+the package `screws`.
 
-Base classes of objects with formulas: they cannot be pickled, and a frozen record is its own copy. Formulas are functions of the
-user's, most of them without a name that another process could import.
+It also holds the base classes of objects with formulas. These cannot be pickled, because formulas are the user's functions, most
+of them without a name that another process could import; a frozen record is its own copy.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Op(Frozen):
     source: str = ""
     """Source of the formula: a work and its equations, "corrected" where they are wrong in print, entries separated by "; ":
     "VI02 (18), (20); VI02 (19), (21), corrected". docs/papers.md lists the works and their equations; empty without a source. One
-    line for all results, or one for each line that the results and their remarks take."""
+    line for all results, or one for each printed line of the results and their remarks."""
     note: str = ""
     """Formula in the notation of the source: sentences with formulas between $ signs, all letters explained. A document prints
     each line once."""
@@ -95,7 +95,7 @@ class ForeignLibrary:
     ----------
     file, digest : name of its file, and the SHA-256 of its bytes.
     inputs, outputs, parameters : names of its variables, in the order of the signals, states and parameters of the block.
-    unit : the library when it is open (a `run.program.library_ticks.Unit`); a model file has none.
+    unit : the open library (a `run.program.library_ticks.Unit`); None in a model file.
     """
 
     file: str
@@ -107,7 +107,7 @@ class ForeignLibrary:
 
     @property
     def states(self) -> tuple[str, ...]:
-        """States of its block: outputs, inputs as they are sampled, and the number of steps that it has taken."""
+        """States of its block: outputs, sampled inputs, and the number of steps that it has taken."""
         return (*self.outputs, *(f"sampled {name}" for name in self.inputs), "steps taken")
 
 
@@ -126,7 +126,7 @@ def need_function(what: str, value: object, arguments: Sequence[str] = ("x",), a
 
     Parameters
     ----------
-    what : the formula in words. arguments : what it is called with. cures : advice in addition to writing a function.
+    what : the formula in words; arguments : its arguments; cures : advice in addition to writing a function.
     """
     if callable(value):
         return
@@ -149,7 +149,7 @@ def _as_lambda(text: str) -> str:
 
 
 def sources_of(*formulas: Op | Callable[..., Any] | None) -> str:
-    """Return the `source` of a result derived from formulas: the sources of these, each once."""
+    """Return the `source` of a result derived from formulas: their sources, each once."""
     sources = (entry for formula in formulas if isinstance(formula, Op) for entry in entries(formula.source))
     return "; ".join(dict.fromkeys(sources))
 
@@ -170,7 +170,7 @@ IDENTITY = Op("identity", lambda x: x, "#1")
 
 @cache
 def combine(signs: tuple[int, ...]) -> Op:
-    """Return a signed sum of as many arrays as signs (a junction's balance)."""
+    """Return the operation that sums arrays with these signs (a junction's balance)."""
 
     def total(*terms: Any) -> Any:
         return reduce(add, (term if sign > 0 else -term for sign, term in zip(signs, terms, strict=True)))
@@ -181,12 +181,12 @@ def combine(signs: tuple[int, ...]) -> Op:
 
 @cache
 def zeros(shape: tuple[int, ...]) -> Op:
-    """Return a constant zero of a shape (no argument)."""
+    """Return the operation without arguments that gives zeros of this shape."""
     return Op("zero", lambda: np.zeros(shape) if shape else 0.0, "0")
 
 
 def constant(value: Any) -> Constant:
-    """Return the structural constant of a value."""
+    """Return a value as a structural constant."""
     fixed = np.asarray(value, dtype=float)
     return Constant("constant", lambda: fixed if fixed.ndim else float(fixed), array_latex(fixed, 6))
 
@@ -216,7 +216,7 @@ APPLY_INVERSE = Op("apply inverse", lambda ratio, x: x / ratio, "#1^{-1}\\,#2")
 """Quotient x / n for a scalar ratio n."""
 
 SOUGHT = Op("sum", lambda x, a, b: x + a - b, "#1+#2-#3")
-"""Unknown x with a = b, which depend on x, as the fixed point x = x + a - b."""
+"""Unknown x for which a = b, both functions of x, as the fixed point x = x + a - b."""
 
 NEGATE = Op("negate", lambda x: -x, "-#1")
 
@@ -233,7 +233,7 @@ HEAT_FLOW = Op("heat", _heat, "#1")
 
 
 def share_of(part: float) -> Op:
-    """Return the operation that takes a part of the power of a pseudo-bond."""
+    """Return the operation that multiplies the power of a pseudo-bond by this fraction."""
     if part == 0.0:
         return zeros(())
     return HEAT_FLOW if part == 1.0 else Op(f"{part:g} of the heat", lambda flow: part * _heat(flow), f"{part:g}\\,#1")
@@ -253,7 +253,7 @@ def entry(index: int) -> Op:
 
 
 def one_of(mode: Any, active: tuple[int, ...]) -> Any:
-    """Return the condition that a mode is one of the active ones."""
+    """Return the condition that a mode is active."""
     if len(active) == 1:
         return equal(mode, float(active[0]))
     return equal(sum(where(equal(mode, float(a)), 1.0, 0.0) for a in active), 1.0)
@@ -302,7 +302,7 @@ DAMPED = Op("damped", lambda second, first, a1: second + a1 * first, r"#1 + #3\,
 """Stabilisation h'' + a1 h' = 0 of a constraint that holds a velocity and no position."""
 
 SLIPPING = Op("excess", lambda effort, released: effort - released, "#1 - #2")
-"""Excess of an effort over the element's released one."""
+"""Excess of an effort over the element's released effort."""
 
 REBOUND = Op("rebound", lambda flow, restitution: (1.0 + restitution) * flow, r"(1 + #2)\,#1")
 """Negative change of a flow by an impact, (1 + e) times the flow before it; Newton's law of restitution."""

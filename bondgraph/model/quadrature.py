@@ -1,8 +1,8 @@
 """Energies of constitutive laws by quadrature: the work of a law along the ray from zero, exact except for rounding.
 
-The integral of law(s x) . x over s from 0 to 1 is split where the law has jumps and kinks. A polynomial of s takes a
-Gauss-Legendre rule of its degree, any other piece the double exponential rule, which end points with a vertical slope do not
-disturb (Takahasi and Mori 1974).
+The integral of law(s x) . x over s from 0 to 1 is split where the law has jumps and kinks. Polynomials in s are integrated by a
+Gauss-Legendre rule of their degree, all other pieces by the double exponential rule, which tolerates a vertical slope at the end
+points (Takahasi and Mori 1974).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bondgraph.tape.specialise import substitute
 from screws.scalars import equal, maximum, minimum, where
 
 MAX_DEGREE = 30
-"""Largest degree of a polynomial that takes a Gauss-Legendre rule."""
+"""Largest degree of a polynomial for the Gauss-Legendre rule."""
 _SELECTIONS = op.SELECTS | {op.SIGN, op.SEARCHSORTED}
 MAX_BREAKS = 64
 """Maximum number of jumps and kinks of a law."""
@@ -33,14 +33,14 @@ STEP, REACH = 0.0625, 3.125
 """Step and largest node of the double exponential rule, before the transformation."""
 
 RAY = "ray"
-"""Block of the input s."""
+"""Name of the input s on the tape."""
 Rule = tuple[np.ndarray, np.ndarray]
 """Nodes and weights on the interval from 0 to 1."""
 
 
 def work(law: Op) -> Op:
     """Return the operation (x, ...) -> work of a law from 0 to x: the energy of a storage with output law(x)."""
-    function = law.function  # closed over alone, so that equal laws compare as equal formulas
+    function = law.function  # the only variable closed over, so that equal laws compare as equal formulas
 
     def formula(x: Any, *others: Any) -> Any:
         return _along_ray(lambda at: function(at, *others), x, others)
@@ -65,7 +65,7 @@ def _derived(name: str, formula: Callable[..., Any], law: Op) -> Op:
 
 
 def double_exponential() -> Rule:
-    """Return nodes, those near 0 without loss of digits, and weights of the double exponential rule."""
+    """Return nodes and weights of the double exponential rule; nodes near 0 lose no digits."""
     t = np.arange(-REACH, REACH + STEP / 2.0, STEP)
     u = np.pi * np.sinh(t)
     return 1.0 / (1.0 + np.exp(-u)), STEP * np.pi * np.cosh(t) / (2.0 * np.cosh(u / 2.0)) ** 2
@@ -81,7 +81,7 @@ def _power(output: Any, x: Any) -> Any:
 
 
 def _along_ray(formula: Callable[[Any], Any], x: Any, others: Sequence[Any]) -> Any:
-    """Return the integral of formula(s x) . x over s from 0 to 1, on a tape, in symbols or in floats as x and the others are."""
+    """Return the integral of formula(s x) . x over s from 0 to 1, on a tape, in symbols or in floats, like x and the others."""
     tape, is_symbolic = foreign_scalars(x, others)
     if tape is not None:
         return _on_tape(tape, formula, x)
@@ -89,7 +89,7 @@ def _along_ray(formula: Callable[[Any], Any], x: Any, others: Sequence[Any]) -> 
 
 
 def _in_floats(formula: Callable[[Any], Any], x: Any) -> float:
-    """Integrate by a temporary tape with the law at one s."""
+    """Integrate on a temporary tape that evaluates the law at one s."""
     tape, row = Tape(), np.ravel(np.asarray(x, dtype=float))
     inputs = tape.inputs("x", len(row))
     ray = _Ray(tape, formula, inputs.reshape(np.shape(x)) if np.shape(x) else inputs[0])
@@ -105,7 +105,7 @@ def _in_floats(formula: Callable[[Any], Any], x: Any) -> float:
 
 
 def _symbolic(formula: Callable[[Any], Any], x: Any) -> Any:
-    """Integrate polynomials, and leave other integrals as they are; that of a scalar has its end as the limit."""
+    """Integrate polynomials, and leave other integrals unevaluated; for a scalar x the upper limit is x, not 1."""
     sympy = sys.modules["sympy"]
     s = sympy.Dummy("s", real=True)
     if not np.shape(x):
@@ -174,7 +174,7 @@ class _Piecewise:
                 self.varying.add(position)
 
     def breaks(self) -> list[TapeScalar]:
-        """Return the values of s, from 0 to 1, at which a jump or kink may be."""
+        """Return the values of s, from 0 to 1, at which a jump or kink may lie."""
         roots: dict[int, TapeScalar] = {}
         for position in self.order:
             if position in self.varying:
@@ -188,7 +188,7 @@ class _Piecewise:
         return list(roots.values())
 
     def _differences(self, position: int) -> Iterator[int]:
-        """Yield the differences whose signs decide what a node is."""
+        """Yield the differences whose signs determine a node's formula."""
         tape = self.tape
         code, *arguments = tape.nodes[position]
         if code in (op.LESS, op.LESS_EQUAL, op.EQUAL, op.MINIMUM, op.MAXIMUM):
@@ -198,10 +198,10 @@ class _Piecewise:
         elif code == op.SEARCHSORTED:
             yield from (tape.subtract(arguments[0], entry) for entry in tape.entries_of(arguments[1]))
         elif code == op.FLOOR:
-            raise NoQuadrature("it has steps without end, by `floor`")
+            raise NoQuadrature("it has infinitely many steps, by `floor`")
 
     def branches(self, position: int) -> list[int]:
-        """Return the formulas without selections of which a node is one, for each s."""
+        """Return the formulas without selections, one of which equals the node for each s."""
         tape, below = self.tape, reachable(self.tape, [position])
         if self.s not in below or not any(tape.nodes[a][0] in _SELECTIONS for a in below):
             return [position]
@@ -226,14 +226,14 @@ class _Piecewise:
         tape = self.tape
         slope = tape.scalar(jacobian([TapeScalar(tape, position)], [TapeScalar(tape, self.s)]).dense()[0, 0])
         if self.s in reachable(tape, [slope.index]):
-            raise NoQuadrature("it has a jump or kink where a function changes its sign that is not linear in its argument")
+            raise NoQuadrature("it has a jump or kink where a function that is not linear in its argument changes sign")
         if slope.value == 0.0:
             return None
         (start,) = substitute(tape, [TapeScalar(tape, position)], {self.s: tape.constant(0.0)})
         return minimum(maximum(where(equal(slope, 0.0), 0.0, -start / slope), 0.0), 1.0)  # type: ignore[no-any-return]
 
     def degree(self, root: int) -> int | None:
-        """Return the degree of the polynomials of s that a node consists of, None if there is another function."""
+        """Return the largest degree of the polynomials in s that form a node; None if it contains other functions."""
         degrees: dict[int, int | None] = {}
         for position in self.order:
             if position in self.varying:

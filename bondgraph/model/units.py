@@ -20,7 +20,7 @@ _SYMBOL = re.compile(r"[^\d\s^*/(),.·⋅+-]+|1")
 
 
 def parts(unit: str) -> list[str]:
-    """Return the units of the components, or of blocks of them."""
+    """Return the units of the components or of their blocks."""
     return unit.split(", ")
 
 
@@ -35,7 +35,7 @@ def quotient(above: str, below: str) -> str:
 
 
 def per_second(unit: str, order: int = 1) -> str:
-    """Return the unit of a time derivative; of a negative order, of an integral."""
+    """Return the unit of a time derivative, or of an integral for a negative order."""
     return quotient(unit, f"s^{order}") if order else unit
 
 
@@ -56,7 +56,7 @@ def matrix(rows: str, columns: str, entries: Any = None) -> str:
 
 
 def joined(units: Sequence[str]) -> str:
-    """Join the units of components in one text; equal ones are one unit."""
+    """Join the units of components in one text; equal units become one."""
     return "" if not all(units) else units[0] if len(set(units)) == 1 else ", ".join(units)
 
 
@@ -66,7 +66,7 @@ def is_pose(unit: str, count: int) -> bool:
 
 
 def spread(unit: str, count: int) -> list[str] | None:
-    """Return the unit of each of `count` components, of a pose too; None where the text does not fit."""
+    """Return the unit of each of `count` components, also for a pose; None if the text does not fit."""
     units = parts(unit)
     if is_pose(unit, count):
         return [units[0]] * 4 + [units[1]] * 3

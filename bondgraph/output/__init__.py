@@ -1,1 +1,1 @@
-"""Output: files and folders that are written atomically, LaTeX, notebook cells, plot style; checks for optional packages."""
+"""Output: atomic writing of files and folders, LaTeX, notebook cells, plot style; checks for optional packages."""

@@ -16,7 +16,7 @@ MAX_LATEX_LENGTH = 12_000
 _CODE_LINES = 60
 _SPACING = re.compile(r"\\(?:[,;:!]|quad|qquad|[td]frac)")
 _MAX_SPACING = 300
-"""Maximum number of spacing commands, which KaTeX expands: it gives up at 1000 expansions."""
+"""Maximum number of spacing commands: KaTeX expands each, and gives up at 1000 expansions."""
 
 
 class Typeset:
@@ -55,7 +55,7 @@ def line(title: str, text: str = "") -> str:
 
 
 def collapsible(title: str, *blocks: str, is_open: bool = False) -> str:
-    """Return blocks under a title that opens and closes them."""
+    """Return blocks under a title that expands and collapses them."""
     return f"<details{' open' if is_open else ''}><summary>{escape(title)}</summary>{''.join(blocks)}</details>"
 
 
@@ -67,7 +67,7 @@ def items(entries: Sequence[str], limit: int | None = MAX_ROWS) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], limit: int | None = MAX_ROWS) -> str:
-    """Return a table: numbers to the right with five digits, text to the left."""
+    """Return a table: numbers right-aligned with five digits, text left-aligned."""
     rows = list(rows)
     shown = rows if limit is None or len(rows) <= limit + 1 else rows[:limit]
     sides = ["left" if isinstance(entry, str) else "right" for entry in (rows[0] if rows else head)]

@@ -1,8 +1,8 @@
-"""Atomic writing of files and folders: the complete target appears in its place, or a coded error and nothing.
+"""Atomic writing of files and folders: the complete target appears in its place, or nothing and a coded error.
 
-Every writer creates the folders that its target needs, and deletes them again if it fails.
-Everything is first written into a folder `.unfinished-...` beside the target, and moved when it is complete. The folder stays
-locked while its process lives; the next process deletes what a killed one has left.
+Every writer creates the folders that its target needs, and deletes them again if it fails. Everything is first written into a
+folder `.unfinished-...` beside the target, and moved when it is complete. The folder stays locked while its process lives; the
+next process deletes the folders that killed processes left.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ABANDONED_AGE = 86400.0
 
 
 def known_ending(path: str | os.PathLike[str], *endings: str) -> str:
-    """Return the lower-case ending of a file name, which says its format; raise E415 if it is not among the endings.
+    """Return the lower-case ending of a file name, which selects its format; raise E415 if it is not among the endings.
 
     >>> known_ending("graph.SVG", ".svg", ".png")
     '.svg'
@@ -46,7 +46,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> Path:
 
 
 def json_text(content: Any) -> str:
-    """Return indented JSON; a number that is not finite, which JSON does not have, becomes null.
+    """Return indented JSON; numbers that are not finite, which JSON lacks, become null.
 
     >>> json_text({"residual": float("nan"), "pose": (1.0, 2)})
     '{\\n "residual": null,\\n "pose": [\\n  1.0,\\n  2\\n ]\\n}\\n'
@@ -103,11 +103,11 @@ class AtomicWrite:
 
 
 class _Discard(Exception):
-    """Ends the block of a file that is discarded."""
+    """Exception that ends the block of a discarded file."""
 
 
 def write_error(path: Path, why: str) -> FileError:
-    """Return the E414 for a file."""
+    """Return E414 for a file."""
     return FileError(Problem("E414", f"cannot write {printable_path(path)}", (why,), (), ("another place",)))
 
 
@@ -117,7 +117,7 @@ def system_reason(error: OSError) -> str:
 
 
 def printable_path(path: str | os.PathLike[str]) -> str:
-    """Return a path for a message: without control characters, and a very long one without its middle."""
+    """Return a path for a message: without control characters, and shortened in the middle if very long."""
     text = "".join(c if c.isprintable() else "?" for c in os.fspath(path))
     return text if len(text) <= 120 else f"{text[:60]} ... {text[-40:]}"
 
@@ -162,7 +162,7 @@ def _locked_folder(parent: Path) -> tuple[Path, int | None]:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=UNFINISHED, dir=parent))
         status, lock = _lock(folder)
-        # Another process may have deleted it as abandoned before it was locked.
+        # another process may have deleted the folder as abandoned before it was locked
         if status != "in use" and folder.is_dir():
             return folder, lock
         if lock is not None:
@@ -193,7 +193,7 @@ def _lock(folder: Path) -> tuple[str, int | None]:
 
 
 def check_directory(out: str | os.PathLike[str], files: Iterable[str] = ()) -> None:
-    """Check before any work that `files` can be written to the folder `out`; it is left as it was.
+    """Check before any work that `files` can be written to the folder `out`, which stays unchanged.
 
     Raises `FileError` E413 if nothing can be written there, E417 if a folder has the name of one of the files.
     """
@@ -202,15 +202,15 @@ def check_directory(out: str | os.PathLike[str], files: Iterable[str] = ()) -> N
 
 
 def write_all(out: str | os.PathLike[str], write: Callable[[Path], None], files: Iterable[str] = ()) -> None:
-    """Let `write` fill a fresh folder, then move its files to `out`; if anything fails, `out` stays as it was.
+    """Let `write` fill a new folder, then move its files to `out`; if anything fails, `out` stays unchanged.
 
     Parameters
     ----------
-    out : is created if it does not exist; files of other names in it stay.
+    out : created if it does not exist; files with other names in it stay.
     write : receives the folder to fill.
-    files : all names that `write` may use: old files of these names are deleted, since they belong to another run.
+    files : all names that `write` may use; old files with these names are deleted, since they belong to another run.
 
-    Raises `FileError` E413 where nothing can be written there, E417 where a folder has the name of one of the files.
+    Raises `FileError` E413 if nothing can be written there, E417 if a folder has the name of one of the files.
     """
     out = Path(out)
     with _staging_folder(out, files, keep=True) as folder:
@@ -237,15 +237,15 @@ def write_texts(out: str | os.PathLike[str], texts: Mapping[str, str], files: It
 @contextlib.contextmanager
 def atomic_folder(path: str | os.PathLike[str], mark: str) -> Iterator[Path]:
     """Yield a temporary folder of the same name; at the end of the block it replaces the folder at `path`, if that contains a
-    file called `mark` (any other folder is left alone).
+    file named `mark` (other folders are left alone).
 
-    Raises `FileError` (E414) where it cannot be written.
+    Raises `FileError` (E414) if it cannot be written.
     """
     target = Path(path)
     try:
         with _place_for(target) as (real, folder):
             if os.path.lexists(real) and not (real / mark).is_file():
-                raise write_error(target, f"there is something else, without a file {mark}")
+                raise write_error(target, f"something else, without a file {mark}, has this name")
             new, old = folder / "new", folder / "old"
             new.mkdir()
             old.mkdir()
@@ -259,7 +259,7 @@ def atomic_folder(path: str | os.PathLike[str], mark: str) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _place_for(target: Path) -> Iterator[tuple[Path, Path]]:
-    """Yield the target of links, and a fresh folder next to it; the folders above the target are created."""
+    """Follow links; yield the target and a new folder next to it. The folders above the target are created."""
     check_name(target)
     with created_folders(target.parent):
         real = Path(os.path.realpath(target))
@@ -271,9 +271,9 @@ def _place_for(target: Path) -> Iterator[tuple[Path, Path]]:
 
 @contextlib.contextmanager
 def _staging_folder(out: Path, files: Iterable[str], keep: bool) -> Iterator[Path]:
-    """Yield a fresh folder inside `out` from which `files` can be moved; turn the system's errors into E413.
+    """Yield a new folder inside `out` from which `files` can be moved; turn the system's errors into E413.
 
-    Creates `out` if needed, and deletes it again unless all went well and `keep` is set.
+    Creates `out` if needed, and deletes it again unless the block succeeds and `keep` is set.
     """
     try:
         with created_folders(out, keep), temporary_folder(out) as folder:
@@ -287,7 +287,7 @@ def _staging_folder(out: Path, files: Iterable[str], keep: bool) -> Iterator[Pat
 
 
 def _swap_files(out: Path, new: Path, old: Path, names: Sequence[str], replaced: Sequence[str]) -> None:
-    """Move the `replaced` files from `out` to `old`, and the `names` from `new` to `out`; undo all if one move fails."""
+    """Move the `replaced` files from `out` to `old`, and the `names` from `new` to `out`; undo all moves if one fails."""
     moves = [(out / name, old / name) for name in replaced if os.path.lexists(out / name)]
     moves += [(new / name, out / name) for name in names]
     done: list[tuple[Path, Path]] = []
@@ -312,8 +312,8 @@ def _check_names(out: Path, names: Iterable[str]) -> None:
 
 @contextlib.contextmanager
 def created_folders(folder: Path, keep: bool = True) -> Iterator[None]:
-    """Create a folder and its parents for the block; those created are deleted again, if empty, unless the block ends without an
-    error and `keep` is set. Raises OSError where one cannot be created."""
+    """Create a folder and its parents for the block; created folders that are empty are deleted again, unless the block ends
+    without an error and `keep` is set. Raises OSError if one cannot be created."""
     created: list[Path] = []
     try:
         _make_folders(folder, created)
@@ -326,7 +326,7 @@ def created_folders(folder: Path, keep: bool = True) -> Iterator[None]:
 
 
 def _make_folders(out: Path, created: list[Path]) -> None:
-    """Create a folder and its parents, and append those created to `created`, the innermost last."""
+    """Create a folder and its parents, and append the new folders to `created`, the innermost last."""
     check_name(out)
     for path in reversed([parent for parent in (out, *out.parents) if not os.path.lexists(parent)]):
         with contextlib.suppress(FileExistsError):

@@ -1,4 +1,4 @@
-"""Lazy tables and rows, computed when they are first read: large models have many that are never read. Lazy modules, too."""
+"""Lazy tables and rows, computed when first read, because many tables of large models are never read; and lazy modules."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class LazyRow(Sequence[T]):
 
 
 class LazyModule:
-    """Module that is imported when something of it is first used, for heavy ones.
+    """Heavy module that is imported when first used.
 
     >>> LazyModule("math").tau > 6.28
     True

@@ -1,6 +1,6 @@
 """Style of all Matplotlib plots: typeface, sizes, lines and colours, as one table of settings.
 
-Draw inside of `styled()`, take colours from here, and give no font a size but `SMALL` and `TITLE`. The colours of `CYCLE` can be
+Draw inside `styled()`, take colours from here, and set no font sizes except `SMALL` and `TITLE`. The colours of `CYCLE` can be
 distinguished by colour-blind readers (red-green and blue-yellow); the first two mark bodies in contact.
 """
 
@@ -20,7 +20,7 @@ INK = "#1c2331"
 MUTED = "#667085"
 RULE = "#d5d9e0"
 SHADE = "#eef1f7"
-"""Background of a time span in which something holds: a contact, a mode."""
+"""Background of a time span in which a contact or a mode holds."""
 TINTS = ("#f3c98b", "#9ec5e8", "#a9d3b5", "#cdb6e0", "#c3c8d1")
 """Backgrounds of the modes of automata."""
 DANGER = "#fdf0ef"
@@ -28,10 +28,10 @@ DANGER = "#fdf0ef"
 CYCLE = ("#1e3a8a", "#c2410c", "#14a3a8", "#937ee6", "#b28262", "#5c2410")
 """Colours of curves, in order."""
 DASHES: tuple[Any, ...] = ("-", (0, (4, 1.6)), (0, (1.5, 1.5)))
-"""Solid, dashed and dotted lines."""
+"""Dashes of solid, dashed and dotted lines."""
 
 SMALL = 8.5
-"""Font size of legends and of notes inside of a panel, points."""
+"""Font size of legends and of notes inside a panel, points."""
 TITLE = 12.5
 """Font size of the title of a picture, points."""
 FLAT = 1e-6
@@ -69,7 +69,7 @@ SHEET: dict[str, Any] = {
     "legend.edgecolor": RULE,
     "pdf.fonttype": 42,
 }
-"""Settings of Matplotlib, by their names there."""
+"""Settings of Matplotlib, by Matplotlib's names."""
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def styled() -> Iterator[None]:
             yield
         finally:
             interactive = matplotlib.is_interactive()
-    # The notebook backend sets this with the first figure; without it only that figure would be shown.
+    # the notebook backend sets this with the first figure; otherwise only that figure would be shown
     matplotlib.interactive(interactive)
 
 
@@ -96,12 +96,12 @@ def widen_flat_range(axes: Any) -> None:
 
 
 MAX_PANELS = 12
-"""Maximum number of panels plotted by default; and of curves in one panel that a legend can distinguish."""
+"""Maximum number of panels plotted by default, and of curves that a legend can distinguish in one panel."""
 
 
 @contextmanager
 def panels(count: int, axes: Any, what: str, about: str, *, title: str = "", same_x: bool = True) -> Iterator[np.ndarray]:
-    """Yield `count` axes (count,): the first of those given, or those of a new figure in this style. No window is opened.
+    """Yield `count` axes (count,): the first of the given ones, or those of a new figure in this style. No window opens.
 
     Raises E416, also an ImportError, if Matplotlib is not installed; `ModelError` E560 for too few axes.
     """

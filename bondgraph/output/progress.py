@@ -1,7 +1,7 @@
 """Progress bar: one line on the terminal with a bar and the remaining time; silent without a terminal.
 
-The line appears after two seconds, is redrawn during the work, and is wiped at the end. Nested work (a movie among pictures) owns
-the line until it ends.
+The line appears after two seconds, is redrawn during the work, and is erased at the end. Nested work (a movie among pictures)
+owns the line until it ends.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class Progress:
 
     Parameters
     ----------
-    name : of the work.
+    name : name of the work.
     total : amount of work: seconds of a run, pictures, frames.
     enabled : False never draws; True draws if standard error is a terminal.
-    initial : amount done before; it does not count for the speed.
+    initial : amount done before, which does not count for the speed.
     """
 
     _innermost: Progress | None = None
@@ -87,7 +87,7 @@ class Progress:
 
 
 def track(items: Iterable[Item], name: str, *, total: int | None = None, progress: bool = True) -> Generator[Item]:
-    """Yield the items, with a progress bar of `total` items; by default, their number.
+    """Yield the items, with a progress bar of `total` items, by default their number.
 
     >>> list(track("ab", "letters"))
     ['a', 'b']

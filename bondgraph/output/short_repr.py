@@ -1,4 +1,4 @@
-"""Short `repr` of large records: one line of less than 500 characters, identical in every process."""
+"""Short `repr` of large records: one line of fewer than 500 characters, identical in every process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 T = TypeVar("T")
 MAX_LENGTH = 400
-"""Maximum number of characters of all fields together; an ellipsis replaces the others."""
+"""Maximum number of characters of all fields together; an ellipsis replaces the rest."""
 _MAX_VALUE_LENGTH, _MAX_ENTRIES = 60, 4
 
 
@@ -47,7 +47,7 @@ def _class_name(thing: Any) -> str:
 
 
 def joined_fields(parts: Iterable[str], used: int = 0) -> str:
-    """Join texts with commas, as many as there is room for."""
+    """Join texts with commas, as many as fit."""
     kept: list[str] = []
     for part in parts:
         used += len(part) + 2

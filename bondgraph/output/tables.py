@@ -13,11 +13,11 @@ from screws.errors import ScrewbondError
 from screws.similar_names import similar_names
 
 MAX_LISTED = 8
-"""Maximum number of names listed if none is near."""
+"""Maximum number of names listed if none is similar."""
 
 
 class UnknownName(ScrewbondError, KeyError):
-    """Unknown name. Its message is shown without the quotation marks that Python puts round a key."""
+    """Unknown name, whose message is shown without the quotation marks that Python puts around a key."""
 
     code = "E318"
 
@@ -51,7 +51,7 @@ class Quantities(Mapping[str, Quantity]):
         self._kind, self._quantities = kind, quantities
 
     def __getitem__(self, name: str) -> Quantity:
-        """Return the quantity of a name; an unknown name raises a KeyError that lists similar ones."""
+        """Return the quantity with this name; an unknown name raises a KeyError that lists similar ones."""
         if name in self._quantities:
             return self._quantities[name]
         raise unknown_name(self._kind, name, self._quantities)
@@ -85,7 +85,7 @@ class Parameters(Quantities):
     def __call__(self, changes: Mapping[str, Any] | None = None) -> np.ndarray:
         """Return the parameter vector of the kernels, with the named parameters changed.
 
-        Raises `ModelError` E321 for no dictionary; E121 for an unknown name; E124 for numbers that do not fit.
+        Raises `ModelError` E321 unless changes are a dictionary; E121 for an unknown name; E124 for numbers that do not fit.
         """
         return self._vector(changes)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 GREEK = "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|phi|chi|psi|omega"
-"""Greek letters that LaTeX has, by name."""
+"""Greek letters that LaTeX knows, by name."""
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -24,15 +24,15 @@ _SPECIAL = {
     **{sign: "\\" + sign for sign in "_&#%${}"},
 }
 _CAPITALS = ("gamma", "delta", "theta", "lambda", "xi", "pi", "sigma", "phi", "psi", "omega", "upsilon")
-"""Capital Greek letters that LaTeX has; the others look like Latin ones."""
+"""Capital Greek letters that LaTeX knows; the others look like Latin ones."""
 
 
 EXACT = 17
-"""Significant digits from which a number is read back to the same bits."""
+"""Number of significant digits with which a number reads back bit for bit."""
 
 
 def decimal_latex(value: float, digits: int) -> str:
-    """Return a finite number with this many significant digits; with `EXACT`, the fewest that give the same bits."""
+    """Return a finite number with this many significant digits; with `EXACT`, the fewest that read back bit for bit."""
     value = float(value) + 0.0
     mantissa, _, power = (repr(value) if digits >= EXACT else f"{value:.{digits}g}").partition("e")
     mantissa = mantissa.removesuffix(".0")
@@ -43,7 +43,7 @@ def decimal_latex(value: float, digits: int) -> str:
 
 
 def array_latex(value: Any, digits: int) -> str:
-    """Return a number, or a matrix; a vector is a row."""
+    """Return a number or a matrix in LaTeX; a vector becomes a row."""
     if np.ndim(value) == 0:
         return decimal_latex(float(value), digits)
     rows = (" & ".join(decimal_latex(x, digits) for x in row) for row in np.atleast_2d(value))
@@ -51,7 +51,7 @@ def array_latex(value: Any, digits: int) -> str:
 
 
 def escape_latex(text: str) -> str:
-    """Escape every character that LaTeX reads as a command; one outside of Latin and Greek becomes its number."""
+    """Escape every character that LaTeX reads as a command; write characters other than Latin and Greek as their code points."""
     return "".join(_SPECIAL.get(character) or (character if character.isascii() else _non_ascii(character)) for character in text)
 
 

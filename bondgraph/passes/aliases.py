@@ -9,14 +9,14 @@ from bondgraph.assembly.system import Power, State, Statement, System
 from bondgraph.model.ops import NEGATE
 
 Names = dict[str, str]
-"""Name -> the name that replaces it; names that stay are absent."""
+"""Replacement of each dropped name."""
 
 
 def remove_aliases(system: System) -> System:
     """Merge the names of equal values.
 
-    The name that stays is fixed from outside (a state, parameter, mode), else it has a symbol, else it is the one a user would
-    write: without the colon that marks a bond's variable, and short.
+    The name to keep is one fixed from outside (a state, parameter, mode), else one with a symbol, else the one that a user would
+    write: short, without the colon that marks a bond's variable.
     """
     roots = _merge(system)
     negatives = _negatives(system, roots)
@@ -60,14 +60,14 @@ def remove_aliases(system: System) -> System:
 
 
 def _merge(system: System) -> Names:
-    """Return every name that is dropped, in the order of dropping, and the name that replaces it (union-find)."""
+    """Return every dropped name, in the order of dropping, with its replacement (union-find)."""
     names = list(system.values)
     number = dict(zip(names, range(len(names)), strict=True))
     penalties = [FREE_PENALTY] * len(names)
     for fixed in ([s.name for s in system.states], system.parameters, system.modes, ("time",)):
         for name in fixed:
             penalties[number[name]] = 0
-    ranks = [  # the name of the lowest rank stays; of equal ranks the first in the alphabet
+    ranks = [  # the name of lowest rank stays; among equal ranks, the first in alphabetical order
         (penalty if value.symbol else penalty + NO_SYMBOL_PENALTY)
         + (MARK_PENALTY if ":" in name or name[-1] == "'" else 0)
         + len(name)
@@ -95,7 +95,7 @@ MARK_PENALTY, NO_SYMBOL_PENALTY, FREE_PENALTY = 2**26, 2**27, 2**28
 
 
 def _negatives(system: System, roots: Mapping[str, str]) -> Names:
-    """Name the negative of a bond's variable after the root of that variable, so that equal negatives get one name."""
+    """Name the negative of a bond's variable after the variable's root, so that equal negatives get one name."""
     negatives = {}
     for s in system.statements:
         if s.op is NEGATE and s.outs[0].startswith("-"):

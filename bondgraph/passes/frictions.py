@@ -1,8 +1,8 @@
-"""Assembly of models with dry friction: the law of each by its place in the graph.
+"""Assembly of models with dry friction, whose law depends on its place in the graph.
 
 Friction with an inertia sets its effort, so that it can hold its flow at zero. Behind springs without inertia it takes its effort
-and sets its flow (Prandtl, Jenkin). Where its effort has no influence on its flow, as where a source commands that, it holds
-nothing: the equation of its stick state would be singular. Then it has a law without unknown.
+and sets its flow (Prandtl, Jenkin). Where its effort has no influence on its flow, as where a source sets the flow, it holds
+nothing: the equation of its stick state would be singular. Then it has a law without an unknown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from bondgraph.passes.aliases import remove_aliases
 
 
 def assemble_frictions(model: Model, causality: Causality) -> System:
-    """Return the statements of a model without aliases, with the law of each dry friction that fits its place in the graph."""
+    """Return the statements of a model without aliases, with the law of each dry friction chosen by its place in the graph."""
     sprung = _with_springs_at_frictions(model, causality)
     system = remove_aliases(assemble(sprung, causality))
     paths = _without_influence(sprung, system)
@@ -40,7 +40,7 @@ def assemble_frictions(model: Model, causality: Causality) -> System:
 
 
 def is_dry_friction(element: Element, model: Model) -> bool:
-    """Return True for dry friction: a constraint that its own automaton switches, with an effort in all states."""
+    """Return True for dry friction: a constraint switched by its own automaton, with an effort in all states."""
     law = element.law
     if not isinstance(law, IdealConstraint) or law.released is None or law.automaton != element.name:
         return False
@@ -48,13 +48,13 @@ def is_dry_friction(element: Element, model: Model) -> bool:
 
 
 def _with_springs_at_frictions(model: Model, causality: Causality) -> Model:
-    """Return the model with the law of friction that takes its effort from springs, where causality has it so."""
+    """Return the model with friction taking its effort from springs where causality requires it."""
     bonds = {path: model.bonds_at(path)[0] for path, element in model.elements.items() if is_dry_friction(element, model)}
     return _changed(model, [path for path, bond in bonds.items() if causality.effort_into(bond, path)], with_flow_law)
 
 
 def _without_influence(model: Model, system: System) -> list[str]:
-    """Return the paths of dry friction whose effort has no influence on its flow. `system` are statements without aliases."""
+    """Return the paths of dry friction whose effort has no influence on its flow. `system` has no aliases."""
     frictions = {path for path, element in model.elements.items() if is_dry_friction(element, model)}
     holding = [u for u in system.unknowns if u.element in frictions and u.reason == "constraint"]
     influence = _Influence(system) if holding else None
@@ -62,7 +62,7 @@ def _without_influence(model: Model, system: System) -> list[str]:
 
 
 def _changed(model: Model, paths: Sequence[str], change: Callable[[Element, Automaton], tuple[Element, Automaton]]) -> Model:
-    """Return the model with these elements and their automata changed, the same model for none."""
+    """Return the model with these elements and their automata changed; the same model if there are none."""
     if not paths:
         return model
     elements, automata = dict(model.elements), dict(model.automata)
@@ -72,7 +72,7 @@ def _changed(model: Model, paths: Sequence[str], change: Callable[[Element, Auto
 
 
 class _Influence:
-    """Values that one value acts on at an instant: through statements, rates of states that are differentiated, and unknowns."""
+    """Values on which a value acts at an instant: through statements, rates of differentiated states, and unknowns."""
 
     def __init__(self, system: System):
         rates = {state.name: state.rate for state in system.states}
@@ -92,7 +92,7 @@ class _Influence:
         }
 
     def reaches(self, unknown: Unknown) -> bool:
-        """Return True if an unknown acts on what its element keeps at zero, or on the rate of that."""
+        """Return True if an unknown acts on the value that its element keeps at zero, or on its rate."""
         seen, pending = set[str](), [unknown.value]
         while pending:
             name = pending.pop()
@@ -107,7 +107,7 @@ class _Influence:
 
 
 def _sources(names: Iterable[str], arguments: Mapping[str, Sequence[str]]) -> set[str]:
-    """Return all values that these depend on, these included."""
+    """Return these values and all values on which they depend."""
     seen, pending = set[str](), list(names)
     while pending:
         name = pending.pop()

@@ -1,6 +1,6 @@
 """Check that the user's formulas are functions of their arguments: each is traced twice, and both traces must be equal (E174).
 
-A model records a formula once. A random number, a clock, a counter or a file that is read in it would become a constant.
+A model records a formula once: a random number, a clock, a counter or a file read in the formula would become a constant.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from bondgraph.tape.scalar import Tape
 _EMPTY = types.CellType()
 _GENERATORS = (random.Random, np.random.Generator, np.random.RandomState)
 _SAMPLES, _RTOL = 16, 1e-9
-"""Random arguments at which two traces are compared, and the relative difference that rounding makes."""
+"""Number of random arguments at which two traces are compared, and relative difference due to rounding."""
 _TICK = 3_000
-"""Time between both traces, ns: clocks of Python have a resolution of 1 us or better."""
+"""Time between the two traces, ns: Python's clocks have a resolution of 1 us or better."""
 
 
 def unrepeatable_formulas(system: System, model: Model) -> Iterator[Problem]:
@@ -59,7 +59,7 @@ def unrepeatable_formulas(system: System, model: Model) -> Iterator[Problem]:
 
 
 def is_repeatable(operation: Op, shapes: Sequence[tuple[int, ...]]) -> bool:
-    """Return False if a formula records other steps when it is called again; True for one that fails, which others report."""
+    """Return False if a formula records different steps when called again; True for a formula that fails, which others report."""
     tape = Tape()
     inputs = tape.inputs("arguments", sum(math.prod(shape) for shape in shapes))
     arguments, start = [], 0
@@ -83,7 +83,7 @@ def is_repeatable(operation: Op, shapes: Sequence[tuple[int, ...]]) -> bool:
 
 
 def _generators_of(operation: Op) -> list[Any]:
-    """Return the generators of random numbers that a formula names, itself or through functions of the user's."""
+    """Return the random number generators that a formula names, directly or through the user's functions."""
     generators, pending, seen = list[Any](), list[Any]([operation.function]), set[int]()
     while pending:
         each = pending.pop()
@@ -108,7 +108,7 @@ def _generators_of(operation: Op) -> list[Any]:
 
 
 def _state_of(generator: Any) -> Any:
-    """Return what distinguishes states of a random number generator: its state, or what it would draw."""
+    """Return a value that identifies the state of a random number generator: its state, or the bytes that it would draw."""
     return generator.getstate() if isinstance(generator, random.Random) else copy.deepcopy(generator).bytes(32)
 
 
@@ -120,7 +120,7 @@ def _scalars(results: Any) -> list[Any]:
 def _equal(tape: Tape, pairs: list[tuple[Any, Any]]) -> bool:
     """Return True if both sides of all pairs of scalars have the same constants and the same values at random arguments.
 
-    The steps may differ: an operation whose order does not matter is recorded in the order of its arguments on the tape.
+    The steps may differ: a commutative operation records its arguments in the order of their positions on the tape.
     """
     first, second = ([tape.scalar(pair[k]).index for pair in pairs] for k in (0, 1))
     if first == second:
@@ -148,7 +148,7 @@ def _is_users_code(file: str) -> bool:
 
 
 def is_users(function: Callable[..., Any]) -> bool:
-    """Return True if a function, or one that it is closed over, is not of this project's packages."""
+    """Return True if a function, or one in its closure, is not from this project's packages."""
     pending, seen = [function], set[int]()
     while pending:
         each = pending.pop()

@@ -3,7 +3,7 @@
 All formulas run once on floats, at the start values. A user's formula that fails, or whose result does not have the shape of its
 bond, is reported here instead of somewhere in the compiler.
 
-Message about a formula that takes another number of arguments than it gets: what they are, and how to give the others.
+The message about a formula that takes more or fewer arguments than it gets lists them, and says how to give the missing ones.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _cures(missing: Sequence[str], system: System, owner: Element | Automaton | 
 
 
 def _path(argument: str, system: System) -> str:
-    """Return the signal that an argument is called like, "" for none."""
+    """Return the signal whose name fits an argument, "" for none."""
     if argument in _TIME:
         return "time"
     readable = [name for name in (*system.values, *system.aliases) if ":" not in name and not name.endswith("'")]
@@ -73,7 +73,7 @@ def _path(argument: str, system: System) -> str:
 
 
 def _positional(formula: Callable[..., Any]) -> list[tuple[str, bool]] | None:
-    """Return the arguments of a formula, each with True if it has a default; None for others than positional ones."""
+    """Return the arguments of a formula, each with True if it has a default; None unless all are positional."""
     try:
         arguments = inspect.signature(formula).parameters.values()
     except (TypeError, ValueError):
@@ -94,8 +94,8 @@ def _quoted(name: str) -> str:
 def find_shapes(system: System, model: Model) -> System:
     """Return the system with the shapes of all values.
 
-    Raises `ModelError`: E128 shapes that do not fit, E129 a formula that fails, E133 an Euler junction whose matrix is not
-    skew-symmetric, E155 formulas of one element that contradict each other.
+    Raises `ModelError`: E128 for shapes that do not fit, E129 for a formula that fails, E133 for an Euler junction whose matrix
+    is not skew-symmetric, E155 for formulas of one element that contradict each other.
     """
     torn = [u.value for loop in system.loops for u in loop.unknowns if system.values[u.value].shape is None]
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(torn, ())
@@ -152,7 +152,7 @@ def _evaluate(statement: Statement, system: System, model: Model, values: dict[s
         results = (results,) if len(outs) == 1 else tuple(results)
         shapes = [_shape(result) for result in results]
     except (ScrewbondError, ArithmeticError):
-        return None  # no statement about shapes: other start values may work, or have the geometry
+        return None  # says nothing about shapes: other start values may work
     except Exception as error:  # the user sees whatever a formula raises, with its element
         return _failure(statement, system, model, arguments, error)
     if len(results) != len(outs):
@@ -181,7 +181,7 @@ def _failure(statement: Statement, system: System, model: Model, arguments: list
 def _no_number(statement: Statement, model: Model, results: tuple[Any, ...]) -> Problem:
     """Report a formula that returns None or a text (E129)."""
     formula = transition_in_words(statement, model) or f"formula of {_readable(statement.outs[0])}"
-    title = f"{_owner(statement, model)}: the {formula} returns {' and '.join(map(repr, results))}, and no number"
+    title = f"{_owner(statement, model)}: the {formula} returns {' and '.join(map(repr, results))}, not a number"
     owner = owner_of(statement, model)
     return Problem("E129", title, (), (owner.place if owner else None,), ("a function that ends with return and a number",))
 
@@ -195,7 +195,7 @@ def _problem(code: str, title: str, statement: Statement, model: Model, argument
     if code != "E128":
         cure = "a formula that takes floats, and arrays (n,) of floats, of these shapes at the start values"
     elif isinstance(law, Ratio):
-        cure = "dimensions=(n1, n2) where the ratio is a matrix: (n2, n1) of a transformer, (n1, n2) of a gyrator"
+        cure = "dimensions=(n1, n2) if the ratio is a matrix: (n2, n1) for a transformer, (n1, n2) for a gyrator"
     else:
         cure = "a result of the bond's shape: () for dimension 1, else (n,)"
     return Problem(code, title, tuple(details), (owner.place if owner else None,), (cure,))
@@ -213,7 +213,7 @@ def _readable(name: str) -> str:
 
 
 def _mismatches(system: System, model: Model, values: dict[str, Any]) -> Iterator[Problem]:
-    """Yield rates, clock updates and resets whose shape is not that of their state (E128)."""
+    """Yield rates, clock updates and resets whose shape differs from that of their state (E128)."""
     expected = {state.name: state.initial.shape for state in system.states}
     assigned = [(f'the rate of "{s.name}"', s.name, s.rate, s.name) for s in system.states]
     assigned += [(f'the update of "{name}"', name, value, name) for clock in system.clocks for name, value in clock.updates]
@@ -237,4 +237,4 @@ def _not_skew(system: System, model: Model, values: dict[str, Any]) -> Iterator[
             title = f'the matrix of the Euler junction "{path}" is not skew-symmetric'
             shown = f"at the start it is {np.array2string(J, precision=4).replace(chr(10), '')}"
             cures = ("J with J^T = -J; for dissipation, an R",)
-            yield Problem("E133", title, (shown, "so it would give or take power"), (element.place,), cures)
+            yield Problem("E133", title, (shown, "so it would supply or absorb power"), (element.place,), cures)

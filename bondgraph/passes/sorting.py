@@ -1,5 +1,5 @@
-"""Sort the statements of a system into block lower triangular form (BLT): an order of evaluation, each algebraic loop torn and in
-one piece.
+"""Sort the statements of a system into block lower triangular form (BLT): an order of evaluation, with each algebraic loop torn
+and kept together.
 
 Tearing: choose the values of an algebraic loop to take as unknowns, so that its other values follow in order.
 """
@@ -19,25 +19,26 @@ from bondgraph.model.model import Model
 from bondgraph.model.ops import APPLY_INVERSE, SOUGHT, combine
 
 NODES_PER_CUT = 100
-"""Nodes of a strongly connected component for each one that is cut before its components are determined again."""
+"""Number of nodes of a strongly connected component per node cut before the components are determined again."""
 
 
 MAX_UNKNOWNS = 6
-"""Unknowns that a value may depend on before it becomes an unknown itself: a long loop then has a sparse matrix."""
+"""Maximum number of unknowns on which a value may depend without becoming an unknown itself: long loops then have sparse
+matrices."""
 
 
 def tear(loop: Sequence[int], needs: Mapping[int, Sequence[int]], size: Mapping[int, int]) -> tuple[list[int], list[int]]:
     """Return the nodes of a loop to cut, and an order of all its nodes once the results of the cut nodes are known.
 
     Nodes that need their own result are cut. Then, greedily, in every strongly connected component that remains: the node with
-    the most predecessors times successors for its size. Further nodes are cut whose results would depend on more than
-    `MAX_UNKNOWNS` cut nodes.
+    the largest product of predecessors and successors relative to its size. Nodes whose results would depend on more than
+    `MAX_UNKNOWNS` cut nodes are also cut.
 
     Parameters
     ----------
-    loop : nodes of one strongly connected part.
-    needs : node -> nodes whose results it needs (nodes outside the loop are ignored).
-    size : node -> count of scalars in its result.
+    loop : nodes of one strongly connected component.
+    needs : nodes whose results each node needs (nodes outside the loop are ignored).
+    size : number of scalars in the result of each node.
     """
     import networkx as nx
 
@@ -69,8 +70,8 @@ def tear(loop: Sequence[int], needs: Mapping[int, Sequence[int]], size: Mapping[
 def _cut(
     part: Collection[int], before: Mapping[int, set[int]], after: Mapping[int, set[int]], size: Mapping[int, int]
 ) -> set[int]:
-    """Choose the best node of a component, or several of a large one; nodes that are no longer on a cycle are removed in
-    between."""
+    """Choose the best node of a component, or several of a large one; in between, nodes that are no longer on a cycle are
+    removed."""
     alive = set(part)
     entering = {n: len(before[n] & alive) for n in alive}
     leaving = {n: len(after[n] & alive) for n in alive}
@@ -120,7 +121,7 @@ def _too_dependent(
 
 
 def sort_statements(system: System) -> System:
-    """Sort the statements topologically, else keep their order; tear each algebraic loop and keep it together."""
+    """Sort the statements topologically; tear each algebraic loop and keep it together."""
     statements = system.statements
     producer = {out: index for index, statement in enumerate(statements) for out in statement.outs}
     needs = [[producer[arg] for arg in statement.args if arg in producer] for statement in statements]
@@ -161,7 +162,7 @@ def _with_loops(system: System, needs: list[list[int]]) -> System:
                     computed, residual = f"{out}:computed", f"{out}:residual"
                     values[computed] = values[residual] = replace(values[out], symbol="")
                     unknowns.append(Unknown(out, residual, statement.element, "algebraic loop"))
-                    # Take the difference itself if the statement has it: a large unknown would swallow its digits.
+                    # take the difference itself if the statement has it: a large unknown would swallow its digits
                     terms = statement.args[1:] if statement.op is SOUGHT else (computed, out)
                     residuals.append(Statement((residual,), combine((1, -1)), terms, statement.element))
                 outs = tuple(f"{out}:computed" if out in used else out for out in statement.outs)
@@ -173,8 +174,8 @@ def _with_loops(system: System, needs: list[list[int]]) -> System:
 
 
 AVOIDED_SIZE = 100
-"""Size that counts for a value of unknown shape and for a divisor: the matrix of a modulated two-port, or its scalar ratio, is a
-bad tearing variable, because its guess would begin at zero."""
+"""Size assumed for a value of unknown shape and for a divisor: the matrix or ratio of a modulated two-port is a bad tearing
+variable, because its guess would start at zero."""
 
 
 def _size(name: str, value: Value, divisors: Collection[str]) -> int:
@@ -208,7 +209,8 @@ def evaluation_order(needs: Sequence[Sequence[int]]) -> list[int] | None:
 def refuse_undefined_values(system: System, model: Model) -> System:
     """Return the system unchanged if every value is defined.
 
-    Raises `ModelError`: E206 a ring of junctions passes a value round and nothing else decides it, E173 no statement gives it.
+    Raises `ModelError`: E206 if a ring of junctions passes a value around and nothing else sets it, E173 if no statement gives
+    it.
     """
     defined = {"time", *(s.name for s in system.states), *system.parameters, *system.modes}
     defined |= {u.value for u in system.unknowns} | {out for s in system.statements for out in s.outs}
@@ -232,6 +234,6 @@ def refuse_undefined_values(system: System, model: Model) -> System:
 
 def _no_statement(name: str, neighbours: Sequence[Element]) -> Problem:
     laws = dict.fromkeys(type(e.law).__name__ for e in neighbours)
-    details = (f"at: {named(neighbours) or 'no bond'}, of the laws {', '.join(laws) or 'of signals'}",)
-    cures = ("in the function that writes the statements of a law of your own, one that gives it",)
+    details = (f"at: {named(neighbours) or 'no bond'}, with laws {', '.join(laws) or 'of signals'}",)
+    cures = ("a statement that gives it, in the function that writes the statements of your own law",)
     return Problem("E173", f'nothing gives the value "{name}"', details, tuple(e.place for e in neighbours), cures)

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 def in_rows(values: Any) -> Any:
-    """Return values of runs, which count from 0 for any index of a table: numbers (runs, ...), or a list of words; None without a
-    first axis."""
+    """Return the values of runs by run number, whatever the index of a table: numbers (runs, ...), or a list of words; None
+    without a first axis."""
     array = real(values)
     if array is not None:
         return array if array.ndim else None
@@ -42,9 +42,9 @@ def in_rows(values: Any) -> Any:
 
 
 def parameter_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> np.ndarray | None:
-    """Return parameters of the kernels, (runs, parameters), where only single numbers vary; else None, to be read run by run.
+    """Return parameters of the kernels, (runs, parameters), if only single numbers vary; else None: they are read run by run.
 
-    The valid range of a number is an interval, so that the smallest and the largest are checked. Raises `ModelError` as
+    Valid ranges are intervals, so that only the smallest and largest number are checked. Raises `ModelError` as
     `Compiled.parameters`.
     """
     system, p = compiled.system, flat(compiled.system.parameters.values())
@@ -75,8 +75,8 @@ def _bounds_another(compiled: Compiled, name: str, varied: Mapping[str, Any]) ->
 
 
 def start_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return states (runs, n) and modes (1, modes), or one row of each where nothing varies; None where some follow from others,
-    from parameters or from motion."""
+    """Return states (runs, n) and modes (1, modes), or one row of each if nothing varies; None if some follow from others, from
+    parameters or from motion."""
     model, system = compiled.model, compiled.system
     if (
         system.starts
@@ -105,8 +105,8 @@ def start_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> tupl
 
 
 def need_no_check(compiled: Compiled, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> np.ndarray:
-    """Return True for runs (rows of x and p, or one of either) with finite parameters, and start velocities that give constraints
-    zero flow, (runs,)."""
+    """Return True (runs,) for runs (rows of x and p, or one row for all) with finite parameters and start velocities that give
+    constraints zero flow."""
     runs = max(len(x), len(p))
     x, p = (np.broadcast_to(block, (runs, block.shape[1])) for block in (x, p))
     finite = np.ones(runs, dtype=bool) if np.isfinite(p).all() else np.isfinite(p).all(axis=1)
@@ -123,7 +123,7 @@ def _rows(block: Any) -> int:
 
 
 _MAX_CACHED = 5000
-"""Largest number of states and parameters of a model whose prepared runs are cached: larger ones take memory, and their steps
+"""Largest number of states and parameters of a model whose prepared runs are cached: larger models take memory, and their steps
 dominate the time."""
 
 _EACH = '"spring.stiffness": [20.0, 50.0]'
@@ -135,7 +135,7 @@ _EACH = '"spring.stiffness": [20.0, 50.0]'
 class PreparedRun:
     """Runs of a model from the same start time to the same end with the same settings: `compiled.prepare_run(5.0, rtol=1e-9)`.
 
-    Binding is done once; then a run costs its steps only. A call with parameters and start values returns the result of
+    Binding is done once; then a run costs only its steps. A call with parameters and start values returns the result of
     `simulate`, bit for bit; `run` takes and returns numbers, `run_many` does so for many runs at once. Threads may share it."""
 
     compiled: Compiled
@@ -148,7 +148,7 @@ class PreparedRun:
     def start_values(
         self, parameters: Mapping[str, Any] | None = None, initial: Initial | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return states x (n,), parameters p and modes m of a run, in the order of the kernels, checked as by `simulate`: E309,
+        """Return states x (n,), parameters p and modes m of a run, in the order of the kernels, checked as in `simulate`: E309,
         E214, E455."""
         compiled, program, t = self.compiled, self.compiled.program, self.program.settings.t_start
         model, system = compiled.model, compiled.system
@@ -164,8 +164,8 @@ class PreparedRun:
         return x, p, m
 
     def _ensure_coherent(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> None:
-        """Raise E214 where modes of switches do not hold at a start, E218 where its positions, E455 where its velocities do not
-        fit the constraints."""
+        """Raise E214 if modes of switches do not hold at a start, E218 if its positions, or E455 if its velocities do not fit the
+        constraints."""
         compiled, program = self.compiled, self.compiled.program
         model, system = compiled.model, compiled.system
         raise_if_any(model.name, violated_constraints(model, system, program, t, x, p, m))
@@ -185,13 +185,13 @@ class PreparedRun:
     def start_values_many(
         self, parameters: Mapping[str, Any] | None = None, initial: Mapping[str, Any] | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return numbers for `run_many`: p (runs, parameters), x0 (runs, n) and m0 (runs, modes), or one row of equal ones.
+        """Return numbers for `run_many`: p (runs, parameters), x0 (runs, n) and m0 (runs, modes), or one row if all are equal.
 
         Parameters
         ----------
         parameters, initial : by name as for a run, each with a value for every run, (runs, *shape).
 
-        Raises `ModelError` as `Compiled.initial`, and E124 where a run has no value, or the counts of runs differ.
+        Raises `ModelError` as `Compiled.initial`, and E124 if a run has no value, or the numbers of runs differ.
         """
         compiled, name = self.compiled, self.compiled.model.name
         varied, starts = (
@@ -200,7 +200,7 @@ class PreparedRun:
         )
         counts = {key: -1 if values is None else len(values) for key, values in {**varied, **starts}.items()}
         if single := [f'"{key}"' for key, count in counts.items() if count < 0]:
-            why = "an array, or a list, whose first axis is that of the runs"
+            why = "an array or list whose first axis is the runs"
             raise refusal("E124", f"{', '.join(single)} needs a value for every run", _EACH, about=name, why=why, places=())
         if len(set(counts.values())) > 1:
             why = ", ".join(f'"{key}" {count}' for key, count in counts.items())
@@ -220,8 +220,8 @@ class PreparedRun:
     def prechecked_starts(
         self, parameters: Mapping[str, Any], initial: Mapping[str, Any], runs: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return which of `runs` runs need no single check, (runs,), and the results of `start_values` for these: x, p and m,
-        (runs or 1, numbers) each; parameters and start values by name, (runs, *shape)."""
+        """Return True (runs,) for runs that need no check of their own, and the results of `start_values` for these: x, p and m,
+        (runs or 1, numbers) each. Parameters and start values are given by name, (runs, *shape)."""
         compiled, program = self.compiled, self.compiled.program
         try:
             start, p = start_rows(compiled, initial, runs), parameter_rows(compiled, parameters, runs)
@@ -249,9 +249,9 @@ class PreparedRun:
     ) -> BatchResult:
         """Run an ensemble from numbers, as `start_values_many` returns them; see `PreparedProgram.run_many`.
 
-        device : "cuda" or "cuda:1", a GPU that does the runs; "auto", a GPU where there is one with fast double precision, the
-            runs are 2,000 or more and can go there, and the CPU continues where it is lost; None, the CPU. The results do not
-            depend on it. What a GPU cannot judge is handed back to the CPU.
+        device : "cuda" or "cuda:1", a GPU that does the runs; "auto", a GPU with fast double precision, if there is one and it
+        can do the runs, 2,000 or more, and the CPU if the GPU is lost; None, the CPU. The results do not depend on it. Runs that
+        a GPU cannot judge are handed back to the CPU.
 
         Raises `RunError` E282 to E294 for a GPU; `ExtraError` E416 without the package for it.
         """
@@ -269,8 +269,8 @@ class PreparedRun:
         check_rank: bool = True,
         is_stored: bool = False,
     ) -> GPULauncher | None:
-        """Return a launcher of runs on the GPU that `device=` names, None for the CPU; raises as `run_many`. The results
-        of runs whose chunks are stored need no memory here."""
+        """Return a launcher of runs on the GPU that `device=` names, None for the CPU; raises as `run_many`. If `is_stored`,
+        results are stored in chunks and take no memory here."""
         if device is None:
             return None
         from bondgraph.run.batch.gpu.launcher import launcher_of  # loads the writers of machine code for GPUs
@@ -296,7 +296,7 @@ def run_once(
 
 
 def shared_runs(compiled: Compiled, t_end: float, kept: KeepOptions, settings: RunSettings) -> PreparedRun:
-    """Prepare runs, or return the cached ones of the same settings."""
+    """Prepare runs, or return the cached runs with the same settings."""
     program = compiled.program
     small = program.states + program.parameters <= _MAX_CACHED
     key = setting_key(t_end, kept, settings) if small else None
@@ -306,6 +306,6 @@ def shared_runs(compiled: Compiled, t_end: float, kept: KeepOptions, settings: R
 def ode_of(
     compiled: Compiled, t: float, initial: Initial | None, parameters: Mapping[str, Any] | None, sparse: bool
 ) -> OdeFunctions:
-    """The model as functions of arrays from a start at the time t, s; `Compiled.ode`."""
+    """Return the model as functions of arrays from a start at the time t, s: `Compiled.ode`."""
     x, p, m = prepared_run(compiled, t + 1.0, KeepOptions(), {"t_start": t, "progress": False}).start_values(parameters, initial)
     return ode_functions(compiled.program, t, x, p, m, sparse)

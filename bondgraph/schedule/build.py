@@ -72,7 +72,8 @@ def _evaluate_loop(schedule: Schedule, loop: KernelLoop, memory: dict[str, np.nd
 
 
 def jumps(cache: KernelCache, changes: Mapping[str, Mapping[int, int]], states: int) -> list[Plan]:
-    """Return the plan of each jump, which gives all `states` scalars; `changes` holds, by jump, state -> its new value."""
+    """Return the plan of each jump, which gives all `states` scalars; `changes` maps each jump to the new values of its
+    states."""
     parts = group_rows(cache, [list(changed.values()) for changed in changes.values()])
     return [_plan(cache, name, part, changes[name], states) for name, part in zip(changes, parts, strict=True)]
 
@@ -96,11 +97,11 @@ class Scheduled:
     width: Callable[[str], int]
     """Number of results of a routine."""
     select: Callable[[Sequence[int]], tuple[Schedule, tuple[int, ...]]]
-    """Builds the schedule of outputs with these indices, and the positions of these outputs in its results."""
+    """Function that builds the schedule of the outputs with these indices, and returns their positions in its results."""
     jumps: tuple[str, ...]
     """Routines of transitions, each of which gives all states and changes a few of them."""
     build_jumps: Callable[[], list[Schedule]]
-    """Builds the schedules of these, which are compiled together."""
+    """Function that builds the schedules of the jumps, which are compiled together."""
     autonomous: bool
     """True if no value depends on the time."""
 
@@ -121,7 +122,7 @@ def _guards(system: System) -> list[Statement]:
 
 
 def values_of_routines(system: System) -> dict[str, list[str]]:
-    """Return the names of the values of every routine but the outputs, in the order of its results.
+    """Return the names of the values of every routine except the outputs, in the order of its results.
 
     There is no `rates_and_powers`: with thousands of states the call that it saves is negligible.
     """
@@ -140,7 +141,7 @@ def values_of_routines(system: System) -> dict[str, list[str]]:
 def scheduled(
     system: System, table: StatementTable | None = None
 ) -> tuple[Scheduled, System, Callable[[], tuple[Schedule | None, Pattern]]]:
-    """Schedule all routines of a large model, with the blocks t, x, p, m (`prepare` has p alone).
+    """Schedule all routines of a large model, with the blocks t, x, p, m (`prepare` has only p).
 
     Returns the schedules, the system, and a function that builds the schedule of the Jacobian (None without nonzeros) and its
     sparsity pattern. The counterpart for small models is `bondgraph.tracing.routines.trace_for_runs`. The system is explicit and
@@ -165,7 +166,7 @@ def scheduled(
     lock = threading.Lock()
 
     def schedule_unprepared(plan: Plan) -> Schedule:
-        """Schedule a plan with the calls on parameters that `prepare` does not contain."""
+        """Schedule a plan, including the calls on parameters that `prepare` does not contain."""
         locations.update({value: book.locations[value] for value in book.numbers.values()})
         on_parameters = cache.preparing(plan.calls, locations)
         return schedule(replace(plan, calls=(*on_parameters, *plan.calls)), book, blocks, locations)
@@ -215,7 +216,7 @@ def scheduled(
 
 
 PREPARED = ("rates", "powers", "guards")
-"""Routines whose expressions of parameters are computed in `prepare`: those of every step of a run."""
+"""Routines that every step of a run calls; their expressions of parameters are computed in `prepare`."""
 
 EAGER = ("prepare", "rates", "powers", "energies")
 """Routines that are compiled at once, because every model is evaluated at its start; the others at their first use."""
@@ -223,7 +224,7 @@ EAGER = ("prepare", "rates", "powers", "energies")
 _STATES = GIVEN.index("x")
 
 UNOPTIMISED = ("outputs",)
-"""Large routines that a run calls a few times: they are compiled without an optimiser."""
+"""Large routines that a run calls only a few times, so that they are compiled without an optimiser."""
 
 
 def select_in_loops(routines: Scheduled, indices: Sequence[int], machine_code: bool) -> tuple[Kernel, tuple[int, ...]]:
@@ -234,7 +235,8 @@ def select_in_loops(routines: Scheduled, indices: Sequence[int], machine_code: b
 
 
 def kernel_in_loops(schedule: Schedule, machine_code: bool) -> Kernel:
-    """Compile a large routine that a run calls a few times without an optimiser: half as fast, in a fortieth of the time."""
+    """Compile, without an optimiser, a large routine that a run calls a few times: it runs half as fast, and compiles in a
+    fortieth of the time."""
     if not machine_code:
         return numpy_kernel(schedule)
     return machine_kernels([schedule], quick=True)[schedule.name]

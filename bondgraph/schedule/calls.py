@@ -1,4 +1,4 @@
-"""Numbered statements of a system, calls of kernels on their values, which are placed in memory and emitted, and plans."""
+"""Numbered statements of a system, calls of kernels on their values, and plans."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Kind:
 
 
 class Call(NamedTuple):
-    """Instance of a kernel: its kind, the values that it reads and the values that it gives."""
+    """Call of a kernel: its kind, the values that it reads and the values that it gives."""
 
     kind: Kind
     ins: tuple[int, ...]
@@ -45,7 +45,7 @@ class ValueTable:
     fixed: list[bool] = field(default_factory=list)
     """True for a value that depends on parameters only."""
     numbers: dict[float, int] = field(default_factory=dict)
-    """Constant -> its value number."""
+    """Value number of each constant."""
 
     def value(self, size: int, fixed: bool = False, home: tuple[str, int] | None = None) -> int:
         """Append a value and return its number."""
@@ -79,22 +79,22 @@ class Plan:
     calls: tuple[Call, ...]
     n_out: int
     results: Mapping[int, int]
-    """Value that a call gives -> its offset in `out`."""
+    """Offset in `out` of each value that a call gives."""
     numbers: Mapping[float, Sequence[int]] = field(default_factory=dict)
-    """Constant -> its positions in `out`."""
+    """Positions of each constant in `out`."""
     copied_block: str | None = None
     """The block that is copied to `out` first, if any."""
 
 
 MAX_PREPARED_DEPTH = 24
-"""Maximum number of statements in a row that are computed in `prepare`: each group that reads their result traces them again."""
+"""Maximum length of a chain of statements that is computed in `prepare`: each group that reads its result traces it again."""
 
 
 @dataclass(frozen=True, eq=False)
 class StatementTable:
     """Statements as tuples of numbers.
 
-    `args[k]` and `outs[k]` are values, `formulas[k]` is equal for equal formulas, `ops[f]` is an operation of formula `f`.
+    `args[k]` and `outs[k]` are values, `formulas[k]` is the number of a formula, and `ops[f]` an operation with formula `f`.
     """
 
     numbers: Mapping[str, int]
@@ -108,7 +108,7 @@ class StatementTable:
     copies: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def copy_of(self, name: int, index: int) -> int:
-        """Return the number of the copy `index` of a value, which a further statement makes; all routines share it."""
+        """Return the number of the copy `index` of a value, made by an added statement that all routines share."""
         if (name, index) in self.copies:
             return self.copies[name, index]
         copy = self.copies[name, index] = self.book.value(self.book.sizes[name])

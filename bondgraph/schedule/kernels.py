@@ -1,5 +1,5 @@
-"""Kernels of groups of statements: trace once, split off the part of parameters alone, differentiate once, merge kernels that
-differ only in constants.
+"""Kernels of groups of statements: trace once, split off the part that depends only on parameters, differentiate once, merge
+kernels that differ only in constants.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ CONSTANT, FIXED, VARYING = 0, 1, 2
 class Split:
     """A kernel in two parts.
 
-    `prepare` reads the arguments of parameters and gives scalars; `main` reads the varying arguments `reads` and then
-    those scalars. `results[i]` is the source of output `i`: `(CONSTANT, number)`, `(FIXED, scalar of prepare)` or
-    `(VARYING, result of main)`.
+    `prepare` reads the arguments that are parameters and gives scalars; `main` reads the varying arguments `reads` and then those
+    scalars. `results[i]` is the source of output `i`: `(CONSTANT, number)`, `(FIXED, scalar of prepare)` or `(VARYING, result of
+    main)`.
     """
 
     prepare: Kind | None
@@ -61,7 +61,8 @@ class TracedGroup:
         return split(self, self.outputs, self.sizes)
 
     def derivative(self, active: tuple[bool, ...]) -> tuple[tuple[tuple[int, int, int], ...], Split]:
-        """Return (output, argument, its component) of the local derivatives by the active varying arguments, and their kernel."""
+        """Return (output, argument, component) of each local derivative with respect to active varying arguments, and their
+        kernel."""
         if active not in self.slopes:
             inputs = self.tape.inputs("v", sum(self.varying))
             components = _components(self.varying)
@@ -73,9 +74,8 @@ class TracedGroup:
 
 
 def split(traced: TracedGroup, outputs: Sequence[TapeScalar | float], sizes: tuple[int, ...] | None) -> Split:
-    """Split off the expressions of parameters alone.
-
-    With `sizes` all outputs are results of `main`, cut into these sizes; without, only those that vary are, one by one.
+    """Split off the expressions that depend only on parameters. With `sizes` all outputs are results of `main`, cut into these
+    sizes; without `sizes`, only outputs that vary are, one by one.
     """
     tape, n_v, n_p = traced.tape, sum(traced.varying), sum(traced.fixed)
     hoisted = hoist(tape, without_tables_of_inputs(tape, outputs, {"p"}))
@@ -138,9 +138,9 @@ def traced(
 
     Parameters
     ----------
-    steps : (operation, arguments, count of results); an argument is (-1, k), the group's argument k, or (step, result).
-    arguments : (True if it is of parameters alone, its shape).
-    stores : (step, result) of the group's results.
+    steps : (operation, arguments, number of results); an argument is (-1, k), the group's argument k, or (step, result).
+    arguments : (True if it depends only on parameters, its shape).
+    stores : (step, result) of each result of the group.
     """
     tape = Tape()
     sizes = {kind: tuple(int(np.prod(s)) for fixed, s in arguments if fixed is kind) for kind in (False, True)}
@@ -170,17 +170,17 @@ MIN_MERGED_KERNELS = 8
 
 
 class Substitute(NamedTuple):
-    """A kernel instead of another one, and the constants that it takes after the parameters of that."""
+    """Replacement of a kernel, and the constants that it takes after the other's parameters."""
 
     traced: TracedGroup
     numbers: tuple[float, ...]
 
 
 def merge_kernels(kernels: Iterable[TracedGroup]) -> dict[TracedGroup, Substitute]:
-    """Return substitutes of kernels of which many differ only in constants, which become arguments like parameters.
+    """Return substitutes for kernels that differ from many others only in constants, which become arguments like parameters.
 
-    A formula may hold a constant of its own, as `lambda t, w=w: sin(w * t)` does in a loop over sections. Each of them is traced
-    by itself, to the same steps with other constants.
+    A formula may hold a constant of its own, as `lambda t, w=w: sin(w * t)` does in a loop over sections. Each is traced by
+    itself, to the same steps with other constants.
     """
     by_form: dict[Hashable, list[TracedGroup]] = {}
     for kernel in dict.fromkeys(kernels):
@@ -196,7 +196,7 @@ def merge_kernels(kernels: Iterable[TracedGroup]) -> dict[TracedGroup, Substitut
 
 
 def _form(kernel: TracedGroup) -> Hashable:
-    """Return the key of all of a kernel but its constants."""
+    """Return a key of a kernel without its constants."""
     outputs = tuple([kernel.tape.scalar(output).index for output in kernel.outputs])
     nodes = tuple([node if node[0] != opcodes.CONSTANT else opcodes.CONSTANT for node in kernel.tape.nodes])
     return kernel.varying, kernel.fixed, kernel.sizes, outputs, nodes
@@ -223,21 +223,21 @@ def _with_arguments(kernel: TracedGroup, positions: Sequence[int]) -> TracedGrou
 
 
 MIN_REPETITION = 4
-"""Minimum number of statements per kind for which loops pay off; kinds that differ only in constants count as one."""
+"""Minimum number of statements per kind at which loops pay off; kinds that differ only in constants count as one."""
 
 MIN_STATEMENTS = 2000
-"""Statements from which kinds that differ only in constants are identified: each has to be traced for that."""
+"""Number of statements from which kinds that differ only in constants are identified, which requires tracing each."""
 
 MAX_STEPS = 3000
 """Maximum number of steps of straight-line code: it is slightly faster than loops, and compiles quickly."""
 
 MAX_MERGED_STEPS = 60_000
-"""Maximum number of steps of straight-line code with both logarithms and exponentials, as of species and reactions: on one tape
+"""Maximum number of steps of straight-line code with both logarithms and exponentials, as for species and reactions: on one tape
 these are products (`tape.nodes`), at a sixth of the cost of loops."""
 
 
 def is_large(system: System) -> bool:
-    """Return True if loops over shared kernels are better than straight-line code, without tracing all of it.
+    """Return True if loops over shared kernels are better than straight-line code, without tracing all statements.
 
     One statement of each kind is traced and its steps are counted.
     """
@@ -258,7 +258,7 @@ def is_large(system: System) -> bool:
 
 
 KindOfStatement = tuple[Op, tuple[tuple[int, ...], ...], int]
-"""Operation, shapes of the arguments, count of the results."""
+"""Operation, shapes of the arguments, number of results."""
 
 
 def loops_are_better(kinds: Mapping[KindOfStatement, int]) -> bool:
@@ -275,7 +275,7 @@ def loops_are_better(kinds: Mapping[KindOfStatement, int]) -> bool:
 
 
 def _operation_form(operation: Op, shapes: tuple[tuple[int, ...], ...], results: int) -> tuple[Hashable, tuple[Node, ...]]:
-    """Return shapes and count of results of one statement, and its instructions without constants."""
+    """Return the shapes and number of results of a statement, and its instructions without constants."""
     arguments = [(False, shape) for shape in shapes]
     step = (operation, tuple((-1, k) for k in range(len(shapes))), results)
     tape = traced([step], arguments, [(0, k) for k in range(results)]).tape

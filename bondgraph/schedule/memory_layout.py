@@ -16,7 +16,7 @@ from bondgraph.tape.routine import Listing
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Calls of one kind, evaluated in their order; `parallel` if none needs another one of the batch."""
+    """Calls of one kind, evaluated in order; `parallel` if none depends on another of the batch."""
 
     calls: tuple[Call, ...]
     parallel: bool
@@ -40,9 +40,9 @@ def needed(calls: Sequence[Call], results: Iterable[int]) -> list[Call]:
 def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
     """Schedule calls; `base` is the block of every value outside the workspace.
 
-    A lane is a kind with the blocks of its arguments and results. A lane all of whose remaining calls are ready goes
-    first; else the one with the longest critical path. A recurrence - calls of a lane that need only earlier ones of the
-    same lane - stays one batch, in order.
+    A lane is a kind with the blocks of its arguments and results. A lane whose remaining calls are all ready goes first; else the
+    lane with the longest critical path. A recurrence - calls of a lane that need only earlier ones of the same lane - stays one
+    batch, in order.
     """
     producer = {out: index for index, call in enumerate(calls) for out in call.outs}
     users: list[list[int]] = [[] for _ in calls]
@@ -69,7 +69,7 @@ def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
     tallest = [max(map(height.__getitem__, part), default=-1) for part in ready]
 
     def rank(number: int) -> tuple[bool, int, int]:
-        """Return the priority of a lane, smallest first; a priority in the queue is outdated if it differs from this one."""
+        """Return the priority of a lane, smallest first; a priority in the queue is outdated if it differs."""
         return len(ready[number]) != remaining[number], -tallest[number], number
 
     queue = [rank(number) for number, part in enumerate(ready) if part]
@@ -142,7 +142,7 @@ class KernelLoop:
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """A routine `name`: loops from blocks of inputs (name, length) to `out` (n_out,); `workspace` is in scalars."""
+    """A routine `name`: loops from blocks of inputs (name, length) to `out` (n_out,); `workspace` is its length in scalars."""
 
     name: str
     blocks: tuple[tuple[str, int], ...]
@@ -157,7 +157,6 @@ class Schedule:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Length of each block."""
         return tuple(n for _, n in self.blocks)
 
 
@@ -168,7 +167,7 @@ def schedule(
     locations: Mapping[int, tuple[str, int]],
     order: Sequence[Batch] | None = None,
 ) -> Schedule:
-    """Order the calls of a plan, unless `order` is given, and place every value; `locations` are the locations of inputs."""
+    """Order the calls of a plan, unless `order` is given, and place every value; `locations` are those of inputs."""
     base, address = _input_locations(plan.calls, locations)
     base.update(dict.fromkeys(plan.results, "out"))
     address.update(plan.results)
@@ -214,7 +213,6 @@ class Tables:
 
     @property
     def joined(self) -> np.ndarray:
-        """All tables, concatenated."""
         return np.concatenate(self._parts) if self._parts else np.zeros(0, dtype=np.int32)
 
     def access(self, block: str, positions: np.ndarray) -> Access:
@@ -233,7 +231,7 @@ class Tables:
 def _place_in_workspace(order: Sequence[Batch], sizes: Sequence[int], address: dict[int, int]) -> int:
     """Add addresses in the workspace for values without one, and return its length.
 
-    Results of one batch are contiguous; memory is used again after its last reader.
+    Results of one batch are contiguous; memory is reused after the last read.
     """
     last: dict[int, int] = {}
     for number, batch in enumerate(order):
@@ -262,7 +260,7 @@ def _place_in_workspace(order: Sequence[Batch], sizes: Sequence[int], address: d
 
 
 def in_row(name: str, calls: Sequence[Call], book: ValueTable) -> tuple[Plan, list[Batch]]:
-    """Return a plan whose results are all values that the calls give, those of one batch contiguous; and the batches."""
+    """Return a plan whose results are all values that the calls give, contiguous for each batch; and the batches."""
     base, _ = _input_locations(calls, book.locations)
     base |= {value: "out" for call in calls for value in call.outs}
     order = batches(calls, base)

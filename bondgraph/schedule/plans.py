@@ -1,7 +1,7 @@
 """Plans: the calls for the values of a routine, and for the nonzeros of a sparse Jacobian by the chain rule.
 
-Grouping of statements that are traced together: a value that only one group reads is computed in it, not stored. Equal groups -
-the same formulas on arguments of the same shapes, joined in the same way - share one kernel.
+Statements are traced together in groups: a value that only one group reads is computed in it, not stored. Equal groups - the same
+formulas on arguments of the same shapes, connected in the same way - share one kernel.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from bondgraph.tape.routine import Listing, Routine, listing
 from bondgraph.tape.scalar import Tape
 
 MAX_STATEMENTS = 24
-"""Maximum number of statements of one group; longer ones would rarely be equal."""
+"""Maximum number of statements of one group; longer groups would rarely be equal."""
 
 MAX_PREPARED_SIZE = 64
-"""Maximum number of numbers of a parameter that are prepared one by one where only parameters matter."""
+"""Maximum number of entries of a parameter that are prepared one by one in groups that depend only on parameters."""
 
 _SHARED = -1
 _MAX_RECOMPUTED = 12
-"""Maximum number of statements that are computed again for one narrow value."""
+"""Maximum number of statements that are recomputed for one narrow value."""
 
 
 class Group(NamedTuple):
-    """Instance of a traced group: its varying arguments, its arguments of parameters, and its results."""
+    """Instance of a traced group: its varying arguments, its arguments that are parameters, and its results."""
 
     traced: TracedGroup
     varying: tuple[int, ...]
@@ -45,9 +45,9 @@ def groups(
     kernels: dict[object, TracedGroup],
     narrow: Mapping[int, tuple[int, ...]] | None,
 ) -> list[Group]:
-    """Return groups that compute the `targets`, in an order of evaluation; `kernels` holds those traced so far, by key.
+    """Return groups that compute the `targets`, in an order of evaluation; `kernels` holds the groups traced so far, by key.
 
-    The values in `narrow` are computed in every group that reads them, from the values that are listed there.
+    The values in `narrow` are computed in every group that reads them, from the values listed there.
     """
     sources = narrow or {}
     args, outs, fixed = table.args, table.outs, table.book.fixed
@@ -83,7 +83,7 @@ def groups(
 
 
 def _predecessors(table: StatementTable, targets: Sequence[int]) -> list[int]:
-    """Return the statements that the targets depend on, last ones first, without those of parameters only."""
+    """Return the statements that the targets depend on, last ones first, without those that depend only on parameters."""
     args, fixed, producer = table.args, table.book.fixed, table.producer
     statements: set[int] = set()
     stack = list(targets)
@@ -97,10 +97,9 @@ def _predecessors(table: StatementTable, targets: Sequence[int]) -> list[int]:
 
 
 def narrow(table: StatementTable, targets: set[int]) -> dict[int, tuple[int, ...]]:
-    """Return values that depend on no more scalars than they have themselves, with the values that they depend on.
-
-    A Jacobian is better without them: derivatives by a matrix and from there by the pose behind it are many products,
-    derivatives by the pose are few.
+    """Return values that depend on no more scalars than they have themselves, with the values that they depend on. A Jacobian
+    costs less without them: the chain rule through a matrix that depends on a pose takes many products, derivatives with respect
+    to the pose take few.
     """
     size, fixed = table.book.sizes.__getitem__, table.book.fixed
     origins: dict[int, tuple[int, ...]] = {}
@@ -178,12 +177,12 @@ def _trace_groups(
 
 
 def _is_long(table: StatementTable, value: int) -> bool:
-    """Return True for a parameter whose numbers are read where they lie, not prepared one by one."""
+    """Return True for a parameter whose numbers are read in place, not prepared one by one."""
     return table.book.sizes[value] > MAX_PREPARED_SIZE and value not in table.producer
 
 
 Scalar = tuple[float, int]
-"""A derivative: a factor and a value of one component; the value is -1 for a plain number."""
+"""A derivative: a factor times a value of one component; the value is -1 for a plain number."""
 
 
 Calls = dict[tuple[Kind, tuple[int, ...]], Call]
@@ -199,7 +198,7 @@ class KernelCache:
     shared: dict[TracedGroup, Substitute] = field(default_factory=dict)
     prepared: Calls = field(default_factory=dict)
     makers: dict[int, Call] = field(default_factory=dict)
-    """Value -> the call of `prepared` that gives it."""
+    """Call of `prepared` that gives each value."""
     sums: dict[object, Kind] = field(default_factory=dict)
 
     @property
@@ -220,7 +219,7 @@ class KernelCache:
         return result
 
     def prepare(self, kind: Kind | None, ins: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the results of a call on parameters, which is made once."""
+        """Return the results of a call on parameters, which is made only once."""
         if kind is None:
             return ()
         call = self.prepared.get((kind, ins))
@@ -230,7 +229,7 @@ class KernelCache:
         return call.outs
 
     def preparing(self, calls: Iterable[Call], available: Container[int]) -> list[Call]:
-        """Return the calls on parameters that others need for values that are not `available`, in order of evaluation."""
+        """Return the calls on parameters that these calls need for values that are not `available`, in order of evaluation."""
         needed: dict[int, Call] = {}
         stack = [value for call in calls for value in call.ins]
         while stack:
@@ -249,7 +248,7 @@ class GroupedValues:
     groups: tuple[Group, ...]
     calls: tuple[Call, ...]
     results: dict[int, int]
-    """Value -> its offset in the row."""
+    """Offset of each value in the row."""
     width: int
 
 
@@ -270,13 +269,13 @@ def group_rows(cache: KernelCache, rows: Sequence[Sequence[int]]) -> list[Groupe
 
 
 def _row_layout(table: StatementTable, targets: Sequence[int]) -> tuple[dict[int, int], int]:
-    """Return the offsets of values, or of copies of them, in a row, and its length."""
+    """Return the offsets of values, or of their copies, in a row, and the length of the row."""
     book = table.book
     results: dict[int, int] = {}
     copied: dict[int, int] = {}
     offset = 0
     for value in targets:
-        if not book.sizes[value]:  # The rate of a storage without a state of its own.
+        if not book.sizes[value]:  # the rate of a storage without a state of its own
             continue
         if value not in table.producer or book.fixed[value] or value in results:
             number = copied[value] = copied.get(value, -1) + 1
@@ -300,8 +299,8 @@ def _with_calls(cache: KernelCache, groups: Sequence[Group], results: dict[int, 
 def derivatives(
     cache: KernelCache, name: str, values: GroupedValues, states: Sequence[int]
 ) -> tuple[Plan, tuple[np.ndarray, np.ndarray]]:
-    """Return the plan of the nonzero derivatives of the values by `states`, by columns; and the sparsity pattern (indptr,
-    indices), int32.
+    """Return the plan of the nonzero derivatives of the values with respect to `states`, by columns; and the sparsity pattern
+    (indptr, indices), int32.
 
     Every kernel is differentiated once; forward accumulation over the groups gives one sum of products for each value and
     each state that it depends on.
@@ -353,7 +352,7 @@ def derivatives(
 def _entry_positions(
     cache: KernelCache, entries: Sequence[Scalar], calls: list[Call]
 ) -> tuple[dict[int, int], dict[float, list[int]]]:
-    """Return the positions of derivatives in a row: value -> position, and constant -> positions; further calls go to `calls`."""
+    """Return the position of each value and the positions of each constant in a row of derivatives; new calls go to `calls`."""
     results: dict[int, int] = {}
     numbers: dict[float, list[int]] = {}
     for position, (factor, value) in enumerate(entries):

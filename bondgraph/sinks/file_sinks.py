@@ -37,7 +37,7 @@ def metadata_json(metadata: Mapping[str, Any]) -> str:
 
 
 def table_columns(kept: Sequence[KeptQuantity]) -> list[tuple[str, str]]:
-    """Return names and units of the columns of a table, "t" first; an array has one for each component."""
+    """Return names and units of the columns of a table, "t" first; an array has a column for each component."""
     columns = [("t", "s")]
     for quantity in kept:
         columns += [(name, quantity.unit if not quantity.shape else "") for name in labels_of(quantity.name, quantity.shape)]
@@ -45,12 +45,12 @@ def table_columns(kept: Sequence[KeptQuantity]) -> list[tuple[str, str]]:
 
 
 def table_rows(t: np.ndarray, values: Mapping[str, np.ndarray], kept: Sequence[KeptQuantity]) -> np.ndarray:
-    """Return the numbers of these columns (k, columns)."""
+    """Return the rows (k, columns) of a table with these columns."""
     return np.hstack([t[:, None], *(values[quantity.name].reshape(len(t), -1) for quantity in kept)])
 
 
 BUFFER_SIZE = 2**18
-"""Number of values that a write holds at least: 2 MB."""
+"""Minimum number of values per write: 2 MB."""
 
 
 class SampleBuffer:
@@ -69,7 +69,6 @@ class SampleBuffer:
             self.flush()
 
     def flush(self) -> None:
-        """Write the buffered samples."""
         if self._chunks:
             times, values = zip(*self._chunks, strict=True)
             self._chunks, self._numbers = [], 0
@@ -77,7 +76,7 @@ class SampleBuffer:
 
 
 class _FileSink(Sink):
-    """Sink of a path, where a file or folder appears when the run has ended; `FileError` E414 if the system cannot write."""
+    """Sink for a path, where a file or folder appears when the run has ended; `FileError` E414 if the system cannot write."""
 
     def __init__(self, path: str | os.PathLike[str]):
         self._path = path
@@ -105,14 +104,13 @@ class _FileSink(Sink):
             self._take(t, values)
 
     def end(self, wrong: str, valid: int) -> None:
-        """Finish the file, with the reason and the number of valid samples if the run is not ok, and move it to its place."""
+        """Finish the file, with the reason and the number of valid samples if the run is not ok, and move it into place."""
         assert self._file is not None, "it has begun"
         with self._write_errors():
             self._finish(self._file.path, {"not ok": wrong, "valid samples": valid} if wrong else {})
             self._file.commit()
 
     def abandon(self) -> None:
-        """Leave no file."""
         if self._file is not None:
             with contextlib.suppress(OSError):  # the file is deleted anyway
                 self._close()
@@ -135,7 +133,7 @@ class _FileSink(Sink):
 class CsvSink(_FileSink):
     """CSV file, for pandas: `read_csv(path, comment="#")`. Numbers are exact.
 
-    The first line names the model and the units; the last one, if a run ended early or is in doubt, says why.
+    The first line names the model and the units; the last line says why a run ended early or is in doubt, if so.
     """
 
     def __init__(self, path: str | os.PathLike[str]):
@@ -148,7 +146,7 @@ class CsvSink(_FileSink):
         self._text.write(f"# {metadata_json(run_metadata(model, self._kept))}\n")
         names = [name for name, _ in table_columns(self._kept)]
         table = csv.writer(self._text, lineterminator="\n")
-        if any("#" in name for name in names):  # "#" between quotes begins no comment
+        if any("#" in name for name in names):  # a "#" between quotes does not begin a comment
             table = csv.writer(self._text, lineterminator="\n", quoting=csv.QUOTE_ALL)
         table.writerow(names)
 
@@ -169,7 +167,7 @@ class NpzSink(_FileSink):
     """NumPy archive: `np.load("run.npz")["rotor.flow"]` has the samples of a quantity (k, *shape), `["t"]` their times, and
     `json.loads(str(np.load("run.npz")["screwbond"]))` the model, the units, and the reason why a run is not ok.
 
-    During the run, each quantity is written to a file of its own, beside the future archive.
+    During the run, each quantity is written to its own file next to the future archive.
     """
 
     def _begin(self, model: str) -> None:
@@ -243,18 +241,18 @@ class ParquetSink(_FileSink):
 
 
 MARKER_FILE = "zarr.json"
-"""File that marks a folder of Zarr."""
+"""File that marks a Zarr folder."""
 
 
 class ZarrSink(_FileSink):
-    """Folder of Zarr, version 3: `xarray.open_zarr("run.zarr", consolidated=False)["rotor.flow"]`, over "t".
+    """Zarr folder, version 3: `xarray.open_zarr("run.zarr", consolidated=False)["rotor.flow"]`, over "t".
 
-    Each array has its "units" among its attributes; the folder has the "model" and, of a run that ended early or is in doubt,
+    Each array has its "units" among its attributes; the folder has the "model" and, for a run that ended early or is in doubt,
     "not ok" and the count of "valid samples". Raises E416, also an ImportError, if zarr is not installed.
     """
 
     def __init__(self, path: str | os.PathLike[str]):
-        require_package("a folder of Zarr", "zarr")
+        require_package("a Zarr folder", "zarr")
         super().__init__(path)
 
     def _begin(self, model: str) -> None:
@@ -305,7 +303,7 @@ SINKS: Mapping[str, Callable[[str | os.PathLike[str]], Sink]] = {
     ".parquet": ParquetSink,
     ".zarr": ZarrSink,
 }
-"""Sink of each file ending."""
+"""Sink for each file ending."""
 
 
 class Observer(Sink):
@@ -325,7 +323,7 @@ class Observer(Sink):
 
 
 def sink_for(target: object) -> Sink:
-    """Return the sink for a target: the target itself, that of a path by its ending, or an observer for a function.
+    """Return the sink for a target: the target itself, a sink by the ending of a path, or an observer for a function.
 
     Raises `RunError` E348 for anything else, `FileError` E415 for an unknown ending.
     """

@@ -1,8 +1,8 @@
 """Automatic differentiation of a tape: sparse Jacobian, its sparsity pattern, directional derivatives.
 
-Forward accumulation carries with every node its derivatives by the inputs that it depends on; it is safe in formulas
-that guard a singular branch by `where`, because derivatives are selected like values. Reverse accumulation goes
-through the tape once per output; it is used if it needs fewer operations and there is no select.
+Forward accumulation carries with every node its derivatives with respect to the inputs that it depends on; it is safe in formulas
+that guard a singular branch by `where`, because derivatives are selected like values. Reverse accumulation goes through the tape
+once per output; it is used if it needs fewer operations and there is no select.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bondgraph.tape.scalar import TapeScalar, TraceError
 
 @dataclass(frozen=True)
 class SparseJacobian:
-    """Derivatives `values[k]` of output `rows[k]` by input `columns[k]`; by columns, rows ascending within each."""
+    """Derivatives `values[k]` of output `rows[k]` with respect to input `columns[k]`, sorted by columns, then rows."""
 
     rows: tuple[int, ...]
     columns: tuple[int, ...]
@@ -37,12 +37,12 @@ class SparseJacobian:
 
 
 def jacobian(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScalar]) -> SparseJacobian:
-    """Differentiate `outputs` by `inputs`, which may be any nodes of the tape, not only its inputs.
+    """Differentiate `outputs` with respect to `inputs`, which may be any nodes of the tape, not only its inputs.
 
-    At a kink (`absolute`, `minimum`, `maximum`, `where`) the derivative is the one of the branch that is taken;
-    conditions and `sign` have derivative zero.
+    At a kink (`absolute`, `minimum`, `maximum`, `where`) the derivative is that of the branch taken; conditions and `sign` have
+    derivative zero.
 
-    Raises `TraceError` if outputs and inputs are of several tapes, or an input is listed twice.
+    Raises `TraceError` if outputs and inputs are on several tapes, or an input is listed twice.
     """
     shape = (len(outputs), len(inputs))
     if not shape[0] or not shape[1]:
@@ -70,9 +70,9 @@ def derivatives_along(
 ) -> np.ndarray:
     """Return directional derivatives of `outputs` along `count` directions, an object array (outputs, count): J V without J.
 
-    `directions` holds, for each of the variables, its components in V by the number of the direction; absent ones are
-    zero. At a kink as in `jacobian`. The steps are about those of the outputs, times twice the count of directions, however
-    many variables there are.
+    `directions` holds, for each of the variables, its components in V by the number of the direction; absent ones are zero. Kinks
+    are treated as in `jacobian`. The number of steps is about that of the outputs times twice the number of directions, and
+    independent of the number of variables.
     """
     products = np.full((len(outputs), count), 0.0, dtype=object)
     if not len(variables) or not len(outputs):
@@ -98,7 +98,7 @@ def compressed_columns(jacobian: SparseJacobian) -> tuple[np.ndarray, np.ndarray
 def sparsity_pattern(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScalar]) -> tuple[np.ndarray, np.ndarray]:
     """Return the sparsity pattern of `jacobian(outputs, inputs)` without writing derivatives: `indptr`, row `indices`; int32.
 
-    It contains the Jacobian's pattern; entries that vanish identically may be in it too.
+    It contains the Jacobian's pattern; it may include entries that vanish identically.
     """
     columns: list[list[int]] = [[] for _ in inputs]
     if len(inputs):
@@ -141,7 +141,7 @@ def active_nodes(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> li
 
 def jumps(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> bool:
     """Return True if the roots depend on a seed through an instruction whose derivative is zero although its value changes: a
-    comparison, `sign`, `floor`, a place in a table."""
+    comparison, `sign`, `floor`, an index into a table."""
     active = set(active_nodes(tape, roots, seeds))
     computed = (position for position in reachable(tape, roots) if tape.nodes[position][0] > op.INPUT)
     flat = (position for position in computed if tape.nodes[position][0] in op.FLAT)
@@ -149,7 +149,7 @@ def jumps(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> bool:
 
 
 def operands(tape: Nodes, position: int) -> Sequence[int]:
-    """Return the operands of a computed node; of a lookup the number, and the inputs among the entries of the table."""
+    """Return the operands of a computed node; for a lookup, the number and the inputs among the entries of the table."""
     code, *arguments = tape.nodes[position]
     if code in op.LOOKUPS and tape.nodes[arguments[1]][0] == op.TABLE_OF_INPUTS:
         return [arguments[0], *tape.entries_of(arguments[1])]
@@ -157,7 +157,7 @@ def operands(tape: Nodes, position: int) -> Sequence[int]:
 
 
 def partials(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
-    """Return the arguments of a node with its partial derivatives by them."""
+    """Return the arguments of a node, each with the partial derivative with respect to it."""
     node = tape.nodes[position]
     code, a = node[0], node[1]
     b = node[2] if len(node) > 2 else a
@@ -182,7 +182,7 @@ def partials(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
 
 
 def slopes(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
-    """Return `partials`, for a select 1 for the argument that it passes on and 0 for the other."""
+    """Return `partials`; for a select, 1 for the argument that it passes on and 0 for the other."""
     node = tape.nodes[position]
     if node[0] not in op.SELECTS:
         return partials(tape, position)
@@ -194,7 +194,7 @@ def slopes(tape: Nodes, position: int) -> tuple[tuple[int, int], ...]:
 
 
 def _branches(tape: Nodes, node: Node) -> tuple[int, int, int, int]:
-    """Return condition, argument if it holds, other argument and sign (of the first, -1 for `absolute`) of a select."""
+    """Return, for a select: condition, argument if it holds, other argument, and sign of the first (-1 for `absolute`)."""
     if node[0] == op.WHERE:
         return node[1], node[2], node[3], 1
     if node[0] == op.MINIMUM:
@@ -238,7 +238,7 @@ def _forward(tape: Nodes, order: list[int], roots: list[int], seeded: Mapping[in
 
 
 def _varying(tape: Nodes, position: int, active: Container[int]) -> list[tuple[int, int]]:
-    """Return partial derivatives by the arguments that vary; for `power` those by the others are not even written."""
+    """Return the partial derivatives with respect to the arguments that vary; for `power`, the others are not even written."""
     node = tape.nodes[position]
     if node[0] == op.POWER and node[2] not in active:
         slope = tape.power(node[1], tape.subtract(node[2], tape.constant(1.0)))
@@ -253,7 +253,7 @@ def _reverse(tape: Nodes, order: list[int], roots: list[int], seeds: dict[int, i
     for row, root in enumerate(roots):
         if root not in active:
             continue
-        # Visit only the nodes that an output needs, the last first: of many independent parts each output visits its own.
+        # visit only the nodes that an output needs, the last first: with many independent parts, each output visits its own
         adjoint, heap = {root: tape.constant(1.0)}, [-root]
         while heap:
             position = -heappop(heap)
@@ -272,7 +272,8 @@ def _reverse(tape: Nodes, order: list[int], roots: list[int], seeds: dict[int, i
 
 
 def _reverse_is_shorter(tape: Nodes, order: list[int], roots: list[int], seeds: dict[int, int]) -> bool:
-    """Return True if reverse accumulation needs fewer multiplications: per node, inputs below it against outputs above it."""
+    """Return True if reverse accumulation needs fewer multiplications: it compares, per node, the inputs below it with the
+    outputs above it."""
     nodes = tape.nodes
     if len(roots) >= len(seeds) or any(nodes[p][0] in op.SELECTS and p not in seeds for p in order):
         return False

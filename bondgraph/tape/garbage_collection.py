@@ -7,16 +7,16 @@ import gc
 from collections.abc import Iterator
 
 MANY_OBJECTS = 100_000
-"""Number of new objects from which freezing them pays."""
+"""Number of new objects from which freezing them pays off."""
 
 
 @contextlib.contextmanager
 def paused_collection() -> Iterator[None]:
-    """Pause the search for circular garbage inside; also a decorator.
+    """Pause the search for circular garbage within the block; also a decorator.
 
-    Records of a model are kept, so the search finds nothing; measured among the million records of a chain of 10,000
-    sections it takes half of the time. Many new objects become the oldest generation at once, which saves the search that would
-    follow; not if somebody has frozen objects: this would thaw them, and counting them takes time.
+    Records of a model are kept, so the search finds nothing; with the million records of a chain of 10,000 sections it takes half
+    of the time. Many new objects are moved to the oldest generation at once, which saves the next search, unless the user has
+    frozen objects, which this would thaw.
     """
     active = gc.isenabled()
     gc.disable()

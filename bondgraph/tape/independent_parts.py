@@ -1,7 +1,7 @@
 """Split a long program into connected components that share only inputs, and group those with the same steps.
 
-Components of one form differ in the positions of their inputs and outputs and in constants. Example: pendulums side by side, each
-solved by itself, by the same steps.
+Components of one form differ in constants and in the positions of their inputs and outputs. Example: independent pendulums, each
+solved by the same steps.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ class Form:
 
     Parameters
     ----------
-    program : the steps of one component, from one block of inputs.
-    inputs : number of inputs from each block of the long program; numbers follow them.
+    program : steps of one component, from one block of inputs.
+    inputs : number of inputs from each block of the long program; the component's numbers follow them.
     results : number of results for each row of results.
-    input_positions, numbers, output_positions : for each component the positions of its inputs, its numbers, and of its results.
+    input_positions, numbers, output_positions : for each component, the positions of its inputs, its numbers, and the positions
+        of its results.
     """
 
     program: Listing
@@ -94,7 +95,7 @@ def _components(program: Listing, starts: Sequence[int]) -> Iterator[_Component]
 
 
 def _component_labels(program: Listing) -> list[int]:
-    """Return the component number of each step; an input or constant is a component by itself."""
+    """Return the component number of each step; each input or constant is a component of its own."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -52,7 +52,7 @@ def _where(code: int, arguments: Sequence[int]) -> int | slice:
 
 
 def evaluate_nodes(tape: Nodes, roots: Sequence[int], blocks: Sequence[np.ndarray], values: dict[int, Any]) -> None:
-    """Evaluate `roots` and all nodes that they need into `values`, position -> value; `blocks` (..., length) are all of the
+    """Evaluate `roots` and all nodes that they need into `values`, by position; `blocks` (..., length) are all blocks of the
     tape."""
     with np.errstate(all="ignore"):
         for position in reachable(tape, roots, skip=values):
@@ -71,7 +71,8 @@ CANCELLED = 2.0**-40
 
 
 def mark_rounding(tape: Nodes, positions: Sequence[int], values: Mapping[int, Any], rounding: dict[int, np.ndarray]) -> None:
-    """Add to `rounding` where the values (samples,) of `positions` are not zero, but only rounding of terms that cancel.
+    """Add to `rounding` the samples at which the values (samples,) of `positions` are not zero, but only rounding of terms that
+    cancel.
 
     Sums of such values and zeros, and their products with any factor, are only rounding too.
     """

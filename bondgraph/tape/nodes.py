@@ -1,17 +1,16 @@
 """Hash-consed straight-line program: store every distinct operation on earlier numbers once (elimination of common
 subexpressions).
 
-Arithmetic here is on positions in the list of nodes. A node is a tuple `(code, *arguments)`: `(CONSTANT, value)`,
-`(INPUT, block, position)`, a table of them, `(TABLE, values)` or `(TABLE_OF_INPUTS, block, first, count)`, else the positions of
-its arguments. Rules keep one form of equal expressions: a sign moves outward (`(-a) b` is `-(a b)`) until a sum absorbs it,
-arguments of commutative operations are ordered, `a / b` is `a (1 / b)`, so that quotients share the slow division. Rules change
-results by rounding only.
+Arithmetic here is on positions in the list of nodes. A node is a tuple `(code, *arguments)`: `(CONSTANT, value)`, `(INPUT, block,
+position)`, a table, `(TABLE, values)` or `(TABLE_OF_INPUTS, block, first, count)`, or an instruction with the positions of its
+arguments. Rules keep one form of equal expressions: a sign moves outward (`(-a) b` is `-(a b)`) until a sum absorbs it, arguments
+of commutative operations are ordered, `a / b` is `a (1 / b)`, so that quotients share the slow division. Rules change results by
+rounding only.
 
-Simplify the exponential of a sum of logarithms to a product of integer powers.
-
-exp((RT log a + 2 RT log b) / RT) is a b^2: the law of mass action, of potentials that are logarithms of amounts. Common factors
-cancel if they are the same node; terms of parameters alone stay an exponential, which is hoisted. The argument of each
-logarithm is never negative, and no power is, so that the product is the same to rounding unless it leaves the range of floats.
+The exponential of a sum of logarithms becomes a product of integer powers. exp((RT log a + 2 RT log b) / RT) is a b^2: the law of
+mass action, for potentials that are logarithms of amounts. Common factors cancel if they are the same node; terms that depend
+only on parameters stay an exponential, which is hoisted. Arguments of logarithms and powers are never negative, so that the
+product is the same to rounding unless it leaves the range of floats.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ _Table = Sequence[tuple[Any, ...]]
 
 
 MAX_NODES = 64
-"""Nodes of an exponent that are examined; a longer one is not mass action."""
+"""Maximum number of nodes of an exponent to examine; longer ones are not mass action."""
 
 
 MAX_POWER = 16
-"""Highest power that is written as products."""
+"""Highest power written as products."""
 
 
 _INTEGER_RTOL = 8.0 * sys.float_info.epsilon
@@ -53,7 +52,7 @@ class Powers:
     number: float
     powers: Mapping[int, int]
     terms: Sequence[tuple[float, Mapping[int, int]]]
-    """Each a number times powers by position."""
+    """Terms, each a number times powers by position."""
 
 
 def powers_of(table: _Table, exponent: int, parameters: int) -> Powers | None:
@@ -148,7 +147,7 @@ Node = tuple[Any, ...]
 """`(code, *arguments)`."""
 
 MAX_SELECTED = 8
-"""Maximum number of table entries that are compared or selected one by one, as SIMD lanes can; larger tables are in memory."""
+"""Maximum number of table entries to compare or select one by one, which SIMD lanes can do; larger tables are in memory."""
 
 
 def leaf_length(leaf: Node) -> int:
@@ -159,8 +158,8 @@ def leaf_length(leaf: Node) -> int:
 
 
 def table_of(values: Any) -> Node:
-    """Return the leaf of a table of numbers (n,). It holds their bits as one text of bytes, which is hashed once and compared as
-    a whole, however long it is."""
+    """Return the leaf of a table of numbers (n,). It holds their bits as one string of bytes, which is hashed once and compared
+    as a whole."""
     return op.TABLE, (np.asarray(values, dtype=float) + 0.0).tobytes()
 
 
@@ -242,7 +241,7 @@ class Nodes:
         return self.intern((op.ADD, a, b) if a < b else (op.ADD, b, a))
 
     def subtract(self, a: int, b: int) -> int:
-        """a - b; if b - a exists already, its negative."""
+        """a - b, as the negative of b - a if that exists already."""
         if a == b:
             return self.constant(0.0)
         first, second = self.nodes[a], self.nodes[b]
@@ -369,7 +368,7 @@ class Nodes:
         return result
 
     def where(self, condition: int, a: int, b: int) -> int:
-        """Select `a` if the condition holds, else `b`; the other branch may have any value, nan too."""
+        """Select `a` if the condition holds, else `b`; the other branch may have any value, even nan."""
         if a == b:
             return a
         test = self.nodes[condition]
@@ -386,13 +385,13 @@ class Nodes:
     def lookup(self, code: int, number: int, entries: Sequence[int]) -> int:
         """Search for a number among the entries of a table (`SEARCHSORTED`), or take the entry of that number (`TAKE`).
 
-        Constants, and consecutive inputs, stay in one array, where they are many. Others are selected one by one.
+        Many constants, or many consecutive inputs, stay in one array; other entries are selected one by one.
         """
         table = self._table(entries) if len(entries) > MAX_SELECTED else None
         return self.selection(code, number, entries) if table is None else self.apply(code, number, table)
 
     def lookup_of_numbers(self, code: int, number: int, values: np.ndarray) -> int:
-        """Return `lookup` in a table of numbers (n,), however short: steps that are selected one by one would count as jumps."""
+        """Return `lookup` in a table of numbers (n,), however short: entries selected one by one would count as jumps."""
         return self.apply(code, number, self.intern(table_of(values)))
 
     def selection(self, code: int, number: int, entries: Sequence[int]) -> int:
@@ -408,7 +407,7 @@ class Nodes:
         return result
 
     def _table(self, entries: Sequence[int]) -> int | None:
-        """Return the position of the table of constants, or of consecutive inputs of a block; None for others."""
+        """Return the position of the table of constants, or of consecutive inputs of a block; None for other entries."""
         nodes = [self.nodes[a] for a in entries]
         if all(node[0] == op.CONSTANT for node in nodes):
             return self.intern(table_of([node[1] for node in nodes]))
@@ -425,7 +424,8 @@ class Nodes:
         return [self.intern((op.INPUT, first, rest[0] + k)) for k in range(rest[1])]
 
     def apply(self, code: int, *arguments: int) -> int:
-        """Apply the instruction `code` of `opcodes` with constant folding; those up to the power are methods of their names."""
+        """Apply the instruction `code` of `opcodes` with constant folding; arithmetic, up to the power, is done by the methods of
+        the same names."""
         if code in op.LOOKUPS:
             number, table = self.value(arguments[0]), self.nodes[arguments[1]]
             if code == op.TAKE and number is not None:
@@ -483,7 +483,7 @@ _OF_EQUAL_ARGUMENTS = dict.fromkeys((op.MINIMUM, op.MAXIMUM, op.BOTH, op.EITHER)
     op.LESS_EQUAL: 1.0,
     op.EQUAL: 1.0,
 }
-"""Result of an operation with twice the same argument; None stands for the argument itself."""
+"""Result of an operation on two equal arguments; None means the argument itself."""
 
 
 def _folded(function: Callable[..., Any], *values: Any) -> float:

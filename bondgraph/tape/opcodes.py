@@ -16,7 +16,7 @@ import numpy as np
 from screws.scalars import FUNCTIONS, count_up_to, entry_of
 
 Slope = Callable[[Any, int, int], int]
-"""(tape, argument, result) -> the derivative of a function of one argument, as positions on the tape."""
+"""Function (tape, argument, result) -> the derivative of a function of one argument, all as positions on the tape."""
 
 
 @dataclass(frozen=True)
@@ -26,16 +26,16 @@ class Operation:
     Parameters
     ----------
     name : elementary functions are named as in `screws.scalars`.
-    arguments : their number; the first `truths` of them are conditions.
+    arguments : number of arguments; the first `truths` of them are conditions.
     numpy : the function of floats and arrays.
-    llvm, c : expressions in {x}, {y}, {z}, the texts of the arguments; LLVM may need lines before, whose names end in {v}.
-    python, matlab : expressions for NumPy's arrays, and for MATLAB and Octave; there a text with {v} is a whole statement, which
-        assigns {v}. Functions that MATLAB continues into the complex plane give nan there, as everywhere else.
+    llvm, c : expressions in {x}, {y}, {z}, the texts of the arguments; LLVM may need lines before it, whose names end in {v}.
+    python, matlab : expressions for NumPy's arrays, and for MATLAB and Octave; a MATLAB text with {v} is a whole statement, which
+        assigns {v}. Where MATLAB would return a complex number, the result is nan, as everywhere else.
     slope : derivative of a function of one argument.
     is_condition : the result is true or false; in arithmetic it counts as 1 or 0.
     selects : the instruction passes on one of several values; its derivatives select too.
     flat : the derivatives are zero.
-    commutes : the two arguments may be exchanged.
+    commutes : the order of the two arguments does not matter.
     parity : -1 for f(-x) = -f(x), 1 for f(-x) = f(x), else 0.
     """
 
@@ -71,13 +71,13 @@ def _arithmetic(name: str, arguments: int, numpy: Callable[..., Any], llvm: str,
 
 
 _EXACT = ("fabs", "sqrt", "floor")
-"""Functions that have the same bits on every processor; the others are those of `emit.elementary.functions`."""
+"""Functions that give the same bits on every processor; the others come from `emit.elementary.functions`."""
 
 
 def _function(
     name: str, slope: Slope | None = None, c: str = "", matlab: str = "", arguments: int = 1, llvm: str = "", **facts: Any
 ) -> int:
-    """Append a function, which LLVM, and C and MATLAB without a text of their own, call by name; return its code."""
+    """Append a function, which LLVM calls by name, as do C and MATLAB unless they have a text for it; return its code."""
     x = ("{x}", "{y}")[:arguments]
     intrinsic, numpy = {"absolute": "fabs"}.get(name, name), FUNCTIONS[name][0]
     library = "llvm" if intrinsic in _EXACT else "elementary"
@@ -93,7 +93,7 @@ def _comparison(name: str, llvm: str, sign: str, **facts: Any) -> int:
 
 
 def _unless(outside: str, expression: str) -> str:
-    """Return a MATLAB statement that gives nan outside of the real domain of a function."""
+    """Return a MATLAB statement that gives nan outside the real domain of a function."""
     return f"if {outside}, {{v}} = NaN; else, {{v}} = {expression}; end"
 
 
@@ -124,7 +124,7 @@ def _not_computed(*_: Any) -> Any:
     raise TypeError("constants and inputs are not computed")
 
 
-# Leaves of a tape; all other instructions follow them. A table is an operand of a lookup alone.
+# leaves of a tape; all other instructions follow them. A table is an operand of lookups only
 CONSTANT = _operation("constant", 0, _not_computed, "", "", flat=True)
 TABLE = _operation("table", 0, _not_computed, "", "", flat=True)
 TABLE_OF_INPUTS = _operation("table of inputs", 0, _not_computed, "", "", flat=True)
@@ -179,7 +179,7 @@ SIGN = _operation(
     parity=-1,
 )
 FLOOR = _function("floor", flat=True)
-# the first argument where it is nan, the second one of equal numbers: zeros have signs
+# the first argument if it is nan, the second if they are equal: zeros have signs
 _EXTREME = (
     "%l{{v}} = fcmp {0} double {{x}}, {{y}}\n%m{{v}} = select i1 %l{{v}}, double {{x}}, double {{y}}\n"
     "%u{{v}} = fcmp uno double {{x}}, {{x}}\nselect i1 %u{{v}}, double {{x}}, double %m{{v}}"
@@ -209,7 +209,7 @@ WHERE = _operation(
     truths=1,
     selects=True,
 )
-# The second argument is a table, {y} the text of its address and {n} its length.
+# the second argument is a table; {y} is its address, {n} its length
 SEARCHSORTED = _operation(
     "searchsorted",
     2,

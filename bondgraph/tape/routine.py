@@ -15,8 +15,8 @@ from bondgraph.tape.scalar import Tape, TapeScalar, TraceError
 class Routine:
     """A straight-line program `name` from blocks of inputs `(block, length)` to `outputs`.
 
-    Raises `TraceError` if the name is not an identifier, a block has another length on the tape, or an output is of another
-    tape; `listing` raises it where an output needs a block that is not listed.
+    Raises `TraceError` if the name is not an identifier, a block has another length on the tape, or an output is on another tape;
+    `listing` raises it if an output needs a block that is not listed.
     """
 
     name: str
@@ -24,7 +24,7 @@ class Routine:
     blocks: tuple[tuple[str, int], ...]
     outputs: tuple[TapeScalar | float, ...]
     among: tuple[TapeScalar | float, ...] = ()
-    """Outputs of the routine that these were selected from; they share its steps to the last bit."""
+    """Outputs of the routine from which these were selected; the two agree bit by bit."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z_]\w*", self.name, flags=re.ASCII):
@@ -45,18 +45,18 @@ class Routine:
 
     @property
     def cases(self) -> tuple[Routine, ...]:
-        """Itself; as of `Alternatives`."""
+        """The routine itself, as its only case."""
         return (self,)
 
     @property
     def reference(self) -> Routine:
-        """Itself; as of `Alternatives`."""
+        """The routine itself."""
         return self
 
 
 @dataclass(frozen=True)
 class Alternatives:
-    """Routines of one interface, selected at every call by integers among the inputs: `block[slot]` for each slot.
+    """Routines with one interface, selected at every call by integers among the inputs: `block[slot]` for each slot.
 
     `cases` are all combinations, the last slot fastest; slot i takes the values 0 ... counts[i] - 1. `reference` is one routine
     for all combinations, which an interpreter runs.
@@ -71,17 +71,14 @@ class Alternatives:
 
     @property
     def blocks(self) -> tuple[tuple[str, int], ...]:
-        """Blocks of inputs."""
         return self.reference.blocks
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Length of each block."""
         return self.reference.sizes
 
     @property
     def outputs(self) -> tuple[TapeScalar | float, ...]:
-        """Outputs of the routine for all cases."""
         return self.reference.outputs
 
 
@@ -108,7 +105,7 @@ class Listing:
 def reachable(nodes: Nodes, roots: Iterable[int], first: int = 0, skip: Container[int] = ()) -> list[int]:
     """Return positions of `roots` and of all nodes that they need, in an order of evaluation (ascending).
 
-    Positions before `first` and those to `skip` are left out, with the nodes that only these need.
+    Positions before `first` and those in `skip` are left out, with the nodes that only these need.
     """
     return reached(nodes.nodes, roots, first, skip)
 
@@ -116,7 +113,7 @@ def reachable(nodes: Nodes, roots: Iterable[int], first: int = 0, skip: Containe
 def reached(
     table: Sequence[Node] | Mapping[int, Node], roots: Iterable[int], first: int = 0, skip: Container[int] = ()
 ) -> list[int]:
-    """Return `reachable` positions of a table of nodes by their positions."""
+    """Return positions as `reachable` does, for a table of nodes by position."""
     seen = {position for position in roots if position >= first and position not in skip}
     stack = list(seen)
     while stack:
@@ -137,10 +134,10 @@ def steps_of(routine: Routine) -> int:
 def listing(routine: Routine) -> Listing:
     """List the steps that the outputs need, after the peephole optimisation of `_merge`.
 
-    The order is depth first from output to output, so that values live shortly. Measured against the order of
-    creation: 85,000 steps run in half the time and compile in a third of it, 14,000 steps run in 90 % and compile in
-    60 %. Sine and cosine of one angle become neighbours, so that the emitter sees them together; those of inputs come
-    first of all, because no register outlives a call of the mathematical library (7 % of the two-egg model).
+    The order is depth first from output to output, so that values are short-lived. Measured against the order of creation: 85,000
+    steps run in half the time and compile in a third of it, 14,000 steps run in 90 % and compile in 60 %. Sine and cosine of one
+    angle become neighbours, so that the emitter sees them together; those of inputs come first of all, because no register
+    outlives a call of the mathematical library (7 % of the two-egg model).
     """
     tape = routine.tape
     roots = [tape.scalar(output).index for output in routine.outputs]
@@ -166,9 +163,9 @@ def listing(routine: Routine) -> Listing:
 
 
 _READY = -(1 << 62)
-"""Mark above a position in a stack: its arguments have been listed."""
+"""Mark in a stack above a position whose arguments have been listed."""
 MAX_EARLY_CALLS = 64
-"""Maximum number of sines and cosines of inputs that come first; more would only fill the stack."""
+"""Maximum number of sines and cosines of inputs to list first; more would only fill the stack."""
 
 
 def _depth_first(table: dict[int, Node], roots: list[int]) -> list[int]:

@@ -68,7 +68,7 @@ def _operator(operation: Callable[[Tape, int, int], int], swapped: bool = False)
 
 
 def _comparison(name: str, swapped: bool = False) -> Callable[[TapeScalar, Any], TapeScalar]:
-    """Return the method of `TapeScalar` for a function of `screws.scalars` that gives a condition, or joins two."""
+    """Return the method of `TapeScalar` for a function of `screws.scalars` that returns a condition or joins two."""
     return lambda scalar, other: scalar._function(name, *((other, scalar) if swapped else (scalar, other)))
 
 
@@ -92,7 +92,7 @@ class TapeScalar:
         return f"TapeScalar({value!r})" if value is not None else f"TapeScalar({self.index}: {name})"
 
     def _other(self, other: Any) -> int:
-        """Return the position of the other operand, -1 if its type is unknown here."""
+        """Return the position of the other operand, -1 if its type is unknown."""
         if other.__class__ is TapeScalar:
             if other.tape is self.tape:
                 return other.index
@@ -167,11 +167,11 @@ class TapeScalar:
         folded = argument.__class__ is TapeScalar and node[0] == op.CONSTANT and node[1] in (0.0, 1.0)
         if node[0] in op.CONDITIONS or folded or isinstance(argument, (bool, np.bool_)):
             return
-        label = {"where": "the first argument of where", "opposite": "what `~` or `!=` turns round"}.get(
+        label = {"where": "the first argument of where", "opposite": "the operand of `~` or `!=`"}.get(
             name, "a side of `&` or `|`"
         )
         raise TraceError(
-            f"{label} is a number, and must be a comparison: x > 0, less(0.5, x) for a signal that is 0 or 1, "
+            f"{label} is a number, but must be a comparison: x > 0, less(0.5, x) for a signal that is 0 or 1, "
             "equal(mode, 2.0); `&`, `|` and `~` join comparisons"
         )
 
@@ -183,5 +183,5 @@ class TapeScalar:
                 if argument.__class__ is not TapeScalar and hasattr(argument, "__scalar_function__"):
                     return argument.__scalar_function__(name, arguments)
             kinds = ", ".join(type(a).__name__ for a in arguments)
-            raise TraceError(f"{name}({kinds}): a traced value mixes with numbers only")
+            raise TraceError(f"{name}({kinds}): a traced value combines only with numbers")
         return result

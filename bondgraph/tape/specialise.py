@@ -1,4 +1,4 @@
-"""Specialisation of routines: replace nodes by others or by numbers with constant folding; and hoisting: compute expressions of
+"""Specialisation of routines: replace nodes by others or by numbers, with constant folding; and hoisting: compute expressions of
 parameters once per set of parameters, not at every evaluation."""
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def substitute(tape: Tape, outputs: Sequence[TapeScalar | float], replaced: Mapp
 
 
 def without_tables_of_inputs(tape: Tape, outputs: Sequence[TapeScalar | float], blocks: Container[str]) -> tuple[TapeScalar, ...]:
-    """Return the outputs with lookups among inputs of these blocks written as selections, one entry after the other."""
+    """Return the outputs with lookups among inputs of these blocks written as selections of one entry after the other."""
     return _rewritten(tape, outputs, {}, {number for number, block in enumerate(tape.blocks) if block in blocks}, 0)
 
 
@@ -88,19 +88,19 @@ def appended(
 
 @dataclass(frozen=True)
 class Hoisted:
-    """Outputs on a new tape whose parameter block is longer by `prepared`."""
+    """Outputs on a new tape, whose parameter block is extended by `prepared`."""
 
     tape: Tape
     outputs: tuple[TapeScalar, ...]
     prepared: tuple[TapeScalar, ...]
-    """Expressions of the parameters alone, on the old tape; their values follow the parameters in the longer block."""
+    """Expressions that depend only on parameters, on the old tape; their values follow the parameters in the extended block."""
 
 
 def hoist(tape: Tape, outputs: Sequence[TapeScalar | float]) -> Hoisted:
-    """Move every maximal expression of the parameters alone, block "p", out of `outputs`.
+    """Move every maximal expression that depends only on the parameters, block "p", out of `outputs`.
 
-    Numbers in sums with values of time alone move too: a run measures rounding errors by small changes of its parameters, and
-    where such a sum cancels at an extremum, changes of the time do not show its error.
+    Numbers in sums with values that depend only on time move too: a run measures rounding errors by small changes of its
+    parameters, and if such a sum cancels at an extremum, a change of the time does not show its error.
     """
     roots = [tape.scalar(output).index for output in outputs]
     order = reachable(tape, roots)
@@ -147,7 +147,7 @@ def hoist(tape: Tape, outputs: Sequence[TapeScalar | float]) -> Hoisted:
 
 
 def _sums_of_time(tape: Tape, order: Sequence[int], roots: Sequence[int], timed: Container[int]) -> set[int]:
-    """Return the sums among the values `timed` of time alone on which other values depend linearly."""
+    """Return the sums, among the values `timed` that depend only on time, on which other values depend linearly."""
     linear = {root for root in roots if root in timed}
     for position in reversed(order):
         node = tape.nodes[position]
@@ -158,9 +158,9 @@ def _sums_of_time(tape: Tape, order: Sequence[int], roots: Sequence[int], timed:
 
 @dataclass(frozen=True)
 class SpecialisedRoutine:
-    """Routine `name`: the code of a `shared` routine called with one input fixed and some outputs set to zero.
+    """Routine `name`: calls the code of a `shared` routine with one input fixed, and sets some outputs to zero.
 
-    `fixed` is (position in `block`, number), `zeros` are indices of outputs. Many of these share one code.
+    `fixed` is (position in `block`, number), `zeros` are indices of outputs. Many such routines share one code.
     """
 
     name: str
@@ -171,22 +171,19 @@ class SpecialisedRoutine:
 
     @property
     def blocks(self) -> tuple[tuple[str, int], ...]:
-        """Blocks of inputs."""
         return self.shared.blocks
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Length of each block."""
         return self.shared.sizes
 
     @property
     def outputs(self) -> tuple[TapeScalar | float, ...]:
-        """Outputs of the shared routine, as many as here."""
+        """Outputs of the shared routine, before some are set to zero."""
         return self.shared.outputs
 
     @property
     def block_index(self) -> int:
-        """Index of `block` among the blocks."""
         return [name for name, _ in self.blocks].index(self.block)
 
     @functools.cached_property

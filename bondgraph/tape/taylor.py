@@ -15,22 +15,22 @@ from bondgraph.tape.routine import reachable
 from bondgraph.tape.scalar import Tape, TapeScalar
 
 MOST_OPERATIONS = 100
-"""Maximum number of operations on values that change along the solution; from there on Runge-Kutta methods are faster."""
+"""Maximum number of operations on values that change along the solution; beyond it Runge-Kutta methods are faster."""
 _LEAST_ORDER, _ENOUGH, _MOST_TERMS = 4, 12, 8_500
-"""Minimum order; order that code of any length may have, and maximum number of operations times the square of the order beyond
-it. Longer code does not fit the cache of instructions, and takes twice the time for each."""
+"""Minimum order; order allowed for code of any length; and above it, maximum number of operations times the square of the order:
+longer code does not fit the instruction cache, and takes twice the time per instruction."""
 _LINEAR, _OTHERS = (op.ADD, op.SUBTRACT, op.NEGATIVE), (op.MULTIPLY, op.RECIPROCAL, op.SQRT)
-"""Operations with recurrences of their own; all others with a slope follow from that."""
+"""Operations with recurrences of their own; those of all others follow from their slopes."""
 _FIRST_IS_FIXED, _SECOND_IS_FIXED = (op.WHERE,), (op.POWER,)
-"""Operations with a recurrence where the condition, or the exponent, is constant along the solution."""
+"""Operations with a recurrence if the condition, or the exponent, is constant along the solution."""
 
 
 class NoSeries(Exception):
-    """The solution has no recurrences; the text says why."""
+    """The solution has no recurrences; the message says why."""
 
 
 def order_for(tolerance: float) -> int:
-    """Return the order at which a relative error needs the least work (A. Jorba, M. Zou, A software package for the numerical
+    """Return the order that reaches a relative error with the least work (A. Jorba, M. Zou, A software package for the numerical
     integration of ODEs by means of high-order Taylor methods, Experimental Mathematics 14, 2005, section 3.1)."""
     return max(_LEAST_ORDER, math.ceil(1.0 - 0.5 * math.log(tolerance)))
 
@@ -39,7 +39,7 @@ def taylor_coefficients(
     tape: Tape, rates: Sequence[TapeScalar | float], others: Sequence[TapeScalar | float], order: int
 ) -> list[TapeScalar]:
     """Return the Taylor coefficients of the states "x" with these `rates`, and of the integrals of `others`, of orders 1 to
-    `order`, or less where these are too many, order by order: functions of the inputs of the tape.
+    `order`, or less if these are too many, order by order: functions of the inputs of the tape.
 
     Raises `NoSeries` for an operation without a recurrence, and for too many operations.
     """
@@ -72,10 +72,11 @@ class _Series:
             raise NoSeries(f"its rates contain functions without a Taylor series: {', '.join(sorted(refused))}")
         self.count = len(self._order)
         if self.count > MOST_OPERATIONS:
-            raise NoSeries(f"its rates take {self.count} operations: from {MOST_OPERATIONS} on Runge-Kutta methods are faster")
+            raise NoSeries(f"its rates take {self.count} operations: above {MOST_OPERATIONS}, Runge-Kutta methods are faster")
 
     def _needed(self, roots: Iterable[int]) -> set[int]:
-        """Return the nodes that the roots need, and the slopes of functions among them; note which of them move."""
+        """Return the nodes that the roots need, and the slopes of functions among them; record which of them change along the
+        solution."""
         waiting, needed = list(roots), set[int]()
         while waiting:
             reached = reachable(self._tape, waiting, skip=needed)
@@ -98,7 +99,6 @@ class _Series:
         return code in (*_LINEAR, *_OTHERS) or a in self._slopes or (fixed is not None and fixed not in self._moving)
 
     def at(self, a: int, k: int) -> int:
-        """Return coefficient k of a node."""
         if a in self._moving:
             return self._of[a][k]
         return a if k == 0 else self._zero

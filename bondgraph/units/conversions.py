@@ -18,15 +18,15 @@ PI = Fraction(math.pi) + Fraction(1.2246467991473532e-16)
 
 @dataclass(frozen=True)
 class Conversion:
-    """Linear map (value + shift) * factor / divisor from a declared unit to the expected one; each is a number, or an array for
-    values whose components have different units."""
+    """Linear map (value + shift) * factor / divisor from a declared unit to the expected one; each is a number, or an array if
+    components have different units."""
 
     factor: Any = 1.0
     divisor: Any = 1.0
     shift: Any = 0.0
 
     def __call__(self, value: Any) -> Any:
-        """Return a number, array, traced value or symbol in the expected unit; parts that change nothing are left out."""
+        """Return a number, array, traced value or symbol in the expected unit; operations that change nothing are left out."""
         if np.any(self.shift):
             value = value + self.shift
         if np.any(self.factor != 1.0):
@@ -36,13 +36,13 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Unit of another dimension than the expected one.
+    """Unit whose dimension differs from the expected one.
 
     Parameters
     ----------
     declared, expected : units.
     why : what prevents the conversion.
-    cures : units that would do.
+    cures : units that would fit.
     """
 
     declared: str
@@ -52,17 +52,17 @@ class Mismatch:
 
 
 def conversion(declared: str, expected: str, shape: tuple[int, ...] = (), bases: frozenset[str] = frozenset()) -> Any:
-    """Return the `Conversion` of numbers (of a `shape`) from a unit to the expected one, None where they stay as they are.
+    """Return the `Conversion` of numbers (of a `shape`) from a unit to the expected one; None if they stay unchanged.
 
-    Without an expected unit ("") the numbers are converted to SI. Units are texts; commas separate those of components, and
-    semicolons those of rows. `bases` are symbols of the user's own domains, base units of their own.
+    Without an expected unit ("") the numbers are converted to SI. Units are texts; commas separate units of components, and
+    semicolons separate rows. `bases` are symbols of the user's own domains, each a base unit.
 
     Returns `Unreadable` for a text that is not a unit, and `Mismatch` for another dimension or for components that do not fit.
     """
     if not declared or declared == expected:
         return None
     if not isinstance(declared, str):
-        return Unreadable(repr(declared), "a unit is a text")
+        return Unreadable(repr(declared), "a unit must be text")
     return _conversion(declared, expected, shape, bases)
 
 
@@ -77,7 +77,7 @@ def _conversion(declared: str, expected: str, shape: tuple[int, ...], bases: fro
     pairs = [(a, b) for a, b in np.broadcast(over, "" if under is None else under)]
     table = {pair: _of_one(*pair, bases) for pair in dict.fromkeys(pairs)}
     faults = [each for each in table.values() if isinstance(each, (Mismatch, Unreadable))]
-    if faults and over.size == 1 and len(faults) < len(table):  # the unit of some components stands for all
+    if faults and over.size == 1 and len(faults) < len(table):  # one unit may hold for several components
         return _whole(declared, expected, bases)
     if faults:
         return faults[0]
@@ -90,7 +90,7 @@ def _conversion(declared: str, expected: str, shape: tuple[int, ...], bases: fro
 
 
 def _components(text: str, shape: tuple[int, ...]) -> np.ndarray | None:
-    """Return the unit of each component in an array of texts; None where the text does not fit the shape."""
+    """Return the unit of each component in an array of texts; None if the text does not fit the shape."""
     rows = [[part.strip() for part in row.split(",")] for row in text.split(";")]
     if "..." in text or len({len(row) for row in rows}) > 1 or len(shape) > 2:
         return None
@@ -107,7 +107,7 @@ def _components(text: str, shape: tuple[int, ...]) -> np.ndarray | None:
 
 
 def _whole(declared: str, expected: str, bases: frozenset[str]) -> Any:
-    """Return None where the units of components that cannot be assigned to the numbers are all expected ones, else a fault."""
+    """Check units of components that cannot be assigned to the numbers: return None if all are expected, else a fault."""
     targets = [read(part, bases) for part in _parts(expected)]
     dimensions = [target.dimension for target in targets if isinstance(target, Unit)]
     for part in _parts(declared):
@@ -134,7 +134,7 @@ def _of_one(declared: str, expected: str, bases: frozenset[str]) -> Any:
     target = read(expected, bases) if expected else None
     if isinstance(unit, Unreadable):
         return unit
-    if isinstance(target, Unreadable):  # a user's own text, which nothing but itself equals
+    if isinstance(target, Unreadable):  # a user's own text, which equals only itself
         return Mismatch(declared, expected, f"the expected unit {expected!r} cannot be read", (expected,))
     if target is None:
         return _free(unit, bases)
@@ -143,13 +143,13 @@ def _of_one(declared: str, expected: str, bases: frozenset[str]) -> Any:
     if unit.counts_cycles and "rad" in target.symbols:
         return Mismatch(declared, expected, "Hz counts cycles, and a cycle is 2 pi rad", (f"{expected}", "rev/s", "rpm"))
     if unit.may_count_revolutions and "rad" in target.symbols:
-        why = f"{declared} may count revolutions or rad"
+        why = f"{declared} may count revolutions or radians"
         return Mismatch(declared, expected, why, spellings(target))
     return _linear(unit.ratio / target.ratio, unit.turns - target.turns, unit.zero if target.symbols == {"K"} else Fraction(0))
 
 
 def _free(unit: Unit, bases: frozenset[str]) -> Any:
-    """Return the conversion to SI where the expected unit is unknown; symbols of the user's own domains stay."""
+    """Return the conversion to SI if the expected unit is unknown; symbols of the user's own domains stay."""
     if unit.symbols <= bases:
         return None
     if unit.zero:
@@ -159,7 +159,7 @@ def _free(unit: Unit, bases: frozenset[str]) -> Any:
 
 
 def _linear(ratio: Fraction, turns: Fraction, zero: Fraction) -> Conversion | None:
-    """Return the conversion by an exact factor ratio * pi^turns: one operation with one rounding where that is possible."""
+    """Return the conversion by an exact factor ratio * pi^turns: one operation with one rounding if possible."""
     shift = float(zero)
     if turns:
         exact = ratio * PI**turns.numerator if turns.denominator == 1 else Fraction(float(ratio) * math.pi ** float(turns))
@@ -185,7 +185,7 @@ m^3/s, l/min, ml/s; Pa s/m^3, bar min/l; m^3/Pa, l/bar; Pa/m^3, bar/l; kg/m^4; V
 H, mH, uH; Ohm, mOhm, kOhm; S, mS; C, A h; Wb, V s; W/K, mW/K; J/K, kJ/K; K/W; J/mol, kJ/mol; mol/s, mmol/min; 1/mol
 W, kW, hp; J, kJ, kW h; V s/rad, V/rpm; N m/A, mN m/A; N/A; 1/s^2; 1/m; m/rad, mm/rad, mm/rev; rad/m; K^2/W
 """
-"""Usual spellings of units, those of one quantity in a group; the first is that of SI."""
+"""Usual spellings of units, grouped by quantity; the first of each group is the SI unit."""
 _SHOWN = 4
 
 
@@ -199,7 +199,7 @@ def spellings(unit: Unit) -> tuple[str, ...]:
 
 
 def in_si(unit: str) -> str:
-    """Return the unit of SI that a unit is a multiple of; "" for one that cannot be read, or of components.
+    """Return the SI unit of which a unit is a multiple; "" for one that cannot be read, or for units of components.
 
     >>> in_si("kN/mm"), in_si("mA h"), in_si("kg km/h")
     ('N/m', 'C', 'N s')

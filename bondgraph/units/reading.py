@@ -18,8 +18,8 @@ class Unit:
 
     Parameters
     ----------
-    symbols : in the text.
-    zero : shift of the zero point, in its own degrees; only of a temperature scale by itself.
+    symbols : symbols in the text.
+    zero : shift of the zero point, in degrees of the scale; only for a temperature scale by itself.
     """
 
     text: str
@@ -36,12 +36,12 @@ class Unit:
 
     @property
     def counts_cycles(self) -> bool:
-        """True for a unit such as Hz, which an angular speed is not measured in."""
+        """True for a unit such as Hz, which does not measure an angular speed."""
         return not self.symbols.isdisjoint(CYCLES)
 
     @property
     def may_count_revolutions(self) -> bool:
-        """True for a unit such as 1/min, which is read as revolutions or as rad in a minute."""
+        """True for a unit such as 1/min, which may mean revolutions or radians per minute."""
         return not self.symbols.isdisjoint(LONG_TIMES) and self.symbols.isdisjoint(ANGLES)
 
 
@@ -60,13 +60,13 @@ _TOKENS = re.compile(
 )
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻·⋅×", "0123456789-***")
 _LONGEST, _LARGEST = 200, 10_000
-"""Maximum number of characters of a text, and maximum length of the numbers of a unit, bits."""
+"""Maximum number of characters of a text, and maximum length, in bits, of the numbers of a unit."""
 _SHOWN = 3
-"""Maximum number of units like an unknown one in a message."""
+"""Maximum number of units similar to an unknown one in a message."""
 
 
 def read(text: str, bases: frozenset[str] = frozenset()) -> Unit | Unreadable:
-    """Return one unit, without commas; `bases` are further symbols, each a base unit of its own.
+    """Return a single unit, without commas; `bases` are further symbols, each a base unit.
 
     >>> read("kN/mm").ratio, read("l/min").ratio, read("kgg").part
     (Fraction(1000000, 1), Fraction(1, 60000), 'kgg')
@@ -172,11 +172,11 @@ class _Parser:
             if token["power"] and not _power(token["power"]):
                 self.fault = self.fault or Unreadable(token[0], f"a power of zero leaves nothing of {token['symbol']!r}")
         else:
-            self.fault = self.fault or Unreadable(self.text, "a unit is missing next to a sign of a product or quotient")
+            self.fault = self.fault or Unreadable(self.text, "a unit is missing next to a product or quotient sign")
         return result
 
     def _raise(self, result: _Product, factor: _Product, text: str) -> None:
-        """Multiply the result by a power of a factor, unless its numbers would be too long to compute."""
+        """Multiply the result by a power of a factor, unless its numbers would become too long."""
         power = _power(text)
         sizes = [each.bit_length() for each in factor.ratio.as_integer_ratio()]
         sizes += [abs(part) for exponent in factor.powers.values() for part in exponent.as_integer_ratio()]
@@ -218,11 +218,11 @@ class _Parser:
         below = self.tokens[0].string[begin:].strip()
         part, rest = [*re.split(r"[\s*.]+", below, maxsplit=1), ""][:2]
         cures = f'"{first}/({below})"', f'"{first} {rest}/{part}"'
-        self.fault = Unreadable(self.text, "it is ambiguous: what follows the slash may divide or multiply", cures)
+        self.fault = Unreadable(self.text, "it is ambiguous: the factors after the slash may divide or multiply", cures)
 
 
 def _apart(name: str) -> list[str]:
-    """Return the ways to part a name into two symbols: "kgm" is meant as "kg m".
+    """Return the ways to split a name into two symbols: "kgm" probably means "kg m".
 
     >>> _apart("kgm"), _apart("gcm"), _apart("turns"), _apart("kgg")
     (['kg m'], ['g cm'], ['turn'], [])
@@ -249,7 +249,7 @@ def unknown_unit(unit: object, bases: frozenset[str] = frozenset()) -> Unreadabl
     (None, 'kgg', None)
     """
     if not isinstance(unit, str):
-        return Unreadable(repr(unit), f"a unit is a text, and {unit!r} is none")
+        return Unreadable(repr(unit), f"a unit must be text, not {unit!r}")
     for part in re.split(r"[,;]", unit.removesuffix("...")):
         each = read(part, bases) if part.strip() else None
         if isinstance(each, Unreadable):
@@ -258,5 +258,5 @@ def unknown_unit(unit: object, bases: frozenset[str] = frozenset()) -> Unreadabl
 
 
 def symbols_of(units: Iterable[str]) -> frozenset[str]:
-    """Return the symbols of some units."""
+    """Return the symbols in these units."""
     return frozenset(name for unit in units for name in re.findall(r"[^\d\s^*/(),;·⋅+-]+", unit))

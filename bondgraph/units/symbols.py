@@ -19,8 +19,8 @@ class Symbol:
 
     Parameters
     ----------
-    dimension : over kg, m, s, A, K, mol, cd, and over units that are counted, such as `px`.
-    zero : shift of the zero point of a temperature scale, in its own degrees.
+    dimension : over kg, m, s, A, K, mol, cd, and over counting units, such as `px`.
+    zero : shift of the zero point of a temperature scale, in degrees of the scale.
     """
 
     ratio: Fraction
@@ -40,7 +40,7 @@ _DIMENSIONS = {
     "charge": "s A", "voltage": "kg m2 s-3 A-1", "flux": "kg m2 s-2 A-1", "area": "m2", "volume": "m3", "flow": "m3 s-1",
     "speed": "m s-1", "acceleration": "m s-2", "dose": "m2 s-2", "viscosity": "kg m-1 s-1", "diffusivity": "m2 s-1",
 }  # fmt: skip
-"""Dimensions by word; any other text is a dimension itself."""
+"""Dimensions by word; any other text states a dimension itself."""
 
 _WITH_PREFIX = """
 m 1 m; g 1/1000 kg; s 1 s; sec 1 s; A 1 A; K 1 K; mol 1 mol; cd 1 cd; rad 1; sr 1; Hz 1 frequency; N 1 force; Pa 1 pressure
@@ -120,13 +120,13 @@ CYCLES = frozenset(prefix + "Hz" for prefix in _PREFIXES)
 ANGLES = frozenset(_ANGLES) | frozenset(prefix + "rad" for prefix in _PREFIXES)
 """Symbols of angles and speeds of rotation."""
 LONG_TIMES = frozenset(("min", "h", "hr", "d", "day", "a", "yr"))
-"""Symbols of times in which revolutions are counted: 1/min of a shaft may be one revolution in a minute, or one rad."""
+"""Symbols of times per which revolutions are counted: 1/min may be one revolution or one radian per minute."""
 TEMPERATURES = frozenset(_SCALES)
-"""Symbols of temperature scales whose zero is not that of K."""
+"""Symbols of temperature scales whose zero is not 0 K."""
 
 
 def symbol(name: str) -> Symbol | None:
-    """Return the unit of a symbol from the table, else from `pint` if it is installed; None for an unknown one."""
+    """Return the unit of a symbol from the table, else from `pint` if installed; None for an unknown symbol."""
     entry = SYMBOLS.get(name)
     return entry if entry is not None or not name.isidentifier() else _from_pint(name)
 
@@ -145,7 +145,7 @@ _PINT_BASES = {
 
 @functools.cache
 def _from_pint(name: str) -> Symbol | None:
-    """Return the unit that `pint` knows by a name, as far as it is a multiple of SI base units."""
+    """Return the unit that `pint` knows by a name, if it is a multiple of SI base units."""
     if importlib.util.find_spec("pint") is None:
         return None
     registry = _registry()

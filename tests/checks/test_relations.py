@@ -40,11 +40,11 @@ WRONG = {
     ),
     "another inverse": (
         lambda: I("x", output=lambda p: 2 * p, energy=lambda p: p * p, inverse=lambda f: 3 * f),
-        "`inverse` makes of it",
+        "`inverse` computes from it",
     ),
     "an inverse of twice the state": (
         lambda: C("x", output=tanh, energy=lambda q: log(exp(q) + exp(-q)), inverse=lambda e: log((1 + e) / (1 - e))),
-        "`inverse` makes of it",
+        "`inverse` computes from it",
     ),
     "another signal": (lambda: C("x", output=lambda q, s: s * q, energy=lambda q, s: q * q / 2, signals=["given.s"]), "slope"),
     "one mode of two": (
@@ -56,7 +56,7 @@ WRONG = {
         ),
         '"high" of "gear"',
     ),
-    "two relations": (lambda: R("x", effort=lambda f: f * f * f, flow=lambda e: 2 * e), "its effort of the flow"),
+    "two relations": (lambda: R("x", effort=lambda f: f * f * f, flow=lambda e: 2 * e), "its effort at the flow"),
     "an inertia that is not symmetric": (
         lambda: IC("x", inertia=lambda q: np.array([[1.0, q[0]], [0.0, 2.0]]), position=np.zeros(2)),
         "its inertia",

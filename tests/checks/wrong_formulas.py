@@ -80,7 +80,7 @@ FORMULAS: list[Case] = [
         ('IC "arm" is not quadratic', "0.2401 J at a velocity and 3.8416 J at twice that"),
     ),
     ("E137", lambda: Ce("A", 0.0), ('Ce "A" has constant = 0.0', "positive")),
-    ("E138", lambda: loop(R("r", 1.0)).replace("r", TF("t", 2.0)), ("ports of the old part: 1", "of the new one: 1, 2")),
+    ("E138", lambda: loop(R("r", 1.0)).replace("r", TF("t", 2.0)), ("ports of the old part: 1", "of the new part: 1, 2")),
     ("E138", lambda: loop(R("r", 1.0)).replace("r", R("s", 1.0)), ('"r" cannot be replaced by "s"', "another name")),
     ("E138", lambda: loop(R("drag", 1.0)).replace("drg", R("r", 2.0)), ('no part "drg"', "similar names: drag")),
     ("E138", lambda: loop(R("drag", 1.0)).remove("drg"), ('no part "drg" to remove', "similar names: drag")),

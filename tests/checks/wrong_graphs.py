@@ -99,12 +99,12 @@ GRAPHS: list[Case] = [
     (
         "E179",
         lambda: Graph("g").connect(C("c", capacitance=1.0, domain="heat"), I("m", 1.0)),
-        ('I "m"', "domain heat", "is a power already", 'domain="thermal"'),
+        ('I "m"', "domain heat", "is already a power", 'domain="thermal"'),
     ),
     # names
     ("E150", lambda: I(3, 1.0), ("I 3: its name is of type int", "its name first")),
     ("E150", lambda: Graph(3), ("graph 3: its name is of type int",)),
-    ("E150", lambda: Transition("a", "b", lambda t: t, 5), ("`signals` cannot be 5", "or one alone")),
+    ("E150", lambda: Transition("a", "b", lambda t: t, 5), ("`signals` cannot be 5", "or several")),
     ("E150", lambda: X0("x", automaton="a", active=[1]), ("`active` cannot be [1]",)),
     ("E150", lambda: Automaton("relay", ("a", "b"), "a", "ab"), ("`transitions` cannot be 'ab'", "Transition(")),
     ("E150", lambda: Block("b", [], states=["phi"]), ("`states` cannot be ['phi']", 'states={"phi": 0.0}')),
@@ -114,7 +114,7 @@ GRAPHS: list[Case] = [
     ("E115", lambda: loop(C("c", capacitance=1.0)), ('junction 1 "loop" has 1 bond', "fewer than two")),
     ("E116", lambda: switched(["shut"]), ('X0 "switch"', "active: shut", "states: open, closed")),
     ("E116", lambda: switched([]), ("active: none",)),
-    ("E117", lambda: with_automaton(initial="c"), ('automaton "relay" speaks of unknown states: c', "its states: a, b")),
+    ("E117", lambda: with_automaton(initial="c"), ('automaton "relay" uses unknown states: c', "its states: a, b")),
     ("E117", lambda: with_automaton(Transition("a", "z", lambda t: t, ("time",))), ("unknown states: z",)),
     ("E117", lambda: with_automaton(states=("a", "a")), ("duplicate states: a",)),
     (

@@ -196,7 +196,7 @@ MOTION = IC("part", inertia=lambda q: 1.0)
                 .connect(C("c", capacitance=1.0), g := GY("g1", 1.0, domains=(None, "heat")))
                 .connect(g, C("d", capacitance=1.0))
             ),
-            ('GY "g1"', "is a power already"),
+            ('GY "g1"', "is already a power"),
         ),
         (lambda: coupled(I("mass", 1.0)), ('I "mass"', "domain heat")),
         (lambda: coupled(Friction("rub", 1.0)), ('friction "rub"',)),
@@ -221,7 +221,7 @@ def test_two_arrows_into_a_junction_are_refused():
     graph.connect(graph["a"], gap).connect(graph["b"], gap).connect(gap, R("wall", WALL))
     with pytest.raises(ModelError, match="E179") as caught:
         graph.freeze()
-    assert "by 2 of its bonds and leaves by 0" in str(caught.value) and "one arrow" in str(caught.value)
+    assert "by 2 bonds and leaves by 0" in str(caught.value) and "one arrow" in str(caught.value)
     reverse = bodies(Graph("g"))
     reverse.connect(reverse["a"], gap).connect(gap, reverse["b"]).connect(gap, R("wall", WALL)).freeze()
 

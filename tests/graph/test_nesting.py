@@ -265,7 +265,7 @@ def test_replacing_is_refused_with_what_differs() -> None:
         graph.replace("load", other)
     text = str(refused.value)
     assert "3 problems" in text
-    for words in ("ports of the new one: port, second", "inputs of the old part: gain", "missing: current"):
+    for words in ("ports of the new part: port, second", "inputs of the old part: gain", "missing: current"):
         assert words in text
 
 

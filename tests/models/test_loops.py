@@ -80,7 +80,7 @@ def test_a_crank_that_is_longer_contradicts_the_others_as_soon_as_they_move():
     graph.connect(v, Constraint("plate", position=closed, coordinates={"parts.q": 4}, dimension=5))
     with pytest.raises(ModelError, match="E433") as refused:
         compile_model(graph, backend="numpy")
-    assert '"plate"' in str(refused.value) and "as soon as it moves" in str(refused.value)
+    assert '"plate"' in str(refused.value) and "as soon as the mechanism moves" in str(refused.value)
 
 
 def test_constraints_that_part_later_end_the_run():

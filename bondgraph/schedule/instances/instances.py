@@ -1,7 +1,7 @@
 """Instances: numbered statements of a model with few patterns of elements, each with all its instances in arrays.
 
-`assemble` writes the statements of one element after the other by name; here they are the patterns, and the values of each
-element. Values are numbered in the order in which `assemble` declares them, statements in the order in which it writes them.
+`assemble` writes the statements of one element after the other by name; here each pattern holds them once, with the values of
+each element. Values are numbered in the order in which `assemble` declares them, statements in the order in which it writes them.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ MIN_ELEMENTS, MIN_PATTERN_ELEMENTS = 300, 8
 
 @dataclass(frozen=True, eq=False)
 class PatternInstances:
-    """A pattern and its elements: their numbers (n,), and the rows (n, positions) of the values at its positions."""
+    """A pattern and its elements: their numbers (n,), and their values (n, positions) at the positions of the pattern."""
 
     pattern: Pattern
     elements: np.ndarray
     bonds: np.ndarray
-    """(n, bonds) numbers of their bonds."""
+    """Numbers of their bonds (n, bonds)."""
     rows: np.ndarray
     first: np.ndarray
-    """Number of the first statement of each (n,)."""
+    """Number of the first statement of each element (n,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class StatementInstances:
 
 @dataclass(frozen=True, eq=False)
 class Instances:
-    """A model by the patterns of its elements; values are time, the variables of bonds, and those declared by elements."""
+    """A model as patterns of elements; its values are time, the variables of bonds, and those declared by elements."""
 
     model: Model
     kinds: tuple[PatternInstances, ...]
@@ -61,12 +61,10 @@ class Instances:
 
     @property
     def values(self) -> int:
-        """Number of values."""
         return int(self.starts[-1])
 
     @cached_property
     def paths(self) -> list[str]:
-        """Paths of the elements."""
         return list(self.model.elements)
 
     @cached_property
@@ -89,7 +87,6 @@ class Instances:
         return [*self.starts.tolist()]
 
     def name(self, value: int) -> str:
-        """Return the name of a value."""
         if value < self._starts[0]:
             bond, is_flow = divmod(value - 1, 2)
             return f"{self.model.bonds[bond].name}:{'flow' if is_flow else 'effort'}" if value else "time"
@@ -102,7 +99,7 @@ class Instances:
         return kind.pattern.texts[position] % self.model.bonds[bond].name
 
     def at(self, positions: Callable[[Pattern], Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
-        """Return values (k,) at these positions of the patterns, in the order of their elements; and the elements (k,)."""
+        """Return the values (k,) at these positions of the patterns, in the order of their elements; and these elements (k,)."""
         rows = [kind.rows[:, [*positions(kind.pattern)]] for kind in self.kinds]
         elements = np.concatenate([np.repeat(kind.elements, row.shape[1]) for kind, row in zip(self.kinds, rows, strict=True)])
         order = np.argsort(elements, kind="stable")
@@ -110,16 +107,13 @@ class Instances:
 
     @property
     def states(self) -> np.ndarray:
-        """Values that are states."""
         return self.at(lambda pattern: [state for state, *_ in pattern.states])[0]
 
     @property
     def parameters(self) -> np.ndarray:
-        """Values that are parameters."""
         return self.at(lambda pattern: pattern.parameters)[0]
 
     def columns(self) -> list[StatementInstances]:
-        """Return all statements."""
         statements = []
         for kind in self.kinds:
             for index, (outs, op, args) in enumerate(kind.pattern.statements):
@@ -130,7 +124,7 @@ class Instances:
         return statements
 
     def same(self) -> np.ndarray:
-        """Return pairs (k, 2) of names of one value."""
+        """Return pairs (k, 2) of values that are the same."""
         pairs = [kind.rows[:, list(pair)] for kind in self.kinds for pair in kind.pattern.equal]
         return np.concatenate(pairs) if pairs else np.zeros((0, 2), dtype=int)
 

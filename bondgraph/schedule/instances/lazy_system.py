@@ -2,8 +2,8 @@
 
 Names, for a table of results, a report or an export, are computed by `assemble` and the passes at their first use.
 
-Alias removal and sorting of instances, in arrays. Equivalent to `remove_aliases`, `refuse_undefined_values` and `sort_statements`
-by name, for models without algebraic loops and problems; all others are left to these.
+Alias removal and sorting of instances, in arrays, are equivalent to `remove_aliases`, `refuse_undefined_values` and
+`sort_statements` by name, for models without algebraic loops or errors; all other models are left to those functions.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class SortedInstances:
     """Statements in an order of evaluation, over values without aliases."""
 
     roots: np.ndarray
-    """Value -> the value that replaces it."""
+    """Value that replaces each value."""
     negatives: Mapping[int, int]
-    """Value -> the value whose negative it is named after."""
+    """Value whose negative each value is."""
     columns: tuple[StatementInstances, ...]
     """All statements without duplicates; `numbers` are their positions in the order."""
 
@@ -121,8 +121,8 @@ def _ranks(patterns: Instances) -> np.ndarray:
 
 
 def _negatives(patterns: Instances, roots: np.ndarray) -> np.ndarray | None:
-    """Return values (k, 2) with a negative's name and the value that they negate, in the order of writing; None if two of them
-    are the same value."""
+    """Return pairs (k, 2) of a value named as a negative and the value that it negates, in the order of writing; None if two of
+    them are the same value."""
     columns = [column for column in patterns.columns() if column.op is NEGATE and column.negative]
     if not columns:
         return np.zeros((0, 2), dtype=int)
@@ -134,7 +134,7 @@ def _negatives(patterns: Instances, roots: np.ndarray) -> np.ndarray | None:
 
 
 def _first_negatives(negatives: np.ndarray, count: int) -> np.ndarray:
-    """Map each value to itself, but each negative to the first negative of the same value."""
+    """Map each negative to the first negative of the same value, and all other values to themselves."""
     outs, of = negatives.T
     _, first, inverse = np.unique(of, return_index=True, return_inverse=True)
     mapped = np.arange(count)
@@ -143,7 +143,7 @@ def _first_negatives(negatives: np.ndarray, count: int) -> np.ndarray:
 
 
 def _without_duplicates(column: StatementInstances, outs: np.ndarray) -> StatementInstances:
-    """Drop the instances whose results another statement gives."""
+    """Drop the instances whose results another statement already gives."""
     unchanged = (column.outs == outs).all(axis=1)
     if unchanged.all():
         return column
@@ -163,7 +163,7 @@ def _producers(patterns: Instances, columns: Sequence[StatementInstances]) -> np
 
 
 def _in_order(columns: Sequence[StatementInstances], order: Sequence[int]) -> tuple[StatementInstances, ...]:
-    """Renumber statements by their positions in the order, without those that were dropped."""
+    """Renumber statements by their positions in the order, leaving out dropped ones."""
     written = np.zeros(len(order), dtype=bool)
     for column in columns:
         written[column.numbers] = True
@@ -234,9 +234,9 @@ def _levels(ordered: SortedInstances, parameters: np.ndarray) -> np.ndarray:
 
 
 def system_of_instances(model: Model, causality: Causality) -> tuple[System, StatementTable] | None:
-    """Return system and numbered statements of a large model of identical parts, None for other models.
+    """Return the system and numbered statements of a large model of identical parts; None for other models.
 
-    Raises `ModelError` E155. All other problems are left to the stages that work by name: None.
+    Raises `ModelError` E155; returns None on any other problem, which the stages that work by name report.
     """
     patterns = instances(model, causality)
     ordered = None if patterns is None else sorted_instances(patterns)
@@ -277,7 +277,7 @@ def _kinds(ordered: SortedInstances) -> Counter[KindOfStatement]:
 def _system(
     patterns: Instances, ordered: SortedInstances, unsorted_system: Callable[[], System], sorted_system: Callable[[], System]
 ) -> tuple[System, dict[str, int]]:
-    """Return the system with lazy statements, values and aliases; and its values with a name already, by name."""
+    """Return the system with lazy statements, values and aliases; and the values that already have a name, by name."""
     model, roots, by_name = patterns.model, ordered.roots.tolist(), dict[str, int]()
 
     def name(value: int) -> str:

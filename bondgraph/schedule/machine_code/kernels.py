@@ -1,9 +1,9 @@
 """Machine code of schedules: every loop is a function whose body is its kernel, so that LLVM can vectorise over instances.
 
-Shared machine code of schedules that differ only in addresses: each calls it with its own row of a table of addresses. Example:
-the resets of contacts, each of which changes a few states of its own bodies by the same formulas.
+Schedules that differ only in addresses share machine code: each calls it with its own row of a table of addresses. Example: the
+resets of contacts, each of which changes a few states of its own bodies by the same formulas.
 
-LLVM text of kernels, of loops over their instances, and of groups of loops that are tiled or fused.
+This module writes the LLVM text of kernels, of loops over their instances, and of groups of loops that are tiled or fused.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NOT_VECTORISED = """!0 = distinct !{!0, !1}
 
 
 class Style(NamedTuple):
-    """`quick` is for code without optimisation; `fused` code rounds a product and its sum once."""
+    """Style of code: `quick` for no optimisation; `fused` rounds a product and a sum once."""
 
     quick: bool = False
     fused: bool = True
@@ -74,7 +74,8 @@ def loop_function(
 
 @dataclass(frozen=True)
 class Strides:
-    """Lines for an index times each stride of a loop: before the loop, phi nodes at its head, below them, and at its end."""
+    """Lines that compute an index times each stride of a loop: before the loop, phi nodes at its head, after these, and at its
+    end."""
 
     starts: list[str] = field(default_factory=list)
     carried: list[str] = field(default_factory=list)
@@ -85,9 +86,9 @@ class Strides:
 def strides(loop: KernelLoop, index: str, begin: str, before: str, quick: bool) -> Strides:
     """Return lines for the loop's `index` times each stride; the index is `begin` on entry from the block `before`.
 
-    With optimisation the products are counters: LLVM would compute products, and sums with a constant too, for vectors of
-    instances, and extract lanes that are written one by one; of a counter, an address is a register and a constant. `quick`ly,
-    without optimisation, they are products: each counter would be kept in memory, which takes longer.
+    With optimisation the products are counters, so that an address is a register and a constant: LLVM would compute products and
+    their sums with a constant for vectors of instances, and extract lanes that are written one by one. With `quick`, without
+    optimisation, they are products, because each counter would be kept in memory, which takes longer.
     """
     used = sorted({access.stride for access in (*loop.ins, *loop.outs) if access.table < 0} - {0, 1})
     if quick:
@@ -117,7 +118,7 @@ def kernel_lines(
 ) -> tuple[list[str], dict[tuple[int, int], str]]:
     """Return the lines that evaluate the kernel, and the values of its results (column, component).
 
-    `registers` are inputs (argument, component) that are in registers already.
+    `registers` are inputs (argument, component) already in registers.
     """
     kind = loop.kind
     lines: list[str] = []
@@ -174,7 +175,7 @@ declare i64 @llvm.smin.i64(i64, i64)"""
 def fused_text(
     function: str, routine: str, fusion: Fusion, parameters: list[str], parallel: list[str], passed: str, style: Style
 ) -> str:
-    """Return the text of fused loops: a function for a range of instances of each loop, used at both ends, and that of all."""
+    """Return the text of fused loops: a function for a range of instances of each loop, used at both ends, and the fused loop."""
     loops = fusion.group.loops
     texts: list[str] = []
     before: list[str] = []
@@ -217,7 +218,7 @@ def fused_text(
 
 def _carried(fusion: Fusion, values: Mapping[tuple[int, int, int], str]) -> tuple[list[str], list[str], list[str]]:
     """Return lines for `values` (loop, column, component) that are carried from round to round: at the head of the loop, before
-    it, and behind it, where dropped results are stored."""
+    it, and after it, where dropped results are stored."""
     heads: list[str] = []
     starts: list[str] = []
     ends: list[str] = []
@@ -244,7 +245,8 @@ def _carried(fusion: Fusion, values: Mapping[tuple[int, int, int], str]) -> tupl
 def tiled_text(
     function: str, routine: str, group: Tiled, parameters: list[str], parallel: list[str], passed: str, style: Style
 ) -> str:
-    """Return the text of tiled loops: a function for a range of instances of each, and the one that calls these in rounds."""
+    """Return the text of tiled loops: a function for a range of instances of each loop, and a function that calls these in
+    rounds."""
     texts = []
     last = len(group.loops) - 1
     lines = ["br label %begin", "begin:", "br label %turn", "turn:"]
@@ -274,12 +276,12 @@ MAX_FUNCTION_STEPS = 400
 
 
 MAX_OPTIMISED_LENGTH = 60_000
-"""Characters of a text that takes about 60 ms to optimise."""
+"""Maximum length, in characters, of a text to optimise, which takes about 60 ms."""
 
 
 def jacobian_kernel(schedule: Schedule) -> Kernel:
-    """Compile a Jacobian, which stiff runs call often and others a dozen times; it is optimised only if its text is short, as of
-    identical parts. Products and sums are not fused, so that it has the bits of the reference either way."""
+    """Compile a Jacobian, which stiff runs call often and others a dozen times; it is optimised only if its text is short, as for
+    identical parts. Products and sums are not fused, so that results match the reference bit by bit."""
     text = kernels_text([schedule], quick=True, fused=False)
     quick = len(text) > MAX_OPTIMISED_LENGTH
     text = text if quick else kernels_text([schedule], fused=False)
@@ -292,7 +294,7 @@ def machine_kernels(schedules: Sequence[Schedule], quick: bool = False) -> dict[
 
 
 def _compiled(schedules: Sequence[Schedule], text: str, quick: bool) -> dict[str, Kernel]:
-    """Compile a text; index tables and constants stay NumPy arrays that the code refers to, outside of its text."""
+    """Compile a text; index tables and constants stay NumPy arrays that the code refers to, outside its text."""
     tables = {f"{s.name}.tables": np.ascontiguousarray(s.tables) for s in schedules if len(s.tables)}
     tables |= {f"{s.name}.{NUMBERS}": s.numbers for s in schedules if len(s.numbers)}
     addresses = {name: int(table.ctypes.data) for name, table in tables.items()}
@@ -322,7 +324,7 @@ def _text(schedule: Schedule, style: Style) -> str:
     inputs = [f"ptr noalias readonly %{block}" for block in names]
     passed = ", ".join(f"ptr %{block}" for block in (*names, "out", "w"))
     parameters = [*inputs, "ptr noalias %out", "ptr noalias %w"]
-    # a parallel loop does not write what it reads of the workspace: it reads by a second name, so that LLVM can vectorise it
+    # a parallel loop does not write what it reads in the workspace: it reads by a second name, so that LLVM can vectorise it
     parallel = [*parameters, "ptr noalias readonly %out.read", "ptr noalias readonly %w.read"]
     passed_twice = f"{passed}, ptr %out, ptr %w"
     groups = tiled(schedule.loops)
@@ -369,7 +371,7 @@ def _parts(groups: Sequence[Tiled]) -> list[list[KernelLoop] | Tiled]:
 
 
 _ALL = "alike"
-"""Prefix of the symbols of all of them: their tables, their constants, the loop over samples."""
+"""Prefix of the symbols shared by all routines: their tables, their constants, the loop over samples."""
 
 
 class _Single(NamedTuple):
@@ -381,13 +383,13 @@ class _Single(NamedTuple):
 
     @property
     def form(self) -> Hashable:
-        """Key of its text."""
+        """Key that is equal for calls with the same text."""
         return self.kind, tuple(block for block, _ in self.ins), tuple(block for block, _ in self.outs)
 
 
 def shared_kernels(schedules: Sequence[Schedule]) -> dict[str, Kernel]:
-    """Compile routines with the same blocks and the same number of results; return them by name. Products and sums are not
-    fused, so that they have the bits of the reference."""
+    """Compile routines with the same blocks and the same number of results; return them by name. Products and sums are not fused,
+    so that results match the reference bit by bit."""
     if not schedules:
         return {}
     text, tables, numbers = shared_text(schedules)
@@ -400,7 +402,7 @@ def shared_kernels(schedules: Sequence[Schedule]) -> dict[str, Kernel]:
 
 
 def shared_text(schedules: Sequence[Schedule]) -> tuple[str, np.ndarray, np.ndarray]:
-    """Return the text of all, their table of addresses, and their constants."""
+    """Return the text shared by all schedules, their table of addresses, and their constants."""
     tables, first, style = Tables(), schedules[0], Style(quick=True, fused=False)
     names = [block for block, _ in first.blocks]
     inputs, passed = [f"ptr %{block}" for block in names], ", ".join(f"ptr %{block}" for block in (*names, "out"))

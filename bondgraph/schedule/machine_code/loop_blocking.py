@@ -1,12 +1,12 @@
-"""Loop blocking (tiling): run a group of loops in rounds of a few hundred instances, so that what one writes is still in the
-processor's cache when the next reads it.
+"""Loop blocking (tiling): run a group of loops in rounds of a few hundred instances, so that the results of one are still in the
+processor's cache when the next reads them.
 
-In round r a loop evaluates TILE instances from r TILE + lag on. A loop lags behind those before it if it reads or overwrites what
-later instances of theirs write or read, so that the order of dependent accesses is that of loop by loop.
+In round r a loop evaluates TILE instances from r TILE + lag on. A loop lags behind an earlier one if it reads or overwrites
+values that later instances of the earlier loop write or read, so that dependent accesses keep their order.
 
 Loop fusion: merge a group of loops into one that passes values from kernel to kernel in registers. In round r every loop of a
-group evaluates its instance r + lag; values of earlier rounds that are read are carried along. Rounds in which not all loops have
-an instance come before and after, loop by loop, through the workspace.
+group evaluates its instance r + lag; values of earlier rounds that are read are carried along. Rounds that some loops lack run
+before and after these, loop by loop, through the workspace.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import leaf_length
 
 TILE = 256
-"""Instances of a round: with about ten numbers each they fit into the nearest cache."""
+"""Number of instances per round: with about ten numbers each they fit into the nearest cache."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,12 @@ class Tiled:
 
     @property
     def rounds(self) -> int:
-        """Number of rounds."""
         return max(-(-(loop.count - lag) // TILE) for loop, lag in zip(self.loops, self.lags, strict=True))
 
 
 @dataclass(frozen=True)
 class Reach:
-    """Addresses of one argument or result: `size` from `start` + `stride` i on for instance i; unknown (by a table) if
+    """Addresses of one argument or result: for instance i, `size` numbers from `start` + `stride` i; unknown (from a table) if
     `anywhere`."""
 
     block: str
@@ -58,7 +57,7 @@ class Reach:
 def tiled(loops: Sequence[KernelLoop]) -> list[Tiled]:
     """Group loops for tiling, in an equivalent order."""
     groups: list[Tiled] = []
-    behind: list[KernelLoop] = []  # short loops that the group before them does not need
+    behind: list[KernelLoop] = []  # short loops on which the group before them does not depend
     for loop in loops:
         group = groups[-1] if groups else None
         lag = None if group is None or loop.count < 2 * TILE or not loop.parallel else _lag(group, loop)
@@ -88,12 +87,12 @@ def _lag(group: Tiled, loop: KernelLoop) -> int | None:
 
 
 def _independent(one: KernelLoop, other: KernelLoop) -> bool:
-    """Return True if two loops may be exchanged."""
+    """Return True if the order of two loops does not matter."""
     return all(not overlap(earlier, later) for earlier, later in _dependent_accesses(one, other))
 
 
 def _dependent_accesses(before: KernelLoop, after: KernelLoop) -> Iterator[tuple[Reach, Reach]]:
-    """Yield pairs of accesses whose order matters: at least one of both writes."""
+    """Yield pairs of accesses whose order matters: at least one of the two writes."""
     for earlier, later in ((writes, reads), (writes, writes), (reads, writes)):
         for first, second in itertools.product(earlier(before), later(after)):
             if first.block == second.block and first.block in ("w", "out"):
@@ -119,7 +118,7 @@ def _reach(access: Access, size: int, count: int) -> Reach:
 
 
 def overlap(one: Reach, other: Reach) -> bool:
-    """Return True if both may have an address in common."""
+    """Return True if the two may have an address in common."""
     if one.anywhere or other.anywhere:
         return True
     (low, high), (first, last) = one.ends, other.ends
@@ -159,8 +158,8 @@ class Fusion:
     """A group in one loop.
 
     `first` and `last` bound the rounds in which all loops have an instance; `sources` are, for each loop, the sources of its
-    inputs (argument, component) from this group; `dropped` (loop, column) need not be stored in these rounds, except for
-    those that are carried at the end.
+    inputs (argument, component) from this group; `dropped` results (loop, column) need not be stored in these rounds, except
+    those carried at the end.
     """
 
     group: Tiled
@@ -171,7 +170,7 @@ class Fusion:
 
     @property
     def carried(self) -> dict[tuple[int, int, int], int]:
-        """Rounds that each result (loop, column, component) is carried."""
+        """Number of rounds that each result (loop, column, component) is carried."""
         rounds: dict[tuple[int, int, int], int] = {}
         for of_loop in self.sources:
             for source in of_loop.values():
@@ -223,7 +222,7 @@ def _source(group: Tiled, reader: int, read: Reach, component: int) -> Carried |
 
 
 def _dropped(fusion: Fusion, others: Sequence[KernelLoop]) -> frozenset[tuple[int, int]]:
-    """Return the results in the workspace that only this loop reads in the rounds between the first and the last."""
+    """Return the results in the workspace that only this loop reads, in the rounds between the first and the last."""
     dropped = set()
     outside = [reach for loop in others for reach in reads(loop)]
     carried = fusion.carried
