@@ -5,9 +5,11 @@ contact point is followed along both, see `screws.contact`.
 """
 
 from screws.calls import check_calls
+from screws.renamed import answer_old_names
 from screws.shapes.collision_detection import Arrangement, PointPairs, arrangement, candidates
 from screws.shapes.solids import Ball, Box, Capsule, HalfSpace, Hull, Solid
 
 __all__ = ["Arrangement", "Ball", "Box", "Capsule", "HalfSpace", "Hull", "PointPairs", "Solid", "arrangement", "candidates"]
 
 check_calls(__name__)
+answer_old_names(__name__)
