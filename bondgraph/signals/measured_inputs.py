@@ -231,9 +231,9 @@ def _of_file(name: str, path: Path, value: str | None, over: str | None) -> _Col
     else:
         labels = labels[1:]
         below = _row(lines[labels[0] - 1], delimiter) if labels else []
-        numbers = [_number(cell, comma) if _moment(cell) is None else 0.0 for cell in below]
-        if len(below) == len(headers) and None in numbers and all(each is None or np.isnan(each) for each in numbers):
-            units = {h: cell.strip("[]()") for h, cell, each in zip(headers, below, numbers, strict=True) if each is None}
+        entries = [_number(cell, comma) if _moment(cell) is None else 0.0 for cell in below]
+        if len(below) == len(headers) and None in entries and all(each is None or np.isnan(each) for each in entries):
+            units = {h: cell.strip("[]()") for h, cell, each in zip(headers, below, entries, strict=True) if each is None}
             labels = labels[1:]
     without_times = over is None and not _times(headers, value)
     along = headers[0] if without_times else _found(name, headers, over, "over", value)
