@@ -15,6 +15,9 @@ from dataclasses import dataclass
 
 from screws.errors import ScrewbondError
 
+MAX_TITLE = 320
+"""Number of characters of a title that are shown."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -102,12 +105,18 @@ class Problem:
     cures: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        lines = [f"{self.code} {self.title}", *(f"  {detail}" for detail in self.details)]
+        lines = [f"{self.code} {_in_one_line(self.title)}", *(f"  {detail}" for detail in self.details)]
         places = list(dict.fromkeys(str(place) for place in self.places if place is not None))
         if places:
             lines.append("  created at " + " and ".join(places))
         lines += [f"  try: {cure}" for cure in self.cures]
         return "\n".join(lines)
+
+
+def _in_one_line(text: str) -> str:
+    """Return a text without line ends, and without its middle if it is too long: it may hold the `repr` of any value."""
+    line = " ".join(str(text).split()) if "\n" in str(text) else str(text)
+    return line if len(line) <= MAX_TITLE else f"{line[: MAX_TITLE // 2]} ... {line[-MAX_TITLE // 4 :]}"
 
 
 class ModelError(ScrewbondError):
@@ -117,7 +126,7 @@ class ModelError(ScrewbondError):
         self.name = name
         self.problems = tuple(problems)
         count = f"{len(self.problems)} problem" + ("s" if len(self.problems) != 1 else "")
-        super().__init__("\n".join([f'{count} in "{name}"', *map(str, self.problems)]))
+        super().__init__("\n".join([f'{count} in "{_in_one_line(name)}"', *map(str, self.problems)]))
 
     def __reduce__(self) -> tuple[type[ModelError], tuple[str, tuple[Problem, ...]]]:
         return type(self), (self.name, self.problems)

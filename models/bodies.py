@@ -6,6 +6,7 @@ signals `pose` ([qw, qx, qy, qz, px, py, pz], object to world) and `twist` (T_b_
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -108,12 +109,19 @@ def start_pose(name: str, position: Vector, quaternion: Vector) -> np.ndarray:
     return np.concatenate([q / norm, _numbers(name, "position", position, 3)])
 
 
+_FORMS = {
+    3: "three numbers",
+    4: "[cos(a / 2), *(sin(a / 2) * axis)] for an angle a in rad",
+    6: "(wx, wy, wz, vx, vy, vz), or a function of time that returns them",
+}
+"""Number of components -> form of a vector, in messages."""
+
+
 def _numbers(name: str, what: str, value: Any, size: int) -> np.ndarray:
     values = reals(value, size)
     if values is None:
         title = f'{what} of "{name}" is {value!r}'
-        form = "[cos(a / 2), *(sin(a / 2) * axis)] for an angle a in rad" if size == 4 else "three numbers"
-        raise refusal("E424", title, f"{what}={form}", about=name, why=f"it needs {size} finite numbers")
+        raise refusal("E424", title, f"{what}={_FORMS[size]}", about=name, why=f"it needs {size} finite numbers")
     return values
 
 
@@ -303,6 +311,19 @@ def ground(
     return complete_body(body, world, "pose.H", "pose.twist")
 
 
+def _need_time_alone(name: str, twist: Callable[[Any], Any]) -> None:
+    """Raise `ModelError` E424 for a twist that cannot be called with the time."""
+    try:
+        signature = inspect.signature(twist)
+        signature.bind(0.0)
+    except ValueError:  # some functions of C have none
+        return
+    except TypeError:
+        title = f'twist of "{name}" is a function of {signature}'
+        cure = "twist=lambda t: (0.0, 0.0, 1.0, 0.0, 0.0, 0.0), a function of the time in s"
+        raise refusal("E424", title, cure, about=name) from None
+
+
 @in_units(twist="rad/s, m/s", position="m")
 def prescribed_body(
     name: str,
@@ -321,6 +342,7 @@ def prescribed_body(
     """
     body, world = Body(name, surface, shape, visual), world_junction(name)
     if callable(twist):
+        _need_time_alone(name, twist)
         drive = Sf("drive", twist, signals=["time"], dimension=6, domain=SCREW, frame="0")
     else:
         drive = Sf("drive", _numbers(name, "twist", twist, 6), domain=SCREW, frame="0")

@@ -50,9 +50,12 @@ class Touchable(Protocol):
 def connect_bodies(graph: Graph, part: Graph, bodies: Mapping[str, Touchable], cheapest: bool = False) -> Graph:
     """Connect a part to two bodies by the names of its ports for them: half arrows second body -> part -> first body, and the
     poses of both as its inputs `pose <port>`, (7,) unless it takes them in the `cheapest` form. Raises `ModelError` E488 for a
-    part that is connected already."""
+    part that is connected already, E591 for one body twice."""
     (first, body1), (second, body2) = bodies.items()
     refuse_attached(graph, part)
+    if body1.world == body2.world and body1.pose_path == body2.pose_path:
+        title = f'"{part.name}" would connect "{body1.name}" to itself'
+        raise refusal("E591", title, "two bodies; ground(...) for one that never moves", about=part.name)
     graph.connect(body2.world, part.port(second)).connect(part.port(first), body1.world)
     for port, body in bodies.items():
         graph.wire(body.frame_path if cheapest else body.pose_path, part, f"pose {port}")

@@ -108,7 +108,7 @@ def _applied(name: str, value: Applied, domain: Domain, at: Vector, axes: str, s
     if not callable(value) and floats(value, (size,)) is None:
         cure = f"{size} finite numbers, or a function of signals that returns them"
         raise refusal("E337", f'"{name}" has the components {value!r}', cure, about=name)
-    paths = list(signals.values()) if isinstance(signals, Mapping) else names_of(signals, "signals")
+    paths = list(signals.values()) if isinstance(signals, Mapping) else names_of(signals, "signals", name)
     part = AppliedForce(name, paths)
     read: Signals = dict(zip(signals, part.paths, strict=True)) if isinstance(signals, Mapping) else [*part.paths]
     frame = "body" if axes == "body" else "0"

@@ -3,7 +3,7 @@
 Every formula is written once and takes any scalar: floats, SymPy expressions, jets, a compiler's scalars.
 """
 
-from screws import contact, inertia, jets, poses, rotations, scalars, shapes, surfaces, twists
+from screws import contact, inertia, jets, joints, poses, rotations, scalars, shapes, surfaces, twists
 from screws.calls import check_calls
 from screws.contact import ContactCoordinates, closest_points, contact_pose, contact_rates, relative_curvature, relative_pose
 from screws.errors import GeometryError
@@ -45,6 +45,7 @@ __all__ = [
     "contact",
     "inertia",
     "jets",
+    "joints",
     "poses",
     "rotations",
     "scalars",

@@ -11,10 +11,12 @@ from collections.abc import Iterable, Mapping
 from importlib.abc import MetaPathFinder
 from typing import Any, TypeVar
 
-from screws.errors import CallError, is_own
-from screws.similar_names import similar_names
+from screws.errors import CallError, ScrewbondError, is_own
+from screws.similar_names import homes_of, similar_names
 
 T = TypeVar("T")
+MAX_LISTED = 24
+"""Maximum number of names listed if none is similar."""
 
 
 def _read(text: str) -> dict[str, str]:
@@ -110,6 +112,42 @@ SETTING_VALUES = {"impacts": {"together": "simultaneous", "sequence": "sequentia
 """Setting, by its new name -> old value -> new value."""
 
 
+class MissingAttribute(ScrewbondError, AttributeError):
+    """Error of a name that a package or an object lacks (E684). Its text, which says where the name is, is composed on reading:
+    most of these errors only answer `hasattr`."""
+
+    code = "E684"
+
+    def __init__(self, owner: Any, name: str) -> None:
+        super().__init__(owner, name, name=name, obj=owner)
+
+    def __str__(self) -> str:
+        owner, name = self.args
+        is_module = hasattr(owner, "__all__")
+        names = owner.__all__ if is_module else [each for each in dir(owner) if not each.startswith("_")]
+        title = f"module {owner.__name__!r}" if is_module else type(owner).__name__
+        return f"E684 {title} has no attribute {name!r}; {where_instead(name, names)}"
+
+    def __reduce__(self) -> tuple[type[Exception], tuple[str]]:
+        return AttributeError, (str(self),)
+
+
+class MissingImport(ScrewbondError, ModuleNotFoundError):
+    """Error of an import of a name that a package lacks (E684)."""
+
+    code = "E684"
+
+
+def where_instead(name: str, names: Iterable[str]) -> str:
+    """Return where to import a name that is missing here, or which of the `names` here are similar."""
+    if homes := homes_of(name):
+        return "try: " + ", or ".join(f"from {home} import {name}" for home in homes[:3])
+    if near := similar_names(name, listed := sorted(names), most=2):
+        return f"did you mean {' or '.join(near)}?"
+    more = f" and {len(listed) - MAX_LISTED} more" if len(listed) > MAX_LISTED else ""
+    return f"try: one of {', '.join(listed[:MAX_LISTED])}{more}, as dir() lists them"
+
+
 def now(old: str, new: str) -> str:
     """Say that a name has changed."""
     return f"`{old}` is now `{new}`"
@@ -135,8 +173,8 @@ def answer_old_names(owner: T) -> T:
         return owner
     keywords = KEYWORDS.get(owner.__qualname__)  # type: ignore[attr-defined]
     if isinstance(owner, type):
-        if members := MEMBERS.get(owner.__qualname__):
-            owner.__getattr__ = _member_reader(members, getattr(owner, "__getattr__", object.__getattribute__))  # type: ignore
+        members = MEMBERS.get(owner.__qualname__, {})
+        owner.__getattr__ = _member_reader(members, getattr(owner, "__getattr__", object.__getattribute__))  # type: ignore
         if keywords:
             owner.__init__ = _checking(owner.__init__, keywords)  # type: ignore[misc]
         return owner
@@ -164,18 +202,22 @@ def _for_package(package: str) -> None:
 
 
 def _missing(module: Any, package: str, name: str) -> AttributeError:
-    """Return the error of a name that a package lacks, with similar names unless Python itself asks for it, such as
-    `__path__`."""
-    near = [] if name.startswith("_") else similar_names(name, module.__all__, most=2)
-    asked = f"; did you mean {' or '.join(near)}?" if near else ""
-    return AttributeError(f"module {package!r} has no attribute {name!r}{asked}", name=name, obj=module)
+    """Return the error of a name that a package lacks; names such as `__path__`, which Python looks up, get a plain one."""
+    if name.startswith("_"):
+        return AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=module)
+    return MissingAttribute(module, name)
 
 
 def _member_reader(members: Mapping[str, str], other: Any) -> Any:
     def read(self: Any, name: str) -> Any:
         if name in members:
             raise AttributeError(now(name, members[name]), name=name, obj=self)
-        return other(self, name)  # raises the error that led here
+        try:
+            return other(self, name)  # raises the error that led here
+        except AttributeError as error:
+            if name.startswith("_") or error.name != name or error.obj is not self or isinstance(error, MissingAttribute):
+                raise
+            raise MissingAttribute(self, name) from error
 
     return read
 
@@ -201,10 +243,10 @@ class _OldImports(MetaPathFinder):
         if name in NAMES and NAMES[name] in getattr(sys.modules.get(package), "__all__", ()) and is_own(package):
             raise ImportError(f"{now(name, NAMES[name])} in {package}", name=package)
         module = sys.modules.get(package)
-        asked = is_own(package) and not name.startswith("_") and "__getattr__" in vars(module or object)
-        if asked and (near := similar_names(name, getattr(module, "__all__", ()), most=2)):
-            meant = " or ".join(near)
-            raise ImportError(f"cannot import name {name!r} from {package!r}; did you mean {meant}?", name=package)
+        answering = getattr(vars(module or object).get("__getattr__"), "__module__", None) == __name__
+        if answering and not name.startswith("_"):
+            instead = where_instead(name, getattr(module, "__all__", ()))
+            raise MissingImport(f"E684 cannot import name {name!r} from {package!r}; {instead}", name=package)
 
 
 if not any(isinstance(finder, _OldImports) for finder in sys.meta_path):

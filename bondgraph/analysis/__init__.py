@@ -14,6 +14,7 @@ from bondgraph.analysis.symmetry import Reciprocity, reciprocity
 from bondgraph.analysis.transfer import TransferFunction
 from bondgraph.compile.points import Point, point_of
 from screws.calls import check_calls
+from screws.renamed import answer_old_names
 
 __all__ = [
     "Derivatives",
@@ -37,3 +38,4 @@ __all__ = [
 ]
 
 check_calls(__name__)
+answer_old_names(__name__)

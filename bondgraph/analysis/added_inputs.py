@@ -58,10 +58,8 @@ def _with_addend(system: System, statement: Statement, computed: str, added: str
     which, single = statement.outs.index(computed), len(statement.outs) == 1
 
     def formula(addend: Any, *arguments: Any) -> Any:
-        results = statement.op(*arguments)
-        if single:
-            return results + addend
-        return tuple(result + addend if k == which else result for k, result in enumerate(results))
+        results = [result + addend if k == which else result for k, result in enumerate(statement.results(arguments))]
+        return results[0] if single else tuple(results)
 
     changed = statement._replace(op=Op(f"{statement.op.name} + input", formula), args=(added, *statement.args))
     value = system.values[computed]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -22,7 +23,9 @@ from bondgraph.errors import refusal
 from bondgraph.output.cells import cell, line, plural, table
 from bondgraph.output.plot_style import CYCLE, styled
 from bondgraph.output.short_repr import short_repr
+from screws.renamed import answer_old_names
 
+Frequencies = Sequence[float] | np.ndarray | None
 SHOWN = 12
 """Largest number of states, inputs or outputs of printed matrices."""
 DENSE = 4000
@@ -31,6 +34,7 @@ _SHOWN = 16
 """Largest number of states whose matrices and poles notebooks show."""
 
 
+@answer_old_names
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Linear:
@@ -156,7 +160,7 @@ class Linear:
         _, b, c, d = self.dense()
         return replace(self, A=a, B=b / scale[:, None], C=c * scale, D=d, rates=self.rates / scale, point=None)
 
-    def frequency_response(self, omega: Any) -> np.ndarray:
+    def frequency_response(self, omega: float | Sequence[float] | np.ndarray) -> np.ndarray:
         """Return C (j omega - A)^-1 B + D at angular frequencies (k,), rad/s: (k, outputs, inputs), complex; for a sampled
         system, with exp(j omega period) instead of j omega."""
         s = 1j * np.atleast_1d(np.asarray(omega, dtype=float))
@@ -197,7 +201,13 @@ class Linear:
         return control.ss(*self.dense(), self.period or 0, **names, name=self.name.replace(".", "_"))
 
     def bode(
-        self, input: str | None = None, output: str | None = None, *, omega: Any = None, margins: bool = False, axes: Any = None
+        self,
+        input: str | None = None,
+        output: str | None = None,
+        *,
+        omega: Frequencies = None,
+        margins: bool = False,
+        axes: Any = None,
     ) -> np.ndarray:
         """Plot magnitude in dB and phase in degrees over frequency with python-control; return Matplotlib axes, (2,).
 
@@ -219,7 +229,9 @@ class Linear:
                 np.ravel(drawn.axes)[0].set_title(_margins(*control.margin(loop)))
             return _labelled(drawn.axes, "angular frequency (rad/s)", "gain (dB)", "phase (degrees)")
 
-    def nyquist(self, input: str | None = None, output: str | None = None, *, omega: Any = None, axes: Any = None) -> np.ndarray:
+    def nyquist(
+        self, input: str | None = None, output: str | None = None, *, omega: Frequencies = None, axes: Any = None
+    ) -> np.ndarray:
         """Plot the Nyquist curve of a loop, with the point -1, with python-control; return Matplotlib axes, (1,). Names and
         errors as `bode`."""
         control, part = self._control(), self._single(input, output)
@@ -227,7 +239,9 @@ class Linear:
             drawn = control.nyquist_plot(part.to_control(), omega, title=part._title, ax=_axes(axes, 1))
             return _labelled(drawn.axes, "real part", "imaginary part")
 
-    def nichols(self, input: str | None = None, output: str | None = None, *, omega: Any = None, axes: Any = None) -> np.ndarray:
+    def nichols(
+        self, input: str | None = None, output: str | None = None, *, omega: Frequencies = None, axes: Any = None
+    ) -> np.ndarray:
         """Plot the Nichols chart of a loop, gain in dB over phase in degrees, with python-control; return Matplotlib axes,
         (1,). Names and errors as `bode`."""
         control, part = self._control(), self._single(input, output)

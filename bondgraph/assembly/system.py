@@ -19,6 +19,7 @@ from bondgraph.model.automata import Start
 from bondgraph.model.ops import ForeignLibrary, Op
 from bondgraph.output.short_repr import short_repr
 from bondgraph.units import Conversion
+from screws.scalars import array
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,13 @@ class Statement(NamedTuple):
     op: Op
     args: tuple[str, ...]
     element: str
+
+    def results(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the values of the outs; a list or tuple that a formula gives for a single one is an array."""
+        values = self.op(*arguments)
+        if len(self.outs) > 1:
+            return tuple(values)
+        return (array(values) if isinstance(values, (tuple, list)) else values,)
 
 
 @dataclass(frozen=True)
@@ -344,5 +352,4 @@ def computed(system: System, name: str, inputs: Mapping[str, Any]) -> Any:
 
 
 def _evaluate(statement: Statement, env: MutableMapping[str, Any]) -> None:
-    results = statement.op(*[env[arg] for arg in statement.args])
-    env.update(zip(statement.outs, (results,) if len(statement.outs) == 1 else results, strict=True))
+    env.update(zip(statement.outs, statement.results([env[arg] for arg in statement.args]), strict=True))

@@ -333,7 +333,7 @@ def _fitting(model: str, name: str, value: Any, like: Any, unit: str = "") -> np
     array = real(in_unit(model, name, value, unit))
     if array is None or array.shape != np.shape(like) or not np.all(np.isfinite(array)):
         shown = repr(value)
-        fault = "no number" if array is None else f"of shape {array.shape}"
+        fault = "no number" if array is None else f"of shape {array.shape}" if array.shape != np.shape(like) else "not finite"
         title = f'"{name}" cannot be {shown if len(shown) < 60 else shown[:57] + "..."}'
         why = f"it needs finite numbers of shape {np.shape(like)}; it is {fault}"
         cure = f"an array of {np.size(like)} finite numbers" if np.ndim(like) else "one finite number"
@@ -357,7 +357,9 @@ def _unknown(model: Model, code: str, title: str, names: Iterable[str]) -> Model
     shown = ", ".join(all_names[:_MOST_LISTED]) + (
         f" and {len(all_names) - _MOST_LISTED} more" if len(all_names) > _MOST_LISTED else ""
     )
-    return refusal(code, title, *near, about=model.name, why=f"known: {shown}", places=())
+    return refusal(
+        code, title, *(near or ("a name of this list",) * bool(all_names)), about=model.name, why=f"known: {shown}", places=()
+    )
 
 
 def unusable_parameters(

@@ -39,6 +39,7 @@ from bondgraph.run_arguments import (
     start_of,
 )
 from bondgraph.tracing.on_tape.values import flat
+from screws.renamed import answer_old_names
 
 if TYPE_CHECKING:
     from bondgraph.analysis.linear import Linear
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 from bondgraph.compile.report import report, report_cell
 
 
+@answer_old_names
 @short_repr
 @dataclass(frozen=True)
 class Compiled(Frozen):

@@ -114,7 +114,7 @@ def compile_model(
     """
     times = [time.perf_counter()]
     if not isinstance(model, (Graph, Model)):
-        raise no_model(model, "compile_model")
+        raise no_model(model, "compile_model", "graph")
     model = model.freeze() if isinstance(model, Graph) else model
     guess = mapping_of(model.name, "guess", guess, '"load.effort": 72.0')
     model = replace(model, guess={**model.guess, **guess}) if guess else model
@@ -268,12 +268,22 @@ def _start_problems(compiled: Compiled) -> list[Problem]:
         bad = [out for out in statement.outs if not np.all(np.isfinite(np.asarray(env[out], dtype=float)))]
         if bad:
             element = compiled.model.elements.get(statement.element)
-            arguments = ", ".join(f"{arg} = {np.array2string(np.asarray(env[arg]), precision=6)}" for arg in statement.args)
+            texts = (np.array2string(np.asarray(env[arg]), precision=6).replace("\n", "") for arg in statement.args)
+            arguments = ", ".join(map(" = ".join, zip(statement.args, texts, strict=True)))
             title = f'"{bad[0]}" is not finite at the start'
-            details = (f"{statement.op.name} of {arguments}",)
+            singular = [f'the matrix "{arg}" is singular there' for arg in statement.args if _is_singular(env[arg])]
+            details = (f"{statement.op.name} of {arguments}", *singular)
             cures = tuple(_finite_elsewhere(compiled, statement, env))
             return [Problem("E125", title, details, (element.place if element else None,), cures)]
     return []
+
+
+def _is_singular(value: Any) -> bool:
+    """Return True for a matrix with fewer independent rows and columns than it could have."""
+    matrix = np.asarray(value, dtype=float)
+    if matrix.ndim != 2 or min(matrix.shape) < 2 or not np.all(np.isfinite(matrix)):
+        return False
+    return bool(np.linalg.matrix_rank(matrix) < min(matrix.shape))
 
 
 def _finite_elsewhere(compiled: Compiled, statement: Statement, env: Mapping[str, Any]) -> Iterator[str]:
@@ -282,11 +292,10 @@ def _finite_elsewhere(compiled: Compiled, statement: Statement, env: Mapping[str
     def finite(changed: Mapping[str, Any]) -> bool:
         with np.errstate(all="ignore"):
             try:
-                results = statement.op(*[changed.get(arg, env[arg]) for arg in statement.args])
+                results = statement.results([changed.get(arg, env[arg]) for arg in statement.args])
             except (ArithmeticError, ValueError):
                 return False
-            parts = results if isinstance(results, tuple) else (results,)
-            return all(bool(np.all(np.isfinite(np.asarray(part, dtype=float)))) for part in parts)
+            return all(bool(np.all(np.isfinite(np.asarray(result, dtype=float)))) for result in results)
 
     def other(arg: str) -> Any:
         value = np.asarray(env[arg], dtype=float)

@@ -66,5 +66,5 @@ def Block(
     )
     numbers = parameters_of({**values, **ticking}, dict.fromkeys(ticking, "s"))
     return Element(
-        "block", name, law, (), numbers, names_of(tuple(inputs.values()), "inputs"), law.symbols, None, None, caller_place()
+        "block", name, law, (), numbers, names_of(tuple(inputs.values()), "inputs", name), law.symbols, None, None, caller_place()
     )

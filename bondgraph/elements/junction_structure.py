@@ -111,7 +111,7 @@ def _two_port(
     nothing = (None, None)
     rows = zip("12", dimensions, arguments.get("domains", nothing), arguments.get("frames", nothing), strict=True)
     ports = tuple(Port(label, dimension, domain_of(domain, name), frame) for label, dimension, domain, frame in rows)
-    values, read = parameters_of(parameters), names_of(signals, "signals")
+    values, read = parameters_of(parameters), names_of(signals, "signals", name)
     return Element(kind, name, law, ports, values, read, dict(arguments.get("symbols") or {}), None, None, caller_place())
 
 

@@ -29,6 +29,7 @@ from bondgraph.export.symbolic import sympy_statements
 from bondgraph.export.wasm.page import LivePage, live_page
 from bondgraph.tape.opcodes import OPERATIONS
 from screws.calls import check_calls
+from screws.renamed import answer_old_names
 
 __all__ = [
     "OPERATIONS",
@@ -74,3 +75,4 @@ __all__ = [
 ]
 
 check_calls(__name__)
+answer_old_names(__name__)

@@ -33,10 +33,9 @@ def sympy_statements(model: Compilable) -> list[Any]:
         if statement.op is TIME_DERIVATIVE:
             (moving,) = statement.args
             slope = [sympy.Function("d/dt")(symbol) for symbol in scalars_of(env[moving])]
-            results: Any = shaped(slope, np.shape(env[moving]))
+            results: tuple[Any, ...] = (shaped(slope, np.shape(env[moving])),)
         else:
-            results = statement.op(*[env[arg] for arg in statement.args])
-        results = (results,) if len(statement.outs) == 1 else results
+            results = statement.results([env[arg] for arg in statement.args])
         for name, result in zip(statement.outs, results, strict=True):
             out.append(sympy.Eq(_matrix(env[name]), _matrix(result), evaluate=False))
     for unknown in (*system.unknowns, *(u for loop in system.loops for u in loop.unknowns)):

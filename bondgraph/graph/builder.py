@@ -26,6 +26,7 @@ from bondgraph.output.cells import cell, code, line
 from bondgraph.output.tables import unknown_name
 from bondgraph.run_arguments import Initial, KeepNamed, RunSettings, Sinkable, spelled_settings
 from bondgraph.tape.garbage_collection import paused_collection
+from screws.renamed import answer_old_names
 
 if TYPE_CHECKING:
     from bondgraph.compile.compiled import Compiled
@@ -36,6 +37,7 @@ MAX_SHOWN = 40
 """Maximum number of parts that a printed graph shows."""
 
 
+@answer_old_names
 class Graph(Draft):
     """Bond graph under construction, or a part of a larger one.
 
@@ -431,7 +433,8 @@ def _no_part(part: object, graph: Graph) -> ModelError:
         return refusal("E100", title, inside, "an element such as J1(...) or C(...)", about=graph.name)
     if isinstance(part, (list, tuple)):
         title = f"connect and add take parts one by one, not a {type(part).__name__} of {len(part)}"
-        return refusal("E100", title, "graph.connect(part, a).connect(part, b) for a bond to each", about=graph.name)
+        cures = "graph.add(*parts)", "graph.connect(part, a).connect(part, b) for a bond to each"
+        return refusal("E100", title, *cures, about=graph.name)
     cure = "an element such as J1(...) or C(...), a port of one, or a nested Graph"
     return refusal("E100", f"{part!r} ({type(part).__name__}) is not part of a bond graph", cure, about=graph.name)
 

@@ -263,10 +263,10 @@ def _keyword(name: str, kind: str) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
-def names_of(names: str | Iterable[str], argument: str = "names") -> tuple[str, ...]:
+def names_of(names: str | Iterable[str], argument: str = "names", about: str = "") -> tuple[str, ...]:
     """Return names as a tuple; plain text is one name.
 
-    Raises `ModelError` E150 for anything but texts; `argument` names the argument.
+    Raises `ModelError` E150 for anything but texts; `argument` names the argument, `about` its part.
 
     >>> names_of("spring.q"), names_of(["spring.q", "time"])
     (('spring.q',), ('spring.q', 'time'))
@@ -282,8 +282,8 @@ def names_of(names: str | Iterable[str], argument: str = "names") -> tuple[str, 
             texts = [each if isinstance(each, str) else f"{each.name}.{_usual_signal(each)}" for each in items]
             title = f"`{argument}` takes paths of signals, not the element {', '.join(map(repr, parts))}"
             why = "a block's result is <name>.y; an element has <name>.effort, <name>.flow and its states"
-            raise refusal("E150", title, f"{argument}={texts!r}".replace("'", '"'), about=argument, why=why)
-        raise refused(argument, names, "one name as text, or several", f'{argument}=("spring.q", "time")')
+            raise refusal("E150", title, f"{argument}={texts!r}".replace("'", '"'), about=about or argument, why=why)
+        raise refused(argument, names, "one name as text, or several", f'{argument}=("spring.q", "time")', about)
     return items
 
 
@@ -327,7 +327,7 @@ def icon_of(name: str, icon: str) -> str:
     raise refusal("E183", title, 'icon="M0 .5 L1 .5", with steps M, L, Q and Z of absolute coordinates', about=name, why=why)
 
 
-def refused(argument: str, value: object, expected: str, cure: str) -> ModelError:
-    """Return the error of an argument of the wrong type."""
-    title = f"`{argument}` cannot be {value!r}"
-    return refusal("E150", title, cure, about=argument, why=f"it is {expected}")
+def refused(argument: str, value: object, expected: str, cure: str, about: str = "") -> ModelError:
+    """Return the error of an argument, `about` a part, of the wrong type."""
+    title = f"`{argument}`" + (f' of "{about}"' if about else "") + f" cannot be {value!r}"
+    return refusal("E150", title, cure, about=about or argument, why=f"it is {expected}")

@@ -133,7 +133,7 @@ def one_port(
     domain = domain_of(arguments.get("domain"), name)
     is_open = dimension is None and domain is None and frame is None
     ports = _open_port(port) if is_open else (Port(port, dimension, domain, frame),)
-    values, read = parameters_of(parameters), names_of(signals, "signals")
+    values, read = parameters_of(parameters), names_of(signals, "signals", name)
     need_mapping("symbols", symbols, '"effort": "F"')
     return Element(kind, name, law, ports, values, read, dict(symbols or {}), domain, frame, caller_place())
 

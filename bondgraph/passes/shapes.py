@@ -24,6 +24,7 @@ from bondgraph.model.automata import Automaton
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Ratio, SignalBlock, SkewGyrator
 from bondgraph.model.model import Model
+from bondgraph.passes.repeatability import is_users
 
 _POSITIONAL = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
 _TIME = frozenset({"t", "time"})
@@ -145,11 +146,10 @@ def _evaluate(statement: Statement, system: System, model: Model, values: dict[s
     except KeyError:
         return None  # an argument has failed already
     try:
-        results = statement.op.function(*arguments)
-        if isinstance(results, float) and len(outs) == 1 and system.values[outs[0]].shape in ((), None):
-            values[outs[0]] = results
+        results = statement.results(arguments)
+        if isinstance(results[0], float) and len(outs) == 1 and system.values[outs[0]].shape in ((), None):
+            values[outs[0]] = results[0]
             return None
-        results = (results,) if len(outs) == 1 else tuple(results)
         shapes = [_shape(result) for result in results]
     except (ScrewbondError, ArithmeticError):
         return None  # says nothing about shapes: other start values may work
@@ -158,7 +158,7 @@ def _evaluate(statement: Statement, system: System, model: Model, values: dict[s
     if len(results) != len(outs):
         title = f"{_owner(statement, model)}: {statement.op.name} gives {len(results)} results for {len(outs)} names"
         return _problem("E128", title, statement, model, arguments)
-    if any(result is None or isinstance(result, (str, bytes)) for result in results):
+    if not all(map(_is_numeric, results)):
         return _no_number(statement, model, results)
     for name, result, shape in zip(outs, results, shapes, strict=True):
         needed = system.values[name].shape
@@ -169,17 +169,27 @@ def _evaluate(statement: Statement, system: System, model: Model, values: dict[s
     return None
 
 
+def _is_numeric(result: Any) -> bool:
+    if isinstance(result, np.ndarray) and result.dtype.kind in "OSU":
+        return all(map(_is_numeric, result.flat))
+    return result is not None and not isinstance(result, (str, bytes))
+
+
 def _failure(statement: Statement, system: System, model: Model, arguments: list[Any], error: Exception) -> Problem:
     formula = transition_in_words(statement, model) or f"formula of {_readable(statement.outs[0])}"
     title = f"{_owner(statement, model)}: the {formula} fails"
     owner = owner_of(statement, model)
     if isinstance(error, TypeError) and (wrong := wrong_arguments(statement, system, owner)) is not None:
         return Problem("E129", title, (wrong[0],), (owner.place if owner else None,), wrong[1])
+    if isinstance(error, (ValueError, IndexError)) and not is_users(statement.op.function):
+        return _problem(
+            "E128", f"{_owner(statement, model)}: its numbers and signals do not fit together", statement, model, arguments
+        )
     return _problem("E129", title, statement, model, arguments, f"{type(error).__name__}: {error}")
 
 
 def _no_number(statement: Statement, model: Model, results: tuple[Any, ...]) -> Problem:
-    """Report a formula that returns None or a text (E129)."""
+    """Report a formula that returns None or a text, or an array with one (E129)."""
     formula = transition_in_words(statement, model) or f"formula of {_readable(statement.outs[0])}"
     title = f"{_owner(statement, model)}: the {formula} returns {' and '.join(map(repr, results))}, not a number"
     owner = owner_of(statement, model)
@@ -194,6 +204,8 @@ def _problem(code: str, title: str, statement: Statement, model: Model, argument
     law = owner.law if isinstance(owner, Element) else None
     if code != "E128":
         cure = "a formula that takes floats, and arrays (n,) of floats, of these shapes at the start values"
+    elif isinstance(law, SignalBlock):
+        cure = "shapes that fit: numbers for a number, (n,) for a vector, a matrix with a column for each component"
     elif isinstance(law, Ratio):
         cure = "dimensions=(n1, n2) if the ratio is a matrix: (n2, n1) for a transformer, (n1, n2) for a gyrator"
     else:

@@ -19,7 +19,14 @@ from screws.renamed import SETTING_VALUES, new_words, now
 from screws.similar_names import similar_names
 
 _REPLACEMENTS = dict.fromkeys(methods.GONE, "setting removed: use `method=` alone, or `compiled.ode()` with your own solver")
-"""Settings of earlier versions, with their replacements."""
+_REPLACEMENTS |= dict.fromkeys(("t_eval", "times", "dt", "step"), "samples=[0.0, 0.5, 1.0], or samples=0.01 for a step in s")
+_REPLACEMENTS |= {"tol": "rtol=1e-8", "reltol": "rtol=1e-8", "abstol": "atol=1e-9", "solver": "method=", "integrator": "method="}
+_REPLACEMENTS |= {
+    "inputs": "signals.measured(...) or another block, for an input over time",
+    "events": "an Automaton in the graph",
+}
+"""Setting of an earlier version or another program -> its replacement."""
+_EXAMPLES = {"rtol": "1e-6", "atol": "1e-9", "max_step": "0.01"}
 RTOL_RANGE = (1e-13, 1e-1)
 DEFAULT_SAMPLES = 1001
 _MIN_STEPS = 100
@@ -75,7 +82,10 @@ def number(argument: object, code: str, what: str) -> float:
     """Convert an argument to a float; raise `code` if that is impossible."""
     array = real(argument)
     if array is None or array.shape != ():
-        raise _refuse(code, f"{what} must be one number, not {_shown(argument)}", cures=(f"{what}=1.0, for example",))
+        cure = f"{what}={_EXAMPLES.get(what, '1.0')}, for example"
+        if array is not None and array.ndim == 1 and array.size and what == "t_end":
+            cure = f"t_end={array[-1]:g}; samples= takes times"
+        raise _refuse(code, f"{what} must be one number, not {_shown(argument)}", cures=(cure,))
     return float(array)
 
 
@@ -91,7 +101,7 @@ def check_names(settings: Iterable[str], offered: Iterable[str], instead: Mappin
         if name not in names:
             near = similar_names(name, names, most=1)
             new = {**new_words([name]), **instead}
-            cures = (new[name],) if name in new else (f"{near[0]}=...",) if near else ()
+            cures = (new[name],) if name in new else (f"{near[0]}=...",) if near else (f"leave out {name}=",)
             raise _refuse("E322", f'a run has no setting "{name}"', f"available: {', '.join(names)}", cures=cures)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Unpack
 from bondgraph.elements import Block, Element
 from bondgraph.elements.curves import checked_points, curve
 from bondgraph.errors import refusal
-from bondgraph.model.arguments import bounded, names_of, parameters_of, spelled_out
+from bondgraph.model.arguments import bounded, names_of, need_mapping, parameters_of, spelled_out
 from bondgraph.model.ops import APPLY, Op, combine
 from bondgraph.model.units import per_second
 from bondgraph.signals import formulas
@@ -40,11 +40,13 @@ def summation(name: str, inputs: Mapping[str, int], **shown: Unpack[Format]) -> 
 
     Raises `ModelError` E140 without inputs, E141 for a sign that is not 1 or -1.
     """
+    need_mapping("inputs", inputs, '"goal.y": 1, "shaft.flow": -1')
     need_inputs("summation", name, inputs)
     for path, sign in inputs.items():
         if sign not in (1, -1):
-            title, cure = f'summation "{name}": "{path}" has the sign {sign!r}', "a gain in front of the sum for any other factor"
-            raise refusal("E141", title, cure, about=name, why="a sign is 1 or -1")
+            cures = f'{{"{path}": 1}} or {{"{path}": -1}}', "a gain in front of the sum for any other factor"
+            title = f'summation "{name}": "{path}" has the sign {sign!r}'
+            raise refusal("E141", title, *cures, about=name, why="a sign is 1 or -1")
     return static_block(name, combine(tuple(int(sign) for sign in inputs.values())), list(inputs), {}, **shown)
 
 
@@ -120,7 +122,7 @@ def logic(name: str, relation: str, inputs: Sequence[str], *, symbol: str = "") 
         title = f'logic "{name}": there is no relation {relation!r}'
         cure = 'one of these; any other is a chain of blocks, such as "not" of "and"'
         raise refusal("E149", title, cure, about=name, why="there are: and, or, not")
-    inputs = names_of(inputs, "inputs")
+    inputs = names_of(inputs, "inputs", name)
     need_inputs("logic", name, inputs)
     if relation == "not" and len(inputs) != 1:
         title, cure = f'logic "{name}": "not" has {len(inputs)} inputs', '"and" or "or" first, and "not" of its result'

@@ -96,7 +96,7 @@ def state_space(
     Raises `ModelError` E142 unless the period is positive, E443 for matrices that do not fit together or to
     the inputs, and for an unsuitable system object.
     """
-    paths = names_of(inputs, "inputs")
+    paths = names_of(inputs, "inputs", name)
     if B is None:
         (A, B, C, D), period = _matrices(name, A, period)
     a, b, c, d = _checked_matrices(name, (A, B, C, D), paths)
@@ -165,9 +165,19 @@ def _quotient(name: str, system: Any, period: Any) -> tuple[Any, Any, Any]:
     num, den = (_single(getattr(system, key, None)) for key in ("num", "den"))
     if num is None or den is None:
         title = f"{type(system).__name__} is not a transfer function from one input to one output"
-        cures = ("transfer_function(name, input, num, den)", "control.tf(system)", "state_space, for several inputs or outputs")
-        raise _refused(name, title, "it needs num and den", *cures)
+        several = "state_space(name, inputs, control.ss(system)), for several inputs or outputs"
+        ways = _ways(system, "tf") or ((several,) if hasattr(system, "num") else ())
+        raise _refused(name, title, "it needs num and den", *ways, "transfer_function(name, input, num, den)")
     return num, den, _period_of(name, system, period)
+
+
+def _ways(system: Any, kind: str) -> tuple[str, ...]:
+    """Return how a system object of SciPy or python-control becomes a transfer function ("tf") or a state space ("ss")."""
+    if hasattr(system, "A") or type(system).__module__.startswith("scipy."):
+        return (f"system.to_{kind}()",) if hasattr(system, f"to_{kind}") else (f"control.{kind}(system)",)
+    if hasattr(system, "linearize") and not hasattr(system, "num"):
+        return ("system.linearize(x, u), at a state x and input u",)
+    return ()
 
 
 def _single(polynomial: Any) -> np.ndarray | None:
@@ -182,7 +192,8 @@ def _matrices(name: str, system: Any, period: Any) -> tuple[tuple[Any, ...], Any
     """Return A, B, C, D and the period of a system object."""
     if not all(hasattr(system, letter) for letter in "ABCD"):
         kind = f"{type(system).__name__} is not a state space"
-        raise _refused(name, kind, "it needs A, B, C and D", "control.ss(system)", "matrices A, B, C")
+        ways = _ways(system, "ss") or (("control.ss(system)",) if hasattr(system, "num") else ())
+        raise _refused(name, kind, "it needs A, B, C and D", *ways, "matrices A, B, C")
     matrices = (getattr(system, letter) for letter in "ABCD")
     return tuple(m.toarray() if hasattr(m, "toarray") else m for m in matrices), _period_of(name, system, period)
 
@@ -198,7 +209,7 @@ def _checked_matrices(name: str, matrices: Sequence[Any], paths: Sequence[str]) 
             raise _refused(name, f"{letter} is not a matrix of finite numbers", f"given: {value!r}", f"{letter}=[[...], [...]]")
         numbers.append(matrix[:, None] if letter == "B" and matrix.ndim == 1 else np.atleast_2d(matrix))
     a, b, c, d = numbers
-    n, m, p = a.shape[1] if a.size else 0, d.shape[1], d.shape[0]
+    n, m, p = a.shape[1] if a.size else 0, (b if b.size else d).shape[1], (c if c.size else d).shape[0]
     a, b, c = (each if each.size else np.zeros(shape) for each, shape in ((a, (n, n)), (b, (n, m)), (c, (p, n))))
     shapes = {"A": (a, (n, n)), "B": (b, (n, m)), "C": (c, (p, n)), "D": (d, (p, m))}
     wrong = [f"{letter} has shape {each.shape}, not {shape}" for letter, (each, shape) in shapes.items() if each.shape != shape]

@@ -23,8 +23,12 @@ from bondgraph.units import Conversion, Mismatch, Unreadable, conversion
 
 TIME_NAMES = ("t", "time")
 _HEADER = re.compile(r"(.+?)\s*[\[(]([^\[\]()]*)[\])]\s*")
+_QUOTIENT = re.compile(r"(.+?)\s+/\s+(.+)")
 _MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "-", "#n/a"))
 _SHOWN_ROWS = 4
+_DAY = "0001-01-02"
+"""Date of a time of day that has none."""
+_HALF_A_DAY = 43200.0
 
 
 @spelled_out
@@ -48,19 +52,21 @@ def measured(
         (t, h).
     value : header of the values, with or without its unit; it may be left out if there is only one.
     over : header of the points; by default "t" or "time", else the index of pandas, or the first column of a file. Dates and
-        times of day, in a file by ISO 8601 ("2026-01-31 12:00:00.5", "12:00"), become seconds since the first one.
+        times of day, in a file by ISO 8601 ("2026-01-31 12:00:00.5", "12:00"), become seconds since the first one. A time of
+        day more than 12 h before the previous one belongs to the next day.
     clean : True sorts the rows, leaves out rows without a number, and averages rows at the same point, which are otherwise
         refused.
     kind, outside : as in `curve`.
 
-    Headers may be in a comment just above the rows, "# t,height". A unit in brackets after a header, "height (mm)", or in
-    a row of units below, is converted: points over time to s, values to `unit`, else to SI. A file has commas, semicolons or
-    tabs; with the latter two, numbers may have a decimal comma.
+    Headers may be in a comment just above the rows, "# t,height". A unit in brackets after a header, "height (mm)", after a
+    slash, "height / mm", or in a row of units below, is converted: points over time to s, values to `unit`, else to SI. A
+    file has commas, semicolons or tabs; with the latter two, numbers may have a decimal comma.
 
     Raises `ModelError` E444 for a file or column that is missing or holds no numbers, E445 for a unit that cannot be read or
     converted, E446 for rows without a number, and for points that do not ascend.
     """
     columns = _columns(name, source, value, over)
+    point_unit, value_unit = "s" if input == "time" else "", shown.get("unit", "")
     points, values = columns.points, columns.values
     lost = np.flatnonzero(~(np.isfinite(points) & np.isfinite(values)))
     if len(lost) and not clean:
@@ -79,8 +85,8 @@ def measured(
         values = np.bincount(groups, values[keep]) / np.bincount(groups)
     if len(points) < 2:
         raise _refused("E444", name, f"{len(points)} rows are too few", "a table has two points or more", "more rows")
-    knots = _converted(name, columns.point_name, points, columns.point_unit, "s" if input == "time" else "")
-    ordinates = _converted(name, columns.value_name, values, columns.value_unit, shown.get("unit", ""))
+    knots = _converted(name, columns.point_name, points, columns.point_unit, point_unit, 'input="car.q", a signal of this unit')
+    ordinates = _converted(name, columns.value_name, values, columns.value_unit, value_unit, f'unit="{columns.value_unit}"')
     return table(name, input, knots, ordinates, kind=kind, outside=outside, **shown)
 
 
@@ -122,10 +128,15 @@ def _columns(name: str, source: Any, value: str | None, over: str | None) -> _Co
         return _checked(name, _Columns(points, values, along, column, _split(along)[1], _split(column)[1]))
     if hasattr(source, "index") and hasattr(source, "to_numpy"):
         header = str(getattr(source, "name", None) or "values")
+        for argument, wanted, column in (("value", value, header), ("over", over, "index")):
+            if wanted is not None:
+                _found(name, [column], wanted, argument, None)
         points = _numbers(name, "index", source.index)
         return _checked(name, _Columns(points, _numbers(name, header, source), "index", header, "", _split(header)[1]))
     if not isinstance(source, Sequence) or len(source) != 2:
-        cures = ('"road.csv"', "a DataFrame", '{"t": t, "height": h}', "(t, h)")
+        cures: tuple[str, ...] = ('"road.csv"', "a DataFrame", '{"t": t, "height": h}', "(t, h)")
+        if (rows := real(source)) is not None and rows.ndim == 2 and rows.shape[1] > 1:
+            cures = ("(a[:, 0], a[:, 1]): points and values of this table, a = np.asarray(...)",)
         raise _refused("E444", name, f"{type(source).__name__} holds no columns", "it takes points and values", *cures)
     return _checked(name, _Columns(_numbers(name, "points", source[0]), _numbers(name, "values", source[1])))
 
@@ -141,6 +152,8 @@ def _checked(name: str, columns: _Columns) -> _Columns:
 def _split(header: str) -> tuple[str, str]:
     """Return name and unit of a header, "height (mm)"; "" for none."""
     match = _HEADER.fullmatch(header.strip())
+    if match is None and (match := _QUOTIENT.fullmatch(header.strip())) and isinstance(conversion(match[2], ""), Unreadable):
+        match = None  # "left / right"
     return (match[1], match[2].strip()) if match else (header.strip(), "")
 
 
@@ -181,9 +194,11 @@ def _numbers(name: str, header: str, column: Any) -> np.ndarray:
         array = np.where(np.asarray(column.isna()), np.nan, array)
     numbers = real(array if array.dtype.kind != "O" else array.tolist())
     if numbers is None:
-        raise _refused(
-            "E444", name, f'"{header}" holds no numbers', f"such as {array.ravel()[:1].tolist()}", "a column of numbers"
-        )
+        cells = array.ravel()[:1].tolist()
+        text = cells[0] if cells and isinstance(cells[0], str) else "a"
+        reading = "to_numeric" if _number(text, False) is not None else "to_datetime" if _moment(text) is not None else ""
+        cure = f"pandas.{reading}(...) of this column" if reading else "a column of numbers"
+        raise _refused("E444", name, f'"{header}" holds no numbers', f"such as {cells}", cure)
     return numbers
 
 
@@ -198,6 +213,9 @@ def _of_file(name: str, path: Path, value: str | None, over: str | None) -> _Col
         lines = content.decode(encoding).splitlines()
     except UnicodeDecodeError:
         lines = content.decode("cp1252", errors="replace").splitlines()
+    if any("\0" in line for line in lines) or content[:4] == b"PK\3\4":
+        cures = ("the table saved as CSV", f'pandas.read_excel("{path}") instead of the path, if it is a table of Excel')
+        raise _refused("E444", name, f'"{path}" is not a text', "", *cures)
     labels = [k for k, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
     if not labels:
         raise _refused("E444", name, f'"{path}" holds no rows', "", "a CSV file with a header and rows")
@@ -213,8 +231,10 @@ def _of_file(name: str, path: Path, value: str | None, over: str | None) -> _Col
     else:
         labels = labels[1:]
         below = _row(lines[labels[0] - 1], delimiter) if labels else []
-        if below and len(below) == len(headers) and all(_number(cell, comma) is None and cell for cell in below):
-            units, labels = dict(zip(headers, (cell.strip("[]()") for cell in below), strict=True)), labels[1:]
+        entries = [_number(cell, comma) if _moment(cell) is None else 0.0 for cell in below]
+        if len(below) == len(headers) and None in entries and all(each is None or np.isnan(each) for each in entries):
+            units = {h: cell.strip("[]()") for h, cell, each in zip(headers, below, entries, strict=True) if each is None}
+            labels = labels[1:]
     without_times = over is None and not _times(headers, value)
     along = headers[0] if without_times else _found(name, headers, over, "over", value)
     column = _found(name, headers, value, "value", along)
@@ -223,7 +243,10 @@ def _of_file(name: str, path: Path, value: str | None, over: str | None) -> _Col
             cures = ("a header for each column", "semicolons between columns whose numbers have decimal commas")
             raise _refused("E444", name, f"line {k} has more cells than headers", lines[k - 1][:60], *cures)
     numbers, has_dates = _cells(name, lines, labels, (headers.index(along), headers.index(column)), delimiter)
-    units = {each: units.get(each) or _split(each)[1] for each in (along, column)}
+    for each in (along, column):
+        if units.setdefault(each, _split(each)[1]) != (_split(each)[1] or units[each]):
+            title = f'two units of "{each}": the row below says "{units[each]}"'
+            raise _refused("E445", name, title, "", "one of the two")
     return _Columns(numbers[:, 0], numbers[:, 1], along, column, "s" if has_dates else units[along], units[column], labels)
 
 
@@ -246,7 +269,7 @@ def _cells(
         pass
     comma, numbers, marks = delimiter != ",", np.empty((len(rows), 2)), dict[str, int]()
     cells = [[row[at] if at < len(row) else "" for at in where] for row in csv.reader(rows, delimiter=delimiter)]
-    moments = [_moment(points) for points, _ in cells]
+    moments = _days_counted(name, [_moment(points) for points, _ in cells], labels)
     first = next((moment for moment in moments if moment is not None), None)
     for k, row in enumerate(cells):
         for j, cell in enumerate(row):
@@ -270,12 +293,31 @@ def _moment(cell: str) -> datetime.datetime | None:
     text = cell.strip()
     if "-" not in text[1:] and ":" not in text:
         return None
-    for candidate in (text, f"2000-01-01T{text}"):
+    for candidate in (text, f"{_DAY}T{text}"):
         try:
             return datetime.datetime.fromisoformat(candidate)
         except ValueError:
             pass
     return None
+
+
+def _days_counted(
+    name: str, moments: Sequence[datetime.datetime | None], labels: Sequence[int]
+) -> list[datetime.datetime | None]:
+    """Return the moments, with times of day after midnight on the next day; E446 if the day is ambiguous."""
+    counted, days, last, ahead = list(moments), 0, None, 0
+    for k, moment in enumerate(moments):
+        if moment is None or moment.date() != datetime.date.fromisoformat(_DAY):
+            continue
+        step = 0.0 if last is None else _seconds(moment, last) or 0.0
+        days, last, ahead = days + (step < -_HALF_A_DAY), moment, ahead or (labels[k] if step > _HALF_A_DAY else 0)
+        counted[k] = moment + datetime.timedelta(days)
+    if days and ahead:
+        why = (
+            f"line {ahead} is more than 12 h after the previous line, and another line is more than 12 h before its previous one"
+        )
+        raise _refused("E446", name, "the day of a time of day is ambiguous", why, 'dates with the times: "2026-01-31 23:59:58"')
+    return counted
 
 
 def _seconds(moment: datetime.datetime | None, first: datetime.datetime) -> float | None:
@@ -296,14 +338,15 @@ def _number(cell: str, comma: bool) -> float | None:
         return None
 
 
-def _converted(name: str, header: str, numbers: np.ndarray, unit: str, expected: str) -> Any:
+def _converted(name: str, header: str, numbers: np.ndarray, unit: str, expected: str, cure: str) -> Any:
     """Return numbers in the expected unit, or in SI if none is expected; E445 if no conversion exists."""
     convert = conversion(unit, expected)
     if isinstance(convert, Unreadable):
-        title, cure = f'the unit "{unit}" of "{header}" cannot be read', "a unit, or a header without brackets"
-        raise _refused("E445", name, title, convert.why, cure)
+        title = f'the unit "{unit}" of "{header}" cannot be read'
+        raise _refused("E445", name, title, convert.why, "a unit that can be read", "a header without a unit")
     if isinstance(convert, Mismatch):
-        raise _refused("E445", name, f'the unit "{unit}" of "{header}" does not fit', convert.why, *(convert.cures or ("SI",)))
+        title, units = f'the unit "{unit}" of "{header}" does not fit', ", ".join(convert.cures) or "SI"
+        raise _refused("E445", name, title, convert.why, f"a header in {units}", cure)
     return convert(numbers) if isinstance(convert, Conversion) else numbers
 
 

@@ -289,7 +289,7 @@ def stepper(
     Raises `ModelError` E100 for anything but a graph, E501 for invalid settings, E502 for unsupported elements.
     """
     if not isinstance(graph, (Graph, Model)):
-        raise no_model(graph, "stepper")
+        raise no_model(graph, "stepper", "graph")
     model = graph.freeze() if isinstance(graph, Graph) else graph
     for what, value, choices in (("inertia", inertia, INERTIA), ("friction", friction, FRICTION)):
         if value not in choices:

@@ -389,7 +389,8 @@ class _PointReader:
             self._report(f'"{name}" cannot be of shape {actual}: it needs {shapes}')
         elif not np.isfinite(array).all():
             where = np.argwhere(~np.isfinite(array))[0]
-            self._report(f'"{name}" must be finite; value {int(where[0]) if len(where) else 0} is {array[tuple(where)]}')
+            title = f'"{name}" must be finite; value {int(where[0]) if len(where) else 0} is {array[tuple(where)]}'
+            self._report(title, "finite numbers alone")
         else:
             return array
         return None

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 from screwbond.models.chains.kinematics import located_jacobian
+from screwbond.models.chains.limits import beyond_limits
 from screwbond.models.chains.links import Vector
-from screwbond.models.chains.rows import state_rows
+from screwbond.models.chains.rows import need_tree, state_rows
 from screwbond.models.chains.trees import Tree, as_floats
 
 from bondgraph.errors import ModelError, refusal
@@ -110,6 +111,7 @@ def inverse_kinematics(
     Raises `ModelError` E338 for an invalid goal, point or start, E339 for a start beyond the limits, E340 for goals that
     were not reached, with the nearest pose and the joints at their limits; E454 for an unknown link.
     """
+    need_tree(tree, "inverse_kinematics")
     number, goals, points = tree.index(link), _goals(tree, goal), floats(at, (3,))
     if points is None or not (isinstance(starts, int) and starts > 0) or not 0.0 < tolerance < 1.0:
         title = f"at={at!r}, starts={starts!r}, tolerance={tolerance!r} do not fit"
@@ -212,7 +214,8 @@ class _Search:
         missed = np.flatnonzero(~self.reached(error))
         k = missed[:1]
         nearest = self.solution(q[k], error[k], k, ())
-        stuck, goal = nearest.at_limits(), f"goal {k[0]} and {len(missed) - 1} more" if len(q) > 1 else "the goal"
+        stuck, goal = nearest.at_limits(), f"goal {k[0]}" if len(q) > 1 else "the goal"
+        goal += f" and {len(missed) - 1} more" if len(missed) > 1 else ""
         free = "no joint moves it closer: it is out of reach, or the Jacobian is singular there"
         why = "held by limits: " + ", ".join(stuck[:6]) if stuck else free
         away = f"{nearest.position_error:.3g} m and {nearest.angle_error:.3g} rad away"
@@ -270,10 +273,7 @@ def _start(tree: Tree, start: Any, count: int) -> Array:
     if q.ndim > 1 and q.size != count * tree.freedoms:
         cure = "one start, or one for each goal"
         raise refusal("E338", f"starts of the shape {q.shape} do not fit {count} goals", cure, about=tree.name)
-    beyond = np.any((q < lower) | (q > upper), axis=tuple(range(q.ndim - 1)))
-    if beyond.any():
-        units = ["rad" if angle else "m" for angle in tree.is_angle]
-        names = [f"{tree.coordinates[k]} ({lower[k]:g} to {upper[k]:g} {units[k]})" for k in np.flatnonzero(beyond)]
+    if names := beyond_limits(tree, q):
         title = f"the start is beyond the limits of {', '.join(names[:6])}"
         raise refusal("E339", title, "a start within them: np.clip(q, *tree.limits.T)", about=tree.name)
     return np.broadcast_to(q.reshape(-1, tree.freedoms), (count, tree.freedoms))

@@ -378,8 +378,8 @@ def chain_graph(
     magnitude; the direction is fixed), `mechanism.joint stiffness` (n,), `damping.resistance` (n,). Lengths and axes belong to
     the equations.
 
-    Raises `ModelError` E450 without a tree; E454 for ports, start values or options that do not fit it, or a singular mass
-    matrix; E538 for a freedom that moves no mass.
+    Raises `ModelError` E450 without a tree; E339 for a `position` beyond limits that are not ignored; E454 for ports, start
+    values or options that do not fit it, or a singular mass matrix; E538 for a freedom that moves no mass.
     """
     ports, joint_ports = names_of(ports, "ports"), names_of(joint_ports, "joint_ports")
     if not isinstance(tree, Tree):
@@ -398,6 +398,9 @@ def chain_graph(
     pull = as_floats(gravity)
     options = ChainOptions(ports, joint_ports, form, q0, v0, pull, limits, stop_stiffness, stop_dissipation, nominal)
     raise_if_any(label, problems_of(tree, label, options))
+    if position is not None and limits != "ignore" and (beyond := stops.beyond_limits(tree, q0)):
+        title = f'"{label}" starts beyond the limits of {", ".join(beyond[:6])}'
+        raise refusal("E339", title, "position=np.clip(q, *tree.limits.T)", 'limits="ignore"', about=label)
     graph = ChainGraph(label, tree, ports)
     joints = J1("joint velocities", dimension=n, domain=joint_domain(tree), symbols={"flow": r"\dot q"})
     graph.connect(joints, mechanism(tree, options))

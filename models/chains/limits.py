@@ -8,12 +8,21 @@ import numpy as np
 from screwbond.models.chains.trees import Tree
 
 from bondgraph import Automaton, Element, Graph, Op, Parameter, R, Transition
+from bondgraph.errors import refusal
 from screws.scalars import array, maximum
 
 LIMIT_ACTIONS = ("report", "end", "stop", "ignore")
 """Actions at a joint limit."""
 
 STATES = ("inside", "below", "above")
+
+
+def beyond_limits(tree: Tree, q: Any) -> list[str]:
+    """Return the coordinates, with their limits, that are beyond them in any of the rows (..., n)."""
+    lower, upper = tree.limits.T
+    beyond = np.any((q < lower) | (q > upper), axis=tuple(range(np.ndim(q) - 1)))
+    units = ["rad" if angle else "m" for angle in tree.is_angle]
+    return [f"{tree.coordinates[k]} ({lower[k]:g} to {upper[k]:g} {units[k]})" for k in np.flatnonzero(beyond)]
 
 
 def _excess(tree: Tree, q: Any) -> list[tuple[int, Any, float]]:
@@ -79,7 +88,8 @@ def dissipation(tree: Tree, factor: float, unit: str) -> Element:
 
 
 def add_limit_events(graph: Graph, tree: Tree, *, ends: bool) -> None:
-    """Add an automaton `limits of <coordinate>` for every limited coordinate: "inside", "below", "above"."""
+    """Add an automaton `limits of <coordinate>` for every limited coordinate: "inside", "below", "above". With `ends`, a run that
+    starts beyond them is refused (E339)."""
     watched = [k for k in range(tree.freedoms) if np.isfinite(tree.limits[k]).any()]
     names = [f"limits of {tree.coordinates[k]}" for k in watched]
     for name, k in zip(names, watched, strict=True):
@@ -87,6 +97,9 @@ def add_limit_events(graph: Graph, tree: Tree, *, ends: bool) -> None:
 
     def start(q: Any) -> tuple[str, ...]:
         at = np.atleast_1d(np.asarray(q, dtype=float))
+        if ends and (beyond := beyond_limits(tree, at)):
+            cures = "a start within them: np.clip(q, *tree.limits.T)", 'limits="report"'
+            raise refusal("E339", f'"{graph.name}" starts beyond the limits of {", ".join(beyond[:6])}', *cures, about=graph.name)
         lower, upper = tree.limits[:, 0], tree.limits[:, 1]
         return tuple("below" if at[k] < lower[k] else "above" if at[k] > upper[k] else "inside" for k in watched)
 

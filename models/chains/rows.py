@@ -88,8 +88,7 @@ def of_rows(*states: str) -> Callable[[Formula], Formula]:
         def evaluated(*arguments: Any, **keywords: Any) -> Any:
             call = shape.bind(*arguments, **keywords)
             tree = call.arguments["tree"]
-            if not isinstance(tree, Tree):
-                raise refusal("E338", f"{tree!r} is not a tree", "a Chain or Tree, such as robot.tree", about=formula.__name__)
+            need_tree(tree, formula.__name__)
             named = {state: call.arguments[state] for state in states if state in call.arguments}
             if all(_is_state(tree, values) for values in named.values()):
                 return formula(*arguments, **keywords)
@@ -110,10 +109,18 @@ def of_rows(*states: str) -> Callable[[Formula], Formula]:
     return decorated
 
 
+def need_tree(tree: Any, function: str) -> None:
+    """Raise `ModelError` E338 for anything but a tree."""
+    if not isinstance(tree, Tree):
+        raise refusal("E338", f"{tree!r} is not a tree", "a Chain or Tree, such as robot.tree", about=function)
+
+
 def _is_state(tree: Tree, values: Any) -> bool:
-    """Return True for one state (n,) of numbers, or of scalars that record formulas."""
+    """Return True for one state (n,) of finite numbers, or of scalars that record formulas."""
     entries = np.asarray(values)
-    return entries.shape == (tree.freedoms,) and entries.dtype.kind in "iufO"
+    if entries.shape != (tree.freedoms,) or entries.dtype.kind not in "iufO":
+        return False
+    return entries.dtype.kind == "O" or bool(np.isfinite(entries).all())
 
 
 def state_rows(tree: Tree, name: str, values: Any) -> np.ndarray:

@@ -25,7 +25,7 @@ from screwbond.models.joints.kinds import KINDS, joint_error
 
 from bondgraph import J1, MTF, Block, Constraint, Element, Graph, Op, Parameter, Se
 from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
-from bondgraph.model.arguments import in_units
+from bondgraph.model.arguments import in_units, need_name
 from bondgraph.model.domains import SCREW, motions
 from bondgraph.model.model import Visible
 from bondgraph.model.ops import NEGATE
@@ -74,6 +74,7 @@ def joint_graph(
 
     Source: Baumgarte 1972; free and constrained directions of a joint after Visser 2002, figure 3.
     """
+    need_name("joint", name)
     place = caller_place()
     kind = joint.kind if isinstance(joint, Joint) else None
     if kind not in KINDS:
@@ -190,7 +191,7 @@ def attach_joint(graph: Graph, joint: Graph, body_a: Touchable, body_b: Touchabl
 
 def _refuse_others(graph: Graph, joint: Any, *bodies: Any) -> None:
     is_joint = isinstance(joint, Graph) and {"a", "b"} <= joint.ports.keys()
-    invalid = [] if is_joint else [(joint, "joint", "joint_graph(...)")]
+    invalid = [] if is_joint else [(joint, "joint of a graph", 'joint_graph("hinge", revolute((0, 0, 1)))')]
     cure = "rigid_body(...), ground(...), or a link of a chain: chain.link(name)"
     invalid += [(b, "body", cure) for b in bodies if not (hasattr(b, "world") and hasattr(b, "pose_path"))]
     raise_if_any(

@@ -75,11 +75,13 @@ def place(file: Path, line: int | None) -> Place:
 
 
 def _read_bytes(file: Path, format: Format) -> bytes:
+    if "<" in str(file) and not file.is_file():
+        cure = f'that text in a file: pathlib.Path("robot{format.suffix}").write_text(text), and its path'
+        raise refusal("E520", "the text of a robot, where the path of a file is needed", cure, about="robot")
     if not file.is_file():
         why = "a folder" if file.is_dir() else "no such file" if not file.exists() else "not a regular file"
-        raise refusal(
-            "E520", f'no robot can be read from "{file}"', f"the path of a {format.suffix} file", about=file.name, why=why
-        )
+        title, cure = f'no robot can be read from "{file}"', f"the path of a {format.suffix} file"
+        raise refusal("E520", title, cure, about=file.name or str(file), why=why)
     try:
         with file.open("rb") as stream:
             text = stream.read(MAX_BYTES + 1)

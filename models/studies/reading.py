@@ -290,6 +290,6 @@ def read_file(
     except UnicodeDecodeError:
         document.report("E401", "", "it is not UTF-8 text", *cures)
     except OSError as error:
-        document.report("E401", "", f"it cannot be read: {error.strerror or error}", *cures)
+        document.report("E401", "", f"it cannot be read: {error.strerror or error}", *(cures or ("the path of a JSON file",)))
     raise_if_any(Path(path).name, document.problems)
     return read_text(text, path, read, make, comments)

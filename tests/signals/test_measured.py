@@ -31,6 +31,9 @@ FILES = {
     "comma at the end": "t,height,\n0,0,\n0.5,0.01,\n1,-0.02,\n2,0.03,\n",
     "comment as header": "# a car\n# time (ms),height (mm)\n0,0\n500,10\n1000,-20\n2000,30\n",
     "semicolon in quotes": '"t","a; b","height"\n0,,0\n0.5,,0.01\n1,,-0.02\n2,,0.03\n',
+    "slashes": "t / ms;height / mm\n0;0\n500;10\n1000;-20\n2000;30\n",
+    "one unit below": "t (ms);height\n;mm\n0;0\n500;10\n1000;-20\n2000;30\n",
+    "over midnight": "t,height\n23:59:59,0\n23:59:59.5,0.01\n00:00:00,-0.02\n00:00:01,0.03\n",
     "quotes": '"t","height (mm)","note"\n"0","0","a,b"\n"0.5","10",""\n"1","-20",""\n"2","30",""\n',
 }
 
@@ -151,3 +154,8 @@ def test_files_that_are_refused(tmp_path: Path, kind: str) -> None:
 def test_sources_that_are_refused(source: Any, message: str) -> None:
     with pytest.raises(ModelError, match=message):
         signals.measured("m", source)
+
+
+def test_clean_keeps_the_order_of_midnight(tmp_path: Path) -> None:
+    (tmp_path / "night.csv").write_text(FILES["over midnight"], encoding="utf-8")
+    np.testing.assert_allclose(seen(tmp_path / "night.csv", clean=True), EXPECTED, atol=1e-15)

@@ -159,7 +159,7 @@ def free_body_stepper(
     from bondgraph.compile.pipeline import compile_model
 
     if not isinstance(graph, (Graph, Model)):
-        raise no_model(graph, "free_body_stepper")
+        raise no_model(graph, "free_body_stepper", "graph")
     share = number(tolerance, "E551", "tolerance")
     if not 0.0 < share < 1.0 or isinstance(max_sweeps, bool) or not isinstance(max_sweeps, int) or max_sweeps < 1:
         title = f"impulses cannot be computed to {tolerance!r} in {max_sweeps!r} sweeps"

@@ -30,11 +30,10 @@ class Untraceable(Exception):
 def carry_out(statement: Statement, env: Values) -> None:
     """Add the results of a statement to the values; raises `Untraceable` if its formula cannot be recorded."""
     try:
-        results = statement.op(*[env[arg] for arg in statement.args])
+        results = statement.results([env[arg] for arg in statement.args])
     except (TraceError, ArithmeticError, TypeError, ValueError, AttributeError) as error:
         raise Untraceable(statement, error) from error
-    outs = statement.outs
-    env.update(zip(outs, (results,) if len(outs) == 1 else results, strict=True))
+    env.update(zip(statement.outs, results, strict=True))
 
 
 def scalars_of(value: Any) -> list[Any]:

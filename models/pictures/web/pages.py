@@ -28,6 +28,7 @@ from screwbond.models.pictures.web.packing import SAMPLES, Downsampling, EventRo
 
 from bondgraph.errors import refusal
 from bondgraph.export.wasm.instance import page_part, script
+from bondgraph.model.arguments import names_of
 from bondgraph.model.laws import Junction, Storing
 from bondgraph.model.model import Model
 from bondgraph.output.files import known_ending, nonfinite_to_null, write_text
@@ -320,7 +321,7 @@ def page(
     seconds: float | None = None,
     show: float | None = None,
     *,
-    plots: Sequence[str] | None = None,
+    plots: str | Sequence[str] | None = None,
     live: Live | None = None,
     settings: RunSettings | None = None,
 ) -> Page:
@@ -346,6 +347,7 @@ def page(
     if path is not None:
         known_ending(path, ".html")
     scene = _scene(shown)
+    plots = None if plots is None else names_of(plots, "plots")
     seconds = _duration(scene) if seconds is None else seconds
     _times(scene, seconds, show)
     if live is not None:

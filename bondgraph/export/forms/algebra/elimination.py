@@ -160,8 +160,7 @@ class _Elimination:
         try:
             if self._is_long(statement, arguments):
                 return through_tape(statement.op, list(zip(statement.args, arguments, strict=True)), self.definitions, sought)
-            results = statement.op(*arguments)
-            results = (results,) if len(statement.outs) == 1 else results
+            results = statement.results(arguments)
             return [(np.shape(result), [self.definitions.exact(s) for s in scalars_of(result)]) for result in results]
         except Exception as error:  # show the error of a user's formula with its element
             if isinstance(error, ScrewbondError) and not isinstance(error, GeometryError):
