@@ -63,8 +63,8 @@ def c_run(
     """Return C source of a whole run: the model, its solver, its start and its settings, for any C99 compiler.
 
     Compiled by the `build_line`, so that the compiler fuses nothing by itself, it takes the steps of `simulate` and gives its
-    bits on every processor. The run is done here once: with method "auto" a model that turns out to be stiff gets the implicit method
-    from the start.
+    bits on every processor. The run is done here once: with method "auto", a model that turns out to be stiff gets the implicit
+    method from the start.
 
     Parameters
     ----------
