@@ -255,7 +255,7 @@ class InterpretedKernel(Kernel):
         return ctypes.cast(self._called, ctypes.c_void_p).value or 0
 
     def check(self) -> None:
-        """Raise an exception that a call by machine code has left behind."""
+        """Raise the exception, if any, of an earlier call by machine code."""
         if self._errors:
             error, *_ = self._errors
             self._errors.clear()
@@ -300,7 +300,7 @@ class DeferredKernel(Kernel):
     keep = property(lambda self: self.made().keep)
 
     def check(self) -> None:
-        """Raise an exception that a call by machine code has left behind."""
+        """Raise the exception, if any, of an earlier call by machine code."""
         if self.is_made:
             self.made().check()
 

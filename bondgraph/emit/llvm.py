@@ -216,8 +216,8 @@ def _beginnings(routines: Sequence[Routine | Alternatives]) -> dict[str, Routine
 
 
 def _ends(routines: Sequence[Routine | Alternatives], beginnings: Mapping[str, Routine | Alternatives]) -> dict[str, str]:
-    """Return name of a long routine that shares its beginning -> name of a routine that is its remainder and has hardly any
-    steps of its own."""
+    """Return name of a long routine that shares its beginning -> name of a routine that is its remainder and adds hardly any
+    steps."""
     ends: dict[str, str] = {}
     for routine in routines:
         beginning = beginnings.get(routine.name)

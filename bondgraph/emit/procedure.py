@@ -97,7 +97,7 @@ class Procedure:
         return name or NOTHING
 
     def new_label(self) -> str:
-        """Return a name for a label."""
+        """Return a new name for a label."""
         return f"label{next(self._numbers)}"
 
     def label(self, name: str) -> None:

@@ -40,7 +40,7 @@ class FormulaRecorder:
         """Return a scalar with the next number."""
         self.count += 1
         if len(self.steps) >= MAX_STEPS or self.count > 10 * MAX_STEPS:
-            raise TraceError(f"a formula of more than {MAX_STEPS} steps")
+            raise TraceError(f"the formula has more than {MAX_STEPS} steps")
         return RecordedScalar(self, self.count - 1)
 
     def number(self, value: Any) -> int:

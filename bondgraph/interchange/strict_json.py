@@ -14,7 +14,7 @@ import numpy as np
 from bondgraph.errors import ModelError, refusal
 
 MAX_BYTES = 64_000_000
-"""Maximum size of a file, unless the reader allows more."""
+"""Maximum size of a file, unless the caller allows more."""
 MAX_DEPTH = 32
 """Maximum nesting depth of brackets."""
 SURROGATE = re.compile("[\ud800-\udfff]")

@@ -343,7 +343,7 @@ def _visible_records(encoder: Encoder, visible: Sequence[Visible]) -> tuple[list
         try:
             records.append(encoder.record(entry, Visible))
         except NotStorable as kind:
-            missing.append(f'{entry.kind} "{entry.path}" in pictures: its look holds a {kind}')
+            missing.append(f'{entry.kind} "{entry.path}" in pictures: its shape contains a {kind}')
     return records, missing
 
 

@@ -209,8 +209,8 @@ def _differentiated(context: TracingContext, unknown: Unknown, values: Values, y
 def _on_sides(
     context: TracingContext, acting: ActingUnknowns, held: Collection[int]
 ) -> tuple[ActingUnknowns, Callable[[Values], Values]]:
-    """Return piecewise linear equations with each bend on the side of the solution, and a function that does the same to
-    values."""
+    """Return piecewise linear equations with each bend on the side of the solution, and a function that straightens other values
+    in the same way."""
     unknowns, w = context.system.unknowns, acting.w
     bending = residuals_of(acting.values, unknowns)
     bends = bends_of(context, bending, w)

@@ -279,7 +279,7 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
     if stuck.reason == "jump":  # a dependent element would need an infinite effort or flow
         details = (f"{named(elements)} must follow a value that contains a sign, comparison or step",)
         cures = (
-            "an R between the source and what follows it (a resistance, a compliance of the drive)",
+            "an R between the source and the element that follows it (a resistance, a compliance of the drive)",
             "a ramp, tanh or lowpass instead of the step",
         )
         return Problem("E209", "a derivative of a discontinuous value is needed", details, _places(elements), cures)
@@ -361,10 +361,10 @@ def _prescribed_flows(model: Model, elements: Sequence[Element]) -> tuple[str, s
     if not held:
         return None
     sources = model.elements_at([path for e in held for path in prescribing_sources(model, paths[id(e)])])
-    says = f"{named(sources)} {'command' if len(sources) > 1 else 'commands'} what {named(held)} holds"
+    says = f"{named(sources)} {'command' if len(sources) > 1 else 'commands'} a flow that {named(held)} holds at zero"
     spring = domain_of(model, held).part("C")
     cure = (
-        f"{spring} between the command and what it moves: a 0-junction that joins {named(sources[:1])}, a C and the rest, "
+        f"{spring} between the command and the parts that it moves: a 0-junction with {named(sources[:1])}, a C and the rest, "
         "as the stiffness of a servo does (Hogan 1985)"
     )
     return says, cure, sources

@@ -208,7 +208,7 @@ REFUSED = [
     (raised, "has no Raise; return a status"),
     (counted, "counted takes 1 arguments, not 2"),
     (unknown_name, "name 'nowhere' is not defined"),
-    (middle, "a slice has a start and nothing else"),
+    (middle, "a slice can only have a start"),
     (calls_early, "an inline function returns at its end"),
     (modified, "has no Mod"),
 ]

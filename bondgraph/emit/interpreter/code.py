@@ -1,4 +1,4 @@
-"""Interpreter of derivatives (forward mode), as functions of the kernel language: one machine code for all routines.
+"""Interpreter of derivatives (forward mode), as functions of the kernel language: the same machine code for all routines.
 
 A program is a list of steps, each with the address of code that computes the value of an instruction and its derivatives by the
 columns on which it depends. In one run a vector holds derivatives by `BLOCK` columns. In SIMD lanes it holds the derivatives of

@@ -157,7 +157,7 @@ class Expressions(Emitter):
     def _subscript(self, owner: ast.expr, index: ast.expr, node: ast.AST) -> Computed:
         if isinstance(index, ast.Slice):
             if index.upper is not None or index.step is not None or index.lower is None:
-                self.fail(node, "a slice has a start and nothing else: a[i:]")
+                self.fail(node, "a slice can only have a start: a[i:]")
             array, first, at = self.entry(owner, index.lower, node)
             return Computed(array, self.write.step(f"at {array.kind}", first, at))
         array, first, at = self.entry(owner, index, node)

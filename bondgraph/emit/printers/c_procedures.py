@@ -50,7 +50,7 @@ _HEAD = """\
 """
 
 _WIDEST = 2**31
-"""Absolute value from which integers are written with `INT64_C`."""
+"""Minimum absolute value of integers that are written with `INT64_C`."""
 
 _KEYWORDS = re.compile(
     r"auto|bool|break|case|char|const|continue|default|do|double|else|enum|extern|false|float|for|goto|if|inline|int|long"

@@ -1,4 +1,4 @@
-"""Open FMU with the variables that a block sets and reads."""
+"""FMU opened for the variables that a block sets and reads."""
 
 from __future__ import annotations
 

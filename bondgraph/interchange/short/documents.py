@@ -18,7 +18,7 @@ LARGEST_FILE = 1_000_000
 """Maximum size of a file that a person wrote, bytes."""
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "~": None, "": None}
-_OTHER_NAME = "another name, or one of the two"
+_OTHER_NAME = "a different name, or only one of the two"
 _FORM = "keys graph, elements and bonds; docs/files.md has an example"
 
 

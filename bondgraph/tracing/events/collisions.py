@@ -25,8 +25,8 @@ from bondgraph.tracing.on_tape.values import nonzero, partials, scalars_of, thro
 
 @dataclass(frozen=True)
 class Colliding:
-    """Constraints with simultaneous impacts: the names of the `constraints`, the indices of the events at which each `bounces`,
-    and the elements of dry friction that take part (`frictions`)."""
+    """Constraints with simultaneous impacts: names (`constraints`), indices of the events at which each bounces (`bounces`), and
+    elements of dry friction that take part (`frictions`)."""
 
     constraints: tuple[str, ...]
     bounces: tuple[tuple[int, ...], ...]
@@ -117,7 +117,7 @@ def collision_table(context: TracingContext, acting: ActingUnknowns, collisions:
     held = slopes(of([unknown[name].held for name in names]))
     limits = {friction.unknown.element: friction.limit for friction in dry_frictions(context, acting)}
     bounds = slopes([limits[name] for name in collisions.frictions])
-    guards = slopes(of([event.guard for event in system.events if not event.found]))  # ends of a run come last
+    guards = slopes(of([event.guard for event in system.events if not event.found]))  # events that end a run come last
     powers = slopes(of([power.value for power in system.powers]))
     supplied = {key: value for key, value in powers.items() if system.powers[key[0]].role == "supplied"}
     numbers = of([unknown[name].vanishing for name in names])

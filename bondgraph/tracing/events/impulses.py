@@ -39,7 +39,7 @@ FLOW_ROUNDING = 2.0**-44
 
 @dataclass(frozen=True)
 class JumpEquations:
-    """An event with the states before it; by impulses W, states jump by B W and vanishing quantities by A W."""
+    """An event with the states before it; impulses W change states by B W and vanishing quantities by A W."""
 
     context: TracingContext
     acting: ActingUnknowns
@@ -266,7 +266,7 @@ def impulse_of(
     equations, off = instant.equations_at(before), missing(before, [0.0] * len(acting.w), None)
     ideal = functools.cache(lambda: in_an_impulse(context, acting, functools.partial(instant.at, before), instant.action))
     jumping = {context.inputs["x"][i].index for i, _ in instant.action}
-    kept = {side.index: context.tape.constant(1.0) for side in acting.sides}  # an impulse keeps the sides before it
+    kept = {side.index: context.tape.constant(1.0) for side in acting.sides}  # the sides before an impulse apply during it
     on_sides = substitute(context.tape, instant.equations.scalars, kept)
     iterates = bool(jumping & context.reached(instant.at(list(context.inputs["x"]), on_sides)))
     cases = MAX_SINGULAR_CASES // (1 + MAX_NEWTON_STEPS) if iterates else MAX_SINGULAR_CASES  # each step searches all cases

@@ -147,7 +147,7 @@ class Roots:
         return self.solved(a, _INVERSE[code](goal)) if code in _INVERSE else []
 
     def pieces(self, position: int) -> tuple[Piece, ...] | None:
-        """Return the pieces of a piecewise polynomial in time, up to the second degree; None for another value."""
+        """Return the pieces of a piecewise polynomial in time, up to the second degree; None for other values."""
         if position not in self._pieces:
             pieces = self._polynomial_pieces(position)
             if pieces is not None:

@@ -1,4 +1,4 @@
-"""Reactions of the ideal elements to which the unknowns of a linear system on a tape belong, also for a part of it or one mode.
+"""Reactions of the ideal elements in a linear system on a tape, also for parts of the system and single modes.
 
 If the equations do not determine all unknowns, the reactions of ideal elements share an effort or flow (`indeterminate`).
 """

@@ -290,7 +290,7 @@ def _rates(
     context: TracingContext, eliminated: Eliminated, misfits: Mapping[int, Misfit], ideal: Ideal
 ) -> dict[int, tuple[Mapping[int, Any], Any]]:
     """Return the rates along the motion of misfits, by equation, if unknowns act on the rates (index reduction)."""
-    equations = list(misfits) if ideal.motion else list(eliminated.equations)  # the right side of an impulse does not show it
+    equations = list(misfits) if ideal.motion else list(eliminated.equations)  # for an impulse, right sides do not show misfits
     if not equations:
         return {}
     combinations = [_without_zeros(context, eliminated.combination(i)) for i in equations]

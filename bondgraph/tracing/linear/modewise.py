@@ -293,7 +293,7 @@ def _insert(solution: list[Any], columns: Sequence[int], values: Sequence[Any]) 
 
 
 def parts_of(entries: Iterable[tuple[int, int]], count: int) -> list[tuple[list[int], list[int]]]:
-    """Return (equations, unknowns) of the connected components of a matrix; an empty row or column is a component of its own."""
+    """Return (equations, unknowns) of the connected components of a matrix; an empty row or column is a separate component."""
     parent = list(range(2 * count))
 
     def find(k: int) -> int:
@@ -389,7 +389,7 @@ def _refuse(
     """Refuse a system that has no solution in any mode, or in any mode with a certain state of an automaton. States of diodes
     do not count: a run enters them only by the diode's reaction."""
     wrong, diodes = dict(failures), {f"{u.element}.mode" for u in system.unknowns if u.reason == "switch"}
-    for mode in modes:  # of the motion only; an impulse may lead to any mode
+    for mode in modes:  # only along the motion; an impulse may lead to any mode
         if not mode.holds and mode.shared.singular is not None:
             wrong[tuple(mode.slots[slot] for slot in slots)] = mode.shared.singular
     if len(wrong) == len(combinations):

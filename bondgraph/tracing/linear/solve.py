@@ -246,7 +246,7 @@ def factorised_in_run(
 ) -> Callable[[Sequence[Any]], list[Any]]:
     """Factorise a matrix A (n, n) with partial pivoting at run time, and return its solver.
 
-    Suits an A whose zeros change with modes. Its rows are scaled by their largest entries. The columns with the fewest entries
+    It suits an A whose zeros change with modes. Its rows are scaled by their largest entries. The columns with the fewest entries
     come first; in each, `where` selects the largest entry as the pivot. A singular A gives no finite result, unless missing
     pivots are `filled` with 1: an undetermined unknown is then the residual of its equation, zero if the equation fits.
     """
