@@ -230,7 +230,7 @@ def test_a_page_without_webassembly_replays(monkeypatch):
         ({"live": {"floor.h": (0.5, 2.0)}}, "E620", "it is not a parameter"),
         ({"live": {"held.period": (0.01, 0.1)}}, "E621", "times of clocks"),
         ({"live": {"ball.inertia": (2.0, 0.5)}}, "E622", "a minimum and a maximum"),
-        ({"live": {"ball.inertia": (2.0, 3.0)}}, "E622", "the present value, 1, lies between"),
+        ({"live": {"ball.inertia": (2.0, 3.0)}}, "E622", "the current value 1 between"),
         ({"live": {"ball.inertia": 2.0}}, "E622", r'live=\{"ball.inertia": \(0.5, 2\)\}'),
         ({"show": ["ball.inertia"]}, "E623", "one value in a run"),
         ({"show": [["ball.p", "floor.h"]]}, "E623", r'"ball.p" \(N s\), "floor.h" \(m\)'),

@@ -135,7 +135,7 @@ def test_a_library_may_allow_one_instance_at_a_time(libraries, tmp_path):
     assert model.simulate(0.01).ok and model.simulate(0.01).ok
     (clock,) = (clock for clock in model.program.clocks if clock.library)
     instance = clock.library.unit.begin("other", 0.0, [0.4, 1e-3, 0.0])
-    with pytest.raises(RunError, match=r'E692 the FMU of "pid" allows one instance in a process'):
+    with pytest.raises(RunError, match=r'E692 the FMU of "pid" allows only one instance per process'):
         model.simulate(0.01)
     instance.free()
     assert model.simulate(0.01).ok
