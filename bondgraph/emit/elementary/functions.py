@@ -2,8 +2,7 @@
 
 They are functions of the kernel language. Argument reductions follow fdlibm (Sun Microsystems 1993); polynomials are those of
 fdlibm or minimax polynomials. Where fdlibm splits numbers, fused multiply-adds give products and quotients with their rounding
-errors (Dekker 1971). Special values follow C99, Annex F. Only rare arguments branch, so all SIMD lanes usually run the same
-code.
+errors (Dekker 1971). Special values follow C99, Annex F. Only rare arguments branch, so SIMD lanes usually run the same code.
 """
 
 from __future__ import annotations

@@ -192,7 +192,7 @@ def test_a_model_file_names_a_library_and_never_opens_it(paths, compiled, tmp_pa
         ModelError, match=r'E694 the block "pid" needs the library "pid3\.fmu"[\s\S]*libraries={"pid": "pid3\.fmu"}'
     ):
         load_model(file)
-    with pytest.raises(ModelError, match='E695 libraries: no block "pd" needs one'):
+    with pytest.raises(ModelError, match='E695 libraries: there is no block "pd" with a library'):
         load_model(file, libraries={"pd": paths[3]})
     with pytest.raises(ModelError, match=r'E696 "pid2\.fmu" is not the library that "pid" was saved with'):
         load_model(file, libraries={"pid": paths[2]})
