@@ -1,1 +1,1 @@
-"""Machine code: routines of the tape and loops of the schedule in; kernels (LLVM, NumPy, interpreted) and text of C out."""
+"""Machine code: turn routines of the tape and loops of the schedule into kernels (LLVM, NumPy, interpreted) and C text."""

@@ -1,13 +1,13 @@
-"""Cache of object code on disk: a key of text -> the bytes compiled from it, or nothing.
+"""Cache of object code on disk: key of a text -> the bytes compiled from it.
 
 | variable | meaning |
 |---|---|
-| `SCREWBOND_CACHE` | the folder; `off` for none. Without it `$XDG_CACHE_HOME/screwbond`, else the system's place for caches |
-| `SCREWBOND_CACHE_SIZE` | most megabytes that are kept (256); the least recently used goes first |
+| `SCREWBOND_CACHE` | the folder, or `off`; by default `$XDG_CACHE_HOME/screwbond`, else the system's folder for caches | |
+`SCREWBOND_CACHE_SIZE` | limit in megabytes (256); the least recently used code is deleted first |
 
-Cached code is executed, so it is trusted only where no one else can have written it: a folder that others own or may write is
-not used at all (with one warning), and a file that others own or may write, that is damaged, or that was stored under another
-key is recompiled. A folder that cannot be written is skipped. Processes share the cache: files are replaced atomically.
+Cached code is executed, so it is trusted only if no other user can have written it. A folder that another user owns or can
+write to is not used at all (with one warning). A file that another user owns or can write to, that is damaged, or that was
+stored under another key is recompiled. A read-only folder is skipped. Processes share the cache: files are replaced atomically.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from pathlib import Path
 from bondgraph.errors import CacheWarning, Problem
 
 MEGABYTES = 256.0
-"""Default size limit."""
+"""Default size limit of the cache, MB."""
 SUPPLIED = Path(__file__).with_name("supplied")
-"""Code that came with the package: the solvers' own, in wheels (`warming.supply`)."""
+"""Folder of code that came with the package: the solvers' code, in wheels (`warming.supply`)."""
 _DIGEST = 32
 _PACKAGES = ("bondgraph", "screws")
 """Packages whose sources determine the generated procedures."""
 _OBJECT_FILE = re.compile(r"[0-9a-f]{64}\.o")
 _STALE_AGE = 3600.0
-"""Age (s) of a temporary file whose process has certainly ended."""
+"""Age (s) above which a temporary file must be left over from an ended process."""
 _PROCESS_START = time.time()
 _bytes_before_sweep: dict[Path, float] = {}
 """Bytes that this process may still store in a folder before it checks the folder's size again."""
 
 
 def directory() -> Path | None:
-    """Return the folder of the cache, or None where it is disabled."""
+    """Return the folder of the cache; None if it is disabled."""
     chosen = os.environ.get("SCREWBOND_CACHE", "")
     if chosen.lower() in ("off", "0", "no", "none"):
         return None
@@ -59,7 +59,7 @@ def directory() -> Path | None:
 
 
 def limit() -> float:
-    """Return the size limit in bytes; warn of an invalid setting (E398), and use the default."""
+    """Return the size limit in bytes; warn of an invalid setting (E398) and use the default."""
     setting = os.environ.get("SCREWBOND_CACHE_SIZE", "").strip()
     try:
         megabytes = float(setting) if setting else MEGABYTES
@@ -83,8 +83,8 @@ def key(*parts: str) -> str:
 
 @functools.cache
 def sources() -> str:
-    """Return a key of the sources of this project on disk; "" where there are none (in an archive, say), or where some are newer
-    than this process, which may have read an older version."""
+    """Return a key of the sources of this project on disk; "" if there are none (as in an archive), or if some are newer than
+    this process, which may have read an older version."""
     root = Path(__file__).parents[2]
     digest, count = hashlib.sha256(), 0
     pending = [str(root / package) for package in _PACKAGES]
@@ -106,7 +106,7 @@ def sources() -> str:
 
 
 def load(name: str) -> bytes | None:
-    """Return the bytes stored under the key `name`; None if there are none, or if they cannot be trusted."""
+    """Return the bytes stored under the key `name`; None if they are missing or cannot be trusted."""
     folder = directory()
     if folder is None or not _trusted(folder):
         return None
@@ -117,8 +117,8 @@ def load(name: str) -> bytes | None:
 
 
 def load_supplied(name: str) -> bytes | None:
-    """Return the bytes under the key `name` that the installed package brought along; None if there are none, or damaged ones.
-    They are trusted like the modules of the package."""
+    """Return the bytes under the key `name` that came with the installed package; None if they are missing or damaged. They are
+    trusted like the modules of the package."""
     try:
         stored = (SUPPLIED / f"{name}.o").read_bytes()
     except OSError:
@@ -127,7 +127,7 @@ def load_supplied(name: str) -> bytes | None:
 
 
 def supply(folder: Path, name: str, body: bytes) -> None:
-    """Write `body` to a folder from which a package takes its `SUPPLIED` code."""
+    """Write `body` to a folder of `SUPPLIED` code."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.o").write_bytes(_seal(name, body) + body)
 
@@ -157,23 +157,24 @@ def store(name: str, body: bytes) -> bool:
 
 
 def obstacle() -> str:
-    """Return why nothing can be cached, in a few words; "" where it can."""
+    """Return why nothing can be cached, in a few words; "" if the cache works."""
     folder = directory()
     if folder is None:
-        return "SCREWBOND_CACHE says so" if os.environ.get("SCREWBOND_CACHE") else "there is no home directory"
+        return "SCREWBOND_CACHE disables it" if os.environ.get("SCREWBOND_CACHE") else "there is no home directory"
     try:
         opened = _open_temporary(folder)
     except OSError as error:
         return f"{folder} cannot be written: {error.strerror or error}"
     if opened is None:
-        return f"{folder} is not this user's alone"
+        return f"another user can write to {folder}"
     os.close(opened[0])
     os.unlink(opened[1])
     return ""
 
 
 def _open_temporary(folder: Path) -> tuple[int, str] | None:
-    """Open a new temporary file in a folder, created if need be: its handle and name; None where others may write there."""
+    """Open a new temporary file in a folder, created if need be; return its handle and name, or None if others can write
+    there."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return tempfile.mkstemp(dir=folder, suffix=".part") if _trusted(folder) else None
 
@@ -184,7 +185,7 @@ def _seal(name: str, body: bytes) -> bytes:
 
 
 def _read(path: Path) -> bytes | None:
-    """Return the content of a file that no one else can write, and mark it as used; None for any other."""
+    """Return the content of a file that no one else can write, and mark it as used; None for other files."""
     safe_flags = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         with open(path, "rb", opener=lambda name, flags: os.open(name, flags | safe_flags)) as file:
@@ -200,30 +201,30 @@ def _read(path: Path) -> bytes | None:
 
 
 def _other_writers(status: os.stat_result) -> str:
-    """Return who else may write a file or folder, or ""; Windows protects a user's folders by itself."""
+    """Return who else can write to a file or folder, or ""; Windows itself protects a user's folders."""
     if not hasattr(os, "geteuid"):
         return ""
     if status.st_uid != os.geteuid():
-        return f"it belongs to the user with number {status.st_uid}, and this one has {os.geteuid()}"
-    return "others may write there" if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else ""
+        return f"it belongs to user {status.st_uid}, but this process runs as user {os.geteuid()}"
+    return "others can write to it" if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else ""
 
 
 def _trusted(folder: Path) -> bool:
-    """Return True if no one else can write the folder; warn once for each other folder (E397)."""
+    """Return True if no one else can write to the folder; otherwise warn (E397)."""
     try:
         reason = _other_writers(os.stat(folder))
     except (OSError, ValueError):
         return False
     if not reason:
         return True
-    cures = (f"chmod go-w {folder}, if you know who wrote there", "another folder as SCREWBOND_CACHE, or SCREWBOND_CACHE=off")
+    cures = (f"chmod go-w {folder}, if you know who wrote there", "another folder in SCREWBOND_CACHE, or SCREWBOND_CACHE=off")
     title = f"the folder of compiled code {folder} is not used"
     warnings.warn(CacheWarning(Problem("E397", title, (reason,), (), cures)), stacklevel=1)
     return False
 
 
 def _make_room(folder: Path, stored: int) -> None:
-    """Check the size of a folder now and then, and delete the least recently used objects."""
+    """Check the size of a folder now and then, and delete the least recently used objects if it is too large."""
     max_bytes = limit()
     remaining = _bytes_before_sweep.get(folder, 0.0) - stored
     if remaining > 0.0:
@@ -235,7 +236,8 @@ def _make_room(folder: Path, stored: int) -> None:
 
 
 def _sweep(folder: Path, max_bytes: float) -> None:
-    """Delete the least recently used objects until a quarter of `max_bytes` is free, and temporary files of killed processes."""
+    """Delete temporary files of killed processes and, above `max_bytes`, the least recently used objects until a quarter is
+    free."""
     objects = []
     with os.scandir(folder) as entries:
         for entry in entries:

@@ -1,6 +1,6 @@
 """Build an object once in a process, under a lock: all threads wait for the first build and share its result.
 
-`functools.cache` lets two threads build at the same time and drops one result: of machine code, whose addresses somebody holds.
+`functools.cache` lets two threads build at the same time and drops one result, even machine code whose addresses are in use.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Built = TypeVar("Built")
 
 
 def build_once(make: Callable[[], Built]) -> Callable[[], Built]:
-    """Decorate a function without arguments, so that it is called once, at the first use of its result."""
+    """Decorate a function without arguments so that it is called only once, at the first use of its result."""
     lock, made = threading.RLock(), functools.cache(make)
 
     @functools.wraps(make)
@@ -26,7 +26,7 @@ def build_once(make: Callable[[], Built]) -> Callable[[], Built]:
 
 
 class OnceProperty(functools.cached_property[Built]):
-    """A `cached_property` that is computed once among all threads; since Python 3.12 those of `functools` are not."""
+    """A `cached_property` that is computed once among all threads, as `functools` does not guarantee since Python 3.12."""
 
     _lock = threading.RLock()
 
@@ -37,7 +37,7 @@ class OnceProperty(functools.cached_property[Built]):
 
 
 class LatestBuild(Generic[Built]):
-    """Cache of one object, the latest, under a key of all that it was built from. Threads may share it."""
+    """Cache of the latest object, under a key of everything it was built from. Threads may share it."""
 
     def __init__(self) -> None:
         self._held: tuple[object, Built] | None = None

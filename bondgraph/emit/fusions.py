@@ -1,7 +1,7 @@
-"""Fusions: which product of a program goes into which sum, as one fused multiply-add, which rounds once.
+"""Fusions: products and sums of a program that become fused multiply-adds, which round once.
 
-The decision follows from the program alone, not from a compiler, so that every processor, one run and lanes, LLVM and C have the
-same bits. A product used by exactly one sum is fused with it; of two products the first is.
+The decision depends only on the program, not on a compiler, so that all processors, single runs and lanes, LLVM and C produce
+the same bits. A product used by exactly one sum is fused with it; of two products, the first is fused.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _FUSED: Mapping[int, Operation] = MappingProxyType(
 
 
 def operation_of(code: int) -> Operation:
-    """Return the record of an instruction of a tape, or of a fused one."""
+    """Return the record of an instruction of a tape or of a fused operation."""
     return _FUSED[code] if code in _FUSED else op.OPERATIONS[code]
 
 
 def fused(program: Listing) -> Listing:
-    """Return a program with fused operations in the places of sums, without the products that went into them."""
+    """Return a program in which fused operations replace sums and the products that they absorb."""
     steps = program.steps
     uses = Counter([*program.outputs, *(a for step in steps if step[0] > op.INPUT for a in step[1:])])
     sums = {
@@ -57,7 +57,7 @@ def fused(program: Listing) -> Listing:
 
 
 def needed(program: Listing, outputs: Sequence[int]) -> Listing:
-    """Return the steps of a program that some of its steps, as outputs, need."""
+    """Return the part of a program that these `outputs` need."""
     steps, kept = program.steps, set(outputs)
     for position in range(len(steps) - 1, -1, -1):
         if position in kept and steps[position][0] > op.INPUT:
@@ -66,14 +66,14 @@ def needed(program: Listing, outputs: Sequence[int]) -> Listing:
 
 
 def _renumbered(steps: Mapping[int, Node], outputs: Sequence[int]) -> Listing:
-    """Return the program of steps by their old positions, in their order."""
+    """Return the program of these steps (old position -> step), renumbered in their order."""
     new = {position: k for k, position in enumerate(steps)}
     nodes = ((node[0], *(new[a] for a in node[1:])) if node[0] > op.INPUT else node for node in steps.values())
     return Listing(tuple(nodes), tuple(new[output] for output in outputs))
 
 
 def _fusion(steps: tuple[Node, ...], step: Node, uses: Counter[int]) -> tuple[int, Node] | None:
-    """Return the product that goes into a sum, and the fused operation."""
+    """Return the position of the product that a sum absorbs, and the fused operation; None if there is none."""
     code, *terms = step
     for k, product in enumerate(terms):
         if steps[product][0] == op.MULTIPLY and uses[product] == 1:

@@ -1,5 +1,5 @@
-"""LLVM text for independent parts of a program: one function for each form, which reads its inputs in a row and writes its
-results in a row, and the routine that gathers inputs and scatters results for one part after the other."""
+"""LLVM text for independent parts of a program: a function for each form, with contiguous inputs and results, and a routine
+that gathers inputs and scatters results part by part."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _copy_loop_text(name: str, source: str, source_place: str, goal: str, goal_p
 def independent_parts_text(
     name: str, forms: Sequence[Form], blocks: int, single_limit: int, part: int, outs: Mapping[str, int]
 ) -> str:
-    """Return the function `name` of `blocks` blocks and of arrays of results, by the forms of its independent parts."""
+    """Return the function `name` of `blocks` blocks and of arrays of results, from the forms of its independent parts."""
     texts, lines = list[str](), list[str]()
     widest = max((len(form.input_positions[0]) + len(form.numbers[0]) for form in forms), default=0)
     most = max((sum(form.results) for form in forms), default=0)
@@ -51,7 +51,7 @@ def independent_parts_text(
 
 
 def _tables(form_name: str, form: Form) -> Iterator[str]:
-    """Yield the constant tables of a form: input indices, numbers and output indices, one part after the other."""
+    """Yield the constant tables of a form: input indices, numbers and output indices, part by part."""
     for table, rows, kind, shown in (
         ("places", form.input_positions, "i32", str),
         ("numbers", form.numbers, "double", number),

@@ -1,6 +1,6 @@
-"""Instruction set of procedures: a table of primitives with a form in every language, and records of instructions.
+"""Instruction set of procedures: a table of primitives with their text in each language, and records of instructions.
 
-Kinds of operands are named as in LLVM: "double", "i64", "i1" (truths), "ptr". An index of a pointer counts 8-byte fields.
+Kinds of operands are named as in LLVM: "double", "i64", "i1" (conditions), "ptr". The index of a pointer counts 8-byte fields.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Name(NamedTuple):
 
 
 class Literal(NamedTuple):
-    """A literal number; as the index of a field of a table it names the `field`, "Control.n"."""
+    """A literal number; an index of a table also names its `field`, "Control.n"."""
 
     kind: str
     number: float | int
@@ -51,16 +51,16 @@ def real(number: float) -> Literal:
 
 @dataclass(frozen=True)
 class Primitive:
-    """An instruction that is a line in every language.
+    """An instruction that is one line in each language.
 
     Parameters
     ----------
     name : operation and kind.
     takes : kinds of its operands.
     gives : kind of its result; "" for none.
-    llvm, c : the line in {x}, {y}, {z}, the texts of the operands; LLVM may need lines before, whose names begin with %{v}.
-        There {bits} is a number of 64 bits, for each lane if there are several.
-    pure : without side effects, so that it is dropped where its result is unused.
+    llvm, c : the line with {x}, {y}, {z} for the operands. In LLVM, lines before it may define names that begin with %{v}, and
+    {bits} is the type of a 64-bit integer, or of a vector of them.
+    pure : True without side effects, so that an unused result is dropped.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Applied(NamedTuple):
 
 
 class Called(NamedTuple):
-    """A call of a procedure by its name, or of a function by its address; kind ("void") and name of its result."""
+    """A call of a procedure by name, or of a function by address; kind ("void" for none) and name of its result."""
 
     function: str | Term
     operands: tuple[Term, ...]
@@ -101,7 +101,7 @@ class Jump(NamedTuple):
 
 
 class Fork(NamedTuple):
-    """A conditional branch: to one label where a truth holds, else to another."""
+    """A conditional branch: to one label if a condition holds, else to another."""
 
     condition: Term
     yes: str
@@ -117,10 +117,10 @@ class Return(NamedTuple):
 Instruction = Applied | Called | Target | Jump | Fork | Return
 
 FUNCTIONS = {"sqrt": 1, "fabs": 1, "fma": 3}
-"""Functions of doubles with the count of their arguments, which are exact everywhere; `fma` is x y + z, rounded once."""
+"""Functions of doubles, correctly rounded everywhere, with the number of their arguments; `fma` is x y + z, rounded once."""
 
 _WRAPPED = "(int64_t)((uint64_t){{x}} {0} (uint64_t){{y}})"
-"""Integers wrap around, as the processor's do; in C signed ones must not overflow."""
+"""Text of C for integer operations that wrap around, as in the processor; signed overflow is undefined in C."""
 
 
 def _table() -> Iterator[Primitive]:
@@ -152,7 +152,8 @@ def _table() -> Iterator[Primitive]:
 
 
 def _extremes() -> Iterator[Primitive]:
-    """Yield the smaller and the larger of two numbers. They ignore NaN; of equal numbers they return the first one."""
+    """Yield the primitives of the smaller and the larger of two numbers: they ignore NaN, and return the first of equal
+    numbers."""
     for name, sign in (("minnum", "olt"), ("maxnum", "ogt")):
         lines = (
             f"%{{v}}.other = fcmp {sign} double {{y}}, {{x}}",
@@ -164,7 +165,7 @@ def _extremes() -> Iterator[Primitive]:
 
 
 def _of_bits() -> Iterator[Primitive]:
-    """Yield primitives of the 64 bits of a double, as an integer that wraps around."""
+    """Yield primitives that operate on the 64 bits of a double as an integer that wraps around."""
     first, other = "%{v}.x = bitcast double {x} to {bits}", "%{v}.y = bitcast double {y} to {bits}"
     back = "bitcast {bits} %{v}.z to double"
     for kind in ("double", "doubles"):
@@ -176,17 +177,17 @@ def _of_bits() -> Iterator[Primitive]:
 
 
 WIDE: Mapping[str, str] = MappingProxyType({"double": "doubles", "i1": "i1s"})
-"""Kinds of a number, and of a condition, of each lane."""
+"""Kind of a number or condition -> kind of a vector with one per lane."""
 
 
 def wide_name(name: str) -> str:
-    """Return the name of a primitive for numbers of all lanes, from that for one number."""
+    """Return the name of the primitive for numbers of all lanes that corresponds to this primitive for one number."""
     word, _, kind = name.partition(" ")
     return f"{word} {WIDE.get(kind, 'i1s' if word in ('and', 'or', 'not') else 'doubles')}"
 
 
 def _wide_table() -> Iterator[Primitive]:
-    """Yield the primitives of numbers of all lanes, with the LLVM lines for one number, which `lanes.widened` widens."""
+    """Yield the primitives for numbers of all lanes, with the LLVM lines for one number, which `lanes.widened` widens."""
     for one in _table():
         kinds = {*one.takes, one.gives}
         if kinds & WIDE.keys() and "i64" not in kinds:
@@ -203,7 +204,7 @@ PRIMITIVES: Mapping[str, Primitive] = MappingProxyType({one.name: one for one in
 
 
 def needed(instructions: Sequence[Instruction]) -> tuple[list[Instruction], Counter[str]]:
-    """Return the instructions without those whose results are unused (dead code), and the number of uses of each name."""
+    """Return the instructions without dead code, and the number of uses of each name."""
     uses: Counter[str] = Counter()
     kept: list[Instruction] = []
     for instruction in reversed(instructions):

@@ -1,4 +1,4 @@
-"""Kernels: compiled or interpreted routines as Python callables, from blocks of inputs to a row of outputs."""
+"""Kernels: compiled or interpreted routines as Python callables, which map blocks of inputs to a row of outputs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _FLOAT = np.dtype(float)
 _DATA = object.__basicsize__  # NumPy's binary interface: the data pointer follows the object's head
 _pointer = ctypes.c_void_p.from_address
 _LINE = 64
-"""Bytes of a line of the processor's cache."""
+"""Size of a line of the processor's cache, bytes."""
 
 
 class KernelError(ProblemError, ValueError):
-    """Error of a kernel that is called with blocks that do not fit."""
+    """Error of a kernel that is called with blocks of the wrong shape or type."""
 
 
 def address_of(array: np.ndarray) -> int:
@@ -50,12 +50,12 @@ if address_of(_probe) != _probe.ctypes.data:  # another interpreter or another N
 class Kernel:
     """Callable routine.
 
-    `sizes` holds the length of each block and `n_out` the count of outputs. `address` is where the machine code
-    `void name(const double *block0, ..., double *out)` starts, None for a routine that has `steps`; it holds as long as
-    this record is referenced. `function` is that code as a ctypes function of addresses; of an `InterpretedKernel` a
-    Python function of arrays `(..., length)` that writes the array `(..., n_out)` given last. `loop` is the machine code
-    `void (long samples, long stride of each block, blocks, out)`. `steps` are interpreted to evaluate the routine where it has no
-    address. Calls may run in several threads at once.
+    `sizes` holds the length of each block and `n_out` the number of outputs. `address` is that of the machine code `void
+    name(const double *block0, ..., double *out)`, None for a routine with `steps`; it is valid as long as this record is
+    referenced. `function` is this code as a ctypes function of addresses; in an `InterpretedKernel`, a Python function of
+    arrays `(..., length)` that writes to its last argument, an array `(..., n_out)`. `loop` is the machine code `void (long
+    samples, long stride of each block, blocks, out)`. A routine without address is evaluated by interpreting its `steps`.
+    Several threads may call a kernel at once.
     """
 
     name: str
@@ -72,16 +72,16 @@ class Kernel:
 
     @property
     def is_machine_code(self) -> bool:
-        """True if it is compiled, or will be at its first use."""
+        """True if the kernel is compiled, or will be at its first use."""
         return self.address is not None
 
     def check(self) -> None:
-        """Raise an exception that a call by machine code has left behind."""
+        """Raise the exception, if any, of an earlier call by machine code."""
 
     def __call__(self, *blocks: Any, out: np.ndarray | None = None) -> np.ndarray:
         """Return the outputs (n_out,) at blocks (length,); a block of length 1 may be a number.
 
-        `out` is a contiguous array for the result, apart from all blocks; a new array by default. Raises `KernelError` E395 if
+        `out` is a contiguous array for the result that overlaps no block; a new array by default. Raises `KernelError` E395 if
         blocks or `out` do not fit.
         """
         arrays = self._arrays(blocks)
@@ -96,9 +96,9 @@ class Kernel:
         return out
 
     def bind(self, *blocks: np.ndarray, out: np.ndarray) -> Callable[[], Any]:
-        """Return a function without arguments that evaluates the present content of these arrays into `out`.
+        """Return a function without arguments that evaluates the current contents of these arrays into `out`.
 
-        For loops in Python where even the look-up of addresses matters. The arrays must be contiguous, of floats.
+        It serves loops in Python where even looking up addresses matters. The arrays must be contiguous arrays of floats.
         """
         arrays = self._arrays(blocks)
         for position, (block, array) in enumerate(zip(blocks, arrays, strict=True)):
@@ -108,11 +108,11 @@ class Kernel:
         if not self.is_machine_code:
             return functools.partial(self.function, *arrays, out)
         call = functools.partial(self.function, *addresses, address_of(out))
-        call.__dict__["owners"] = (*arrays, out, self)  # addresses hold as long as what they are of
+        call.__dict__["owners"] = (*arrays, out, self)  # addresses are valid as long as their owners live
         return call
 
     def many(self, *blocks: Any, out: np.ndarray | None = None) -> np.ndarray:
-        """Return the outputs (samples, n_out) at many samples, without Python between them.
+        """Return the outputs (samples, n_out) at many samples; no Python runs between samples.
 
         Each block is (samples, length), or (length,) if it is the same in all samples; one of length 1 may also be (samples,)
         or a number. `out` is a contiguous array for the result; a new array by default. Raises `KernelError` E395 if blocks do
@@ -171,7 +171,7 @@ class Kernel:
         addresses = [address_of(array) for array in arrays]
         for position, address in enumerate(addresses):
             if address < end and start < address + arrays[position].nbytes:
-                raise self._misfit(f"`out` overlaps block {position}; the code reads blocks while it writes")
+                raise self._misfit(f"`out` overlaps block {position}, which the code reads while it writes")
         return addresses
 
     def _misfit(self, what: str) -> KernelError:
@@ -189,8 +189,8 @@ def _kind(value: Any) -> str:
 def machine_kernel(
     name: str, sizes: tuple[int, ...], n_out: int, address: int, loop: int, keep: Any, has_loop: bool = True
 ) -> Kernel:
-    """Return a kernel of the code and the loop at these addresses; the loop is the kernel's own (`has_loop`), or takes the code
-    as its last argument. `keep` owns them."""
+    """Return a kernel of the code and the loop at these addresses; the loop calls this code (`has_loop`), or code passed as its
+    last argument. `keep` owns both."""
     pointers = [ctypes.c_void_p] * (len(sizes) + 1)
     function = ctypes.CFUNCTYPE(None, *pointers)(address)
     strides = [ctypes.c_int64] * (1 + len(sizes))
@@ -205,17 +205,17 @@ def machine_kernel(
 
 
 LANES = (2, 4, 8, 16)
-"""Numbers of SIMD lanes that are allowed."""
+"""Allowed numbers of SIMD lanes."""
 MANY = 64
-"""Smallest number of runs for which kernels in lanes are compiled."""
+"""Minimum number of runs for which kernels in lanes are compiled."""
 AT_SAMPLE = "at_sample"
 """Name of the kernel, in lanes, of values checked after a run: rates, powers, energies, entries of the constraint matrix."""
 
 
 @dataclass(frozen=True, eq=False)
 class LaneKernels:
-    """Routines for several runs in SIMD lanes: the number of `lanes`, the addresses of the routines by name, and what keeps them
-    loaded. Blocks and outputs have a number of every lane where those of a `Kernel` have one."""
+    """Routines for several runs in SIMD lanes: the number of `lanes`, the addresses of the routines by name, and the object
+    that keeps them loaded. For each number in the blocks and outputs of a `Kernel`, theirs have one number per lane."""
 
     lanes: int
     addresses: Mapping[str, int]
@@ -237,7 +237,7 @@ class InterpretedKernel(Kernel):
 
     @functools.cached_property
     def _called(self) -> Any:
-        """C function of addresses."""
+        """Function in C of the addresses of blocks and outputs."""
 
         def called(*addresses: int) -> None:
             *blocks, out = (_array_at(address, n) for address, n in zip(addresses, (*self.sizes, self.n_out), strict=True))
@@ -251,11 +251,11 @@ class InterpretedKernel(Kernel):
 
     @property
     def address(self) -> int:  # type: ignore[override]
-        """Address for machine code."""
+        """Address that machine code calls."""
         return ctypes.cast(self._called, ctypes.c_void_p).value or 0
 
     def check(self) -> None:
-        """Raise an exception that a call by machine code has left behind."""
+        """Raise the exception, if any, of an earlier call by machine code."""
         if self._errors:
             error, *_ = self._errors
             self._errors.clear()
@@ -300,7 +300,7 @@ class DeferredKernel(Kernel):
     keep = property(lambda self: self.made().keep)
 
     def check(self) -> None:
-        """Raise an exception that a call by machine code has left behind."""
+        """Raise the exception, if any, of an earlier call by machine code."""
         if self.is_made:
             self.made().check()
 

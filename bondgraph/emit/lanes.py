@@ -1,7 +1,7 @@
 """SIMD: turn a line of LLVM text for one number into the line for a vector with one number per lane.
 
-Operations and their order do not change, so that each lane has the bits of the line for one number. LLVM calls functions that no
-processor has for vectors, such as `exp`, lane by lane.
+Operations and their order do not change, so that each lane has the bits of the line for one number. LLVM calls functions
+without a vector instruction, such as `exp`, lane by lane.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ _TOKEN = re.compile(r"0x[0-9A-F]{16}|(?<![\w.%-])-?\d+\.\d+(?![\w.])|\btrue\b|\b
 _MEMORY = re.compile(r"^(store|%\S+ = load) ")
 
 FRAMED = ' "frame-pointer"="all"'
-"""Attribute of a function whose vectors do not all fit into registers: LLVM aligns the spilled ones only where it keeps a frame
+"""Attribute of a function whose vectors do not all fit into registers: LLVM aligns spilled vectors only if it keeps a frame
 pointer, and a vector across two cache lines takes twice as long."""
 
 
 def widened(line: str, lanes: int) -> str:
-    """Return the line for this many lanes; arrays that it reads and writes have the lanes of a number side by side, unaligned.
+    """Return the line for this many lanes; arrays that it reads and writes have the lanes of a number in adjacent places,
+    unaligned.
 
     >>> widened("%v3 = fmul double %v1, 2.0", 4)
     '%v3 = fmul <4 x double> %v1, splat (double 2.0)'

@@ -41,26 +41,28 @@ __all__ += ["have_llvm", "routines_text"]
 
 
 SINGLE_LIMIT = 2000
-"""Steps up to which a routine is one function."""
+"""Maximum number of steps of a routine that is one function."""
 PART_STEPS = 500
-"""Steps of each function of a longer routine."""
+"""Number of steps in each function of a longer routine."""
 SHARED, FEW = 300, 0.01
-"""Minimum number of steps of a routine that shares the code of a longer one, and the relative excess of the longer one."""
+"""Minimum number of steps of a routine that shares the code of a longer one, and the maximum relative excess of the longer
+one."""
 ENDING = 0.9
-"""Minimum fraction of the steps of a long routine that its remainder shares; a half beyond `QUICK` steps."""
+"""Minimum fraction of the steps of a long routine that its remainder must share; one half beyond `QUICK` steps."""
 QUICK = 60_000
-"""Steps beyond which code is compiled without optimisation: in about a sixth of the time, with two thirds of the speed."""
+"""Number of steps beyond which code is compiled without optimisation: in about a sixth of the time, with two thirds of the
+speed."""
 LEVEL = 1
-"""Level of LLVM's code generator up to that; results have the same bits at every level."""
+"""Level of LLVM's code generator up to `QUICK` steps; results have the same bits at every level."""
 
 
 @short_repr
 @dataclass(frozen=True)
 class Library:
-    """Compiled functions; their addresses hold as long as the library, or a kernel of it, is referenced.
+    """Compiled functions; their addresses are valid as long as the library, or one of its kernels, is referenced.
 
-    `addresses` maps the name of a function to where it starts in memory; `routines` holds the lengths of the blocks
-    and the count of outputs of those that are kernels; `each` the loops of those that have none of their own.
+    `addresses` maps the name of a function to its address; `routines` maps the name of a kernel to the lengths of its blocks
+    and its number of outputs; `each` maps the name of a kernel without its own loop to the shared loop.
     """
 
     addresses: Mapping[str, int]
@@ -83,12 +85,12 @@ class Library:
 def routines_text(
     routines: Sequence[Code], single_limit: int = SINGLE_LIMIT, part: int = PART_STEPS, *, fused: bool = True
 ) -> str:
-    """Return the LLVM text that `compile_routines` compiles, unless `fused` with `quick` = 0."""
+    """Return the LLVM text that `compile_routines` compiles; with `quick` = 0, it compiles the text without `fused`."""
     return _module(routines, single_limit, part, fused)[0]
 
 
 def _module(routines: Sequence[Code], single_limit: int, part: int, fused: bool = True) -> tuple[str, int]:
-    """Return the text and the count of steps in it; without `fused`, no products are fused with sums."""
+    """Return the text and its number of steps; without `fused`, no products are fused with sums."""
     texts = [DECLARATIONS]
     presets = [routine for routine in routines if isinstance(routine, SpecialisedRoutine)]
     plain = [routine for routine in routines if not isinstance(routine, SpecialisedRoutine)]
@@ -110,7 +112,7 @@ def _module(routines: Sequence[Code], single_limit: int, part: int, fused: bool 
 
 
 class _Straight(NamedTuple):
-    """Straight-line program that becomes a function of its own."""
+    """Straight-line program that becomes a separate function."""
 
     name: str
     program: Listing
@@ -122,12 +124,12 @@ class _Straight(NamedTuple):
 
 
 def _by_independent_parts(straight: Sequence[_Straight], single_limit: int, part: int) -> tuple[list[str], int] | None:
-    """Return texts of functions in which independent parts of the same form are written once, and the count of steps in them;
-    None for up to `QUICK` steps, and where that leaves more than half of them."""
+    """Return texts of functions in which independent parts of the same form are written once, and the number of their steps;
+    None for up to `QUICK` steps, or if more than half of the steps would remain."""
     if sum(len(one.program.steps) for one in straight) <= QUICK:
         return None
     if any(step[0] == op.TABLE_OF_INPUTS for one in straight for step in one.program.steps):
-        return None  # a part has its inputs in a row of their own
+        return None  # the inputs of a part are copied to a separate row
     texts, steps = [gather_scatter_text()], 0
     for one in straight:
         part_forms = forms(one.program, one.blocks, tuple(one.outs.values()))
@@ -137,7 +139,7 @@ def _by_independent_parts(straight: Sequence[_Straight], single_limit: int, part
 
 
 def _functions(routines: Sequence[Routine | Alternatives], lanes: int = 1) -> tuple[list[str], list[_Straight]]:
-    """Split routines into functions, with a common beginning as one: texts of the functions that call others, and these."""
+    """Split routines into functions that share common beginnings: texts of the calling functions, and the programs they call."""
     texts, straight = list[str](), list[_Straight]()
     beginnings = _beginnings(routines)
     ends = _ends(routines, beginnings)
@@ -163,8 +165,9 @@ def _functions(routines: Sequence[Routine | Alternatives], lanes: int = 1) -> tu
 
 
 def steps_in_machine_code(routines: Sequence[Code]) -> dict[str, Listing]:
-    """Return the steps of each routine, and of each case of one with alternatives, as `compile_routines` writes them: with
-    fusions, of which those of a beginning are those of the longer routine. A printer for another language gives its bits so."""
+    """Return the steps of each routine, and of each case of a routine with alternatives, as `compile_routines` writes them,
+    including the fusions: a shared beginning has those of the longer routine. So a printer for another language produces the
+    same bits."""
     plain = [routine for routine in routines if not isinstance(routine, SpecialisedRoutine)]
     straight = _functions(plain)[1]
     by_parts = _by_independent_parts(straight, SINGLE_LIMIT, PART_STEPS) is not None
@@ -188,7 +191,7 @@ def _with_preset(routine: SpecialisedRoutine, shared: Listing) -> Listing:
     block, (index, number) = routine.block_index, routine.fixed
     tables = (step for step in shared.steps if step[0] == op.TABLE_OF_INPUTS and step[1] == block)
     if any(first <= index < first + count for _, _, first, count in tables):
-        return with_fusions(listing(routine.reference))  # a table of inputs cannot hold a number; fusions may differ
+        return with_fusions(listing(routine.reference))  # a table of inputs cannot contain a constant; fusions may differ
     place = (op.INPUT, block, index)
     steps = [(op.CONSTANT, number) if step == place else step for step in shared.steps]
     outputs = [len(steps) if k in routine.zeros else output for k, output in enumerate(shared.outputs)]
@@ -196,7 +199,7 @@ def _with_preset(routine: SpecialisedRoutine, shared: Listing) -> Listing:
 
 
 def _beginnings(routines: Sequence[Routine | Alternatives]) -> dict[str, Routine | Alternatives]:
-    """Return, by the name of a routine, another one that is its beginning and has hardly fewer steps: both share one code."""
+    """Return name of a routine -> another routine that is its beginning and has almost as many steps: both share code."""
     tapes = {r.name: r.reference.tape for r in routines}
     roots = {r.name: [tapes[r.name].scalar(output).index for output in r.outputs] for r in routines}
     beginnings: dict[str, Routine | Alternatives] = {}
@@ -213,8 +216,8 @@ def _beginnings(routines: Sequence[Routine | Alternatives]) -> dict[str, Routine
 
 
 def _ends(routines: Sequence[Routine | Alternatives], beginnings: Mapping[str, Routine | Alternatives]) -> dict[str, str]:
-    """Return, by the name of a long routine that shares its beginning, one that is its remainder, with hardly any steps of its
-    own."""
+    """Return name of a long routine that shares its beginning -> name of a routine that is its remainder and adds hardly any
+    steps."""
     ends: dict[str, str] = {}
     for routine in routines:
         beginning = beginnings.get(routine.name)
@@ -233,19 +236,19 @@ def _ends(routines: Sequence[Routine | Alternatives], beginnings: Mapping[str, R
 def compile_routines(routines: Sequence[Code], quick: int = QUICK, level: int = LEVEL) -> Library:
     """Compile routines to machine code for this processor, or load it from the cache.
 
-    Every routine becomes `void name(const double *block0, ..., double *out)`, and `name.many` that loops over samples.
-    Code of more than `quick` steps is not optimised. With `quick` = 0 nothing is fused either: which product goes into a sum
-    depends on what else is computed, and a result must have the same bits when it is computed alone. The routine that a
-    `SpecialisedRoutine` shares must be among the routines.
+    Every routine becomes `void name(const double *block0, ..., double *out)`, and `name.many`, which loops over samples. Code
+    of more than `quick` steps is not optimised. With `quick` = 0, nothing is fused either: fusions depend on what else is
+    computed, and a result must have the same bits if it is computed alone. The routine that a `SpecialisedRoutine` shares must
+    be among the routines.
 
     Raises `CompileError` E391 without llvmlite, E396 if two routines have the same name.
     """
     names = [routine.name for routine in routines]
     if len(set(names)) < len(names):
         twice = ", ".join(sorted({name for name in names if names.count(name) > 1}))
-        raise CompileError(Problem("E396", f"several routines are called {twice}", cures=("give each its own name",)))
+        raise CompileError(Problem("E396", f"several routines are called {twice}", cures=("a different name for each",)))
     text, steps = _module(routines, SINGLE_LIMIT, PART_STEPS, quick > 0)
-    # measured: after the tape's rules LLVM's passes bring no speed, and at -O2 take six to nine times the compile time
+    # measured: after the tape's rules, LLVM's passes gain no speed, and -O2 takes six to nine times as long to compile
     code = object_code(text, passes=0, level=level if steps <= quick else 0)
     each = {routine.name: f"{routine.shared.name}.each" for routine in routines if isinstance(routine, SpecialisedRoutine)}
     exported = dict.fromkeys(f for name in names for f in (name, each.get(name, f"{name}.many")))
@@ -255,8 +258,8 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK, level: int = 
 
 
 def compile_in_lanes(routines: Sequence[Routine], lanes: int) -> Library:
-    """Compile routines as `compile_routines`, but for several runs in SIMD lanes and without loops over samples: blocks and
-    outputs have a vector instead of each number. Each lane has the bits of `compile_routines`."""
+    """Compile routines like `compile_routines`, but for several runs in SIMD lanes and without loops over samples: blocks and
+    outputs have a vector for each number. Each lane has the bits of `compile_routines`."""
     functions, straight = _functions(routines, lanes)
     functions += [one.text(SINGLE_LIMIT, PART_STEPS, lanes) for one in straight]
     steps = sum(len(one.program.steps) for one in straight)
@@ -272,14 +275,14 @@ def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[
 
     Parameters
     ----------
-    text : one module in LLVM's assembly language (opaque pointers: `ptr`); every function it defines without `internal` is
-        exported. Target triple and data layout are set here.
-    symbols : addresses of the functions that the text only declares. The C library's mathematics, `memcpy`, `memset`, `malloc`
-        and `free` need not be given. Addresses are not part of the cache's key.
-    keep : what must stay alive as long as the library: the owners of those addresses.
-    quick : whether to leave optimisation out.
+    text : one module in LLVM's assembly language (opaque pointers: `ptr`); every function defined without `internal` is
+        exported. The target triple and data layout are set here.
+    symbols : addresses of functions that the text only declares. The C library's mathematical functions, `memcpy`, `memset`,
+        `malloc` and `free` are known. Addresses are not part of the cache's key.
+    keep : owners of the addresses, which must live as long as the library.
+    quick : True to compile without optimisation.
 
-    Raises `CompileError` E391 without llvmlite, E392 for a wrong text, E393 for an unknown symbol.
+    Raises `CompileError` E391 without llvmlite, E392 for an invalid text, E393 for an unknown symbol.
     """
     addresses_by_name = symbols or {}
     code = object_code(text, passes=0, level=0) if quick else object_code(text, passes=2, level=2)
@@ -293,15 +296,15 @@ def compile_ir(text: str, symbols: Mapping[str, int] | None = None, keep: tuple[
 
 
 def compile_procedures(procedures: Sequence[Procedure], others: Sequence[str] = ()) -> Library:
-    """Compile procedures; `others` are LLVM texts of further functions that they call by name."""
+    """Compile procedures; `others` are LLVM texts of other functions that they call by name."""
     return compile_ir(module_text(procedures, others))
 
 
 def compile_written(
     write: Callable[[], Sequence[Procedure]], others: Callable[[], Sequence[str]] = tuple, passes: int = 2
 ) -> Library:
-    """Compile the procedures and other texts that functions of a module write, unless their code is in the cache; with 1 for
-    `passes` code that takes no measurable part of a run."""
+    """Compile the procedures and other texts that these functions of a module write, unless their code is in the cache; use
+    `passes` = 1 for code that takes no measurable part of a run."""
     writer = ("written by", write.__module__, write.__qualname__)
     code, exported = written_code(writer, lambda: module_text(write(), others()), passes)
     tracker, addresses = linked(code, exported, {})

@@ -26,12 +26,12 @@ _lock = threading.Lock()
 
 
 class CompileError(ProblemError):
-    """Error of a missing LLVM, or of a text that LLVM refuses."""
+    """Error of a missing LLVM, or of a text that LLVM rejects."""
 
 
 @functools.cache
 def have_llvm() -> bool:
-    """Return True if machine code can be compiled here: `llvmlite` is installed, with its present linker."""
+    """Return True if machine code can be compiled: `llvmlite` is installed and has the JIT linker."""
     try:
         import llvmlite.binding
     except ImportError:
@@ -40,9 +40,9 @@ def have_llvm() -> bool:
 
 
 def binding() -> Any:
-    """Return the initialised binding of LLVM; `CompileError` E391 where llvmlite is not installed or too old."""
+    """Return the initialised binding of LLVM; `CompileError` E391 if llvmlite is not installed or too old."""
     if not have_llvm():
-        title = "machine code needs llvmlite, which is not installed here (or is older than 0.45)"
+        title = "machine code needs llvmlite, which is not installed or is older than 0.45"
         cures = (f"{sys.executable} -m pip install 'llvmlite>=0.45'", "the NumPy interpreter, which is slower")
         raise CompileError(Problem("E391", title, cures=cures))
     return _initialised()
@@ -58,15 +58,15 @@ def _initialised() -> Any:
 
 
 _BASELINE = {"x86_64": "x86-64", "i386": "pentium4", "i686": "pentium4"}
-"""Oldest processor of a family, as LLVM names it; "generic" for other families."""
+"""LLVM's name of the oldest processor of a family; "generic" for other families."""
 
 
 def processor() -> tuple[str, str]:
-    """Return name and features, for LLVM, of the target processor.
+    """Return the name and features, for LLVM, of the target processor.
 
-    By default that of this machine, without scatter instructions: a scatter takes more time than the arithmetic of a short
-    kernel. With `SCREWBOND_PROCESSOR=baseline` the least of its family (x86-64: SSE2), which calls the C library for each fused
-    multiply-add; with `haswell` an x86-64 with AVX2. Results have the same bits on all of them.
+    By default, it is the processor of this machine without scatter instructions, which take longer than the arithmetic of a
+    short kernel. `SCREWBOND_PROCESSOR=baseline` selects the oldest of its family (x86-64: SSE2), whose code calls the C library
+    for each fused multiply-add; `haswell` an x86-64 with AVX2. Results have the same bits on all of them.
 
     Raises `CompileError` E390 for other values of the variable.
     """
@@ -75,7 +75,7 @@ def processor() -> tuple[str, str]:
 
 @functools.cache
 def _processor(chosen: str) -> tuple[str, str]:
-    """Return the processor for a value of the variable, cached: LLVM takes a millisecond to find it."""
+    """Return the processor for a value of the variable. LLVM takes a millisecond to find it, so it is cached."""
     llvm = binding()
     if chosen == "host":
         features = llvm.get_host_cpu_features()
@@ -86,11 +86,11 @@ def _processor(chosen: str) -> tuple[str, str]:
     if chosen == "haswell" and family == "x86_64":
         return chosen, ""
     title = f"SCREWBOND_PROCESSOR is {chosen!r}, not a known processor"
-    raise CompileError(Problem("E390", title, cures=("host, baseline, or haswell on x86-64", "leave the variable out")))
+    raise CompileError(Problem("E390", title, cures=("host, baseline, or haswell on x86-64", "unset the variable")))
 
 
 def vector_width() -> int:
-    """Return the number of SIMD lanes of the target processor: as many as its widest vectors hold, at least four."""
+    """Return the number of SIMD lanes of the target processor: the size of its widest vectors, but at least four."""
     return 8 if "+avx512f" in processor()[1].split(",") else 4
 
 
@@ -103,12 +103,12 @@ def target_machine(level: int) -> Any:
 
 
 _AVX2 = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sse4.2")
-"""Instructions that code for "haswell" may use."""
+"""Processor features that code for "haswell" may use."""
 
 
 @functools.cache
 def cross_target(triple: str) -> Any:
-    """Return LLVM's target of a triple, such as "wasm32-unknown-unknown"; None where LLVM was built without it."""
+    """Return LLVM's target for a triple, such as "wasm32-unknown-unknown"; None if LLVM was built without it."""
     llvm = binding()
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
@@ -119,18 +119,18 @@ def cross_target(triple: str) -> Any:
 
 
 def supplied_processor() -> str:
-    """Return the value of `SCREWBOND_PROCESSOR` for which a package brings code: x86-64 with AVX2, of others the least."""
+    """Return the value of `SCREWBOND_PROCESSOR` for which a package includes code: "haswell" on x86-64, else "baseline"."""
     return "haswell" if binding().get_default_triple().startswith("x86_64") else "baseline"
 
 
 def supplied_name(name: str) -> str:
-    """Return the key of supplied code: that of its writer and the sources, with the kind of system and processor."""
+    """Return the key of supplied code: `name`, the key of its writer and the sources, with the kind of system and processor."""
     return cache.key(name, binding().get_default_triple(), *_processor(supplied_processor()))
 
 
 def _supplied_code(name: str) -> tuple[bytes, Sequence[str]] | None:
-    """Return code of a writer that came with the package, and the names of its functions; None if another processor
-    is chosen, or this one lacks some of its instructions."""
+    """Return a writer's code that came with the package, and the names of its functions; None if another processor is chosen,
+    or this processor lacks some of its instructions."""
     features = binding().get_host_cpu_features()
     runs_here = supplied_processor() == "baseline" or all(features.get(feature) for feature in _AVX2)
     if not runs_here or os.environ.get("SCREWBOND_PROCESSOR", "") not in ("", "host"):
@@ -143,12 +143,12 @@ def _supplied_code(name: str) -> tuple[bytes, Sequence[str]] | None:
 
 
 _TRUSTED = ("x86_64", "i386", "i686")
-"""Families of processors for which LLVM vectorises loops. On others two of its cost models may differ, which ends the process
-(LLVM 22 on Arm: an assertion in `LoopVectorizationPlanner::computeBestVF`)."""
+"""Families of processors for which LLVM may vectorise loops. On others, two of its cost models may disagree, which aborts the
+process (LLVM 22 on Arm: an assertion in `LoopVectorizationPlanner::computeBestVF`)."""
 
 
 def optimised(text: str, passes: int, machine: Any) -> Any:
-    """Return the module of `text` after the optimisation pipeline of level `passes`: 0 is none, and 1 only puts variables into
+    """Return the module of `text` after the optimisation pipeline of level `passes`: 0 does nothing; 1 only puts variables into
     registers, combines instructions and simplifies branches, in a tenth of the time of LLVM's pipelines."""
     llvm = binding()
     try:
@@ -186,14 +186,15 @@ def object_code(text: str, passes: int, level: int) -> bytes:
 
 
 made_by_writers: dict[str, bytes] | None = None
-"""While `warming.supply` runs: names of functions and code by the key of their writer and the sources."""
+"""Key of a writer and the sources -> names of functions and their code; None unless `warming.supply` runs."""
 
 
 def written_code(writer: Iterable[str], write: Callable[[], str], passes: int = 2) -> tuple[bytes, Sequence[str]]:
-    """Return object code, after these `passes`, of the text that a writer, known by these words, writes; and the names of its
-    functions.
+    """Return the object code, after these `passes`, of the text that `write` returns, and the names of its functions; the words
+    `writer` identify it.
 
-    While the sources of this project are unchanged, the code comes with the package or from the cache, and nothing is written.
+    While the sources of this project are unchanged, the code comes with the package or from the cache, and `write` is not
+    called.
     """
     sources = cache.sources()
     name = cache.key(*writer, sources) if sources else ""
@@ -224,18 +225,18 @@ def _object_name(digest: str, passes: int, level: int) -> str:
 
 @build_once
 def _linker() -> Any:
-    """Return the linker of this process: LLVM's newer one (JITLink), which keeps code and constants together; not on Windows,
-    whose format it does not support well.
+    """Return the linker of this process: LLVM's newer JITLink, which keeps code and constants together, except on Windows,
+    whose object format it does not support well.
 
-    The older one places code and constants separately; in a process with large blocks of memory they lie more than 2 GB apart,
-    and it aborts.
+    The older linker places code and constants separately; in a process with large blocks of memory they may lie more than 2 GB
+    apart, and it aborts.
     """
     return binding().create_lljit_compiler(use_jit_link=sys.platform != "win32")
 
 
 @functools.cache
 def known_symbols() -> dict[str, int]:
-    """Return the addresses of the C library's functions that generated code may call without further symbols."""
+    """Return the addresses of the C library's functions that generated code may call without `symbols`."""
     libraries = [ctypes.CDLL(name) for name in (("ucrtbase", "msvcrt") if sys.platform == "win32" else (None,))]
     addresses: dict[str, int] = {}
     for library, name in itertools.product(libraries, _LIBRARY):
@@ -245,7 +246,7 @@ def known_symbols() -> dict[str, int]:
 
 
 def link(code: bytes, exported: Iterable[str], symbols: Mapping[str, int]) -> tuple[Any, dict[str, int]]:
-    """Load object code; returns what keeps it loaded and the address of each exported function."""
+    """Load object code; return an object that keeps it loaded, and the address of each exported function."""
     llvm = binding()
     names = list(exported)
     builder = llvm.JITLibraryBuilder().add_object_img(code)

@@ -1,4 +1,4 @@
-"""Interpreted kernels, with one NumPy operation per step: the reference for every other back end."""
+"""Interpreted kernels with one NumPy operation per step: the reference for all other back ends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def numpy_kernel(routine: Code) -> Kernel:
 
 
 def preset_kernel(routine: SpecialisedRoutine, shared: Kernel) -> Kernel:
-    """Return the routine as a kernel that calls the kernel of the routine that it shares."""
+    """Return the routine as a kernel that calls `shared`, the kernel of the routine that it specialises."""
     index, number = routine.fixed
 
     def function(*blocks_and_out: np.ndarray) -> None:

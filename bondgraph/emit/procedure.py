@@ -1,4 +1,4 @@
-"""Procedures under construction: instructions in their order, of which printers make LLVM and C99 (`printers`).
+"""Procedures under construction: lists of instructions that printers turn into LLVM and C99 (`printers`).
 
 Numbers are 64-bit floats ("double"), 64-bit integers ("i64") and pointers ("ptr"); an index of a pointer counts 8-byte fields.
 """
@@ -31,8 +31,8 @@ NOTHING = integer(0)
 class Procedure:
     """Function under construction. Arguments map name -> kind with attributes ("ptr noalias").
 
-    `variables` and `instructions` have been recorded; `is_cold` marks code that runs too rarely for vectorised loops, `lanes`
-    is the preferred length of SIMD vectors, 0 for LLVM's choice, and `width` the number of lanes of its wide numbers.
+    `variables` and `instructions` are recorded so far; `is_cold` marks code that runs too rarely for vectorised loops, `lanes`
+    is the preferred length of SIMD vectors (0 for LLVM's choice), and `width` the number of lanes of its wide numbers.
     """
 
     def __init__(self, name: str, arguments: Mapping[str, str], result: str = "void", internal: bool = False):
@@ -42,13 +42,13 @@ class Procedure:
         self.instructions: list[Instruction] = []
         self._numbers = itertools.count(1)
         self.ended = False
-        """Nothing can follow here before the next label."""
+        """True after the end of a block, until the next label."""
 
     def __getitem__(self, argument: str) -> Name:
         return Name(self.arguments[argument].split()[0], argument)
 
     def _record(self, instruction: Instruction) -> None:
-        """Append an instruction; after the end of a block it is unreachable and is left out."""
+        """Append an instruction; leave it out after the end of a block, where it is unreachable."""
         if not self.ended:
             self.instructions.append(instruction)
 
@@ -59,7 +59,7 @@ class Procedure:
     def step(self, primitive: str, *operands: Term) -> Term:
         """Append a primitive of the table and return its result.
 
-        Raises a TypeError for operands of other kinds.
+        Raises a TypeError for operands of the wrong kinds.
         """
         row, kinds = PRIMITIVES[primitive], tuple([operand.kind for operand in operands])
         if kinds != row.takes:
@@ -77,13 +77,13 @@ class Procedure:
         self.step(f"store {kind}", self.step(f"at {kind}", pointer, index), value)
 
     def variable(self, kind: str, room: int = 1) -> Variable:
-        """Return a new variable: the address of this many numbers."""
+        """Return a new variable: the address of `room` numbers."""
         made = Variable(f"l{next(self._numbers)}", kind, room)
         self.variables.append(made)
         return made
 
     def get(self, variable: Variable) -> Term:
-        """Load the present value of a variable."""
+        """Load the value of a variable."""
         return self.step(f"load {variable.holds}", variable)
 
     def set(self, variable: Variable, value: Term) -> None:
@@ -97,7 +97,7 @@ class Procedure:
         return name or NOTHING
 
     def new_label(self) -> str:
-        """Return a name for a label."""
+        """Return a new name for a label."""
         return f"label{next(self._numbers)}"
 
     def label(self, name: str) -> None:
@@ -120,7 +120,7 @@ class Procedure:
 
 
 def cold(procedures: Iterable[Procedure]) -> list[Procedure]:
-    """Mark procedures as cold code: LLVM does not vectorise their loops, in half of the compile time, with the same bits."""
+    """Mark procedures as cold code: LLVM does not vectorise their loops, which halves the compile time and keeps the bits."""
     marked = list(procedures)
     for procedure in marked:
         procedure.is_cold = True
@@ -128,7 +128,7 @@ def cold(procedures: Iterable[Procedure]) -> list[Procedure]:
 
 
 def in_lanes(procedures: Iterable[Procedure], lanes: int) -> list[Procedure]:
-    """Set the length of the SIMD vectors of procedures, since LLVM by default prefers half of the width of AVX-512."""
+    """Set the length of the SIMD vectors of procedures, since by default LLVM prefers half the width of AVX-512."""
     marked = list(procedures)
     for procedure in marked:
         procedure.lanes = lanes
@@ -136,7 +136,7 @@ def in_lanes(procedures: Iterable[Procedure], lanes: int) -> list[Procedure]:
 
 
 def reached(procedures: Iterable[Procedure], roots: Iterable[str]) -> list[Procedure]:
-    """Return the procedures with the names `roots`, and all that they call by name, in their order."""
+    """Return the procedures with the names `roots` and all that they call by name, in the original order."""
     by_name = {procedure.name: procedure for procedure in procedures}
     waiting, kept = list(roots), set[str]()
     while waiting:
@@ -148,8 +148,7 @@ def reached(procedures: Iterable[Procedure], roots: Iterable[str]) -> list[Proce
 
 
 def renamed(procedures: Iterable[Procedure], prefix: str, others: Collection[str] = ()) -> list[Procedure]:
-    """Return the procedures, all internal, with a prefix before their names and before those that they call by name, except
-    `others`."""
+    """Return the procedures, all internal, with a prefix before their names and the names that they call, except `others`."""
     copies = [copy.copy(procedure) for procedure in procedures]
     for procedure in copies:
         procedure.name, procedure.internal = prefix + procedure.name, True

@@ -1,4 +1,4 @@
-"""Tables in machine code: search by bisection, entry by its number, and arrays of constants."""
+"""Tables in machine code: binary search, entry by index, and arrays of constants."""
 
 from __future__ import annotations
 
@@ -105,9 +105,9 @@ define internal double @take(double %index, ptr %values, i64 %n) nounwind always
 """
 """Machine code of `opcodes.SEARCHSORTED` and `opcodes.TAKE`.
 
-Bisection halves the range without a branch to mispredict. Among constants it is for the points of one of n - 1 equal buckets
-(index search), where these are more than three; nearly even points need no index. Points and numbers find their bucket by the
-same rounded, monotone formula, so that the count is exact.
+Bisection halves the range without a branch to mispredict. A table of constants is divided into n - 1 equal buckets (index
+search); bisection is only needed in buckets with more than three points, and nearly even points need no index. Points and
+numbers find their bucket by the same rounded, monotone formula, so that the count is exact.
 """
 
 
@@ -120,7 +120,7 @@ def search_text(leaf: Node) -> str:
 
 
 def definitions(programs: Iterable[Listing]) -> list[str]:
-    """Return the texts that lookups of these programs need in their module: the functions, and each table of constants once."""
+    """Return the texts that the lookups of these programs need: the functions, and each table of constants once."""
     steps = [(program.steps, step) for program in programs for step in program.steps if step[0] in op.LOOKUPS]
     leaves = [(step[0], listed[step[2]]) for listed, step in steps]
     texts = [_array(leaf[1]) for _, leaf in leaves if leaf[0] == op.TABLE]
@@ -139,18 +139,18 @@ def array_name(bits: bytes) -> str:
 
 
 def _array(bits: bytes) -> str:
-    """Return the text of an array of numbers with these bits, followed by three that no search passes."""
+    """Return the text of an array of numbers with these bits, followed by three NaNs, at which every search ends."""
     return _constant(array_name(bits), bits + np.full(3, np.nan).tobytes())
 
 
 def _buckets(bits: bytes) -> str:
-    """Return the text of the index of the points with these bits; "" for nearly even ones."""
+    """Return the text of the index of the points with these bits; "" if they are nearly even."""
     before = _before(bits)
     return "" if is_nearly_even(before) else _constant(f"{array_name(bits)}.buckets", before.astype("<u4").tobytes())
 
 
 def _before(bits: bytes) -> np.ndarray:
-    """Return the counts (n,) of points in the buckets before each, and of all."""
+    """Return the number of points before each bucket, and of all points (n,)."""
     points = np.frombuffer(bits)
     count = len(points) - 1
     with np.errstate(all="ignore"):
@@ -166,5 +166,5 @@ def is_nearly_even(before: np.ndarray) -> bool:
 
 
 def _constant(name: str, bits: bytes) -> str:
-    """Return an array of constants as one text of bytes: LLVM reads a list of numbers ten times as slowly."""
+    """Return an array of constants as a string of bytes, which LLVM reads ten times as fast as a list of numbers."""
     return f'@{name} = internal constant [{len(bits)} x i8] c"\\{bits.hex(chr(92))}", align 8'

@@ -1,9 +1,9 @@
 """Generate LLVM text from programs of routines.
 
-A short program is one function. A long one is cut into functions of some hundred steps, since compile time grows faster
-than the length of a function; values that later parts need go through a workspace on the caller's stack, so that
-threads share nothing. Fused operations are written as such; no flag lets the compiler choose others, or assume that numbers
-are finite. Consecutive sines and cosines are computed in one call.
+A short program is one function. A long program is cut into functions of a few hundred steps, since compile time grows faster
+than the length of a function. Values that later parts need go through a workspace of the caller, so that threads share nothing.
+Fused operations are explicit; no flag lets the compiler fuse others or assume that numbers are finite. Consecutive sines and
+cosines are computed in one call.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import Node, leaf_length
 from bondgraph.tape.routine import Listing
 
-HEAP = 32_768  # doubles: a workspace above 256 KB is not put on a thread's stack
+HEAP = 32_768  # doubles: a larger workspace (256 KB) would not fit on a thread's stack
 
 _PURE = " nounwind willreturn memory(none)"
 _CALLED = [
@@ -36,7 +36,7 @@ _CALLED = [
 _CALLED.append("declare double @llvm.fma.f64(double, double, double)")
 _TO_INTEGER = "declare i64 @llvm.fptosi.sat.i64.f64(double)"
 DECLARATIONS = "\n".join([*_CALLED, _TO_INTEGER, "declare ptr @malloc(i64)", "declare void @free(ptr)"])
-"""Declarations of the functions that code of `function_text` calls."""
+"""Declarations of the functions that the code of `function_text` calls."""
 
 
 def wide_declarations(lanes: int) -> str:
@@ -58,12 +58,12 @@ class Part:
     numbers: dict[int, str] = field(default_factory=dict)
     conditions: dict[int, str] = field(default_factory=dict)
     joint: dict[int, list[int]] = field(default_factory=dict)
-    """Step of a sine or cosine -> angles that are computed in its call, its own first."""
+    """Step of a sine or cosine -> angles that its call computes, its own first."""
     lanes: int = 1
     """SIMD lanes."""
 
     def write(self, *lines: str) -> None:
-        """Append lines for one number, widened to all lanes."""
+        """Append lines, written for one number, widened to all lanes."""
         self.lines += lines if self.lanes == 1 else [widened(line, self.lanes) for line in lines]
 
     def emit(self) -> None:
@@ -114,7 +114,7 @@ class Part:
         return f"%v{a}"
 
     def condition(self, a: int) -> str:
-        """Return the value of step `a` as a truth value."""
+        """Return the value of step `a` as a condition."""
         text = self.conditions.get(a)
         if text is None:
             if not (a >= self.first and self.program.steps[a][0] in op.CONDITIONS):
@@ -165,7 +165,8 @@ class Part:
 
 @functools.cache
 def _pattern(code: int) -> str:
-    """Return the line of an instruction with places for its number and its operands; "" unless it is one line of numbers."""
+    """Return the line of an instruction with placeholders for its number and operands; "" unless it is a single line without
+    conditions."""
     operation = operation_of(code)
     operands = [name for _, name, _, _ in string.Formatter().parse(operation.llvm) if name]
     if operation.truths or "%" in operation.llvm or operands != [*"xyz"[: operation.arguments]]:
@@ -202,8 +203,8 @@ def function_text(
 ) -> str:
     """Return the function `name` of `blocks` blocks and `out`, in parts of `part` steps if it has more than `single_limit`.
 
-    `outs` names other output arrays, with the length of each. With several `lanes` blocks and outputs have a vector, with one
-    number for each run, instead of each number. Unless `fused`, products and sums are rounded each.
+    `outs` names other output arrays, with the length of each. With several `lanes`, each number of the blocks and outputs is a
+    vector with one number per run. Unless `fused`, products and sums are rounded separately.
     """
     program = with_fusions(program) if fused else program
     count = len(program.steps)
@@ -230,14 +231,15 @@ def function_text(
 
 
 def with_workspace(name: str, size: int, calls: Sequence[str]) -> list[str]:
-    """Surround calls by a workspace of `size` doubles, so that threads share nothing: on the stack or, if large, on the heap."""
+    """Surround calls with a workspace of `size` doubles, on the stack or, if large, on the heap, so that threads share
+    nothing."""
     if size > HEAP:
         return [f"%{name} = call ptr @malloc(i64 {8 * size})", *calls, f"call void @free(ptr %{name})"]
     return [f"%{name} = alloca double, i64 {max(size, 1)}, align 64", *calls]
 
 
 def _passed(blocks: int, *others: str) -> str:
-    """Return the arguments of a call: all blocks, and other pointers."""
+    """Return the arguments of a call: all blocks and the other pointers."""
     return ", ".join([*(f"ptr %b{i}" for i in range(blocks)), *(f"ptr %{other}" for other in others)])
 
 
@@ -248,7 +250,7 @@ def define(header: str, parameters: list[str], body: list[str], attributes: str 
 
 
 def workspace_slots(program: Listing, cuts: list[int]) -> tuple[dict[int, int], int]:
-    """Allocate slots in the workspace for values that a later part needs, reused when no later part needs them."""
+    """Allocate slots in the workspace for values that a later part needs; a slot is reused when no later part needs its value."""
     if len(cuts) <= 2:
         return {}, 0
     part = cuts[1]
@@ -279,7 +281,8 @@ def workspace_slots(program: Listing, cuts: list[int]) -> tuple[dict[int, int], 
 def choice_text(
     name: str, blocks: int, block: int, slots: tuple[int, ...], counts: tuple[int, ...], cases: list[str], outs: Iterable[str]
 ) -> str:
-    """Return the function `name` that calls one of `cases`, selected by the integers block[slot]; the last slot runs fastest."""
+    """Return the function `name` that calls one of `cases`, selected by the integers block[slot]; the last slot varies
+    fastest."""
     passed = _passed(blocks, *outs)
     lines = []
     index = "0"
@@ -301,7 +304,7 @@ def choice_text(
 
 def shared_text(shared: str, blocks: int, block: int, length: int, sizes: tuple[int, ...], outputs: int) -> str:
     """Return the common text of presets of the function `shared`: `shared.with`, which calls it with a copy of one block
-    (length,) in which one number is replaced; and `shared.each`, which calls any preset for each of many samples."""
+    (length,) in which one number is replaced, and `shared.each`, which calls any preset for each sample."""
     arguments = _passed(blocks, "out").replace(f"%b{block}", "%own")
     lines = [
         f"%own = alloca double, i64 {max(length, 1)}, align 64",
@@ -315,7 +318,8 @@ def shared_text(shared: str, blocks: int, block: int, length: int, sizes: tuple[
 
 
 def preset_text(name: str, blocks: int, shared: str, setting: tuple[int, float], zeros: Sequence[int]) -> str:
-    """Return the function `name` that calls `shared` with one number of a block preset (index, number), and some outputs zero."""
+    """Return the function `name` that calls `shared` with one number of a block preset to `setting` (index, number) and sets
+    the outputs `zeros` to zero."""
     passed = _passed(blocks, "out")
     lines = [f"call void @{shared}.with({passed}, i64 {setting[0]}, double {setting[1]!r})"]
     for k, index in enumerate(zeros):
@@ -324,8 +328,8 @@ def preset_text(name: str, blocks: int, shared: str, setting: tuple[int, float],
 
 
 def split_text(blocks: int, both: str, name: str, beginning: str, end: str | None, counts: Sequence[int], lanes: int = 1) -> str:
-    """Return three functions by the function `both`, which writes its first outputs to `out` and the last to `rest`: `name` of
-    all outputs (sum of `counts`), `beginning` of the first and, unless None, `end` of the last."""
+    """Return functions that call `both`, which writes its first outputs to `out` and its last to `rest`: `name` for all outputs
+    (sum of `counts`), `beginning` for the first and, unless None, `end` for the last."""
     call = f"call void @{both}({_passed(blocks, 'out', 'rest')})"
     behind = f"%rest = getelementptr inbounds double, ptr %out, i64 {counts[0] * lanes}"
     parameters = [_passed(blocks, "out")]
@@ -338,8 +342,8 @@ def split_text(blocks: int, both: str, name: str, beginning: str, end: str | Non
 
 
 def loop_text(name: str, sizes: tuple[int, ...], outputs: int, suffix: str = "many") -> str:
-    """Return the function `name.many` that calls `name` for each of many samples; a stride of 0 keeps a block. With another
-    suffix it calls the function that is its last argument."""
+    """Return the function `name.many` that calls `name` for each sample; a block with stride 0 is the same for all samples.
+    With another suffix, it calls the function passed as its last argument."""
     count, callee = len(sizes), f"@{name}" if suffix == "many" else "%function"
     parameters = ["i64 %samples", *(f"i64 %stride{i}" for i in range(count)), *(f"ptr %b{i}" for i in range(count)), "ptr %out"]
     parameters += [] if suffix == "many" else ["ptr %function"]

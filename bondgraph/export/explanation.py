@@ -41,21 +41,21 @@ class Reason:
     """LaTeX; "" if there is no equation."""
     source: str = ""
     now: str = ""
-    """Its value with its unit at the chosen instant of a run."""
+    """Value with its unit at the chosen instant of a run."""
 
 
 @short_repr
 @dataclass(frozen=True)
 class Explanation:
-    """Causes of a value, each before its own causes; printed, and shown in notebooks, as an indented list."""
+    """Causes of a value, each before its own causes; shown as an indented list."""
 
     name: str
     causes: tuple[Reason, ...]
     definitions: tuple[str, ...] = field(repr=False, default=())
-    """LaTeX of the functions that the equations name."""
+    """LaTeX of the functions that the equations call."""
 
     def latex(self) -> str:
-        """Return a `gather*` environment: the equations in this order, then the functions that they name."""
+        """Return a `gather*` environment: the equations in this order, then the functions that they call."""
         lines = [breakable(cause.equation) for cause in self.causes if cause.equation]
         return "\\begin{gather*}\n" + " \\\\\n".join([*lines, *map(breakable, self.definitions)]) + "\n\\end{gather*}\n"
 
@@ -74,19 +74,21 @@ class Explanation:
 def explain(
     model: Compilable, name: str, *, depth: int | None = None, through: bool = False, at: tuple[Result, float] | None = None
 ) -> Explanation:
-    """Explain a value: its equation, those of the values in it, and so on to states, parameters and time.
+    """Explain a value: its equation, the equations of the values in it, and so on, back to states, parameters and time.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
-    name : of a value, as in a result: a state, a signal, the effort or flow of an element.
-    depth : maximum number of steps to follow; None: all.
-    through : follow also the rates of states that occur on the way.
-    at : a run and a time (s): each line shows the value there; of a vector the magnitude for each unit.
+    name : name of a value, as in a result: a state, a signal, the effort or flow of an element.
+    depth : maximum number of steps to follow; None for all.
+    through : also follow the rates of states that occur on the way.
+    at : a run and a time (s): each line shows the value there; for a vector, the magnitude for each unit.
 
     If the value is a state, its rate is followed, and every transition and clock that sets it is listed. No value is explained
-    twice. Raises `ModelError` E100 for no model, E251 for an unknown name, E582 for a time beyond the
-    run, or the run of another model.
+    twice.
+
+    Raises `ModelError` E100 if `model` is not a model, E251 for an unknown name, E582 for a time beyond the run, or the run of
+    another model.
 
     >>> from bondgraph import J1, C, Graph, R
     >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", capacitance=2.0)).connect(loop, R("r", 5.0))
@@ -120,14 +122,14 @@ def explain(
 
 
 def _need_run_of(compiled: Compiled, result: Result) -> None:
-    """Refuse the run of a model with other quantities (E582)."""
+    """Refuse the run of a model with different quantities (E582)."""
     if result.program.layout.names() != compiled.program.layout.names():
-        title = f'the run of "{result.program.name}" has other quantities'
+        title = f'the run of "{result.program.name}" has different quantities'
         raise refusal("E582", title, "a run of the explained model: `model.simulate(...)`", about=compiled.model.name, places=())
 
 
 def _with_values(causes: Sequence[Reason], result: Result, at: float) -> list[Reason]:
-    """Return the causes with the values that change during a run and were kept, at a time (s); matrices have none."""
+    """Return the causes, with values at a time (s) for saved quantities that change during a run, except matrices."""
     check_instant(result, at)
     layout = result.program.layout
     changing = {
@@ -142,7 +144,7 @@ def _with_values(causes: Sequence[Reason], result: Result, at: float) -> list[Re
 
 
 class _Tracer:
-    """Follows values to their equations, each once."""
+    """Tracer that follows values to their equations, each once."""
 
     def __init__(self, compiled: Compiled, max_depth: int | None, through: bool):
         system, parts = compiled.system, parts_of(compiled.model)
@@ -270,7 +272,7 @@ _WORDS = (
 
 
 def _plain(system: System, statement: Statement) -> str:
-    """Return the formula of a statement in the names of the program, those with spaces in quotes."""
+    """Return the formula of a statement with the names of the program, quoted if they contain spaces."""
     operation, args = statement.op, [f'"{arg}"' if " " in arg else arg for arg in statement.args]
     if isinstance(operation, (Gate, Choice)):
         states = system.modes[statement.args[0]][0]
@@ -290,7 +292,7 @@ def _plain(system: System, statement: Statement) -> str:
 
 
 def _numbers(value: object) -> str:
-    """Return a number, or an array in one line."""
+    """Return a number, or an array, on one line."""
     numbers = np.asarray(value, dtype=float) + 0.0
     if numbers.size == 1:
         return f"{float(numbers.ravel()[0]):g}"

@@ -38,7 +38,7 @@ def constraint_lines(system: System) -> dict[str, list[str]]:
 
 
 def _constraint(system: System, unknown: Unknown, producer: Mapping[str, Statement]) -> tuple[str, str]:
-    """Return the equation while the constraint is active, and the one while it is not."""
+    """Return the equation while the constraint is active, and the equation while it is not."""
     held, path = producer[unknown.held], unknown.element
     flow = value_latex(system, unknown.vanishing)
     if held.op is STABILISED:
@@ -67,7 +67,7 @@ def _by_mode(system: System, unknown: Unknown, producer: Mapping[str, Statement]
     before = [rf"{first} &= {flow} \\"] if unknown.reason == "constraint" and f"{path}.h" in producer else []
     after = []
     if unknown.reason == "constraint" and unknown.algebraic:
-        words = text("(where an unknown acts on "), text(" at once, the term with its derivative falls away)")
+        words = text("(if an unknown acts on "), text(" directly, the term with its derivative is dropped)")
         after = [rf"&\quad {words[0]}{flow}{words[1]} \\"]
     if unknown.residual == unknown.held:
         return [*before, rf"{held} \\", *after]
@@ -81,14 +81,14 @@ def _by_mode(system: System, unknown: Unknown, producer: Mapping[str, Statement]
 
 
 MAX_LATEX_OPERATIONS = 40
-"""Maximum number of operations of a formula without LaTeX of its own that is written out."""
+"""Maximum number of operations of a formula without its own LaTeX that is written out."""
 
 
 def statement_lines(system: System, statement: Statement) -> list[str]:
     """Return lines `left &= right` of one statement.
 
-    The LaTeX of an operation with several results has one line for each, and any further line is a remark. A sought value is
-    written as the equation that it fulfils.
+    The LaTeX of an operation with several results has one line for each; any further line is a remark. A sought value is
+    written as the equation that it satisfies.
     """
     if statement.op is SOUGHT:
         one, other = (value_latex(system, arg) for arg in statement.args[1:])
@@ -119,7 +119,7 @@ def filled(formula: str, arguments: Sequence[str]) -> str:
     def letter(match: re.Match[str]) -> str:
         argument = arguments[int(match[1]) - 1]
         before, after = match.string[: match.start()], match.string[match.end() :]
-        # A letter with an index or exponent takes no second one.
+        # A letter with an index or exponent must not get a second one.
         raised = after.startswith(("^", "_")) and (after[0] in argument or argument.startswith("-"))
         factor = argument.startswith("-") and before != "" and (before.endswith(r"\,") or before[-1] not in "+-(,{[")
         return rf"({argument})" if raised or factor else argument
@@ -128,7 +128,7 @@ def filled(formula: str, arguments: Sequence[str]) -> str:
 
 
 def condition(system: System, statement: Statement) -> str:
-    """Return LaTeX of a guard or reset: a short formula without LaTeX of its own is written out, by running it on symbols."""
+    """Return LaTeX of a guard or reset; a short formula without its own LaTeX is written out by running it on symbols."""
     return right_side(system, statement) if statement.op.latex else _run_on_symbols(system, statement)
 
 
@@ -138,7 +138,7 @@ def _run_on_symbols(system: System, statement: Statement) -> str:
         if expression_size(statement.op, arguments) > MAX_LATEX_OPERATIONS:
             return right_side(system, statement)
         result = statement.op(*arguments)
-    except Exception:  # a formula need not take symbols; then its name stands for it
+    except Exception:  # if the formula does not accept symbols, its name stands for it
         return right_side(system, statement)
     if np.shape(result):
         return right_side(system, statement)
@@ -157,8 +157,8 @@ def _run_on_symbols(system: System, statement: Statement) -> str:
 def latex(model: Compilable, *, powers: bool = False) -> str:
     """Return an `align*` environment with one line for each statement, grouped by element, and the rates of the states last.
 
-    For constraints and switches it has the equations to solve: that the held values vanish. With `powers` it has also the
-    energies and powers of the energy account. A graph is compiled first; raises E100 for anything else.
+    For constraints and switches it contains the equations to solve, in which the held values vanish. With `powers`, it also
+    contains the energies and powers of the energy account. A graph is compiled first; raises E100 for anything else.
     """
     return _aligned(compiled_form(model, "latex").system, powers)
 
@@ -194,7 +194,7 @@ def _aligned(system: System, powers: bool) -> str:
 
 
 def _switches(system: System) -> list[str]:
-    """Return the initial state of each automaton, and guards, resets and impacts of its transitions."""
+    """Return the initial state of each automaton, and the guards, resets and impacts of its transitions."""
     lines: list[str] = []
     producer = {out: s for s in system.statements for out in s.outs}
     for event in system.events:
@@ -213,11 +213,11 @@ def _switches(system: System) -> list[str]:
             flow = value_latex(system, system.resolve(f"{path}.h'"))
             line += rf",\quad ({flow})^{{+}} = -{value_latex(system, f'{path}.restitution')}\,({flow})^{{-}}"
         if event.impulse and not event.impact:
-            line += r",\quad \text{an impulse stops what begins to hold}"
+            line += r",\quad \text{an impulse stops the flows that begin to be held}"
         if event.accumulates is not None:
-            line += rf"\quad \text{{(ever faster: to }}{text(states[event.accumulates])}\text{{)}}"
+            line += rf"\quad \text{{(if events accumulate: to }}{text(states[event.accumulates])}\text{{)}}"
         if event.passes is not None:
-            line += rf"\quad \text{{(passing zero by itself: to }}{text(states[event.passes])}\text{{)}}"
+            line += rf"\quad \text{{(if the flow crosses zero by itself: to }}{text(states[event.passes])}\text{{)}}"
         lines.append(line + (r"\quad \text{(a change of description)}" if event.internal else "") + r" \\")
     return lines
 

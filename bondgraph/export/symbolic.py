@@ -23,8 +23,8 @@ def sympy_statements(model: Compilable) -> list[Any]:
     """Return equations `sympy.Eq(left, right)` in order of evaluation, for scalars; matrices of symbols for arrays.
 
     The right-hand sides come from the compiled formulas, run on symbols. A time derivative is the function `d/dt` of its
-    argument; last come the equations `residual = 0` that determine unknowns. Updates at ticks and events are included, but not
-    their times: see `sympy_model`. A graph is compiled first; raises E100 for anything else.
+    argument. The last equations, `residual = 0`, determine unknowns. Updates at ticks and events are included, but not their
+    times: see `sympy_model`. A graph is compiled first; raises E100 for anything else.
     """
     system = compiled_form(model, "sympy_statements").system
     env = {name: symbol_of(system, name) for name in system.values}
@@ -45,13 +45,13 @@ def sympy_statements(model: Compilable) -> list[Any]:
 
 
 def inputs_of(compiled: Compiled) -> list[str]:
-    """Return names of the parameters of sources, which are the inputs of a model."""
+    """Return the names of the parameters of sources, which are the inputs of a model."""
     sources = tuple(f"{path}." for path, element in compiled.model.elements.items() if isinstance(element.law, Source))
     return [name for name in compiled.system.parameters if name.startswith(sources)]
 
 
 def symbol_of(system: System, name: str) -> Any:
-    """Return a symbol for a scalar value, an object array of indexed symbols for an array, with the user's name."""
+    """Return a symbol with the user's name for a scalar value, or an object array of indexed symbols for an array."""
     shape = system.values[name].shape or ()
     if not shape:
         return sympy.Symbol(name, real=True)
@@ -69,7 +69,7 @@ def _matrix(value: Any) -> Any:
 
 
 def elementary_forms() -> dict[int, Callable[..., Any]]:
-    """Return instruction -> its SymPy form, except for conditions, which evaluate differently where they are exported."""
+    """Return instruction -> its SymPy form, except for conditions, whose form depends on the export."""
     functions = {op.CODES[name]: getattr(sympy, function) for name, (_, function) in FUNCTIONS.items() if function}
     return functions | {
         op.ADD: operator.add,

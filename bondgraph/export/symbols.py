@@ -1,4 +1,4 @@
-"""LaTeX symbols: a letter for every value of a system, from its symbol or from the user's name."""
+"""LaTeX symbols: a letter for every value of a system, from its symbol or the user's name."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ LOCAL = {
     "force": "F",
     **{word: coefficient.letter for word, coefficient in COEFFICIENTS.items()},
 }
-"""Letters of the literature for the usual local names; other one-letter names stand for themselves."""
+"""Usual local name -> its letter in the literature; other one-letter names stand for themselves."""
 
 _NUMBERED = re.compile(rf"(?:({GREEK})|([A-Za-z]))(\d*)")
 
 
 def value_latex(system: System, name: str) -> str:
-    """Return LaTeX of one value: its own symbol, with the path of its owner as a subscript if it is not unique."""
-    name = name.removesuffix(":computed")  # a torn statement of an algebraic loop gives the value itself
+    """Return LaTeX of a value: its symbol, with the path of its owner as a subscript if it is not unique."""
+    name = name.removesuffix(":computed")  # the value that a torn statement of an algebraic loop computes
     value = system.values.get(name)
     if name == "time":
         return "t"
@@ -45,7 +45,7 @@ def value_latex(system: System, name: str) -> str:
 
 
 def greek_or_letter(local: str) -> tuple[str, str]:
-    """Return the letter of a local name, and its number: "alpha1" is alpha with the index 1."""
+    """Return the letter of a local name, and its index: "alpha1" is alpha with the index 1."""
     if local in LOCAL:
         return LOCAL[local], ""
     match = _NUMBERED.fullmatch(local)
@@ -55,7 +55,7 @@ def greek_or_letter(local: str) -> tuple[str, str]:
 
 
 def dotted(letter: str, order: int = 1) -> str:
-    """Return LaTeX of a first or second time derivative: the dots over the letter itself, not over its subscript."""
+    """Return LaTeX of a first or second time derivative, with dots over the letter but not over its subscript."""
     dots, slope = (r"\dot", r"\tfrac{d}{dt}") if order == 1 else (r"\ddot", r"\tfrac{d^2}{dt^2}")
     return rf"{dots}{{{letter[0]}}}{letter[1:]}" if letter[:1].isalpha() else rf"{slope} {letter}"
 
@@ -66,5 +66,5 @@ def _with_owner(symbol: str, name: str) -> str:
 
 
 def text(words: str) -> str:
-    """Return plain words inside LaTeX mathematics."""
+    """Return plain words for LaTeX mathematics."""
     return r"\text{" + r"}\to\text{".join(escape_latex(piece) for piece in words.split("->")) + "}"

@@ -7,7 +7,7 @@ from bondgraph.model.ops import SLIPPING, TIME_DERIVATIVE
 
 
 def solved_only(system: System) -> set[str]:
-    """Return values that only the equations of unknowns read, and residuals of algebraic loops."""
+    """Return values that only the equations of unknowns use, and residuals of algebraic loops."""
     names = {name for u in system.implicit for name in (u.held, u.residual, u.stopped) if name != u.vanishing}
     names |= {unknown.residual for loop in system.loops for unknown in loop.unknowns}
     producer = {out: s for s in system.statements for out in s.outs}
@@ -27,13 +27,13 @@ def solved_only(system: System) -> set[str]:
 
 
 def of_transitions(system: System) -> set[str]:
-    """Return values that only guards and resets need; they are written with their transition."""
+    """Return values that only guards and resets need, which are written with their transition."""
     named = {event.guard for event in system.events} | {value for event in system.events for _, value in event.resets}
     return {name for name in named if ":" in name}
 
 
 def ledger_only(system: System) -> set[str]:
-    """Return energies and powers that only the energy account reads."""
+    """Return energies and powers that only the energy account uses."""
     ledger = {value for _, value in system.energies} | {p.value for p in system.powers}
     ledger |= {out for s in system.statements for out in s.outs if out.endswith((".power", " along the arrow"))}
     read = {arg for s in system.statements if not ledger.issuperset(s.outs) for arg in s.args}
@@ -41,5 +41,5 @@ def ledger_only(system: System) -> set[str]:
 
 
 def updates_of(system: System) -> dict[str, tuple[str, Clock]]:
-    """Return states that change at ticks alone -> their value after one, and the clock."""
+    """Return state that changes only at ticks -> its value after a tick, and the clock."""
     return {state: (value, clock) for clock in system.clocks if clock.period is not None for state, value in clock.updates}

@@ -1,4 +1,4 @@
-"""Models as files: JSON of whole models, formulas as steps, and short files that people write; reading executes nothing."""
+"""Models as files: whole models as JSON with formulas as steps, and short files that people write. Reading executes nothing."""
 
 from bondgraph.interchange.read import load_model, parse_model
 from bondgraph.interchange.short.graphs import parse_graph, read_graph

@@ -1,6 +1,6 @@
-"""Consistency checks of a model that was read from a file: ends, ports, names, formulas with their arguments and shapes.
+"""Consistency checks of a model that was read from a file: ends, ports, names, formulas with their arguments.
 
-A graph gets these by flattening; a file only claims them. Every claim is checked, so that no later stage meets a dangling name.
+Flattening makes a graph consistent; a file may not be. Everything is checked, so that no later stage meets a dangling name.
 Checks of graphs (`bondgraph.checks`) are not repeated here.
 """
 
@@ -32,7 +32,7 @@ from bondgraph.model.ops import Op
 
 Names = tuple[str, ...]
 LawArguments = Callable[[str, Element, Any], Mapping[str, Names]]
-"""(path, element, its law) -> field of the law with a formula -> names of the formula's arguments."""
+"""(path, element, its law) -> field of the law that holds a formula -> names of the formula's arguments."""
 
 
 def _storage(path: str, element: Element, law: laws.Storage) -> dict[str, Names]:
@@ -61,7 +61,7 @@ def _of_constraint(path: str, element: Element, law: laws.IdealConstraint) -> di
 
 
 def _arguments(*fields: str, first: Names = ()) -> LawArguments:
-    """Return the function for formulas of an element's parameters and signals, after its own variables `first`."""
+    """Return the function for formulas whose arguments are the element's variables `first`, then its parameters and signals."""
 
     def role(path: str, element: Element, law: laws.Law) -> dict[str, Names]:
         first_arguments = tuple(f"{path}.{name}" for name in first)
@@ -101,17 +101,17 @@ ARGUMENTS: dict[type[laws.Law], LawArguments] = {
     laws.Junction: _arguments(),
     laws.SignalBlock: _arguments(),
 }
-"""Kind of law -> the arguments of its own formulas. The functions below give those of the records inside a law."""
+"""Kind of law -> the arguments of its formulas. The functions below give the arguments of formulas in records inside a law."""
 
 
 def action_arguments(path: str, element: Element) -> dict[str, Names]:
-    """Return the arguments of the products of a transformer."""
+    """Return the arguments of the formulas by which a transformer multiplies vectors."""
     arguments = law_arguments(path, element)
     return {"forward": (*arguments, f"{path}.1.flow"), "transposed": (*arguments, f"{path}.2.effort")}
 
 
 def mechanics_arguments(path: str, element: Element) -> dict[str, Names]:
-    """Return the arguments of the energies of a configuration; its vectors are arrays of one entry if a bond has dimension 1."""
+    """Return the arguments of the formulas of a mechanism; if its bond has dimension 1, its vectors are arrays with one entry."""
     q, v, arguments = f"{path}.q", f"{path}.v", law_arguments(path, element)
     first_arguments: dict[str, Names] = {"inertia": (q,), "kinetic": (q, v), "potential": (q,), "bias": (q, v)}
     first_arguments["solution"] = (q, v, f"{path}.effort")
@@ -119,11 +119,11 @@ def mechanics_arguments(path: str, element: Element) -> dict[str, Names]:
 
 
 VECTOR_ARGUMENTS = {"inertia": 1, "kinetic": 2, "potential": 1, "bias": 2, "solution": 3}
-"""Number of arguments of an energy that are vectors of a configuration."""
+"""Formula of a mechanism -> number of its first arguments that are vectors."""
 
 
 def equation_arguments(path: str, element: Element, law: laws.SignalBlock, arguments: Sequence[str]) -> Names:
-    """Return the arguments of an equation of a block, from its local names; an unknown one is a KeyError."""
+    """Return the arguments of an equation of a block from its local names; raise a KeyError for an unknown name."""
     outs = (out for equation in law.equations for out in equation.outs)
     names = {local: f"{path}.{local}" for local in (*element.parameters, *law.kept, *outs)}
     names |= dict(zip(law.inputs, element.signals, strict=True))
@@ -141,11 +141,12 @@ class FormulaOwner:
 
     @property
     def element(self) -> Element:
-        """Return the element."""
+        """Return the element at this path."""
         return self.model.elements[self.path]
 
     def arguments(self, record: Any, name: str, index: int = 0) -> tuple[str, ...] | None:
-        """Return the names of a formula's arguments, by record and field, of the `index`-th of several; None for no formula."""
+        """Return the names of the arguments of a formula in this field of a record, the `index`-th if there are several; None
+        if the field has no formula."""
         if isinstance(record, Transition):
             return tuple(record.signals if name == "guard" else record.resets[index][2])
         if isinstance(record, laws.Equation):
@@ -159,7 +160,7 @@ class FormulaOwner:
 
 
 def argument_shapes(system: System, record: Any, name: str, arguments: Sequence[str]) -> list[Shape] | None:
-    """Return the shapes of the arguments of a formula; None if one is unknown."""
+    """Return the shapes of the arguments of a formula; None if a shape is unknown."""
     shapes = []
     for index, argument in enumerate(arguments):
         value = system.values.get(system.resolve(argument))
@@ -195,14 +196,15 @@ PORTS: Mapping[type[laws.Law], int | None] = {
     laws.Junction: 1,
     laws.SignalBlock: 0,
 }
-"""Number of ports of an element with a law; one represents all of a junction, a constraint has one for each coordinate, and an
-R-field any number."""
+"""Kind of law -> number of ports of its element, None if it varies. One port represents all ports of a junction; a constraint
+has one for each coordinate, and an R-field any number."""
 
 
 def inconsistencies(model: Model) -> list[Problem]:
-    """Return E355 for the inconsistencies of the first kind that has any, since the others may follow from them."""
+    """Return an E355 for each inconsistency found by the first check that finds any, since later findings may follow from
+    them."""
     for check in (_names, _elements, _bonds, _signals, _formulas, _pictures_and_collisions):
-        problems = [Problem("E355", text, (), (), ("save_model writes files that fit together",)) for text in check(model)]
+        problems = [Problem("E355", text, (), (), ("save_model writes consistent files",)) for text in check(model)]
         if problems:
             return problems[:20]
     return []
@@ -213,9 +215,9 @@ def _names(model: Model) -> Iterator[str]:
     for path, part in parts:
         kind = "element" if isinstance(part, Element) else "automaton"
         if path != part.name or not all(map(is_name, path.split("."))):
-            yield f"{kind} {path[:60]!r} is called {part.name[:60]!r}, or that is not a path of names"
+            yield f"{kind} {path[:60]!r} is called {part.name[:60]!r}, which is a different or invalid path"
     twice = [name for name, count in Counter(bond.name for bond in model.bonds).items() if count > 1]
-    yield from (f"two bonds are called {name[:60]!r}" for name in twice)
+    yield from (f"several bonds are called {name[:60]!r}" for name in twice)
 
 
 def _elements(model: Model) -> Iterator[str]:
@@ -229,11 +231,11 @@ def _elements(model: Model) -> Iterator[str]:
         if element.heat and not isinstance(getattr(model.elements.get(heat_path(path)), "law", None), HeatFlow):
             yield f"{label} has a heat port that is not in the model"
         if isinstance(law, HeatFlow) and law.heat is None and (len(element.ports), len(element.signals)) != (1, 1):
-            yield f"{label} gives the power of no element as heat"
+            yield f"{label} turns the power of no element into heat"
         if len(element.ports) != expected or len({port.name for port in element.ports}) != len(element.ports):
-            yield f"{label} has ports that its law lacks"
+            yield f"{label} has ports that do not fit its law"
         if isinstance(law, laws.SignalBlock) and len(law.inputs) != len(element.signals):
-            yield f"{label} has {len(law.inputs)} inputs and reads {len(element.signals)} signals"
+            yield f"{label} has {len(law.inputs)} inputs but reads {len(element.signals)} signals"
         if isinstance(law, laws.Storage) and law.output is None and (law.inverse is None or law.rate is not None):
             yield f"{label} has no law"
         if isinstance(law, laws.Resistor) and law.effort is None and law.flow is None and law.relation is None:
@@ -243,22 +245,22 @@ def _elements(model: Model) -> Iterator[str]:
         if isinstance(law, laws.IdealSwitch) and "alpha1" not in element.parameters:
             yield f'{label} has no parameter "alpha1"'
         if isinstance(law, laws.IdealSwitch) and law.automaton is None:
-            yield f"{label} is switched by nothing"
+            yield f"{label} has no automaton that switches it"
         if isinstance(law, laws.InertialField) and law.motion not in ("v", "p"):
-            yield f"{label} has the motion {law.motion[:60]!r}"
+            yield f"{label} has the unknown motion {law.motion[:60]!r}"
         if isinstance(law, laws.IdealConstraint):
             yield from _constraint(label, element, law)
         linear = isinstance(law, (laws.Storage, laws.Resistor)) and law.linear
         if linear and (len(element.parameters) != 1 or not set(element.parameters) <= set(COEFFICIENTS)):
-            yield f"{label} is linear, but does not have one coefficient"
+            yield f"{label} is linear but does not have exactly one coefficient"
         library = law.library if isinstance(law, laws.SignalBlock) else None
         foreign = () if library is None else (*library.states, *library.parameters)
         for name in (*element.parameters, *law.states(), *(port.name for port in element.ports)):
             if name not in foreign and not is_name(name.removesuffix("'")):
-                yield f"{label} has something of the name {name[:60]!r}, which is not a name"
+                yield f"{label} has a parameter, state or port with the invalid name {name[:60]!r}"
         for name, parameter in element.parameters.items():
             if parameter.not_below and parameter.not_below not in element.parameters:
-                yield f"{label}: {name} is not below {parameter.not_below[:60]!r}, which it lacks"
+                yield f"{label}: {name} must not be below {parameter.not_below[:60]!r}, which does not exist"
 
 
 def _constraint(label: str, element: Element, law: laws.IdealConstraint) -> Iterator[str]:
@@ -266,11 +268,11 @@ def _constraint(label: str, element: Element, law: laws.IdealConstraint) -> Iter
     if missing := set(STABILISERS if held else STABILISERS[:1]) - set(element.parameters):
         yield f'{label} has no parameter "{min(missing)}"'
     if law.released is not None and law.automaton is None:
-        yield f"{label} gives an effort while it does not hold, and nothing switches it"
+        yield f"{label} has an effort while it does not hold, but no automaton switches it"
     if law.coordinates and (law.position is None or not 0 < law.coordinates <= len(element.signals) or law.conditions < 1):
         yield f"{label} has {law.coordinates} coordinates, which do not fit its signals"
     if law.coordinates < 0 or (law.coordinates and law.coordinates != len(element.ports)):
-        yield f"{label} has {law.coordinates} coordinates and {len(element.ports)} ports"
+        yield f"{label} has {law.coordinates} coordinates but {len(element.ports)} ports"
 
 
 def _bonds(model: Model) -> Iterator[str]:
@@ -295,12 +297,12 @@ def _end(model: Model, label: str, name: str, dimension: int, end: End) -> Itera
         yield f"{label} ends at {end.element[:60]!r}, which is not an element"
         return
     if _is_junction(element) and end.port != name:
-        yield f"{label} ends at a junction by the name {end.port[:60]!r}"
+        yield f"{label} ends at a junction under the name {end.port[:60]!r}"
     ports = [port for port in element.ports if _is_junction(element) or port.name == end.port]
     if not ports:
-        yield f'{label} ends at port {end.port[:60]!r} of "{end.element}", which has none of that name'
+        yield f'{label} ends at port {end.port[:60]!r} of "{end.element}", which does not exist'
     elif ports[0].dimension not in (None, dimension):
-        yield f'{label} has dimension {dimension}, and "{end.element}" {ports[0].dimension}'
+        yield f'{label} has dimension {dimension}, but "{end.element}" has {ports[0].dimension}'
 
 
 def _is_junction(element: Element) -> bool:
@@ -313,7 +315,7 @@ def _signals(model: Model) -> Iterator[str]:
         offered = signals_of(path, element)
         names.update(set(offered) if isinstance(element.law, laws.SignalBlock) else offered)
     names.update(f"{path}.mode" for path in model.automata)
-    yield from (f"two values are called {name[:60]!r}" for name, count in names.items() if count > 1)
+    yield from (f"several values are called {name[:60]!r}" for name, count in names.items() if count > 1)
     for path, element in model.elements.items():
         reads = [*element.signals, *(f"{modal.automaton}.mode" for modal in modal_parameters(element).values())]
         if isinstance(element.law, laws.Switched) and element.law.automaton is not None:
@@ -328,9 +330,9 @@ def _signals(model: Model) -> Iterator[str]:
             )
     for alias, path in model.aliases.items():
         if alias in names:
-            yield f"two values are called {alias[:60]!r}"
+            yield f"several values are called {alias[:60]!r}"
         yield from _unknown_reads(names, f"the name {alias[:60]!r}", [path])
-    yield from (f'"{path[:60]}" is not an element that could wait for a bond' for path in model.exposed - set(model.elements))
+    yield from (f'"{path[:60]}" is exposed but is not an element' for path in model.exposed - set(model.elements))
 
 
 def _unknown_reads(names: Mapping[str, int], label: str, reads: list[str]) -> Iterator[str]:
@@ -338,7 +340,7 @@ def _unknown_reads(names: Mapping[str, int], label: str, reads: list[str]) -> It
 
 
 def _formulas(model: Model) -> Iterator[str]:
-    """Check that formulas have as many arguments and results as they have names for them."""
+    """Check that formulas have as many arguments and results as names for them."""
     owner = FormulaOwner(model)
     for path, element in model.elements.items():
         owner.path = path
@@ -371,22 +373,22 @@ def _check_formula(owner: FormulaOwner, record: Any, name: str, index: int, valu
         return  # E118 reports the unknown local name
     function, results = value.function if isinstance(value, Op) else value, result_count(record)
     if arguments is None:
-        yield f"{label} has a formula {name} that its law lacks"
+        yield f"{label} has a formula {name}, which its law does not use"
     elif any(value is operation for operation in BUILTIN.values()):
         if isinstance(record, laws.Equation) and (len(arguments), results) != (1, 1):
-            yield f"{label}: its formula {name} is of one argument; {len(arguments)} and {results} results are needed"
+            yield f"{label}: its formula {name} maps one argument to one result; it needs {len(arguments)} and {results}"
     elif isinstance(function, Replay):
         formula = function.formula
         if len(formula.arguments) != len(arguments) or len(formula.results) != results:
             counts = f"{len(formula.arguments)} arguments and {len(formula.results)} results"
-            yield f"{label}: its formula {name} has {counts}; {len(arguments)} and {results} are needed"
+            yield f"{label}: its formula {name} has {counts}; it needs {len(arguments)} and {results}"
 
 
 def _pictures_and_collisions(model: Model) -> Iterator[str]:
     signals = {signal for path, element in model.elements.items() for signal in signals_of(path, element)}
     signals |= {f"{path}.mode" for path in model.automata}
     twice = [path for path, count in Counter(point.path for point in model.contacts).items() if count > 1]
-    yield from (f"two contacts are called {path[:60]!r}" for path in twice)
+    yield from (f"several contacts are called {path[:60]!r}" for path in twice)
     for point in model.contacts:
         yield from _contact(model, signals, point)
     for picture in model.visible:
@@ -411,16 +413,16 @@ def _contact(model: Model, signals: set[str], point: ContactPoint) -> Iterator[s
 def _collision_set(signals: set[str], collisions: CollisionSet) -> Iterator[str]:
     for body in collisions.bodies:
         read = {body.pose, body.twist, *([] if body.momentum is None else [body.momentum])}
-        yield from (f'"{body.path}" collides by {name[:60]!r}, which does not exist' for name in read - signals)
+        yield from (f'"{body.path}" reads {name[:60]!r} for collisions, which does not exist' for name in read - signals)
     numbers, with_shape = set(range(len(collisions.bodies))), {index for index, _ in collisions.shapes}
     pairs = (*collisions.exclude, *(collisions.only or ()))
     named = with_shape.union(*pairs)
-    yield from (f"there is no body number {index} that could collide" for index in named - numbers)
+    yield from (f"collisions name body number {index}, which does not exist" for index in named - numbers)
     yield from (f'"{collisions.bodies[index].path}" has no shape to collide with' for index in numbers - with_shape)
-    yield from (f"body number {i} would collide with itself" for i, j in pairs if i == j)
+    yield from (f"collisions pair body number {i} with itself" for i, j in pairs if i == j)
     e, mu = collisions.restitution, collisions.friction
     if not (0.0 <= mu < float("inf") and 0.0 <= e <= 1.0 and collisions.max_contacts > 0):
-        yield f"bodies collide with friction {mu}, restitution {e} and {collisions.max_contacts} candidates"
+        yield f"collisions have friction {mu}, restitution {e} and {collisions.max_contacts} candidates, of which one is invalid"
     rolling, spinning = collisions.rolling_friction, collisions.spinning_friction
     if not (0.0 <= rolling < float("inf") and 0.0 <= spinning < float("inf")):
-        yield f"bodies collide with rolling friction {rolling} m and spinning friction {spinning} m"
+        yield f"collisions have rolling friction {rolling} m and spinning friction {spinning} m, of which one is invalid"

@@ -1,9 +1,9 @@
 """Formulas as data: steps on numbered scalars, checked and written as JSON; no name in them refers to code.
 
 Scalars are numbered from 0: those of the arguments in row-major order, then the result of each step. Constants have negative
-numbers, -1 the first. A step is an operation with the numbers of its operands, `["multiply", 0, -1]`; or the partial derivatives
-of a piece of the formula, `["slopes", x, others, steps, outs]`: the piece has n inputs, which get the next n numbers, then come
-its own steps, then the (m, n) slopes of its m outs.
+numbers, starting at -1. A step is an operation with the numbers of its operands, `["multiply", 0, -1]`, or the partial
+derivatives of a piece of the formula, `["slopes", x, others, steps, outs]`: the next n numbers belong to the n inputs of the
+piece, then follow its own steps, then the (m, n) slopes of its m outs.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ ARITY = {
     for word, code in opcodes.CODES.items()
     if opcodes.OPERATIONS[code].arguments and code != opcodes.RECIPROCAL
 }
-"""Number of operands of every other step; a reciprocal is a division. Lookups have a number and the entries of a
+"""Number of operands of every other step; a reciprocal is written as a division. A lookup has a number and the entries of a
 table."""
 LOOKUPS = frozenset(opcodes.NAMES[code] for code in opcodes.LOOKUPS)
 """Names of the lookups in tables."""
 
 MAX_STEPS = 1_000_000
-"""Maximum number of steps of a file, and of a formula."""
+"""Maximum number of steps of a file, and of a single formula."""
 MAX_OPERATIONS = 20_000_000
-"""Maximum number of operations of all formulas of a file; each differentiation counts as often as it executes its piece."""
+"""Maximum number of operations of all formulas of a file; a differentiation counts once for each execution of its piece."""
 MAX_ENTRIES = 100_000
 """Maximum number of entries of an array."""
 MAX_NESTING = 4
@@ -65,7 +65,7 @@ class RecordedFormula:
 
     @property
     def step_count(self) -> int:
-        """Return the number of steps, nested ones included."""
+        """Return the number of steps, including nested steps."""
         return sum(1 for _ in _all_steps(self.steps))
 
     @property
@@ -80,7 +80,7 @@ def number_to_json(number: float | int) -> float | int | str:
 
 
 NON_FINITE = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-"""Numbers that JSON does not have."""
+"""Word in a file -> number that JSON lacks."""
 
 
 def number_from_json(content: Any) -> float | int:
@@ -98,16 +98,16 @@ def size_of(shape: Shape) -> int:
 
 
 def shape_from_json(content: Any) -> Shape:
-    """Return a checked shape."""
+    """Return the shape of an array from its JSON; raise `InvalidFormula` if it is invalid."""
     if not isinstance(content, list) or len(content) > 3 or not all(type(n) is int and n >= 0 for n in content):
-        raise InvalidFormula(f"{_excerpt(content)} is not a shape of an array")
+        raise InvalidFormula(f"{_excerpt(content)} is not the shape of an array")
     if size_of(tuple(content)) > MAX_ENTRIES:
         raise InvalidFormula(f"an array of shape {_excerpt(content)} has more than {MAX_ENTRIES} entries")
     return tuple(content)
 
 
 def formula_from_json(content: Any) -> RecordedFormula:
-    """Return the formula of its JSON; raise `InvalidFormula` if it is invalid."""
+    """Return the formula from its JSON; raise `InvalidFormula` if it is invalid."""
     if not isinstance(content, dict) or set(content) != {"arguments", "constants", "steps", "results"}:
         raise InvalidFormula('it needs "arguments", "constants", "steps" and "results", and nothing else')
     arguments = tuple(map(shape_from_json, _checked_list(content["arguments"])))
@@ -129,16 +129,16 @@ def formula_from_json(content: Any) -> RecordedFormula:
 
 
 def _check(steps: tuple[Step, ...], readable: bytearray, constants: int, depth: int) -> None:
-    """Raise `InvalidFormula` if a step reads an undefined scalar; `readable` is 1 for each defined one outside of ended
-    pieces."""
+    """Raise `InvalidFormula` if a step reads an undefined scalar; `readable` is 1 for each scalar that is defined and not
+    inside a completed piece."""
     for name, *operands in steps:
         if name != SLOPES:
             if max(_numbers(operands, readable, constants)) < 0:
-                raise InvalidFormula("a step reads constants alone")
+                raise InvalidFormula("a step reads only constants")
             readable.append(1)
             continue
         if depth == MAX_NESTING:
-            raise InvalidFormula(f"more than {MAX_NESTING} differentiations lie inside one another")
+            raise InvalidFormula(f"more than {MAX_NESTING} differentiations are nested")
         x, others, piece, outs = operands
         width, first = len(_numbers(x, readable, constants)), len(readable)
         _numbers(others, readable, constants)
@@ -157,7 +157,7 @@ def _numbers(content: Any, readable: bytearray, constants: int) -> tuple[int, ..
     if not isinstance(content, (list, tuple)) or not all(
         type(n) is int and _is_readable(n, readable, constants) for n in content
     ):
-        raise InvalidFormula("a step or result reads a scalar that is not there")
+        raise InvalidFormula("a step or result reads a scalar that does not exist")
     return tuple(content)
 
 

@@ -1,6 +1,6 @@
 """Reading of model files: build the `Model` from allow-listed records and recorded formulas, or raise a coded error.
 
-Nothing in a file is executed, imported or looked up: kinds of records are keys of one table, steps those of another.
+Nothing in a file is executed, imported or looked up elsewhere: kinds of records and steps are keys of two tables.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Decoder:
         return file_error("E353", self.file, path, f"{text if len(text) < 60 else text[:56] + ' ...'} is not {expected}")
 
     def record(self, content: Any, path: str, kinds: tuple[type, ...], expected: type | None = None) -> Any:
-        """Return a record of one of these kinds; `expected` is the kind that need not be written."""
+        """Return a record of one of these kinds; a record without a kind is of the kind `expected`."""
         if not isinstance(content, dict):
             raise self.error(path, content, "a record {...}")
         kind = RECORDS.get(content["$is"]) if isinstance(content.get("$is"), str) else expected if "$is" not in content else None
@@ -78,12 +78,12 @@ class Decoder:
         except (GeometryError, ModelError) as error:
             raise file_error("E353", self.file, path, str(error).partition("\n")[2] or str(error)) from None
         if isinstance(instance, Solid):
-            for name, value in values.items():  # the saved bits: normalising again may round
+            for name, value in values.items():  # keep the saved bits: normalising again may round
                 object.__setattr__(instance, name, value)
         return instance
 
     def value(self, form: Field, content: Any, path: str) -> Any:
-        """Return a value of a form."""
+        """Return a value of this form."""
         if form.form == "either":
             return self.value(_alternative(form, content), content, path)
         if form.form in ("several", "set", "row"):
@@ -106,7 +106,7 @@ class Decoder:
         except InvalidFormula as error:
             raise file_error("E353", self.file, path, f"{error}; expected {expected}") from None
         if form.of == ("operation",) and not isinstance(value, Op):
-            raise self.error(path, content, "the number of an operation that has a name of its own")
+            raise self.error(path, content, "the number of an operation with a name")
         return value
 
     def _entries(self, form: Field, content: Any, path: str) -> Any:
@@ -144,7 +144,7 @@ def _is_entry(content: Any) -> bool:
 
 
 def _checked(fits: Callable[[Any], bool], fault: str) -> Callable[[Decoder, Any, str], Any]:
-    """Return the reader of values that are as they are in the file."""
+    """Return a reader that returns values of the file unchanged, if they fit."""
 
     def reader(_: Decoder, content: Any, path: str) -> Any:
         if not fits(content):
@@ -154,9 +154,9 @@ def _checked(fits: Callable[[Any], bool], fault: str) -> Callable[[Decoder, Any,
     return reader
 
 
-_text = _checked(lambda content: isinstance(content, str), "no text")
+_text = _checked(lambda content: isinstance(content, str), "not a text")
 _flag = _checked(lambda content: isinstance(content, bool), "neither true nor false")
-_integer = _checked(lambda content: type(content) is int and abs(content) < 2**53, "no whole number")
+_integer = _checked(lambda content: type(content) is int and abs(content) < 2**53, "not a whole number")
 _none = _checked(lambda content: content is None, "not null")
 
 
@@ -183,7 +183,7 @@ def _source_place(_: Decoder, content: Any, path: str) -> Place:
 
 def _end(decoder: Decoder, content: Any, path: str) -> End:
     if not isinstance(content, list) or len(content) != 2:
-        raise InvalidFormula("no end of a bond")
+        raise InvalidFormula("not an end of a bond")
     return End(_text(decoder, content[0], path), _text(decoder, content[1], path))
 
 
@@ -197,7 +197,7 @@ def _domain(decoder: Decoder, content: Any, path: str) -> Domain:
 
 def _formula(decoder: Decoder, content: Any, path: str) -> Any:
     if type(content) is not int or not 0 <= content < len(decoder.operations):
-        raise InvalidFormula("no place among the operations of the file")
+        raise InvalidFormula("not one of the operations of the file")
     return decoder.operations[content]
 
 
@@ -220,7 +220,7 @@ _READERS = {
 
 
 def _alternative(form: Field, content: Any) -> Field:
-    """Return the one of several forms that fits a value in a file."""
+    """Return the alternative form that fits a value in a file."""
     if content is None:
         return next((option for option in form.of if option.form == "none"), form.of[0])
     if isinstance(content, dict) and "shape" not in content:
@@ -233,26 +233,26 @@ def _alternative(form: Field, content: Any) -> Field:
 def parse_model(
     text: str, file: str = "model", *, largest: int = MAX_BYTES, libraries: Mapping[str, str | Path] | None = None
 ) -> Model:
-    """Return the model that a text of `dump_model` holds, checked like a frozen graph; messages call it `file`.
+    """Return the model in a text of `dump_model`, checked like a frozen graph; messages call it `file`.
 
-    A text of more than `largest` characters is refused. A text names the FMUs of its blocks, but nothing opens them: `libraries`
-    maps the names of these blocks to files.
+    A text of more than `largest` characters is refused. A text only names the FMUs of its blocks: `libraries` maps the names of
+    these blocks to the files to open.
 
-    Raises `ModelError`: E351 for invalid JSON, or beyond the limits; E352 for no model, or another version; E353 for an invalid
-    record or value; E354 for an invalid formula; E355 for parts that do not fit together; the errors of `Graph.freeze`; E690 to
-    E696 for FMUs that are missing, others, or unfit.
+    Raises `ModelError`: E351 for invalid JSON, or beyond the limits; E352 if it is not a model, or of another version; E353 for
+    an invalid record or value; E354 for an invalid formula; E355 for inconsistent parts; the errors of `Graph.freeze`; E690 to
+    E696 for FMUs that are missing, different or unsuitable.
     """
     content = strict_json(text, file, largest)
     if content.get("format") != FORMAT:
         raise file_error("E352", file, "", f'the file is not a model: its "format" is not "{FORMAT}"')
     if type(content.get("version")) is not int or content["version"] != VERSION:
-        why = f"its version is {str(content.get('version'))[:20]}, and this program reads version {VERSION}"
+        why = f"its version is {str(content.get('version'))[:20]}, but this program reads version {VERSION}"
         raise file_error("E352", file, "", why, "the program that wrote it, or a newer one")
     parts = {"format", "version", "name", "starts", "left out", "model", "operations", "formulas"}
     if missing := {"model", "operations", "formulas"} - set(content):
         raise file_error("E352", file, "", f'it has no "{min(missing)}"')
     if unknown := set(content) - parts:
-        raise file_error("E352", file, "", f"it has a part {min(unknown)[:60]!r}, which is unknown")
+        raise file_error("E352", file, "", f"it has an unknown part {min(unknown)[:60]!r}")
     decoder = Decoder(file)
     decoder.operations = _operations(decoder, content["operations"], _formulas(decoder, content["formulas"]))
     model = decoder.record(content["model"], "", (Model,), Model)
@@ -269,8 +269,8 @@ def parse_model(
 def load_model(path: str | Path, *, largest: int = MAX_BYTES, libraries: Mapping[str, str | Path] | None = None) -> Model:
     """Return the model in a file of `save_model`, for `compile_model`, `simulate` and everything else that takes a model.
 
-    A file of more than `largest` bytes is refused: raise the limit for a large model from a source that you trust. A file names
-    the FMUs of its blocks, but nothing opens them: `libraries={"pid": "pid.fmu"}` gives the file for the block "pid".
+    A file of more than `largest` bytes is refused: raise the limit for a large model from a source that you trust. A file only
+    names the FMUs of its blocks: `libraries={"pid": "pid.fmu"}` opens the file for the block "pid".
 
     Raises `ModelError` E357 if the file cannot be read; and as `parse_model`.
     """
@@ -280,7 +280,7 @@ def load_model(path: str | Path, *, largest: int = MAX_BYTES, libraries: Mapping
             raise too_large(printable_path(source), size, largest)
         text = source.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
-        raise file_error("E351", printable_path(source), "", "the file is not text in UTF-8") from None
+        raise file_error("E351", printable_path(source), "", "the file is not UTF-8 text") from None
     except (OSError, ValueError) as error:
         why = system_reason(error) if isinstance(error, OSError) else str(error)
         raise file_error(
@@ -300,16 +300,17 @@ def _formulas(decoder: Decoder, content: Any) -> dict[str, RecordedFormula]:
             raise file_error("E354", decoder.file, f"formulas.{key[:60]}", str(error)) from None
         length += formulas[key].step_count
     if length > MAX_STEPS:
-        raise file_error("E354", decoder.file, "formulas", f"they have {length} steps, and at most {MAX_STEPS} are read")
+        raise file_error("E354", decoder.file, "formulas", f"they have {length} steps; the limit is {MAX_STEPS}")
     weight = sum(formula.operation_count for formula in formulas.values())
     if weight > MAX_OPERATIONS:
-        why = f"they take some {weight:.2g} operations with all their differentiations, and at most {MAX_OPERATIONS:.2g} are read"
+        why = f"they take about {weight:.2g} operations with all their differentiations; the limit is {MAX_OPERATIONS:.2g}"
         raise file_error("E354", decoder.file, "formulas", why)
     return formulas
 
 
 def _operations(decoder: Decoder, content: Any, formulas: Mapping[str, RecordedFormula]) -> tuple[Any, ...]:
-    """Return formulas with their texts; equal formulas share one function, so that later stages see that they are equal."""
+    """Return operations (formulas with their texts); equal formulas share one function, so that later stages see that they are
+    equal."""
     if not isinstance(content, list):
         raise file_error("E354", decoder.file, "operations", "they are not a list")
     replays = {key: Replay(formula) for key, formula in formulas.items()}

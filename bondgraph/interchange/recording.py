@@ -1,7 +1,8 @@
-"""Recording of formulas: run a function on recorded scalars, keep each operation as a step; replay the steps on any scalars.
+"""Recording of formulas: run a function on recorded scalars, keep each operation as a step, and replay the steps on any
+scalars.
 
-Nothing is simplified: replayed on any scalars, the steps do what the formula did, operation by operation. Everything derived from
-them, code above all, is then the same to the last bit.
+Nothing is simplified: replayed on any scalars, the steps repeat the formula operation by operation. Everything derived from
+them, above all code, is then the same to the last bit.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _NUMBERS = (int, float, np.number, np.bool_)
 
 
 class FormulaRecorder:
-    """Steps so far of a formula during recording."""
+    """Steps of a formula recorded so far."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
@@ -33,13 +34,13 @@ class FormulaRecorder:
         self.constant_values: list[float | int] = []
         self.count = 0
         self.closed: set[int] = set()
-        """Numbers inside of differentiated pieces."""
+        """Numbers of scalars inside differentiated pieces."""
 
     def new_scalar(self) -> RecordedScalar:
         """Return a scalar with the next number."""
         self.count += 1
         if len(self.steps) >= MAX_STEPS or self.count > 10 * MAX_STEPS:
-            raise TraceError(f"a formula of more than {MAX_STEPS} steps")
+            raise TraceError(f"the formula has more than {MAX_STEPS} steps")
         return RecordedScalar(self, self.count - 1)
 
     def number(self, value: Any) -> int:
@@ -60,7 +61,7 @@ class FormulaRecorder:
         return self.constants[key]
 
     def step(self, name: str, *arguments: Any) -> RecordedScalar:
-        """Return the result of an operation; a repeated operation has the same result."""
+        """Return the result of an operation; a repeated operation returns the same scalar."""
         if name in scalars.LOOKUPS and isinstance(arguments[1], np.ndarray):
             arguments = (arguments[0], *arguments[1].tolist())
         step = (name, *map(self.number, arguments))
@@ -72,7 +73,8 @@ class FormulaRecorder:
         return result
 
     def slopes(self, formula: Callable[[Any], Sequence[Any]], x: Any, others: Sequence[Any]) -> np.ndarray:
-        """Return partial derivatives (m, n) of the scalars of `formula`(x), as a step that holds the steps of the formula."""
+        """Return the partial derivatives (m, n) of the scalars of `formula`(x), recorded as a step that contains the steps of
+        the formula."""
         x_numbers = [self.number(s) for s in np.asarray(x, dtype=object).flat]
         other_numbers = dict.fromkeys(self.number(s) for other in others for s in np.asarray(other, dtype=object).flat)
         first, inputs = self.count, array([self.new_scalar() for _ in x_numbers])
@@ -142,7 +144,7 @@ class RecordedScalar:
         raise TraceError("a formula branches on a value that is not yet known")
 
     def __float__(self) -> float:
-        raise TraceError("a value that is not yet known has no number")
+        raise TraceError("a value that is not yet known cannot become a float")
 
     def __scalar_function__(self, name: str, arguments: tuple[Any, ...]) -> Any:
         """Record an elementary function of `screws.scalars`."""
@@ -157,9 +159,9 @@ class RecordedScalar:
 
 
 def record_formula(function: Callable[..., Any], shapes: Sequence[Shape], results: int = 1) -> RecordedFormula:
-    """Record a function of arrays, for arguments of these shapes; several results are a sequence.
+    """Record a function of arrays for arguments of these shapes; several results are a sequence.
 
-    Raises `TraceError` if it cannot be recorded, and what the function raises.
+    Raises `TraceError` if the function cannot be recorded, and any error of the function itself.
     """
     recorder, arguments = FormulaRecorder(), []
     for shape in shapes:
@@ -168,7 +170,7 @@ def record_formula(function: Callable[..., Any], shapes: Sequence[Shape], result
     result = function(*arguments)
     values = (result,) if results == 1 else tuple(result)
     if len(values) != results:
-        raise TraceError(f"it gives {len(values)} results for {results} names")
+        raise TraceError(f"it returns {len(values)} results for {results} names")
     outs = []
     for value in values:
         entries = np.array(value, dtype=object)
@@ -188,12 +190,12 @@ PYTHON_OPERATORS: dict[str, Callable[..., Any]] = {
     "opposite": operator.invert,
     "where": scalars.where,
 }
-"""Functions of the steps that are not functions of `screws.scalars`."""
+"""Functions of steps that are not functions of `screws.scalars`."""
 FUNCTIONS = {name: PYTHON_OPERATORS.get(name) or functools.partial(scalars.apply, name) for name in ARITY}
 """Function of each step."""
 
 Values = list[Any]
-"""Scalars by their numbers; the constants are at the end, in reverse."""
+"""Scalars in the order of their numbers; the constants are at the end, in reverse."""
 
 
 class Replay:
@@ -225,7 +227,7 @@ class Replay:
 
 
 class MissingFormula:
-    """Placeholder for a formula that could not be recorded, and that nothing needed when the model was saved."""
+    """Placeholder for a formula that could not be recorded but was not needed when the model was saved."""
 
     __name__ = "missing formula"
 
@@ -233,7 +235,7 @@ class MissingFormula:
         self.why = why
 
     def __call__(self, *arguments: Any) -> Any:
-        cure = "save the model again with the element in the form in which it is needed now"
+        cure = "save the model again with the element as it is used now"
         raise refusal("E356", "a formula that is needed is not in the file", cure, about="model", why=self.why, places=())
 
 
@@ -282,7 +284,8 @@ def _operation(result: int, function: Callable[..., Any], numbers: Sequence[int]
 
 
 def _lookup(result: int, function: Callable[..., Any], numbers: Sequence[int]) -> Callable[[Values], None]:
-    """Return a lookup in a table of constants, which stays one: selected one by one, its values would count as jumps."""
+    """Return a lookup in a table of constants, kept as one table: if its values were selected one by one, they would count as
+    jumps."""
     first, *table = numbers
 
     def lookup(values: Values) -> None:

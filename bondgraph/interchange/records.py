@@ -1,6 +1,6 @@
 """Allow-list of the records in a model file, by name, and the allowed values of each field, by its annotation.
 
-Files are read through this table alone: anything else does not exist there, and nothing is looked up by name elsewhere.
+Files are read only through this table: other names are invalid, and none is looked up elsewhere.
 """
 
 from __future__ import annotations
@@ -37,21 +37,22 @@ MODEL_RECORDS: tuple[type, ...] = (
 )
 """Records of a model."""
 OPERATIONS: dict[str, type[Op]] = {kind.__name__: kind for kind in (Op, Constant, Gate, Choice)}
-"""Formulas with their text."""
+"""Name in a file -> kind of operation, which is a formula with its texts."""
 BUILTIN: dict[str, Op] = {"identity": IDENTITY, "negate": NEGATE}
-"""Operations of blocks that the compiler knows, by their word in a file: an identity makes two names of one value."""
+"""Word in a file -> operation of blocks that the compiler knows; the identity gives a value a second name."""
 
 RECORDS: dict[str, type] = {kind.__name__: kind for kind in MODEL_RECORDS}
 """Name in a file -> record; drawing code adds its own records."""
 
 NUMERIC_FIELDS = {(laws.Parameter, "value"), (laws.ByMode, "values"), (laws.StateSpec, "initial"), (laws.StateSpec, "nominal")}
-"""Fields that hold a number or an array of numbers (the second a mapping of these), and the first also values by mode."""
+"""Fields that hold a number or an array of numbers; the first also holds values by mode, the second a mapping to numbers or
+arrays."""
 ANYTHING = {(Visible, "shape")}
 """Fields of the model that hold any allowed value."""
 UNSAVED = {(Model, "starts"), (ForeignLibrary, "unit")}
-"""Fields that no file has: computed start values are saved as fixed numbers, and a library is named."""
+"""Fields that are not saved: computed start values are saved as fixed numbers, and a library only by name."""
 WORDS = {(laws.Parameter, "max_value"): "most", (CollisionSet, "max_contacts"): "most", (CollisionSet, "exclude"): "apart"}
-"""Fields whose word in a file is not their name: for the files of version 1."""
+"""Field -> its word in a file, if it differs from the name, for files of version 1."""
 PLAIN_TYPES = (str, int, float, bool)
 
 
@@ -61,11 +62,11 @@ class Field:
 
     Parameters
     ----------
-    form : "text", "whole", "number", "flag", "none", "numbers", "formula", "place", "end", "domain",
-        "array", "anything"; "literal" of `of`; "record" of one kind in `of`, or "records" below it; "several" or "set" of the
-        one in `of`; "row" of the fields in `of`; "mapping" to the one in `of`; "either" of the fields in `of`; "own automaton":
-        true if the element has one, which is stored among those of the model; a "formula" of the kind "operation" is an `Op`,
-        any other may be one.
+    form : "text", "whole", "number", "flag", "none", "numbers", "formula", "place", "end", "domain", "array", "anything";
+        "literal": a value in `of`; "record": of the one kind in `of`; "records": of any kind in `of`; "several" or "set": of
+        values of the field in `of`; "row": of one value for each field in `of`; "mapping": to values of the field in `of`;
+        "either": a value of any field in `of`; "own automaton": true if the element has an automaton, which is stored among
+        those of the model. A "formula" must be an `Op` if `of` is ("operation",), else it may be one.
     """
 
     form: str
@@ -89,7 +90,7 @@ _SIMPLE: dict[Any, Field] = {
 
 @functools.cache
 def fields_of(record: type) -> Mapping[str, tuple[Field, Any]]:
-    """Return field of a record -> its form, and its default (`MISSING` if it has none)."""
+    """Return field of a record -> its form and its default (`MISSING` if it has none)."""
     hints = typing.get_type_hints(record)
     forms = {}
     for field in dataclasses.fields(record):
@@ -116,7 +117,7 @@ def _special(record: type, name: str) -> Field | None:
 
 
 def form_of(hint: Any) -> Field:
-    """Return the form of an annotated type; raise `TypeError` if no file can hold it."""
+    """Return the form of an annotated type; raise `TypeError` if files cannot hold the type."""
     if hint in _SIMPLE:
         return _SIMPLE[hint]
     origin, parameters = get_origin(hint), get_args(hint)

@@ -1,4 +1,4 @@
-"""Strict JSON: parse an object within limits, without duplicate keys, numbers that JSON lacks, or deep nesting."""
+"""Strict JSON: parse an object within limits; refuse duplicate keys, numbers that JSON lacks, and deep nesting."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import numpy as np
 from bondgraph.errors import ModelError, refusal
 
 MAX_BYTES = 64_000_000
-"""Maximum size of a file, unless the reader allows more."""
+"""Maximum size of a file, unless the caller allows more."""
 MAX_DEPTH = 32
 """Maximum nesting depth of brackets."""
 SURROGATE = re.compile("[\ud800-\udfff]")
-"""Half of a character."""
+"""Half of a surrogate pair."""
 _ESCAPED = re.compile(r"\\u[dD][89abcdefABCDEF]")
 _TEXT = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)', re.DOTALL)
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -27,7 +27,7 @@ _OPENING, _CLOSING, _CURLY = ord("{"), ord("}"), ord("{") ^ ord("[")
 
 
 def file_error(code: str, file: str, path: str, why: str, cure: str = "") -> ModelError:
-    """Return the error of a model file, with the path in it."""
+    """Return the error of a model file, with the path within the file."""
     cures = (cure,) if cure else ("save_model writes such files; check manual changes first",)
     title = f"{path}: {why}" if path else why
     return refusal(code, title, *cures, about=file, places=())
@@ -35,15 +35,15 @@ def file_error(code: str, file: str, path: str, why: str, cure: str = "") -> Mod
 
 def too_large(file: str, size: int, largest: int) -> ModelError:
     """Return E351 for a file of this size."""
-    cure = f"largest={size}, if you trust who wrote it: reading takes about ten times its size of memory"
-    return file_error("E351", file, "", f"it has {size} bytes, and at most {largest} are read", cure)
+    cure = f"largest={size}, if you trust its author: reading needs about ten times its size in memory"
+    return file_error("E351", file, "", f"it has {size} bytes; the limit is {largest}", cure)
 
 
 def nesting_depth(text: str) -> int:
     """Return the maximum nesting depth of brackets outside of strings, for any text, JSON or not.
 
-    It needs no recursion: Python's own parser goes as deep as the recursion limit allows, which the caller may have raised beyond
-    the stack.
+    It needs no recursion. Python's own parser recurses up to the recursion limit, which the caller may have raised beyond the
+    stack.
 
     >>> nesting_depth('{"a[[[": [1, {"b\\\\"{": [2]}]}'), nesting_depth("[[["), nesting_depth("]]]"), nesting_depth("")
     (4, 3, 0, 0)
@@ -54,7 +54,7 @@ def nesting_depth(text: str) -> int:
 
 
 def strict_json(text: str, file: str, largest: int) -> dict[str, Any]:
-    """Return the object that a text holds; raise E351 if it is invalid, or beyond the limits."""
+    """Return the object in a text; raise E351 if it is invalid or beyond the limits."""
     if len(text) > largest:
         raise too_large(file, len(text), largest)
     if nesting_depth(text) > MAX_DEPTH:
@@ -68,7 +68,7 @@ def strict_json(text: str, file: str, largest: int) -> dict[str, Any]:
         return content
 
     def constant(word: str) -> NoReturn:
-        raise file_error("E351", file, "", f'JSON has no number {word}; such numbers are texts, "{word.lower()}"')
+        raise file_error("E351", file, "", f'JSON has no number {word}; write it as the text "{word.lower()}"')
 
     try:
         content = json.loads(text, object_pairs_hook=pairs, parse_constant=constant, parse_int=_integer_literal)
@@ -76,12 +76,12 @@ def strict_json(text: str, file: str, largest: int) -> dict[str, Any]:
         where = f"line {error.lineno}, column {error.colno}"
         raise file_error("E351", file, "", f"the file is not JSON: {error.msg} in {where}") from None
     except OverflowError:
-        raise file_error("E351", file, "", "a number in it is too long") from None
+        raise file_error("E351", file, "", "it has a number that is too long") from None
     if not isinstance(content, dict):
         raise file_error("E351", file, "", "it is not an object {...}")
     may_hold_surrogates = SURROGATE.search(text) or _ESCAPED.search(text)
     if may_hold_surrogates and SURROGATE.search(json.dumps(content, ensure_ascii=False)):
-        raise file_error("E351", file, "", "a text in it has an unpaired surrogate")
+        raise file_error("E351", file, "", "it has a text with an unpaired surrogate")
     return content
 
 
@@ -92,7 +92,7 @@ def _integer_literal(digits: str) -> int:
 
 
 def key_lines(text: str) -> tuple[dict[str, int], list[str]]:
-    """Return the line of each key of a valid JSON text, the first of duplicates; and the paths of duplicates.
+    """Return the line of each key of a valid JSON text (the first of duplicates), and the paths of duplicates.
 
     >>> key_lines('{"a":\\n {"b": [1,\\n 2], "b": 3}}')
     ({'a': 1, 'a.b': 2, 'a.b[0]': 2, 'a.b[1]': 3}, ['a.b'])

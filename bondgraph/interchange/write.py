@@ -1,4 +1,4 @@
-"""Writing of model files: records by their fields, every formula once as steps, computed start values as numbers."""
+"""Writing of model files: records by their fields, every formula once, as steps, and computed start values as numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from bondgraph.output.files import write_text
 
 
 class NotStorable(Exception):
-    """Error for a value in a picture that no file can hold."""
+    """Error for a value in a picture that a file cannot hold."""
 
 
 @dataclass
@@ -56,10 +56,10 @@ class Encoder:
     keys: dict[Any, str] = field(default_factory=dict)
     """(function, shapes, results) -> key of its formula."""
     functions: list[Any] = field(default_factory=list)
-    """Functions of `keys`, kept alive since their ids are compared."""
+    """Functions in `keys`, kept alive because their ids are compared."""
 
     def record(self, value: Any, expected: type | None = None) -> dict[str, Any]:
-        """Return a record as its fields without default values; its kind is omitted if it is `expected`."""
+        """Return a record as its fields with nondefault values; its kind is omitted if it is `expected`."""
         kind: type = type(value)
         if RECORDS.get(kind.__name__) is not kind:
             raise self.unknown_record(value)
@@ -71,7 +71,7 @@ class Encoder:
         return fields
 
     def value(self, form: Field, content: Any, record: Any, name: str, index: int = 0) -> Any:
-        """Return the JSON of a value of a field of a record."""
+        """Return the JSON of the value of a record's field."""
         if form.form == "either":
             return self.value(_alternative(form, content), content, record, name, index)
         if form.form == "several":
@@ -101,7 +101,7 @@ class Encoder:
         return entries
 
     def operation(self, value: Any, record: Any, name: str, index: int) -> int:
-        """Return the index of a formula with its text among the operations of the file."""
+        """Return the index of an operation, a formula with its texts, among the operations of the file."""
         arguments = self.owner.arguments(record, name, index)
         if arguments is None:
             raise self.unknown_record(record)
@@ -127,7 +127,8 @@ class Encoder:
         return self.indices[text]
 
     def formula(self, function: Any, shapes: Sequence[tuple[int, ...]] | None, results: int, name: str) -> dict[str, Any]:
-        """Return the key of a formula in the file; or none, with the reason, if the current model does not need it."""
+        """Return the key of a formula in the file; None, with the reason, if it cannot be recorded but the model does not need
+        it."""
         if shapes is None:
             return {"formula": None, "why": "the shapes of its arguments are unknown"}
         if isinstance(function, MissingFormula):
@@ -152,16 +153,16 @@ class Encoder:
         return key
 
     def unknown_record(self, value: Any) -> ModelError:
-        """Return E350 for a record that no file can hold."""
+        """Return E350 for a record that a file cannot hold."""
         kind = type(value).__name__
-        why = f"it holds a {kind}, and a file has the records of the language alone"
-        return self.error(why, "what the element does as one of the package's elements, with formulas of its own")
+        why = f"it holds a {kind}, but a file has only the records of the language"
+        return self.error(why, "one of the package's elements with formulas that do the same")
 
     def unrecordable(self, name: str, error: Exception) -> ModelError:
         """Return E350 for a formula that cannot be recorded."""
         message = str(error) if isinstance(error, InvalidFormula) else f"{type(error).__name__}: {error}"
         why = f"its formula {name} cannot be written as steps: {message}"
-        return self.error(why, "a formula of the functions of screws.scalars, without branches on values")
+        return self.error(why, "a formula with functions of screws.scalars, without branches on values")
 
     def error(self, why: str, cure: str) -> ModelError:
         """Return E350 for the element or automaton that is being written."""
@@ -171,7 +172,7 @@ class Encoder:
         return refusal("E350", f"{what} cannot be saved", cure, about=model.name, why=why, places=(part.place if part else None,))
 
     def anything(self, value: Any) -> Any:
-        """Return the JSON of a value of any kind, tagged with its kind where JSON lacks it."""
+        """Return the JSON of a value of any kind, tagged with its kind if JSON lacks that kind."""
         if value is None or isinstance(value, (str, bool)):
             return value
         if isinstance(value, (int, float, np.number)):
@@ -191,7 +192,7 @@ class Encoder:
 
 
 def _numbers(_: Encoder, value: Any) -> Any:
-    """Return a number; or an array, as shape and entries in row-major order; raise `InvalidFormula` beyond the limits."""
+    """Return a number, or an array as its shape and entries in row-major order; raise `InvalidFormula` beyond the limits."""
     array = np.asarray(value)
     if array.dtype.kind not in "fiub":
         array = np.asarray(value, dtype=float)
@@ -225,11 +226,11 @@ _FITS: Mapping[str, Callable[[Field, Any], bool]] = {
     "domain": lambda option, value: isinstance(value, Domain),
     "own automaton": lambda option, value: isinstance(value, Automaton),
 }
-"""Test for the forms that the type of a value identifies; otherwise the first form without such a test applies."""
+"""Form -> test for values that it fits; if no test succeeds, the first form without a test applies."""
 
 
 def _alternative(form: Field, value: Any) -> Field:
-    """Return the one of several forms that fits a value."""
+    """Return the alternative form that fits a value."""
     for option in form.of:
         if option.form in _FITS and _FITS[option.form](option, value):
             return option
@@ -237,9 +238,9 @@ def _alternative(form: Field, value: Any) -> Field:
 
 
 def with_fixed_starts(model: Model, system: System) -> Model:
-    """Return the model with computed start values as fixed numbers; a model without such functions is returned as it is.
+    """Return the model with computed start values as fixed numbers; without start functions, the model is returned unchanged.
 
-    Raises `ModelError` as compilation would if the functions disagree or do not fit.
+    Raises `ModelError`, like compilation, if the functions disagree or do not fit.
     """
     if not model.starts:
         return model
@@ -262,7 +263,7 @@ def with_fixed_starts(model: Model, system: System) -> Model:
 
 
 def with_start(element: Element, values: Mapping[str, np.ndarray]) -> Element:
-    """Return an element with other start values of its states, given by local name."""
+    """Return an element with new start values of states, by local name."""
     law = element.law
 
     def restarted(name: str, spec: laws.StateSpec) -> laws.StateSpec:
@@ -286,12 +287,13 @@ def dump_model(model: Compilable) -> str:
 
     Parameters
     ----------
-    model : a `Graph`, frozen or compiled or as it is.
+    model : a `Graph`, or a frozen or compiled model.
 
-    A model gives the same text in every process. Shapes in pictures that no file can hold are listed under "left out".
-    Computed start values are written as numbers ("starts": "fixed"): parameters do not change them any more.
+    A model gives the same text in every process. Shapes in pictures that a file cannot hold are listed under "left out".
+    Computed start values are written as numbers ("starts": "fixed"), which no longer depend on parameters.
 
-    Raises `ModelError` E350 if the model cannot be saved; E100 for no model; and the errors of all stages up to the shapes.
+    Raises `ModelError` E350 if the model cannot be saved; E100 if `model` is not a model; and the errors of all stages up to the
+    shapes.
     """
     if not isinstance(model, (Graph, Model, Compiled)):
         raise no_model(model, "dump_model")
@@ -305,11 +307,11 @@ def dump_model(model: Compilable) -> str:
         content["visible"] = shown
     length = sum(_step_count(formula["steps"]) for formula in encoder.formulas.values())
     if length > MAX_STEPS:
-        cure = "the model as the script that builds it"
-        why = f"its formulas have {length} steps, and a file has at most {MAX_STEPS}"
+        cure = "the script that builds the model instead of a file"
+        why = f"its formulas have {length} steps; the limit of a file is {MAX_STEPS}"
         raise refusal("E350", "the model cannot be saved", cure, about=flat.name, why=why, places=())
     if widest := next((bond for bond in saved.bonds if bond.dimension > MAX_DIMENSION), None):
-        why = f'the bond "{widest.name}" has dimension {widest.dimension}, and one of a file {MAX_DIMENSION} at most'
+        why = f'the bond "{widest.name}" has dimension {widest.dimension}; the limit of a file is {MAX_DIMENSION}'
         raise refusal("E350", "the model cannot be saved", "several bonds", about=flat.name, why=why, places=())
     document: dict[str, Any] = {"format": FORMAT, "version": VERSION, "name": flat.name}
     document |= {"starts": "fixed"} if flat.starts else {}
@@ -335,13 +337,13 @@ def digest(text: str) -> str:
 
 
 def _visible_records(encoder: Encoder, visible: Sequence[Visible]) -> tuple[list[Any], list[str]]:
-    """Return the records that pictures can show; and descriptions of those that no file can hold."""
+    """Return the records that a file can hold, and descriptions of the others."""
     records, missing = [], []
     for entry in visible:
         try:
             records.append(encoder.record(entry, Visible))
         except NotStorable as kind:
-            missing.append(f'{entry.kind} "{entry.path}" in pictures: its look holds a {kind}')
+            missing.append(f'{entry.kind} "{entry.path}" in pictures: its shape contains a {kind}')
     return records, missing
 
 
@@ -350,7 +352,7 @@ def _step_count(steps: Sequence[Any]) -> int:
 
 
 def _json_text(document: Mapping[str, Any]) -> str:
-    """Return JSON with a line for each part of a model, so that people and tools can compare two files."""
+    """Return JSON with one line for each part of a model, so that people and tools can compare files."""
 
     def text(value: Any, depth: int) -> str:
         if depth == 0 or not value or not isinstance(value, (dict, list)):

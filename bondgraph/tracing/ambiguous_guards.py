@@ -1,6 +1,6 @@
 """Check that no two transitions from one state have the same guard and different targets (E217): which one fires is ambiguous.
 
-Guards are compared as recorded formulas, so that two functions of one meaning step by step are the same guard.
+Guards are compared as recorded formulas: two functions that perform the same operations are the same guard.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bondgraph.tracing.on_tape.values import Untraceable, Values, carry_out, sha
 
 
 def ambiguous_guards(system: System, model: Model) -> list[Problem]:
-    """Report states of automata that two transitions with the same guard leave for different targets."""
+    """Report each state of an automaton that two transitions with the same guard leave for different targets."""
     groups: dict[tuple[int, int], list[LoweredTransition]] = {}
     for event in system.events:
         if not event.found:
@@ -34,7 +34,7 @@ def ambiguous_guards(system: System, model: Model) -> list[Problem]:
 def _same(
     group: Sequence[LoweredTransition], written: dict[str, Statement], system: System
 ) -> Iterator[tuple[LoweredTransition, LoweredTransition]]:
-    """Yield each transition whose guard is that of an earlier one with another target, with that one."""
+    """Yield pairs of transitions with the same guard and different targets, the earlier one first."""
     tape = Tape()
     inputs: Values = {}
     first: dict[int, LoweredTransition] = {}
@@ -65,5 +65,5 @@ def _problem(pair: tuple[LoweredTransition, LoweredTransition], model: Model) ->
         f'automaton "{automaton.name}": two transitions from "{automaton.states[pair[0].source]}" have the same guard',
         (f"they lead to {ends[0]} and to {ends[1]}: which one fires is ambiguous",),
         (automaton.place,),
-        ("one of them only", "guards that are not positive at the same time, such as min(guard, condition)"),
+        ("only one of these transitions", "guards that are not positive at the same time, such as min(guard, condition)"),
     )

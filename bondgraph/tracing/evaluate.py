@@ -1,11 +1,10 @@
 """Evaluation of statements on a tape: compute every value of a system, and solve its implicit equations.
 
-Most are linear systems A w = b whose entries come from the statements themselves: A by differentiating the residuals
-with respect to the unknowns, b from the statements evaluated with the unknowns at zero. With the solution in place the statements
-are evaluated once more; values that do not depend on the unknowns are shared, because equal operations are stored once. A
-nonlinear loop is solved by a Newton iteration, straight-line code too (`newton`), a piecewise linear system on each side of its
-bends (`piecewise`). Where a system has `TraceObstacles`, they are
-returned instead, and `break_loops` changes the system for the next trace.
+Most implicit equations are linear systems A w = b. Differentiating the residuals with respect to the unknowns gives A;
+evaluating the statements with the unknowns at zero gives b. The statements are then evaluated again with the solution; values
+that do not depend on the unknowns are shared, because equal operations are stored once. A nonlinear loop is solved by a Newton
+iteration with a fixed number of steps (`newton`), a piecewise linear system on each side of its bends (`piecewise`). If a
+system has `TraceObstacles`, they are returned instead, and `break_loops` changes the system for the next trace.
 """
 
 from __future__ import annotations
@@ -40,26 +39,26 @@ from bondgraph.tracing.singular_messages import Unsolvable, refusing
 from screws.scalars import where
 
 INITIAL_GUESS = 1e-3
-"""Start value of guesses: close to zero, yet where a curve that is flat at zero (a cube) has a slope."""
+"""Start value of guesses: close to zero, but far enough away for a curve that is flat at zero (a cube) to have a slope."""
 
 
 @dataclass(frozen=True)
 class TraceObstacles:
-    """Obstacles that a trace found in a system, all at once."""
+    """All obstacles that a trace found in a system."""
 
     nonlinear: tuple[Loop, ...] = ()
     """Nonlinear algebraic loops."""
     algebraic: frozenset[str] = frozenset()
     """Constraints and switches whose vanishing quantity depends on the unknowns themselves."""
     looping: System | None = None
-    """The system with the ideal elements beside nonlinear relations in algebraic loops."""
+    """The system with ideal elements added to the algebraic loops of the nonlinear relations next to them."""
 
 
 def break_loops(system: System, obstacles: TraceObstacles) -> System:
     """Return the system without these obstacles.
 
-    Nonlinear loops get guesses, states from which the Newton iteration starts; a vanishing quantity that depends on the
-    unknowns themselves is not differentiated where one of them acts on it; ideal elements beside a nonlinear relation join its
+    Nonlinear loops get guesses: states from which the Newton iteration starts. A vanishing quantity that depends on the
+    unknowns themselves is not differentiated where one of them acts on it. Ideal elements next to a nonlinear relation join its
     loop (`loop_joining`).
     """
     if obstacles.looping is not None:
@@ -91,25 +90,25 @@ class Traced:
     """A system on a tape."""
 
     context: TracingContext
-    """The system has all shapes known."""
+    """The context, with the shapes of all values of its system known."""
     values: Values
     """All values by name."""
     newton_iterations: tuple[NewtonIteration, ...] = ()
-    """Nonlinear loops."""
+    """Newton iterations of the nonlinear loops."""
     acting: ActingUnknowns | None = None
-    """The unknowns whose residuals hold time derivatives, if there are any."""
+    """The unknowns whose residuals contain time derivatives, if any."""
     closures: Closures | None = None
-    """Constraints on positions, if there are any."""
+    """Constraints on positions, if any."""
     modes: tuple[SharedMode, ...] = ()
-    """Modes in which those unknowns are not determined by their equations alone."""
+    """Modes in which the equations alone do not determine these unknowns."""
     boxes: tuple[BoxPart, ...] = ()
     """Complementarity problems of dry friction."""
     stresses: tuple[SelfStresses, ...] = ()
-    """Reactions that circuits leave open, of parts with too many modes of this kind to list."""
+    """Undetermined reactions of the parts of the system with too many circuits to list."""
 
 
 def evaluate_system(context: TracingContext) -> Traced | TraceObstacles:
-    """Evaluate all statements on the tape, or return the obstacles; raises `Unsolvable` where there is no cure."""
+    """Evaluate all statements on the tape, or return the obstacles; raises `Unsolvable` if an obstacle cannot be removed."""
     system, inputs = context.system, context.inputs
     input_values = environment(system, inputs["t"][0], inputs["x"], inputs["p"], inputs["m"])
     traced = _with_late(context, input_values) if system.unknowns else _early(context, input_values)
@@ -121,7 +120,7 @@ def evaluate_system(context: TracingContext) -> Traced | TraceObstacles:
 
 
 def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacles:
-    """Evaluate all statements, with the unknowns whose residuals hold time derivatives."""
+    """Evaluate all statements, including the unknowns whose residuals contain time derivatives."""
     system, unknowns = context.system, context.system.unknowns
 
     def early(scalars: Sequence[Any], context: TracingContext = context) -> Traced | TraceObstacles:
@@ -177,7 +176,7 @@ def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacl
 
 
 def _nonlinear(context: TracingContext, residuals: Sequence[Any], w: Sequence[TapeScalar], owners: Sequence[Unknown]) -> set[str]:
-    """Return the elements of the unknowns w in those parts of the equations that are not linear."""
+    """Return the elements that own the unknowns w of the nonlinear parts of the equations."""
     matrix, unknown = partials(residuals, w), {scalar.index: j for j, scalar in enumerate(w)}
     bent = {(i, unknown[k]): v for (i, _), v in matrix.items() for k in context.reached([v]) & unknown.keys()}
     jumping = {i for i, r in enumerate(residuals) if jumps(context.tape, [context.tape.scalar(r).index], set(unknown))}
@@ -187,8 +186,8 @@ def _nonlinear(context: TracingContext, residuals: Sequence[Any], w: Sequence[Ta
 
 
 def _differentiated(context: TracingContext, unknown: Unknown, values: Values, yielding: Mapping[str, Yielding]) -> bool:
-    """Return True if an ideal element holds states, not unknowns, in one of its modes: its vanishing quantity must then be
-    differentiated. Where it holds neither, as a diode across a source does, its derivative would determine nothing either."""
+    """Return True if an ideal element constrains states, not unknowns, in one of its modes: its vanishing quantity must then be
+    differentiated. An element that constrains neither, such as a diode across a source, gains nothing from the derivative."""
     part = yielding.get(unknown.element)
     if part is None:
         return True
@@ -210,7 +209,8 @@ def _differentiated(context: TracingContext, unknown: Unknown, values: Values, y
 def _on_sides(
     context: TracingContext, acting: ActingUnknowns, held: Collection[int]
 ) -> tuple[ActingUnknowns, Callable[[Values], Values]]:
-    """Return piecewise linear equations with each bend on the side of the solution, and what brings other values there."""
+    """Return piecewise linear equations with each bend on the side of the solution, and a function that straightens other values
+    in the same way."""
     unknowns, w = context.system.unknowns, acting.w
     bending = residuals_of(acting.values, unknowns)
     bends = bends_of(context, bending, w)
@@ -240,7 +240,7 @@ def _on_sides(
 
 
 def _without_heat(context: TracingContext) -> TracingContext:
-    """Return the context in which no dissipator gives heat, as in an impulse; the same one if none does."""
+    """Return the context with the heat of all dissipators at zero, as in an impulse; unchanged if there are no dissipators."""
     statements = context.system.statements
     if not any(s.op in DISSIPATED for s in statements):
         return context
@@ -282,7 +282,7 @@ def _early(context: TracingContext, inputs: Values) -> Traced | TraceObstacles:
 
 
 def _linear(context: TracingContext, residuals: Sequence[Any], w: Sequence[TapeScalar]) -> SparseEquations | None:
-    """Return the linear equations residuals = 0; None if their derivatives depend on the unknowns themselves, or if they jump."""
+    """Return the linear equations residuals = 0; None if they are nonlinear in the unknowns or jump."""
     unknown = {scalar.index for scalar in w}
     equations = equations_of(context, residuals, w)
     if equations.steps is not None and unknown & context.reached(equations.scalars):

@@ -1,7 +1,7 @@
 """Index reduction: evaluate time derivatives along the motion, and the statements that need one.
 
-The vanishing quantity of a constraint or switch need not be differentiated in modes in which unknowns act on it directly; a value
-that is unknown itself, or jumps, cannot be.
+The vanishing quantity of a constraint or switch need not be differentiated in modes in which unknowns act on it directly. A
+value that is itself unknown, or jumps, cannot be differentiated.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from bondgraph.tracing.singular_messages import Unsolvable
 from screws.scalars import absolute, equal, where
 
 MAX_JACOBIAN_WORK = 8
-"""Maximum work of a Jacobian of the differentiated values, in units of one sweep along the motion: the Jacobian shares more with
-the matrix of the unknowns, and more of it depends on parameters only."""
+"""Maximum work of a Jacobian of the differentiated values, in units of one sweep along the motion. The Jacobian is worth more
+work: it shares more with the matrix of the unknowns, and more of it depends only on parameters."""
 
 
 MIN_JOINT_GROUPS = 16
-"""Groups to differentiate from which they have one joint Jacobian; of fewer each has the best one of its own."""
+"""Minimum number of groups that are differentiated by one joint Jacobian; fewer groups each have their own."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +35,15 @@ class Yielding:
     """The vanishing quantity of an element, if it depends on the unknowns themselves."""
 
     conditions: list[Any]
-    """Conditions under which no unknown acts on it, so that its derivative counts; one for each scalar."""
+    """Conditions, one for each scalar, under which no unknown acts on it, so that its derivative counts."""
     still: Sequence[Any] | None
-    """Its value there; None if an unknown always acts."""
+    """Its value under these conditions; None if an unknown always acts."""
 
 
 def depending_on_unknowns(context: TracingContext, values: Values, unknown_at: Mapping[int, Unknown]) -> dict[str, list[Unknown]]:
     """Return elements whose differentiated value depends on unknowns, and these unknowns.
 
-    `unknown_at` are the unknowns by their positions on the tape.
+    `unknown_at` maps positions on the tape to unknowns.
     """
     statements = [context.system.statements[index] for index in context.stages.late]
     moving = [s for s in statements if s.op is TIME_DERIVATIVE and s.element not in context.stages.yielding]
@@ -58,8 +58,8 @@ def depending_on_unknowns(context: TracingContext, values: Values, unknown_at: M
 def with_derivatives(
     context: TracingContext, values: Values, unknown_at: Mapping[int, Unknown], earlier: Mapping[str, Yielding]
 ) -> tuple[Values, dict[str, Yielding]]:
-    """Add time derivatives along the motion, and the values that need them; return also the vanishing quantities of yielding
-    elements, as in `earlier`, else by their dependence on the unknowns."""
+    """Add time derivatives along the motion and the values that need them. Also return the vanishing quantities of yielding
+    elements: those in `earlier`, or else those found to depend on the unknowns."""
     yielding, moving = dict(earlier), dict[int, Sequence[Any]]()
     for index in context.stages.late:
         statement = context.system.statements[index]
@@ -100,7 +100,7 @@ def with_derivatives(
 
 
 def _differentiable(context: TracingContext, values: Values, moving: Mapping[int, Sequence[Any]]) -> dict[int, Sequence[Any]]:
-    """Return the values that depend on no state whose rate is still to be found, by a time derivative."""
+    """Return the values whose time derivative is known: they depend on no state whose rate is still unknown."""
     guesses = context.system.guesses
     states = [state.name for state in context.system.states if state.rate not in values and state.name not in guesses]
     unready = {context.inputs["x"][k].index for name in states for k in context.system.places[name]}
@@ -108,7 +108,7 @@ def _differentiable(context: TracingContext, values: Values, moving: Mapping[int
 
 
 def _time_derivatives(context: TracingContext, groups: Sequence[Sequence[Any]], rates: Sequence[Any]) -> list[list[Any]]:
-    """Return time derivatives of groups of scalars: by their Jacobians, or all in one sweep if that is much less work."""
+    """Return time derivatives of groups of scalars, by their Jacobians or, if that is much less work, all in one sweep."""
     every, inputs = [scalar for group in groups for scalar in group], [*context.inputs["x"], context.inputs["t"][0]]
     separate, sweep = _work(context, every, inputs)
     if separate > MAX_JACOBIAN_WORK * sweep:
@@ -123,7 +123,7 @@ def _time_derivatives(context: TracingContext, groups: Sequence[Sequence[Any]], 
 
 
 def _work(context: TracingContext, outputs: Sequence[Any], inputs: Sequence[TapeScalar]) -> tuple[int, int]:
-    """Count multiplications of the Jacobian of `outputs` by `inputs` (forward), and of one sweep along the motion."""
+    """Count the multiplications in the forward Jacobian of `outputs` by `inputs`, and in one sweep along the motion."""
     tape, seeds = context.tape, {variable.index: column for column, variable in enumerate(inputs)}
     below: dict[int, int] = {}
     separate = sweep = 0
@@ -139,14 +139,16 @@ def _work(context: TracingContext, outputs: Sequence[Any], inputs: Sequence[Tape
 
 
 def _where_decided(quantity: Yielding, flat: Sequence[Any], slope: Sequence[Any]) -> list[Any]:
-    """Return the time derivative in modes in which no unknown acts; zero in others, where the value vanishes by itself."""
+    """Return the time derivative in modes in which no unknown acts, zero in the others, where the unknowns make the value
+    vanish."""
     if quantity.still is None:
         return [0.0 * value for value in flat]
     return [where(condition, value, 0.0) for condition, value in zip(quantity.conditions, slope, strict=True)]
 
 
 def _yielding(context: TracingContext, flat: Sequence[Any], unknown_at: Mapping[int, Unknown], values: Values) -> Yielding:
-    """Return the conditions under which no unknown acts on a vanishing quantity; one that its mode makes zero does not act."""
+    """Return the conditions under which no unknown acts on a vanishing quantity; an unknown that its mode makes zero does not
+    act."""
     w = [TapeScalar(context.tape, index) for index in unknown_at]
     totals: list[Any] = [context.tape.scalar(0.0) for _ in flat]
     acting = jacobian(flat, w)

@@ -1,7 +1,8 @@
 """Ideal elements in nonlinear algebraic loops: their unknown efforts and flows join the loops that they close.
 
-In its mode an ideal element gives one equation between efforts and flows. If no mode needs the time derivative of its vanishing
-quantity, its unknown belongs to an algebraic loop like any other, and the Newton iteration of the loop solves it in every mode.
+In each mode an ideal element gives one equation between efforts and flows. If no mode needs the time derivative of its
+vanishing quantity, its unknown belongs to an algebraic loop like any other, and the Newton iteration of the loop solves for it
+in every mode.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ def with_elements_in_loops(system: System, elements: Collection[str]) -> System 
     time derivatives of other values.
 
     The vanishing quantities of the elements are not differentiated. Loops that depend on these unknowns and act on their
-    residuals become one loop with them, and lose their guesses.
+    residuals are merged with them into one loop, and lose their guesses.
     """
     import networkx as nx
 
@@ -57,7 +58,7 @@ def with_elements_in_loops(system: System, elements: Collection[str]) -> System 
 
 
 def _blocks(system: System, elements: Collection[str]) -> list[tuple[tuple[Statement, ...], Loop | None]]:
-    """Return the statements, those of each loop together with it; time derivatives of these elements are zero."""
+    """Return the statements, grouped by loop; time derivatives of these elements are zero."""
     statements = [
         s._replace(op=zeros(system.values[s.outs[0]].shape or ()), args=())
         if s.op is TIME_DERIVATIVE and s.element in elements

@@ -1,13 +1,13 @@
 """Newton iteration for nonlinear algebraic loops on the tape: a fixed number of steps, from states that track the solution.
 
-The guesses move as w~' = dw/dt + kappa (w - w~), so that the steps only remove the error of the integrator; kappa does not exceed
-the fastest rate of the model, which it would make stiff. Before a run and after events a damped Newton iteration from outside
-computes them (`bondgraph.run.bound`).
+The guesses w~ follow the solution w as w~' = dw/dt + kappa (w - w~), so that the steps only remove the error of the integrator.
+To keep the model from becoming stiff, kappa does not exceed its fastest rate. Before a run and after events, a damped Newton
+iteration outside the tape computes the guesses (`bondgraph.run.bound`).
 
-Natural sizes of the unknowns and residuals of a nonlinear algebraic loop, in whatever units they are.
+Unknowns and residuals of a loop have natural sizes, whatever their units.
 
-The matrix and residuals at zero give the sizes of a linear network. Their common factor is that of the sources, or of the values
-at which the matrix begins to change, the larger one.
+The matrix and residuals at zero give the sizes of a linear network. Their common factor is that of the sources or of the values
+at which the matrix begins to change, whichever is larger.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LADDER = 10.0 ** (np.arange(-120, 121) / 4.0)
 """Multiples of the natural sizes at which the matrix is evaluated."""
 
 STEEPEST = 3.0
-"""Largest logarithmic slope of an entry that counts: an exponential bends where it becomes steep, not where it overflows."""
+"""Limit of the logarithmic slope of an entry: an exponential bends where it becomes steep, not where it overflows."""
 
 LEAST_BEND = 0.1
 """Minimum change of the logarithmic slopes of a matrix that is not constant."""
@@ -40,9 +40,9 @@ LEAST_BEND = 0.1
 def loop_sizes(
     context: TracingContext, loop: Loop, entries: Entries, residuals: Sequence[Any]
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return sizes of the unknowns and factors of the residuals (k,), powers of two, of a loop with these scalars at its guesses.
+    """Return sizes of the unknowns and factors of the residuals of a loop, (k,) each, as powers of two.
 
-    A change of the unit of an unknown or residual changes its size by as much, and no other size.
+    A change of the unit of an unknown or residual changes its own size by the same factor, and no other size.
     """
     count = len(residuals)
     at = {**entries, **{(i, count): residual for i, residual in enumerate(residuals)}}
@@ -70,8 +70,8 @@ def values_at_guesses(context: TracingContext, loops: Sequence[Loop], scalars: S
 
 
 def _bend(context: TracingContext, loop: Loop, entries: Entries, sizes: np.ndarray) -> float:
-    """Return the multiple of the sizes at which entries begin to change: the mean of its logarithm, weighted by changes of the
-    entries' logarithmic slopes; 1 for a constant matrix."""
+    """Return the multiple of the sizes at which entries begin to change: a geometric mean weighted by changes of the entries'
+    logarithmic slopes; 1 for a constant matrix."""
     weight = total = 0.0
     for side in (1.0, -1.0) if entries else ():
         values = _values(context, loop, entries, side * LADDER[:, None] * sizes)
@@ -89,15 +89,16 @@ def _powers_of_two(values: np.ndarray) -> tuple[float, ...]:
 
 
 NEWTON_STEPS = 3
-"""Newton steps at every evaluation; each squares the relative error that the integrator left in the guesses."""
+"""Number of Newton steps at every evaluation; each squares the relative error that the integrator leaves in the guesses."""
 
 GUESS_SIZES = 8
-"""Sizes of guesses that are tried, each a thousandth of the one before: of charges in coulombs, down to those of picofarads."""
+"""Number of sizes of guesses to try, each a thousandth of the previous one: small enough for charges of picofarads, in
+coulombs."""
 
 GUESS_FACTOR = 1e-3
 
 DRIFT_CORRECTION = 1.0
-"""Largest rate kappa at which guesses approach the solution, 1/s; it only keeps them from drifting."""
+"""Largest rate kappa at which guesses approach the solution, 1/s; it only prevents drift."""
 
 
 Solver = Callable[[Entries, Sequence[Any]], Sequence[Any]]
@@ -107,7 +108,7 @@ Solver = Callable[[Entries, Sequence[Any]], Sequence[Any]]
 @dataclass(frozen=True)
 class NewtonIteration:
     """A nonlinear loop on the tape: its unknowns as inputs w, residuals and their matrix in terms of w, the guesses, the
-    solution after the Newton steps, at the guesses the residuals and the first step, and the solver of its linear systems."""
+    solution after the Newton steps, the residuals and the first step at the guesses, and the solver of its linear systems."""
 
     loop: Loop
     w: tuple[Any, ...]
@@ -129,8 +130,9 @@ def newton_iteration(
 ) -> NewtonIteration:
     """Write the Newton steps from the guesses for the unknowns w of a nonlinear loop; `SingularSystem` if undetermined.
 
-    Pivots are chosen at the guesses of the samples, for all steps: the goal of steps from there says nothing about the loop. If
-    the matrix is singular there, or not finite, smaller guesses are tried, since the unit of an unknown is arbitrary.
+    Pivots for all steps are chosen at the guesses of the samples, because the points to which the steps lead say nothing about
+    the loop. If the matrix is singular or not finite there, smaller guesses are tried, since the unit of an unknown is
+    arbitrary.
     """
     guess = tuple(context.tape.scalar(scalar) for name in loop.guesses for scalar in scalars_of(env[name]))
     matrix = partials(residuals, w)
@@ -153,11 +155,11 @@ def newton_iteration(
 
 
 def _solver(context: TracingContext, loop: Loop, entries: Entries, right: Sequence[Any]) -> Solver:
-    """Return a solver with the pivots of the samples, as they are or by the natural sizes of equations and unknowns, with the
-    largest guesses for which the matrix is regular; one size if an element has an initial guess.
+    """Return a solver with pivots chosen from the samples of the matrix, as it is or scaled to natural sizes, at the largest
+    guesses for which it is regular; only the given guesses are tried if an element has an initial guess.
 
-    If no order of pivots suits all modes, pivots are chosen at run time. Where the sources let relations overflow, pivots are
-    chosen at weaker ones, from which the start is followed (`compile.source_stepping`).
+    If no order of pivots suits all modes, pivots are chosen at run time. If the sources make relations overflow, pivots are
+    chosen for weaker sources, from which the solution is followed to the start (`compile.source_stepping`).
     """
     count, everything = len(right), tuple(range(len(right)))
     free = all(context.system.values[unknown.value].near is None for unknown in loop.unknowns)
@@ -210,7 +212,7 @@ def rates_of_guesses(context: TracingContext, values: Values, iterations: Sequen
 
 
 def _fastest_rate(context: TracingContext, loops: Sequence[Loop], states: Sequence[Any], rates: Sequence[Any]) -> float:
-    """Return the largest eigenvalue in size of the model linearized at the start with guesses of zero, 1/s; infinity where there
+    """Return the largest absolute eigenvalue of the model linearized at the start with guesses of zero, 1/s; infinity if there
     is none."""
     sparse, matrix = jacobian(rates, states), np.zeros((len(states), len(states)))
     if not sparse.rows:

@@ -1,7 +1,7 @@
 """Piecewise linear equations: residuals that bend where an absolute value, minimum or maximum of the unknowns changes sides.
 
-Friction in proportion to a load that it changes itself is one: with every bend on a given side the equations are linear. Those of
-a connected part are solved for every combination of sides, and the solution that lies on the sides that it was made for decides.
+An example is friction proportional to a load that it changes itself. With every bend on a given side the equations are linear.
+A connected part is solved for every combination of sides; the solution that lies on its assumed sides is used.
 
 Source: Fujisawa and Kuh 1972, Piecewise-linear theory of nonlinear networks (one solution while all determinants have one sign).
 """
@@ -23,14 +23,14 @@ from bondgraph.tracing.on_tape.values import Values, partials, scalars_of, shape
 from screws.scalars import equal, less, maximum, where
 
 MAX_BENDS = 6
-"""Maximum number of bends of connected equations whose combinations of sides are solved."""
+"""Maximum number of bends of a connected part for which all combinations of sides are solved."""
 
 _BENDING = (op.ABSOLUTE, op.MINIMUM, op.MAXIMUM)
 
 
 @dataclass(frozen=True)
 class Bends:
-    """Bends of residuals on the tape, ascending, so that those inside others come first."""
+    """Bends of residuals, by position on the tape, in ascending order, so that nested bends come first."""
 
     context: TracingContext
     positions: tuple[int, ...]
@@ -38,8 +38,8 @@ class Bends:
     def on_sides(
         self, outputs: Sequence[Any], sides: Sequence[Any], free: Mapping[int, TapeScalar] | None = None
     ) -> tuple[list[TapeScalar], list[TapeScalar]]:
-        """Return scalars with each bend on a side, 1 where its first argument is the larger one, or with a `free` value; and by
-        how much that argument is larger."""
+        """Return scalars with each bend on a side (1: its first argument is larger) or with a `free` value, and the difference
+        of the arguments of each bend."""
         tape, replaced, excess = self.context.tape, dict[int, int](), list[TapeScalar]()
         for position, side in zip(self.positions, sides, strict=True):
             code, *arguments = tape.nodes[position]
@@ -52,7 +52,7 @@ class Bends:
         return list(substitute(tape, outputs, replaced)), excess
 
     def straightened(self, values: Values, sides: Sequence[Any]) -> Values:
-        """Return values by name with each bend on a side."""
+        """Return values by name with each bend on a given side."""
         scalars = [scalar for value in values.values() for scalar in scalars_of(value)]
         straight, out, start = self.on_sides(scalars, sides)[0], dict[str, Any](), 0
         for name, value in values.items():
@@ -62,7 +62,7 @@ class Bends:
         return out
 
     def groups(self, residuals: Sequence[Any], w: Sequence[TapeScalar]) -> list[list[int]]:
-        """Return the bends, by number, of each connected part of the equations."""
+        """Return the numbers of the bends of each connected part of the equations."""
         _, excess = self.on_sides([], [1.0] * len(self.positions))
         starts, rows = sparsity_pattern([*residuals, *excess], w)
         part = list(range(len(residuals) + len(excess)))
@@ -77,7 +77,7 @@ class Bends:
     ) -> list[Any]:
         """Return the side of each bend at the solution; `solve` gives the unknowns w for given sides.
 
-        Of all combinations of a group that one is taken whose solution is least on other sides than its own.
+        Of all combinations in a group, the one whose solution violates its own sides least is taken.
         """
         tape, best, chosen = self.context.tape, list[Any](), list[Any]()
         for number in range(2 ** max(map(len, groups))):
@@ -105,9 +105,10 @@ class Bends:
         sides: Sequence[Any],
         solve: Callable[[Sequence[Any]], Sequence[Any]],
     ) -> tuple[tuple[frozenset[int], Any], ...]:
-        """Return the equations that each bend acts on, with the determinant beyond it as a fraction of that on its own side.
+        """Return the equations that each bend acts on, with the ratio of the determinant beyond the bend to the determinant
+        before it.
 
-        Where this is not positive there is no solution, or there are several. `solve` gives A^-1 b on the `sides`.
+        Where the ratio is not positive, there is no solution, or there are several. `solve` gives A^-1 b on the `sides`.
         """
         folds, tape = [], self.context.tape
         for k, position in enumerate(self.positions):

@@ -1,7 +1,7 @@
 """Check that the flow of each constraint is the rate of its position, at sample states (E170).
 
-A constraint is stabilised by its position h and moved by its flow h', which an MTF may compute from other flows by the user's
-matrix. If the two do not fit, the constraint drives the model. Both are on the tape, so they are compared at sample states.
+A constraint is stabilised by its position h and moved by its flow h', which an MTF may compute from other flows with the user's
+matrix. If they do not match, the constraint drives the model. Both are on the tape, so they are compared at sample states.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ FLOW_RTOL = 1e-6
 
 @dataclass(frozen=True)
 class _Difference:
-    """A constraint whose flow is not the rate of its position, at the sample state where they differ most."""
+    """A constraint whose flow is not the rate of its position, at the sample state with the largest difference."""
 
     unknown: Unknown
     position: Sequence[Any]
     along: Sequence[Any]
     moving: Sequence[Any]
-    """Position, its rate and the flow, on the tape."""
+    """Scalars of the position, its rate and the flow, on the tape."""
     row: int
     rate: np.ndarray
     flow: np.ndarray
-    """Rate and flow there; in this row they differ most."""
+    """Values of rate and flow at the sample state; they differ most in `row`."""
     x: np.ndarray
     m: np.ndarray
 
@@ -79,7 +79,7 @@ def _largest_difference(traced: Traced, model: Model, unknown: Unknown, law: Ide
     if not len(table):
         return None
     by_position, by_flow, terms, m, x = np.split(table, np.cumsum([n, n, n, modes]), axis=1)
-    largest = terms.max(axis=0)  # over all samples: at one of them terms may cancel to rounding
+    largest = terms.max(axis=0)  # over all samples, as terms may cancel to rounding at one sample
     off = np.abs(by_position - by_flow) / np.where(largest > 0.0, largest, 1.0)
     at, row = np.unravel_index(int(off.argmax()), off.shape)
     if off[at, row] <= FLOW_RTOL:
@@ -93,9 +93,9 @@ def _problem(traced: Traced, model: Model, difference: _Difference) -> Problem:
     element = model.elements[path]
     elements, names = [element], element.signals
     details = [
-        f"h' is {by_flow[row]:.6g} by its flow"
+        f"from the flow, h' is {by_flow[row]:.6g}"
         + (f" in row {row}" if len(by_flow) > 1 else "")
-        + f", and {rate[row]:.6g} by its position, of {', '.join(names) or 'nothing'}"
+        + f"; from the position, a function of {', '.join(names) or 'nothing'}, it is {rate[row]:.6g}"
     ]
     opposite = np.allclose(rate, -by_flow, rtol=FLOW_RTOL)
     cures = ["reverse the half arrow of the constraint"] if opposite else []
@@ -108,18 +108,18 @@ def _problem(traced: Traced, model: Model, difference: _Difference) -> Problem:
             (i, j), is_now, should = entry
             details.insert(
                 0,
-                f'MTF "{matrix}": in row {i}, column {j} its matrix is {is_now:.6g}, and the derivative of the '
-                f"position {should:.6g}",
+                f'MTF "{matrix}": in row {i}, column {j} its matrix is {is_now:.6g}, but the derivative of the '
+                f"position is {should:.6g}",
             )
-            cures = [f'this entry of MTF "{matrix}"']
+            cures = [f'the right value of this entry of MTF "{matrix}"']
     labels = [label for state in system.states for label in labels_of(state.name, np.shape(state.initial))]
-    x = dict(zip(labels, difference.x, strict=False))  # after the states come unknowns of loops
+    x = dict(zip(labels, difference.x, strict=False))  # unknowns of loops follow the states
     read = [f"{label} = {value:.4g}" for label, value in x.items() if label.partition("[")[0] in names]
     if read:
         details.append(f"for example at {', '.join(read[:8])}")
     sizes = {name: max(int(np.size(traced.values[system.resolve(name)])), 1) for name in names}
     cures.append(
-        f"no MTF, and coordinates={sizes} instead of signals, connected where their rates are the flows: the "
+        f"no MTF, and coordinates={sizes} instead of signals, connected where the flows are their rates: the "
         "compiler then differentiates the position"
     )
     title = f'the flow of constraint "{path}" is not the rate of its position'
@@ -127,7 +127,7 @@ def _problem(traced: Traced, model: Model, difference: _Difference) -> Problem:
 
 
 def _transformer(model: Model, path: str) -> tuple[str, Bond] | None:
-    """Return the transformer at a constraint, and the bond on its other side, or None."""
+    """Return the transformer at a constraint and the bond on its other side; None without a transformer."""
     bonds = model.bonds_at(path)
     other = next(end.element for end in bonds[0].ends if end.element != path)
     if len(bonds) != 1 or not isinstance(model.elements[other].law, Transformer):
@@ -137,9 +137,9 @@ def _transformer(model: Model, path: str) -> tuple[str, Bond] | None:
 
 
 def _entry(traced: Traced, path: str, bond: Bond, difference: _Difference) -> tuple[tuple[int, int], float, float] | None:
-    """Return (row, column) of the worst entry of a matrix, its value, and the right one; None if no states determine it.
+    """Return (row, column) of the worst entry of a matrix, its value and its correct value; None if no states determine it.
 
-    Rates of the position and the flow before the matrix are both linear in states that change neither.
+    The rate of the position and the flows before the matrix are linear in states that change neither position nor matrix.
     """
     values, system = traced.values, traced.context.system
     before, count = scalars_of(values[system.resolve(flow(bond))]), len(difference.position)
@@ -161,7 +161,7 @@ def _entry(traced: Traced, path: str, bond: Bond, difference: _Difference) -> tu
 
 
 def _at(traced: Traced, scalars: Sequence[Any], difference: _Difference) -> np.ndarray | None:
-    """Return scalars at the sample state of a difference."""
+    """Return the values of scalars at the sample state of a difference; None if a value is not finite."""
     for sample in traced.context.sampled.states:
         if np.array_equal(sample[1], difference.x) and np.array_equal(sample[3], difference.m):
             row = np.concatenate(Samples(traced.context.tape, [sample]).row(scalars))

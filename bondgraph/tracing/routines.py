@@ -1,5 +1,5 @@
-"""Routines of a traced system: rates, guards, powers, outputs, resets and impulses on one tape, with parameter expressions
-hoisted; and the sparse Jacobian of the rates."""
+"""Routines of a traced system: rates, guards, powers, outputs, resets and impulses on one tape, with expressions of parameters
+hoisted, and the sparse Jacobian of the rates."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from screws.scalars import equal, where
 def values_on_tape(system: System) -> Traced:
     """Evaluate all statements on tape scalars, after breaking loops as often as needed.
 
-    Ends of a run that an earlier trace added are removed and determined again.
+    Events that end a run, added by an earlier trace, are removed and determined again.
     """
     ends = {event.guard for event in system.events if event.found}
     events = tuple(event for event in system.events if not event.found)
@@ -45,7 +45,7 @@ def values_on_tape(system: System) -> Traced:
 
 
 def _completed(traced: Traced) -> Traced:
-    """Add all shapes, and ends of a run in modes without a solution after all other events."""
+    """Add all shapes and, after all other events, those that end a run in modes without a solution."""
     context, system = traced.context, traced.context.system
     values = {name: replace(value, shape=np.shape(traced.values[name])) for name, value in system.values.items()}
     indices, shrunk = system.places, context.sampled.shrunk
@@ -81,7 +81,7 @@ def _completed(traced: Traced) -> Traced:
 
 
 def _indeterminate_circuits(context: TracingContext, stresses: SelfStresses) -> IndeterminateCircuits:
-    """Return the nonzero rows of a basis of null vectors, the modes in which they hold, and the quantities that are shared."""
+    """Return the nonzero rows of a basis of null vectors, the modes in which they hold, and the names of the reactions."""
     rows = [k for k, row in enumerate(stresses.basis) if np.any(row)]
     gates, elements = stresses.gates, stresses.elements
     held = [{gates[k].slot: gates[k].active[0]} if k in gates else {} for k in rows]
@@ -91,7 +91,7 @@ def _indeterminate_circuits(context: TracingContext, stresses: SelfStresses) -> 
 
 
 def _contradictions(traced: Traced) -> list[tuple[LoweredTransition, Any]]:
-    """Return ends of a run in modes whose equations may have no solution, with their guards."""
+    """Return events that end a run in modes whose equations may have no solution, with their guards."""
     ends, modes = [], list(traced.context.system.modes)
     for k, mode in enumerate(traced.modes):
         shared = mode.shared
@@ -130,10 +130,12 @@ def trace(system: System) -> tuple[dict[str, Code], System, Pattern]:
 def trace_for_runs(
     system: System, inspect: Callable[[Traced], None] | None = None
 ) -> tuple[dict[str, Code], System, Callable[[], tuple[Routine, Pattern]]]:
-    """Trace the routines of a system without its Jacobian, which some runs do not need and which may take longer than all others.
+    """Trace the routines of a system without its Jacobian, which some runs do not need and which may take longer than all
+    others.
 
-    Returns the routines by name (blocks t, x, p, m; `prepare` has p alone), the system with all shapes, and a function that
-    builds the routine `jacobian` with its sparsity pattern. `inspect` gets the traced values first, and may refuse them.
+    Returns the routines by name (blocks t, x, p, m; `prepare` has only p), the system with all shapes, and a function that
+    builds the routine `jacobian` with its sparsity pattern. `inspect` is called first with the traced values, and may refuse
+    them.
     """
     traced = values_on_tape(system)
     if inspect is not None:
@@ -157,7 +159,7 @@ def trace_for_runs(
 
 
 def outputs_of(traced: Traced) -> dict[str, list[Any]]:
-    """Return the scalars of every routine by its name."""
+    """Return the output scalars of every routine, by name."""
     context, system, values, m = traced.context, traced.context.system, traced.values, traced.context.inputs["m"]
 
     def states(changed: Iterable[tuple[str, str]]) -> list[Any]:
@@ -179,7 +181,7 @@ def outputs_of(traced: Traced) -> dict[str, list[Any]]:
         outputs["closing_matrix"] = list(traced.closures.matrix)
     if traced.boxes:
         outputs["boxes"] = [scalar for box in traced.boxes for scalar in box.scalars]
-    if outputs["rates"]:  # without states they are the powers alone
+    if outputs["rates"]:  # without states there are only the powers
         outputs["rates_and_powers"] = outputs["rates"] + outputs["powers"]
     jumping, shared = _jumping(traced)
 
@@ -215,7 +217,7 @@ IMPULSE_ROUTINES = ("reset", "push", "supply")
 
 
 def _jumping(traced: Traced) -> tuple[frozenset[int], frozenset[int]]:
-    """Return the events with an impulse, by number, and those of them that share one."""
+    """Return the numbers of the events with an impulse, and of those that share one."""
     if traced.acting is None:
         return frozenset(), frozenset()
     events = impulsive(traced.context, traced.acting)
@@ -223,7 +225,7 @@ def _jumping(traced: Traced) -> tuple[frozenset[int], frozenset[int]]:
 
 
 def _specialised_impulses(traced: Traced, routines: Mapping[str, Code]) -> dict[str, Code]:
-    """Return routines of the events that share an impulse: the shared one, specialised to the modes after the event."""
+    """Return routines of the events that share an impulse: the shared routine, specialised to the modes after each event."""
     specialised, events = dict[str, Code](), traced.context.system.events
     for index in sorted(_jumping(traced)[1]):
         event = events[index]
@@ -237,19 +239,19 @@ def _specialised_impulses(traced: Traced, routines: Mapping[str, Code]) -> dict[
 
 
 def _differentiated(rates: Routine) -> tuple[Routine, Pattern]:
-    """Return the Jacobian of the rates by the states, nonzeros by columns."""
+    """Return the nonzeros of the Jacobian of the rates by the states, and its pattern, in compressed columns."""
     derivatives = jacobian(rates.outputs, list(rates.tape.inputs("x", dict(rates.blocks)["x"])))
     return Routine("jacobian", rates.tape, rates.blocks, derivatives.values), compressed_columns(derivatives)
 
 
 MAX_CHARTS = 8
-"""Maximum number of combinations of internal modes that get code of their own."""
+"""Maximum number of combinations of internal modes that get separate code."""
 
 
 def _by_chart(system: System, routine: Code) -> Code:
     """Return separate code for every combination of internal modes (charts), which then cost nothing at run time.
 
-    Two closed surfaces in contact have four combinations; measured, the two-egg model gains a sixth.
+    Two closed surfaces in contact have four combinations; the two-egg model runs a sixth faster.
     """
     internal = {e.slot for e in system.events if e.internal}
     slots = tuple(sorted(internal - {e.slot for e in system.events if not e.internal}))
@@ -266,7 +268,7 @@ def _by_chart(system: System, routine: Code) -> Code:
 
 
 def output_names(system: System) -> list[str]:
-    """Return the names of the outputs: all values but states, parameters, modes and negatives of others."""
+    """Return the names of the outputs: all values except states, parameters, modes, time and negatives of other values."""
     inputs = {s.name for s in system.states} | set(system.parameters) | set(system.modes) | {"time"}
     torn = {unknown.value for loop in system.loops for unknown in loop.unknowns}
     return [name for name in system.values if name not in inputs and (name in torn or not name.startswith("-"))]

@@ -1,6 +1,6 @@
 """Messages of implicit equations without a unique solution: elements, causes and cures.
 
-Functions of `math` and NumPy in a formula that cannot be traced: their names, and what to write in their place.
+Functions of `math` and NumPy cannot be traced in a formula: messages name them and the functions to use instead.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from screws.scalars import FUNCTIONS
 
 _NAMES = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "abs": "absolute", "fabs": "absolute"}
 _NAMES |= {"fmin": "minimum", "fmax": "maximum"} | {name: name for name in (*FUNCTIONS, "where")}
-"""Names in `math` or NumPy, with the function of `screws.scalars` that does the same."""
+"""Names in `math` or NumPy -> the equivalent function of `screws.scalars`."""
 
 EXPRESSIONS = {
     "ceil": "-floor(-x)",
@@ -60,18 +60,19 @@ EXPRESSIONS = {
     "sinh": "(exp(x) - exp(-x)) / 2.0",
     "square": "x * x",
 }
-"""Expressions of `screws.scalars` by the name of a function of NumPy with arguments x, y, z. `math.remainder` is another one."""
+"""Name of a function of NumPy with arguments x, y, z -> expression in `screws.scalars`. `math.remainder` is a different
+function."""
 
 _TABLE = 'signals.table("curve", "time", points, values), a block, and "curve.y" among the signals of the formula'
-"""Advice for `interp`: the block has the ascending points and their values."""
+"""Advice for `interp`."""
 
 
 OPERATORS = {" %: ": "x - y * floor(x / y) for x % y", "//: ": "floor(x / y) for x // y"}
-"""Expressions of `screws.scalars` for operators, by the mark of the message of Python."""
+"""Mark of an operator in Python's error message -> advice."""
 
 
 def foreign_operators(error: Exception) -> tuple[str, ...]:
-    """Return what to write instead of an operator of numbers alone.
+    """Return what to write instead of an operator that accepts only numbers.
 
     >>> foreign_operators(TypeError("unsupported operand type(s) for %: 'TapeScalar' and 'float'"))
     ('x - y * floor(x / y) for x % y, of screws.scalars',)
@@ -81,9 +82,10 @@ def foreign_operators(error: Exception) -> tuple[str, ...]:
 
 
 def foreign_functions(error: Exception) -> dict[str, str]:
-    """Return the function of `math` or NumPy whose call in a formula raised the error, with what to write in its place.
+    """Return the function of `math` or NumPy whose call in a formula raised the error, with advice on its replacement.
 
-    The advice is "" for a function without a counterpart. Without the source of the formula, all functions in it are returned.
+    The advice is "" for a function without a counterpart. If the source is unavailable, all functions in the formula are
+    returned.
     """
     failing = _failing_frame(error)
     if failing is None:
@@ -106,8 +108,8 @@ def _advice(function: Any) -> str:
 
 
 def _failing_frame(error: Exception) -> tuple[FrameType, str | None] | None:
-    """Return the innermost frame of the user's with the text of the call that failed, None for text without a source; None if it
-    is not a call that failed."""
+    """Return the innermost frame of the user's code with the text of the failing call (None if its source is unavailable); None
+    if a different operation failed."""
     failing, step = None, error.__traceback__
     while step is not None:
         code = step.tb_frame.f_code
@@ -119,7 +121,7 @@ def _failing_frame(error: Exception) -> tuple[FrameType, str | None] | None:
 
 
 def _text_at(code: CodeType, instruction: int) -> str | None:
-    """Return the source of an instruction, None where it is unknown."""
+    """Return the source of an instruction; None if it is unavailable."""
     line, end, column, end_column = list(code.co_positions())[instruction // 2]
     if line is None or end is None or column is None or end_column is None:
         return None
@@ -148,14 +150,15 @@ def _is_of(value: Any, module: str) -> bool:
 
 
 def prescribing_sources(model: Model, path: str) -> tuple[str, ...]:
-    """Return the flow sources that prescribe the flow of a one-port through junctions and transformers alone, without those that
-    are zero by structure; none if the flow depends on other elements too."""
+    """Return the flow sources that prescribe the flow of a one-port through junctions and transformers, without those that are
+    zero by structure; empty if the flow also depends on other elements."""
     sources = _prescribing(model, model.bonds_at(path)[0], path, frozenset())
     return tuple(s for s in sources or () if model.elements[s].law_as(laws.Source).value is not None)
 
 
 def _prescribing(model: Model, bond: Bond, asker: str, seen: frozenset[str]) -> tuple[str, ...] | None:
-    """Return the sources that prescribe the flow of a bond on the side away from `asker`; None if it depends on others."""
+    """Return the sources that prescribe the flow of a bond on the side away from `asker`; None if the flow depends on other
+    elements."""
     path = next((end.element for end in bond.ends if end.element != asker), asker)
     if path in seen:
         return None
@@ -176,7 +179,8 @@ MAX_LISTED_MODES = 8
 
 
 class Unsolvable(Exception):
-    """A set of unknowns that its equations do not determine linearly; `reason` is "nonlinear", "singular" or "index"."""
+    """Raised for unknowns that their equations do not determine linearly; `reason` is "nonlinear", "singular", "index" or
+    "jump"."""
 
     def __init__(
         self,
@@ -192,15 +196,15 @@ class Unsolvable(Exception):
         self.loop = loop
         self.suspects = tuple(suspects)
         self.modes = tuple(modes)
-        """Modes without a solution, where others have one: each automaton -> state, and the elements to suspect."""
+        """Modes without a solution, if other modes have one: automaton -> state of each, and the suspect elements."""
         self.too_many = too_many
-        """Number of combinations of modes if they are too many to be solved one by one; else 0."""
+        """Number of combinations of modes and its limit, if they are too many to be solved one by one; else zeros."""
         super().__init__(reason)
 
 
 @contextmanager
 def refusing(system: System, unknowns: Sequence[Unknown], loop: Loop | None = None) -> Iterator[None]:
-    """Turn singular equations of these unknowns into `Unsolvable`, with the suspect elements."""
+    """Turn errors of singular equations of these unknowns into `Unsolvable`, with the suspect elements."""
     owners = owners_of(system, unknowns)
     try:
         yield
@@ -213,7 +217,7 @@ def refusing(system: System, unknowns: Sequence[Unknown], loop: Loop | None = No
 
 
 def suspects(singular: SingularSystem, owners: Sequence[Unknown]) -> list[str]:
-    """Return the elements of the equations and unknowns of a singular part, by the owner of each scalar."""
+    """Return the elements of the equations and unknowns of a singular part, from the owner of each scalar."""
     return list(dict.fromkeys(owners[k].element for k in (*singular.equations, *singular.unknowns)))
 
 
@@ -227,16 +231,16 @@ def untraceable(failure: Untraceable, model: Model) -> Problem:
     cures: tuple[str, ...] = ("sin, exp, where, less ... of screws.scalars instead of math, NumPy's functions and `if`",)
     if functions := foreign_functions(failure.error):
         called = " and ".join(functions)
-        why = f"{called} {'take' if len(functions) > 1 else 'takes'} numbers; a formula is recorded with symbols in their place"
+        why = f"{called} {'take' if len(functions) > 1 else 'takes'} numbers, but a formula is recorded with symbols"
         details, advice = (*details[:-1], why), tuple(dict.fromkeys(filter(None, functions.values())))
-        cures = advice or ("a formula of + - * / ** and the functions of screws.scalars",)
+        cures = advice or ("a formula that uses only + - * / ** and the functions of screws.scalars",)
     cures = foreign_operators(failure.error) or cures
     return Problem("E129", title, details, (owner.place if owner else None,), cures)
 
 
 MORE_FREEDOMS = (
-    "joints with more freedoms: a spherical or universal one for a revolute",
-    "an inline joint for the last revolute of a loop that moves in a plane",
+    "joints with more degrees of freedom: spherical or universal instead of revolute",
+    "an inline joint instead of the last revolute of a planar loop",
 )
 """Cures for redundant constraints of joints."""
 
@@ -257,7 +261,7 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         title = "nonlinear relation between unknown efforts or flows"
         details = (f"unknown outputs of: {named(owners)}",)
         cures = (
-            f"a state that decides them (of a C or I): {part('C')}, a stiff one, instead of a constraint",
+            f"a state that determines them (of a C or I): {part('C')}, a stiff one, instead of a constraint",
             f"{part('C')}, a stiff one, at a 0-junction between a storage named here and the rest",
         )
         return Problem("E205", title, details, _places(owners), cures)
@@ -265,28 +269,28 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         elements = model.elements_at(stuck.suspects)
         title = "a derivative of an unknown is needed"
         if not owners:
-            details = (f"the input of {named(elements)} must be differentiated, and depends on this derivative",)
+            details = (f"the input of {named(elements)} must be differentiated, but depends on this derivative",)
             return Problem("E207", title, details, _places(elements), ("a lowpass or another state in the loop",))
         needed = ", ".join(f"the {_differentiated(e)} at {named([e])}" for e in elements)
-        details = (f"{needed} must be differentiated, and depends on the outputs of: {named(owners)}",)
+        details = (f"{needed} must be differentiated, but depends on the outputs of: {named(owners)}",)
         cures = ("an Sf of zero instead of a constraint that holds no inertia", "a small C or I between them")
         return Problem("E207", title, details, _places(dict.fromkeys([*elements, *owners])), cures)
     elements = model.elements_at(stuck.suspects)
     if stuck.reason == "jump":  # a dependent element would need an infinite effort or flow
         details = (f"{named(elements)} must follow a value that contains a sign, comparison or step",)
         cures = (
-            "an R between the source and what follows it (a resistance, a compliance of the drive)",
+            "an R between the source and the element that follows it (a resistance, a compliance of the drive)",
             "a ramp, tanh or lowpass instead of the step",
         )
         return Problem("E209", "a derivative of a discontinuous value is needed", details, _places(elements), cures)
     constraints = [e for e in elements if isinstance(e.law, IdealConstraint)]
-    instead = f"leave one of them out, or put {part('C')}, a stiff one, in its place"
+    instead = f"leave one of them out, or replace it by {part('C')}, a stiff one"
     if commands := _prescribed_flows(model, elements):
         says, cure, sources = commands
         return Problem("E208", "a commanded motion meets a constraint", (says,), _places([*elements, *sources]), (cure, instead))
     return Problem(
         "E208",
-        "redundant constraints" if constraints else "dependent storages whose shares are not determined",
+        "redundant constraints" if constraints else "dependent storages with undetermined shares",
         (f"these repeat or contradict the others: {named(elements)}",),
         _places(elements),
         (instead, *_less_redundant(constraints)),
@@ -298,7 +302,7 @@ def _less_redundant(constraints: Sequence[Element]) -> tuple[str, ...]:
         return ()
     if any(_is_of_position(e) for e in constraints):
         return MORE_FREEDOMS
-    return ("an Se of zero instead of one of several Sf whose flows add up to zero whatever the others do",)
+    return ("an Se of zero instead of one of several Sf whose flows always add up to zero",)
 
 
 def _places(created: Iterable[Element | Automaton]) -> tuple[Place | None, ...]:
@@ -313,10 +317,10 @@ def domain_of(model: Model, elements: Sequence[Element]) -> Domain:
 
 
 def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
-    """Return the problem of modes without a solution, with the elements that contradict each other in them."""
+    """Return the problem of modes without a solution, with the elements that contradict each other in each mode."""
     elements = model.elements_at(stuck.suspects)
     automata = [model.automata[name] for name in dict.fromkeys(name for mode, _ in stuck.modes for name in mode)]
-    says, count = "these contradict or repeat each other, or leave something undecided", len(stuck.modes)
+    says, count = "these contradict or repeat each other, or leave a value undetermined", len(stuck.modes)
     shown = [(mode_in_words(mode), named(model.elements_at(paths))) for mode, paths in stuck.modes[:MAX_LISTED_MODES]]
     if stuck.too_many[0]:
         return _too_many(stuck, model, elements, automata)
@@ -332,7 +336,7 @@ def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
 
 
 def _too_many(stuck: Unsolvable, model: Model, elements: Sequence[Element], automata: Sequence[Automaton]) -> Problem:
-    """Return the problem of a part with more combinations of modes than are solved one by one, some of them singular."""
+    """Return the problem of a part with too many combinations of modes to be solved one by one, some of them singular."""
     names = [automaton.name for automaton in automata]
     count, most = stuck.too_many
     title = f"{count} combinations of modes exceed the limit of {most} that are solved one by one"
@@ -343,24 +347,24 @@ def _too_many(stuck: Unsolvable, model: Model, elements: Sequence[Element], auto
     )
     part = domain_of(model, elements).part
     cures = (
-        f"{part('R')} in series with some of them, at a 0-junction with a friction, so that each part has few modes",
+        f"{part('R')} in series with some of them, at a 0-junction with a friction, so that each part has fewer modes",
         "one automaton for switches that never switch independently",
     )
     return Problem("E212", title, details, _places([*elements, *automata]), cures)
 
 
 def _prescribed_flows(model: Model, elements: Sequence[Element]) -> tuple[str, str, list[Element]] | None:
-    """Describe constraints on a flow that sources prescribe: a text, a cure, and the sources."""
+    """Return a text, a cure and the sources if sources prescribe a flow that is constrained; else None."""
     paths = {id(element): path for path, element in model.elements.items()}
     constraints = [e for e in elements if isinstance(e.law, IdealConstraint) and not e.law.coordinates]
     held = [e for e in constraints if prescribing_sources(model, paths[id(e)])]
     if not held:
         return None
     sources = model.elements_at([path for e in held for path in prescribing_sources(model, paths[id(e)])])
-    says = f"{named(sources)} {'command' if len(sources) > 1 else 'commands'} what {named(held)} holds"
+    says = f"{named(sources)} {'command' if len(sources) > 1 else 'commands'} a flow that {named(held)} holds at zero"
     spring = domain_of(model, held).part("C")
     cure = (
-        f"{spring} between the command and what it moves: a 0-junction that joins {named(sources[:1])}, a C and the rest, "
+        f"{spring} between the command and the parts that it moves: a 0-junction with {named(sources[:1])}, a C and the rest, "
         "as the stiffness of a servo does (Hogan 1985)"
     )
     return says, cure, sources
@@ -370,24 +374,24 @@ def _in_mode_cures(model: Model, elements: Sequence[Element]) -> tuple[str, ...]
     part = domain_of(model, elements).part
     if elements and not any(isinstance(e.law, IdealSwitch) for e in elements) and any(_is_of_position(e) for e in elements):
         return (
-            "joints with more freedoms in this loop, a spherical or universal one for a revolute: now constraints repeat others",
-            "an R, viscous friction, instead of dry friction at a joint of this loop",
+            "joints with more degrees of freedom in this loop, whose constraints are redundant: spherical or universal",
+            "an R (viscous friction) instead of dry friction at a joint of this loop",
         )
     return (
         f"{part('R')} in series with a switch that shorts an effort source or a C",
-        f"{part('R')} beside a switch that cuts off a flow source or an I",
+        f"{part('R')} in parallel with a switch that cuts off a flow source or an I",
         "one automaton for switches that must never be closed, or open, at the same time",
     )
 
 
 def _is_of_position(element: Element) -> bool:
-    """Return True for a constraint of joints or contacts, on a position of several scalars or coordinates."""
+    """Return True for a constraint of joints or contacts: on a position, or on several scalars."""
     law = element.law
     return isinstance(law, IdealConstraint) and law.automaton is None and (law.position is not None or law.conditions > 1)
 
 
 def contradicting(elements: Sequence[str], mode: str, model: Model) -> Problem:
-    """Return the problem of a run that has entered a mode in which its equations contradict each other (E220)."""
+    """Return the problem of a run in a mode whose equations contradict each other (E220)."""
     suspects = model.elements_at(elements)
     details = (f"these contradict each other or are underdetermined: {named(suspects)}",)
     title, cures = f"the equations have no solution in mode {mode}", _in_mode_cures(model, suspects)
@@ -395,12 +399,12 @@ def contradicting(elements: Sequence[str], mode: str, model: Model) -> Problem:
 
 
 def paradox(elements: Sequence[str], model: Model) -> Problem:
-    """Return the problem of a run at which friction and its normal force have no or several solutions (Painlevé, E324)."""
+    """Return the problem of a run in which friction and its normal force have no or several solutions (Painlevé, E324)."""
     friction, *normals = model.elements_at(elements)
     if not normals:
         title = f"{named([friction])}: no or several solutions while it slips (Painleve)"
-        reason = "it changes its own load by more than the load itself"
-        ways = "a smaller scale, or less inertia behind the load", "a C (a compliance) between the load and the inertia behind it"
+        reason = "the friction changes its load by more than the load itself"
+        ways = "a smaller scale, or less inertia on the load's side", "a C (a compliance) between the load and this inertia"
         return Problem("E324", title, (reason,), _places([friction]), ways)
     title = f"{named([friction])} with {named(normals)}: no or several solutions while it slips (Painleve)"
     why = (
@@ -409,20 +413,20 @@ def paradox(elements: Sequence[str], model: Model) -> Problem:
     )
     cures = (
         f"a compliant contact, which has a solution: a C with an R instead of {named(normals)}",
-        "a smaller coefficient, or a start or load that avoids sliding in this posture",
+        "a smaller coefficient, or a start or load that avoids sliding in this position",
     )
     return Problem("E324", title, why, _places([friction, *normals]), cures)
 
 
 def _coefficient(friction: Element, model: Model) -> str:
-    """List the parameters of a coefficient of friction with their values."""
+    """Return the parameters of a coefficient of friction, with their values, as text."""
     scaling = [signal for signal in friction.signals if _parameter(signal, model) is not None]
     names = scaling or [f"{friction.name}.limit"]
     return " times ".join(f'the parameter "{name}", {_parameter(name, model)}' for name in names)
 
 
 def _parameter(name: str, model: Model) -> Any:
-    """Return the value of a parameter by its name, None for another name."""
+    """Return the value of a parameter by its name; None for other names."""
     path, _, key = name.rpartition(".")
     element = model.elements.get(path)
     return element.parameters[key].value if element is not None and key in element.parameters else None
@@ -451,13 +455,13 @@ def _of_loop(stuck: Unsolvable, system: System, model: Model) -> Problem:
     cures = []
     for e, output, argument in _against_relation(stuck.loop, system, closing):
         details.append(f"{named([e])} is known only as {output}({argument}), but its {argument} is needed")
-        cures.append(f'R("{e.name}", {argument}=...), the inverse of its {output} if there is one, alone or as well')
-    cure = "a small storage (C or I) in the loop, which decides what now depends on itself"
+        cures.append(f'R("{e.name}", {argument}=...), the inverse of its {output}, instead or in addition')
+    cure = "a small storage (C or I) in the loop, whose state breaks it"
     if closing is elements:
-        details.append("elements of their ring set values that depend on each other, or nothing sets their level")
+        details.append("the elements of the ring set values that depend on each other, or nothing sets the common level")
         cure = f"{domain_of(model, elements).part('R')} at one of these junctions"
     if all(isinstance(e.law, SignalBlock) for e in closing):
-        cure = "a state in one of the blocks, or equations that do not need each other's result"
+        cure = "a state in one of the blocks, or equations that do not depend on each other's results"
     code, title = (
         ("E205", "algebraic loop that is not linear")
         if stuck.reason == "nonlinear"
@@ -467,7 +471,7 @@ def _of_loop(stuck: Unsolvable, system: System, model: Model) -> Problem:
 
 
 def _against_relation(loop: Loop, system: System, elements: Sequence[Element]) -> list[tuple[Element, str, str]]:
-    """Return resistors that are used against their only relation in the loop, each with the output and argument of it."""
+    """Return resistors used against their only relation in the loop, each with the output and argument of the relation."""
     unknown = {u.value for u in loop.unknowns}
     taking = [s for s in system.statements[loop.start : loop.stop] if s.args and s.args[0] in unknown]
     resistors = []

@@ -140,7 +140,7 @@ def test_relations_that_are_not_linear_in_what_is_unknown(domain: str) -> None:
 def test_constraints_that_contradict(domain: str) -> None:
     """E208: leave one out, or put a stiff C in its place."""
     parts = Sf("drive", 1.0), I("m", 1.0)
-    refused(at(J1, domain, *parts, Constraint("stop")), "E208", f"C ({DOMAINS[domain][0]}), a stiff one, in its place")
+    refused(at(J1, domain, *parts, Constraint("stop")), "E208", f"C ({DOMAINS[domain][0]}), a stiff one")
     assert runs(at(J1, domain, *parts))
     assert runs(at(J1, domain, *parts, C("stop", capacitance=1e-2)))
 
@@ -157,7 +157,7 @@ def test_states_of_switches_without_a_solution(domain: str) -> None:
     short, cut = Switch("s", automaton="lever", closed="on"), Switch("s", automaton="lever", closed="on")
     refused(lever(at(J0, domain, Se("u", 1.0), R("r", 1.0), short), *flips[:1]), "E212", f"R ({damper}) in series")
     assert runs(lever(at(J0, domain, Se("u", 1.0), R("r", 1.0), (short, R("own", 0.1))), flips[0]))
-    refused(lever(at(J1, domain, Sf("i", 1.0), R("r", 1.0), cut), flips[0]), "E212", f"R ({damper}) beside")
+    refused(lever(at(J1, domain, Sf("i", 1.0), R("r", 1.0), cut), flips[0]), "E212", f"R ({damper}) in parallel")
     assert runs(lever(at(J1, domain, Sf("i", 1.0), R("r", 1.0), (cut, R("own", 10.0))), flips[0]))
 
 

@@ -61,7 +61,12 @@ EQUATIONS: list[Case] = [
     (
         "E217",
         lambda: with_automaton(*(Transition("a", to, lambda t: t - 1.0, "time") for to in ("b", "a"))),
-        ('automaton "relay": two transitions from "a" have the same guard', '"b" and to "a"', "one of them only", "min("),
+        (
+            'automaton "relay": two transitions from "a" have the same guard',
+            '"b" and to "a"',
+            "only one of these transitions",
+            "min(",
+        ),
     ),
     ("E211", lambda: falling("floor"), ('"floor" is not a Constraint', "name a Constraint")),
     ("E211", lambda: falling("stop"), ('Constraint "stop" has no restitution', "restitution=0.8")),

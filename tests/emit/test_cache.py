@@ -211,7 +211,7 @@ def test_what_is_broken_is_compiled_anew(folder, damage):
 def test_a_folder_that_others_may_write_is_not_used(folder, mode):
     cache.store("ab" * 32, b"code")
     folder.chmod(mode)
-    with pytest.warns(CacheWarning, match=r"E397 the folder of compiled code .*/objects is not used\n  others may write there"):
+    with pytest.warns(CacheWarning, match=r"E397 the folder of compiled code .*/objects is not used\n  others can write to it"):
         assert cache.load("ab" * 32) is None
     with pytest.warns(CacheWarning):
         assert not cache.store("cd" * 32, b"code")
@@ -234,7 +234,7 @@ def test_what_others_own_is_not_used(folder, monkeypatch):
     cache.store("ab" * 32, b"code")
     own = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: own + 1)
-    with pytest.warns(CacheWarning, match=f"it belongs to the user with number {own}"):
+    with pytest.warns(CacheWarning, match=f"it belongs to user {own}"):
         assert cache.load("ab" * 32) is None
 
 

@@ -199,8 +199,8 @@ REFUSED = [
     (squared, "has no Pow; write x * x, or power(x, y)"),
     (without_result, '"without_result" may end without a result'),
     (untyped, 'argument "x" of "untyped" has no type'),
-    (without_type, 'write "-> None" if it has none'),
-    (by_name, "write them in their order"),
+    (without_type, 'write "-> None" if it returns nothing'),
+    (by_name, "write them in order"),
     (spelled, '"Numbers" has no field "cuont"; it has x, y, out'),
     (of_a_number, 'an int has no field "real"'),
     (known_later, "must be known at translation"),
@@ -208,7 +208,7 @@ REFUSED = [
     (raised, "has no Raise; return a status"),
     (counted, "counted takes 1 arguments, not 2"),
     (unknown_name, "name 'nowhere' is not defined"),
-    (middle, "a slice has a start and nothing else"),
+    (middle, "a slice can only have a start"),
     (calls_early, "an inline function returns at its end"),
     (modified, "has no Mod"),
 ]
@@ -269,7 +269,7 @@ IN_LANES = [
     (counts, "this would happen in all lanes"),
     (called, "this would happen in all lanes"),
     (into_table, '"total" is one number for all lanes'),
-    (whole, '"n" is one number for all lanes and is set where lanes part'),
+    (whole, '"n" is one number for all lanes but is set where lanes diverge'),
 ]
 
 

@@ -76,7 +76,7 @@ def test_values_at_an_instant() -> None:
     assert "[0.25 A]" in str(explain(model, "r.flow", at=(run, 2.0 * math.log(2.0))))
     kept = model.simulate(2.0, rtol=1e-9, samples=0.04, keep=["c.q"], progress=False)
     assert [(c.value, c.now) for c in explain(model, "r.flow", at=(kept, 0.0)).causes if c.now] == [("c.q", "0 C")]
-    with pytest.raises(ModelError, match=r'E582 the run of "rc" has other quantities'):
+    with pytest.raises(ModelError, match=r'E582 the run of "rc" has different quantities'):
         explain(Graph("still").connect(v := J1("v"), I("m", 1.0)).connect(v, R("r", 1.0)), "m.flow", at=(run, 1.0))
     with pytest.raises(ModelError, match="no values at -1 s"):
         explain(model, "r.flow", at=(run, -1.0))

@@ -187,7 +187,7 @@ def test_in_event_mode_the_importer_handles_each_event(opened, models):
     instants = {event.time for event in run.events} | set(np.arange(1, 60) * 0.05)
     np.testing.assert_allclose(times, sorted(instants - {0.0}), rtol=1e-14)
     one.freeInstance()
-    refused(opened, "not made for this mode", opened.instance(span=SPAN).enterEventMode)
+    refused(opened, "not created for this mode", opened.instance(span=SPAN).enterEventMode)
 
 
 def test_starts_and_parameters_that_are_set_before_a_run_are_those_of_simulate(opened_swing, models):
@@ -205,7 +205,7 @@ def test_starts_and_parameters_that_are_set_before_a_run_are_those_of_simulate(o
 def test_a_parameter_that_cannot_be_set_says_why(toy, opened):
     assert "held.period" in toy.constants
     (period,) = [each for each in opened.description.modelVariables if each.name == "held.period"]
-    words = ("constant", "constant, because it decides the times of clocks or breaks")
+    words = ("constant", "constant, because it determines the times of clocks or breaks")
     assert (period.variability, period.description) == words
     one = opened.instance(begin=False)
     why = f"held.period is a {words[1]}"
@@ -309,7 +309,7 @@ def test_bad_calls_fail_and_say_why(opened):
     refused(opened, "start values cannot be set", lambda: one.setFloat64([number["ball.p"]], [1.0]))
     for length in (0.0, -0.1, np.nan, np.inf):
         refused(opened, "not forward in time", lambda length=length: one.doStep(0.0, length))
-    refused(opened, "where the instance is not", lambda: one.doStep(0.5, 0.1))
+    refused(opened, "but the instance is at a different time", lambda: one.doStep(0.5, 0.1))
     refused(opened, "beyond the stop time", lambda: one.doStep(0.0, 2.0))
     one.doStep(0.0, 0.5)
     one.setFloat64([number["ball.inertia"]], [2.0])
@@ -389,7 +389,7 @@ def test_choices_that_a_unit_cannot_have_are_refused(models, folder, monkeypatch
         (r'E600 the input "ball\.inerta" is not a parameter[\s\S]*"ball\.inertia"', {"inputs": ["ball.inerta"]}),
         (r'E601 the output "ball\.flw" has no value[\s\S]*"ball\.flow"', {"outputs": ["ball.flw"]}),
         ('E601 the outputs "ball.flow" and "velocity.flow" are the same value', {"outputs": ["ball.flow", "velocity.flow"]}),
-        ('E602 the input "held.period" decides the times of clocks', {"inputs": ["held.period"]}),
+        ('E602 the input "held.period" determines the times of clocks', {"inputs": ["held.period"]}),
         ("E603 version: 4 is unknown", {"version": 4}),
         ("E603 kinds: 'scheduled' is unknown", {"kinds": ["scheduled"]}),
         ("E603 platforms: 'mars' is unknown", {"platforms": ["mars"]}),

@@ -280,7 +280,10 @@ def test_the_documentation_is_a_page_that_simulates(folder: Path, monkeypatch: p
     with pytest.raises(ModelError, match=r"E614 page='yes' is not a table of ranges by name"):
         page(page="yes")
     monkeypatch.setattr(fmu_writer, "is_available", lambda: False)
-    assert page().replace("<p>This page does not simulate: the llvmlite here cannot write WebAssembly.</p>\n", "") == plain
+    assert (
+        page().replace("<p>This page does not simulate: the llvmlite with which it was made cannot write WebAssembly.</p>\n", "")
+        == plain
+    )
 
 
 def test_an_archive_is_a_function_of_its_graph(folder: Path) -> None:

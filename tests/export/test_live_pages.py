@@ -219,7 +219,7 @@ def test_a_page_without_webassembly_replays(monkeypatch):
     page = live_page(compiled, t_end=1.0, live={"spring.stiffness": (10.0, 200.0)}, show=["spring.q"], samples=0.1)
     facts = facts_of(page)
     np.testing.assert_array_equal(facts["replay"]["columns"], [compiled.simulate(1.0, samples=0.1)["spring.q"]])
-    assert facts["why"] == "this page replays a run only: the llvmlite with which it was made cannot write WebAssembly"
+    assert facts["why"] == "this page only replays a run: the llvmlite with which it was made cannot write WebAssembly"
     assert "solver" not in facts
 
 
@@ -230,7 +230,7 @@ def test_a_page_without_webassembly_replays(monkeypatch):
         ({"live": {"floor.h": (0.5, 2.0)}}, "E620", "it is not a parameter"),
         ({"live": {"held.period": (0.01, 0.1)}}, "E621", "times of clocks"),
         ({"live": {"ball.inertia": (2.0, 0.5)}}, "E622", "a minimum and a maximum"),
-        ({"live": {"ball.inertia": (2.0, 3.0)}}, "E622", "the present value, 1, lies between"),
+        ({"live": {"ball.inertia": (2.0, 3.0)}}, "E622", "the current value 1 between"),
         ({"live": {"ball.inertia": 2.0}}, "E622", r'live=\{"ball.inertia": \(0.5, 2\)\}'),
         ({"show": ["ball.inertia"]}, "E623", "one value in a run"),
         ({"show": [["ball.p", "floor.h"]]}, "E623", r'"ball.p" \(N s\), "floor.h" \(m\)'),

@@ -150,7 +150,7 @@ def test_what_is_not_understood_is_refused(latex: str) -> None:
 def test_a_symbol_that_only_latex_has_is_refused() -> None:
     graph, v = Graph("own symbols"), J1("v")
     graph.connect(v, C("spring", capacitance=1.0, initial=1.0, symbols={"q": r"\mathscr{Q}"})).connect(v, R("drag", 1.0))
-    with pytest.raises(ModelError, match=r"E280 the formula .*mathscr is not known"):
+    with pytest.raises(ModelError, match=r"E280 the formula .*mathscr is unknown"):
         document(graph, "typst")
     assert r"\mathscr{Q}" in document(graph, "latex")
 

@@ -77,7 +77,7 @@ def wide(count: int) -> Graph:
 
 UNREADABLE: list[tuple[Graph, str]] = [
     (block(lambda a: a[0], np.zeros(200_000)), r"shape \[200000\] has more than 100000 entries"),
-    (block(lambda a: a[0, 0, 0, 0], np.zeros((2, 2, 2, 2))), "is not a shape of an array"),
+    (block(lambda a: a[0, 0, 0, 0], np.zeros((2, 2, 2, 2))), "is not the shape of an array"),
     (block(lambda a: a * 2**70), "1180591620717411303424 is not a number"),
     (block(nested(5), 1.0), "more than 4 differentiations"),
     (wide(1001), 'bond "push -> v" has dimension 1001'),
@@ -150,7 +150,7 @@ CHANGES: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
     ("E353", "operations", lambda f: f["model"]["elements"]["coil"]["law"].update(output=1000)),
     (
         "E353",
-        "an operation that has a name",
+        "an operation with a name",
         lambda f: (
             f["operations"].append({"formula": next(iter(f["formulas"]))})
             or f["model"]["elements"]["coil"]["law"].update(output=len(f["operations"]) - 1)
@@ -164,7 +164,7 @@ CHANGES: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
     ("E354", "of a constant", lambda f: f["operations"][0].update({"$is": "Constant"})),
     ("E354", "not a list", lambda f: f.update(operations={})),
     ("E355", "not an element", lambda f: f["model"]["bonds"][0].update(tail=["nothing", "1"])),
-    ("E355", "of that name", lambda f: f["model"]["bonds"][0].update(tail=["supply", "7"])),
+    ("E355", "which does not exist", lambda f: f["model"]["bonds"][0].update(tail=["supply", "7"])),
     ("E355", "dimension", lambda f: f["model"]["bonds"][0].update(dimension=10**9)),
     ("E355", "does not exist", lambda f: f["model"]["elements"]["supply"].update(signals=["nothing.y"])),
     ("E355", "arguments", lambda f: f["model"]["elements"]["supply"].update(parameters={})),
@@ -210,13 +210,13 @@ def test_a_pose_that_is_none_at_the_start_of_a_joint() -> None:
 
 
 MARKS: list[tuple[str, Callable[[], Graph], Callable[[dict[str, Any]], Any]]] = [
-    ("two contacts are called 'floor'", parallel_gripper.gripper, lambda m: m["contacts"][0].update(path="floor")),
+    ("several contacts are called 'floor'", parallel_gripper.gripper, lambda m: m["contacts"][0].update(path="floor")),
     ("reads '', which does not exist", parallel_gripper.gripper, lambda m: m["contacts"][0].update(friction="")),
     ("reads 'nothing', which does not exist", parallel_gripper.gripper, lambda m: m["contacts"][0].update(gap="nothing")),
     ('"finger" has no shape', pushing.in_space, lambda m: m["collisions"][0]["shapes"].pop()),
-    ("no body number 9", pushing.in_space, lambda m: m["collisions"][0]["only"][0].__setitem__(0, 9)),
-    ("collide with itself", pushing.in_space, lambda m: m["collisions"][0]["only"][0].__setitem__(0, 1)),
-    ("collide with rolling friction -1", pushing.in_space, lambda m: m["collisions"][0].update(rolling_friction=-1.0)),
+    ("body number 9, which does not exist", pushing.in_space, lambda m: m["collisions"][0]["only"][0].__setitem__(0, 9)),
+    ("body number 1 with itself", pushing.in_space, lambda m: m["collisions"][0]["only"][0].__setitem__(0, 1)),
+    ("have rolling friction -1", pushing.in_space, lambda m: m["collisions"][0].update(rolling_friction=-1.0)),
     ("restitution 2.0", pushing.in_space, lambda m: m["collisions"][0].update(restitution=2.0)),
 ]
 
@@ -268,7 +268,7 @@ def test_a_file_is_as_large_as_its_reader_allows(tmp_path: Path) -> None:
     path = save_model(SMALL["drive"](), tmp_path / "drive.json")
     text, size = path.read_text(encoding="utf-8"), path.stat().st_size
     assert dump_model(load_model(path, largest=size)) == dump_model(parse_model(text, largest=len(text))) == text
-    with pytest.raises(ModelError, match=rf"E351 .*{size} bytes, and at most {size - 1} are read"):
+    with pytest.raises(ModelError, match=rf"E351 .*{size} bytes; the limit is {size - 1}"):
         load_model(path, largest=size - 1)
     with pytest.raises(ModelError, match=f"largest={len(text)}, if you trust"):
         parse_model(text, largest=100)

@@ -181,7 +181,7 @@ def test_warm_compiles_all_code_that_no_model_has(tmp_path: Path, monkeypatch: p
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(("place", "why"), [("off", "SCREWBOND_CACHE says so"), ("file/folder", "cannot be written: ")])
+@pytest.mark.parametrize(("place", "why"), [("off", "SCREWBOND_CACHE disables it"), ("file/folder", "cannot be written: ")])
 def test_nothing_is_warmed_that_would_not_be_kept(place, why, tmp_path, monkeypatch, capsys) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setattr(warming, "PARTS", {"all": lambda: pytest.fail("compiled in vain")})

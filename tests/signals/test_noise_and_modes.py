@@ -250,7 +250,7 @@ def test_a_rate_limiter_in_a_loop_without_delay_is_refused():
     with pytest.raises(ModelError) as caught:
         compile_model(graph)
     assert caught.value.problems[0].code == "E207"
-    assert 'the input of block "l" must be differentiated, and depends on this derivative' in str(caught.value)
+    assert 'the input of block "l" must be differentiated, but depends on this derivative' in str(caught.value)
     cured, blocks = Graph("loop"), (signals.lowpass("soft", "e.y", 0.1), signals.rate_limiter("l", "soft.y", -1.0, 1.0))
     cured.add(signals.summation("e", {"time": 1, "l.y": -1}), *blocks)
     assert compile_model(cured).simulate(1.0).ok

@@ -38,8 +38,8 @@ def test_a_command_against_a_constraint_is_told_and_the_spring_proposed() -> Non
         compile_model(arm(Constraint("wall"), ratio=2.0))
     said = str(refused.value)
     assert "E208 a commanded motion meets a constraint" in said
-    assert 'Sf "command" commands what constraint "wall" holds' in said
-    assert "a C (a spring) between the command and what it moves" in said and "Hogan 1985" in said
+    assert 'Sf "command" commands a flow that constraint "wall" holds at zero' in said
+    assert "a C (a spring) between the command and the parts that it moves" in said and "Hogan 1985" in said
     assert compile_model(arm(Constraint("wall"), spring=True)).simulate(0.1).ok
 
 
@@ -47,7 +47,11 @@ def test_a_command_against_a_contact_is_told_for_its_mode() -> None:
     with pytest.raises(ModelError) as refused:
         compile_model(with_machine(arm(switched())))
     said = str(refused.value)
-    assert "E212" in said and '"closed" of "touch"' in said and 'Sf "command" commands what constraint "wall" holds' in said
+    assert (
+        "E212" in said
+        and '"closed" of "touch"' in said
+        and 'Sf "command" commands a flow that constraint "wall" holds at zero' in said
+    )
     assert compile_model(with_machine(arm(switched(), spring=True))).simulate(0.1).ok
 
 

@@ -1,4 +1,4 @@
-"""Machine code of the elementary functions, for one number and for vectors of several lanes, which kernels call by name."""
+"""Machine code of the elementary functions, which kernels call by name, for one number and for vectors of several lanes."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ ELEMENTARY: Mapping[str, Callable[..., float]] = MappingProxyType(
         "cos": functions.cosine,
     }
 )
-"""Functions by the names that kernels call them by."""
+"""Name by which kernels call it -> function."""
 PERIODIC = ("sin", "cos", "tan")
-"""Functions that the C library computes for angles beyond `elementary.FAR`."""
+"""Functions that the C library computes for angles beyond `functions.FAR`."""
 _NAME = re.compile(rb"elementary\.\w+\.(?:v(\d+))?f64")
-"""A function in an object file, and its lanes if it has several."""
+"""Name of a function in an object file, with its lanes if it has several."""
 _lock = threading.RLock()
 
 
 def linked(code: bytes, exported: Iterable[str], symbols: Mapping[str, int]) -> tuple[Any, dict[str, int]]:
-    """Link object code as `machine.link`, with the elementary functions that it calls."""
+    """Link object code like `machine.link`, together with the elementary functions that it calls."""
     addresses: dict[str, int] = {}
     for lanes in {int(count or 1) for count in _NAME.findall(code)}:
         with _lock:
@@ -50,7 +50,7 @@ def linked(code: bytes, exported: Iterable[str], symbols: Mapping[str, int]) -> 
 
 @functools.cache
 def _library(lanes: int, processor: tuple[str, str]) -> tuple[Any, dict[str, int]]:
-    """Return what keeps the functions for this many lanes loaded, and their addresses by name."""
+    """Return an object that keeps the functions for this many lanes loaded, and their addresses by name."""
     writer = ("elementary functions", str(lanes))
     return link(*machine.written_code(writer, lambda: library_text(lanes)), {})
 
@@ -71,9 +71,9 @@ def symbol(name: str, lanes: int) -> str:
 
 
 def _entry(name: str, function: Callable[..., float], lanes: int, width: int) -> str:
-    """Return the function that kernels call, with vectors in registers.
+    """Return the LLVM text of the function that kernels call, with vectors in registers.
 
-    A single number has a vector, too: choices between numbers are blends of vectors, but branches of single numbers.
+    A single number is computed as a vector, too: LLVM blends vectors to choose between numbers, but branches on single numbers.
     """
     letters = "xy"[: 1 + (function in functions.OF_TWO)]
     kind, vector = "double" if lanes == 1 else f"<{lanes} x double>", f"<{width} x double>"
@@ -97,7 +97,7 @@ def _entry(name: str, function: Callable[..., float], lanes: int, width: int) ->
 
 
 def _joint_entry(lanes: int) -> str:
-    """Return the function that kernels call for sines and cosines together."""
+    """Return the LLVM text of the function that kernels call for sines and cosines together."""
     vector, result = f"<{lanes} x double>", trigonometry.result(lanes)
     lines = ["entry:", f"%x.at = alloca {vector}", f"%r.at = alloca {vector}, i64 2", f"store {vector} %x, ptr %x.at"]
     lines += [f"call void @{functions.sine_and_cosine.__name__}(ptr %x.at, ptr %r.at)", f"%sines = load {vector}, ptr %r.at"]
@@ -109,8 +109,8 @@ def _joint_entry(lanes: int) -> str:
 
 
 def _by_the_library(values: Mapping[str, str], lanes: int, width: int) -> list[str]:
-    """Return lines for `%{name}{lanes - 1}` of each of these functions: its value, with the results of the C library for far
-    angles."""
+    """Return lines that set `%{name}{lanes - 1}` to the value of each of these functions, with the results of the C library for
+    angles beyond `functions.FAR`."""
     lines, rows, vector = list[str](), dict(values), f"<{width} x double>"
     for lane in range(lanes):
         x = "%x"

@@ -1,8 +1,8 @@
 """Elementary functions with the same bits on every system, to less than a unit in the last place.
 
-They are functions of the kernel language. Reductions of arguments follow fdlibm (Sun Microsystems 1993); polynomials are those of
+They are functions of the kernel language. Argument reductions follow fdlibm (Sun Microsystems 1993); polynomials are those of
 fdlibm or minimax polynomials. Where fdlibm splits numbers, fused multiply-adds give products and quotients with their rounding
-errors (Dekker 1971). Special values are those of C99, Annex F. Only rare arguments branch, so that SIMD lanes compute all alike.
+errors (Dekker 1971). Special values follow C99, Annex F. Only rare arguments branch, so SIMD lanes usually run the same code.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from bondgraph.emit.kernel_language.language import Fixed, Reals, bits_down, bit
 
 _INFINITY = math.inf
 _MAGIC = 6755399441055744.0
-"""1.5 * 2^52: added to a number, it leaves the nearest integer in the last bits."""
+"""1.5 * 2^52: added to a number, it leaves the nearest integer in the lowest bits."""
 _LOG2_E = 1.4426950408889634
 _LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-"""ln 2: thirty-three bits, and the rest."""
+"""ln 2: thirty-three bits, and the remainder."""
 _LEAST = 2.2250738585072014e-308
 """Smallest normal number."""
 
@@ -29,7 +29,7 @@ def _of_bits(bits: int) -> float:
 
 _SQRT_HALF = _of_bits(0x3FE6A09E667F3BCD)
 _TO_ONE = _of_bits(0x3FF0000000000000 - 0x3FE6A09E667F3BCD)
-"""Difference of the bits of 1 and of sqrt(1/2)."""
+"""Difference of the bit patterns of 1 and sqrt(1/2)."""
 _ONE_BIT = _of_bits(1)
 _EXPONENT_OFFSET = 4503599627370496.0 + 1023.0
 
@@ -56,7 +56,7 @@ _LOG = (
     1.531383769920937332e-01,
     1.479819860511658591e-01,
 )
-"""(ln((1 + s) / (1 - s)) - 2 s) / s^3 by s^2, of fdlibm."""
+"""(ln((1 + s) / (1 - s)) - 2 s) / s^3 as a polynomial in s^2, from fdlibm."""
 _LOG_TAIL = (
     0.4,
     0.28571428571429375,
@@ -67,16 +67,16 @@ _LOG_TAIL = (
     0.11706098976899665,
     0.11724530590963324,
 )
-"""(ln((1 + s) / (1 - s)) - 2 s - 2/3 s^3) / s^5 by s^2 <= 0.0295, to 1.9e-18."""
+"""(ln((1 + s) / (1 - s)) - 2 s - 2/3 s^3) / s^5 as a polynomial in s^2 <= 0.0295, to 1.9e-18."""
 _TWO_THIRDS_HIGH, _TWO_THIRDS_LOW = 0.6666666666666666, 3.700743415417188e-17
 _FAR_EXPONENT = 708.0
-"""Size of x up to which e^x is a normal number."""
+"""Largest |x| for which e^x is certainly a normal number."""
 _PI_2 = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
-"""pi/2: thirty-three bits, thirty-three more, and the rest."""
+"""pi/2: thirty-three bits, the next thirty-three, and the remainder."""
 _PI_2_FAR = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
-"""pi/2: three times fifty-three bits."""
+"""pi/2: three parts of fifty-three bits each."""
 NEAR, FAR = 1e5, 35184372088832.0
-"""Sizes of angles, rad, up to which the parts of pi/2 are exact."""
+"""Largest |angle|, rad, for which `_PI_2` and `_PI_2_FAR` suffice."""
 _SIN = (
     -1.66666666666666324348e-01,
     8.33333333332248946124e-03,
@@ -106,17 +106,17 @@ _ATAN = (
     -3.65315727442169155270e-02,
     1.62858201153657823623e-02,
 )
-"""(t - atan t) / t^3 by t^2 for t <= 7/16, of fdlibm."""
+"""(t - atan t) / t^3 as a polynomial in t^2 for t <= 7/16, from fdlibm."""
 _HALF_TURN = (3.141592653589793, 1.2246467991473532e-16)
 _QUARTER_TURN = (_PI_2_FAR[0], _PI_2_FAR[1])
 _EIGHTH = (0.7853981633974483, 3.061616997868383e-17)
 _ATAN_HALF = (0.4636476090008061, 2.2698777452961687e-17)
-"""Angles as sums of two numbers."""
+"""Angles, rad, as sums of two numbers."""
 
 
 @inline
 def polynomial(z: float, coefficients: Fixed) -> float:
-    """Return the polynomial with these coefficients, lowest first, by four interleaved ones in z^4."""
+    """Return the value of the polynomial with these coefficients, lowest first, from four interleaved polynomials in z^4."""
     z2 = z * z
     z4 = z2 * z2
     even = fma(z2, horner(z4, coefficients[2::4]), horner(z4, coefficients[0::4]))
@@ -126,7 +126,7 @@ def polynomial(z: float, coefficients: Fixed) -> float:
 
 @inline
 def horner(z: float, coefficients: Fixed) -> float:
-    """Return the polynomial with these coefficients, lowest first."""
+    """Return the value of the polynomial with these coefficients, lowest first, by Horner's scheme."""
     total = 1.0 * coefficients[-1]
     for coefficient in unrolled(coefficients[-2::-1]):
         total = fma(total, z, coefficient)
@@ -135,13 +135,13 @@ def horner(z: float, coefficients: Fixed) -> float:
 
 @inline
 def power_of_two(n: float) -> float:
-    """Return 2^n of a whole number from -1022 to 1023."""
+    """Return 2^n for an integer n from -1022 to 1023."""
     return bits_up(n + (_MAGIC + 1023.0), 52)
 
 
 @inline
 def exponential_of_sum(x: float, low: float) -> float:
-    """Return e^(x + low) of a small `low`."""
+    """Return e^(x + low) for a small `low`."""
     n = fma(x, _LOG2_E, _MAGIC) - _MAGIC
     high = fma(-n, _LN2_HIGH, x)
     rest = fma(n, _LN2_LOW, -low)
@@ -231,7 +231,7 @@ def power(x: float, y: float) -> float:
     e = y * log
     result = exponential_of_sum(e, fma(y, log, -e) + y * log_low)
     if not (x > 0.0 and x < _INFINITY and abs(y) < _INFINITY):
-        # whole numbers y, odd ones
+        # even and odd integers y
         count = abs(y)
         is_whole = count >= 4503599627370496.0 or (count + 4503599627370496.0) - 4503599627370496.0 == count
         pairs = 0.5 * count
@@ -251,41 +251,41 @@ def power(x: float, y: float) -> float:
 
 @inline
 def with_sign_of(size: float, x: float) -> float:
-    """Return a number that is not negative with the sign of another one."""
+    """Return the nonnegative number `size` with the sign of x."""
     return bits_sum(size, bits_up(bits_down(x, 63), 63))
 
 
-# Angles. An angle is n quarter turns and a remainder of at most half a quarter: y, and its rounding error.
+# Angles. An angle is n quarter turns plus a rest of at most half a quarter turn: y, plus its rounding error.
 
 
 @inline
 def quarters(x: float) -> float:
-    """Return the nearest count n of quarter turns, 1.5 * 2^52 added to it, so that its bits end with those of n."""
+    """Return the nearest count n of quarter turns plus 1.5 * 2^52, so that the lowest bits are those of n."""
     return x * 0.63661977236758134308 + _MAGIC
 
 
 @inline
 def first_rest(x: float, n: float) -> float:
-    """Return the angle without n quarter turns by the first two parts of pi/2."""
+    """Return the angle minus n quarter turns, computed with the first two parts of pi/2."""
     return fma(n, -_PI_2[0], x) - n * _PI_2[1]
 
 
 @inline
 def first_error(x: float, n: float) -> float:
-    """Return what has to be taken from the first rest."""
+    """Return the error to be subtracted from `first_rest`."""
     first = fma(n, -_PI_2[0], x)
     return fma(n, _PI_2[2], -((first - first_rest(x, n)) - n * _PI_2[1]))
 
 
 @inline
 def far_rest(x: float, n: float) -> float:
-    """Return the first rest of an angle beyond `NEAR`."""
+    """Return the angle minus n quarter turns for an angle beyond `NEAR`."""
     return fma(n, -_PI_2_FAR[0], x) - n * _PI_2_FAR[1]
 
 
 @inline
 def far_error(x: float, n: float) -> float:
-    """Return the correction of the first remainder of an angle beyond `NEAR`."""
+    """Return the error to be subtracted from `far_rest`."""
     first, product = fma(n, -_PI_2_FAR[0], x), n * _PI_2_FAR[1]
     difference = far_rest(x, n)
     part = difference - first
@@ -295,7 +295,7 @@ def far_error(x: float, n: float) -> float:
 
 @inline
 def first_of(x: float, n: float) -> float:
-    """Return the first rest of any angle up to `FAR`."""
+    """Return the angle minus n quarter turns for any angle up to `FAR`."""
     first = 1.0 * first_rest(x, n)
     if not (abs(x) <= NEAR):
         first = far_rest(x, n)
@@ -304,7 +304,7 @@ def first_of(x: float, n: float) -> float:
 
 @inline
 def error_of(x: float, n: float) -> float:
-    """Return what has to be taken from the first rest of any angle up to `FAR`."""
+    """Return the error to be subtracted from `first_of`."""
     error = 1.0 * first_error(x, n)
     if not (abs(x) <= NEAR):
         error = far_error(x, n)
@@ -329,7 +329,7 @@ def cosine_of_rest(y: float, low: float) -> float:
 
 @inline
 def turned(even: float, odd: float, quarter: float) -> float:
-    """Return one of two numbers by the last bit of `quarter`, with the sign of the bit before it."""
+    """Return `even` or `odd`, selected by the last bit of `quarter`, negated if the bit before it is set."""
     two = bits_up(quarter, 62)
     return bits_sum(odd if abs(two) > 0.0 else even, bits_up(bits_down(two, 63), 63))
 
@@ -355,7 +355,7 @@ def cosine(x: float) -> float:
 
 
 def sine_and_cosine(x: float, out: Reals) -> None:
-    """Write the sine and the cosine of an angle up to `FAR`, with the bits of `sine` and `cosine`."""
+    """Write the sine and the cosine of an angle up to `FAR`, bit for bit as `sine` and `cosine`."""
     quarter = quarters(x)
     n = quarter - _MAGIC
     first, error = first_of(x, n), error_of(x, n)
@@ -393,9 +393,9 @@ def tangent(x: float) -> float:
 
 @inline
 def angle_of(y: float, y_low: float, x: float, x_low: float) -> float:
-    """Return the angle of the point (x + x_low, y + y_low), from 0 to pi, for y that is not negative.
+    """Return the angle of the point (x + x_low, y + y_low), from 0 to pi, for nonnegative y.
 
-    The quotient t of the smaller and the larger coordinate is turned back by 0, atan(1/2) or pi/4.
+    Rotating the point back by 0, atan(1/2) or pi/4 leaves a small quotient t of the smaller to the larger coordinate.
     """
     size = abs(x)
     is_steep = y > size
@@ -471,7 +471,7 @@ def arccosine(x: float) -> float:
 
 
 def hyperbolic_tangent(x: float) -> float:
-    """Return the hyperbolic tangent: E / (E + 2) of E = e^(2 |x|) - 1, which is a sum of two numbers."""
+    """Return the hyperbolic tangent E / (E + 2), with E = e^(2 |x|) - 1 as a sum of two numbers."""
     size = abs(x)
     v = 2.0 * (22.0 if size > 22.0 else size)
     n = fma(v, _LOG2_E, _MAGIC) - _MAGIC
@@ -497,4 +497,4 @@ def hyperbolic_tangent(x: float) -> float:
 
 
 OF_TWO = frozenset((power, arctangent_of))
-"""Functions of two numbers."""
+"""Functions with two arguments."""

@@ -1,6 +1,6 @@
-"""Calls for joint sines and cosines: of four angles in one run, and of an angle in each SIMD lane.
+"""Calls that compute sines and cosines together: of four angles in one run, or of one angle in each SIMD lane.
 
-A function for four angles takes as long as one for one angle. The sine of an angle does not depend on its neighbours.
+A call for four angles takes as long as a call for one angle. The sine of an angle does not depend on its neighbours.
 """
 
 from __future__ import annotations
@@ -8,22 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 JOINT_ANGLES = 4
-"""Angles of one call in one run."""
+"""Number of angles per call in one run."""
 
 
 def symbol(lanes: int = JOINT_ANGLES) -> str:
-    """Return the name of the function for vectors of this many angles, which gives vectors of their sines and cosines."""
+    """Return the name of the function that maps a vector of this many angles to vectors of their sines and cosines."""
     return f"elementary.sincos.v{lanes}f64"
 
 
 def result(lanes: int = JOINT_ANGLES) -> str:
-    """Return the type of the result: two vectors."""
+    """Return the LLVM type of the result: two vectors."""
     return f"{{ <{lanes} x double>, <{lanes} x double> }}"
 
 
 def call(name: str, angles: list[str]) -> list[str]:
-    """Return lines that compute `%{name}s{k}` and `%{name}c{k}`, sine and cosine of each of at most four angles, values of
-    LLVM."""
+    """Return LLVM lines that compute `%{name}s{k}` and `%{name}c{k}`, the sine and cosine of each of at most four angles."""
     kind, vector, lines = f"<{JOINT_ANGLES} x double>", "zeroinitializer", []
     for k, angle in enumerate(angles):
         lines.append(f"%{name}x{k} = insertelement {kind} {vector}, double {angle}, i32 {k}")
@@ -37,7 +36,7 @@ def call(name: str, angles: list[str]) -> list[str]:
 
 
 def wide_call(name: str, angles: list[str], lanes: int) -> list[str]:
-    """Return lines that compute sines and cosines as `call`, but of angles that are vectors with a number in each lane."""
+    """Return lines like `call`, where each angle is a vector with a number in each lane."""
     lines = list[str]()
     for k, angle in enumerate(angles):
         lines.append(f"%{name}.{k} = call {result(lanes)} @{symbol(lanes)}(<{lanes} x double> {angle})")
@@ -46,8 +45,9 @@ def wide_call(name: str, angles: list[str], lanes: int) -> list[str]:
 
 
 def joint_entry(functions: Mapping[str, str], attributes: str, noted: str = "") -> str:
-    """Define the function for four angles by `functions` of one angle, the symbols of "sin" and "cos". Inlined, it
-    computes the values that are used. The function `noted` is first called with each angle."""
+    """Return the definition of the function for four angles in terms of `functions` of one angle, the symbols of "sin" and
+    "cos". Where it is inlined, only the values in use are computed. The function `noted`, if any, is called first with each
+    angle."""
     vector, rows, lines = f"<{JOINT_ANGLES} x double>", {"sin": "poison", "cos": "poison"}, list[str]()
     for k in range(JOINT_ANGLES):
         lines.append(f"%x{k} = extractelement {vector} %x, i32 {k}")

@@ -1,1 +1,1 @@
-"""Code of a GPU: procedures for memory that is known, what of it they store to, and PTX."""
+"""Code for GPUs: procedures specialised to known memory, analysis of what they store to, and PTX."""

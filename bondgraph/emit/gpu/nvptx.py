@@ -1,7 +1,8 @@
-"""LLVM texts -> PTX, the assembly of NVIDIA's GPUs, by the target that llvmlite has: no toolkit is needed.
+"""Compile LLVM texts to PTX, the assembly language of NVIDIA's GPUs, with llvmlite's own target: no toolkit is needed.
 
-Products and sums are fused where the texts say so, and nowhere else: LLVM writes `.rn`, which the driver leaves alone. Elementary
-functions are the project's own; an angle whose sine only a C library computes is noted, for the host to repeat the run.
+Products and sums are fused only where the texts say so: LLVM writes `.rn`, which the driver leaves unchanged. Elementary
+functions are the project's own; if only a C library can compute the sine of an angle, the thread notes it and the host repeats
+the run.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from bondgraph.emit.printers.llvm_procedures import module_text, number
 from bondgraph.errors import Problem
 
 TRIPLE, PROCESSOR, FEATURES = "nvptx64-nvidia-cuda", "sm_70", "+ptx63"
-"""Target of LLVM: the driver makes code of it for GPUs from Volta on."""
+"""LLVM target: the driver translates its code for GPUs from Volta onwards."""
 BLOCK_THREADS = 1024
 """Maximum number of threads of a block."""
 _WORKSPACE = re.compile(r"call ptr @malloc\(i64 (\d+)\)")
-"""Large workspace of a kernel, as `emit.text` takes it from the heap."""
+"""Call with which `emit.text` allocates a large workspace on the heap."""
 _KERNEL = "ptx_kernel"
 
 
 def target() -> Any:
-    """Return the target; `CompileError` E282 where LLVM was built without it."""
+    """Return the target; `CompileError` E282 if LLVM was built without it."""
     written = cross_target(TRIPLE)
     if written is None:
         import llvmlite
@@ -43,7 +44,7 @@ def target() -> Any:
 
 
 def ptx_of(texts: Sequence[str], entry: str) -> str:
-    """Return PTX of a kernel and all that it needs, of LLVM texts that call each other by name; it is kept on disk.
+    """Return the PTX of a kernel and everything it calls, from LLVM texts that call each other by name; it is cached on disk.
 
     Raises `CompileError` E282 without the target, E285 for a text that LLVM refuses.
     """
@@ -64,7 +65,7 @@ def ptx_of(texts: Sequence[str], entry: str) -> str:
 
 
 def _optimised(texts: Sequence[str], exported: Collection[str], machine: Any) -> Any:
-    """Return the module of all texts together, which say what they are made for."""
+    """Return the optimised module of all texts together, which name their target."""
     llvm, module = binding(), None
     for text in texts:
         part = llvm.parse_assembly(text)
@@ -85,17 +86,17 @@ def _optimised(texts: Sequence[str], exported: Collection[str], machine: Any) ->
 
 
 def _on_the_stack(text: str) -> str:
-    """Return a text whose kernels have all workspaces on the stack."""
+    """Return a text with all workspaces of kernels moved to the stack."""
     return _WORKSPACE.sub(r"alloca i8, i64 \1, align 64", text).replace("call void @free(", "; free(")
 
 
 NOTE_FAR = "note_far_angle"
-"""Function that notes an angle beyond `FAR`."""
+"""Name of the function that notes an angle beyond `FAR`."""
 
 
 @functools.cache
 def elementary_text() -> str:
-    """Return the text of the elementary functions, for one number, and of those that threads need."""
+    """Return the text of the elementary functions, for one number, and of the functions that note far angles."""
     entries = [_entry(name) for name in ELEMENTARY]
     joint = trigonometry.joint_entry(
         {name: ELEMENTARY[name].__name__ for name in ("sin", "cos")}, "nounwind alwaysinline", NOTE_FAR
@@ -104,7 +105,7 @@ def elementary_text() -> str:
 
 
 def _entry(name: str) -> str:
-    """Return the function that kernels call."""
+    """Return the text of the function that kernels call."""
     function = ELEMENTARY[name]
     letters = [f"double %{letter}" for letter in "xy"[: 1 + (function in functions.OF_TWO)]]
     noted = [f"call void @{NOTE_FAR}(double %x)"] if name in PERIODIC else []
@@ -143,10 +144,10 @@ define i64 @saw_far_angle(ptr %block) nounwind {{
 
 
 def kernel_text(name: str, call: str, words: int, slots: int, begin: int) -> str:
-    """Return the text of a kernel: each thread calls the function `call` with its own memory (words,), the kernel's argument (the
-    address of a block of words), the thread's number, and the address of own memory from the word `begin` on.
+    """Return the text of a kernel: each thread calls the function `call` with its own memory (words,), the kernel's argument
+    (the address of a block of words), the thread's number, and the address of the word `begin` of its own memory.
 
-    Threads from the number in the word `slots` of the block on do nothing.
+    The word `slots` of the block holds the number of threads that work; the others do nothing.
     """
     registers = ("tid", "ctaid", "ntid")
     declared = "\n".join(f"declare i32 @llvm.nvvm.read.ptx.sreg.{each}.x()" for each in registers)
@@ -177,7 +178,7 @@ outside:
 
 
 def counter_text(name: str, word: int) -> str:
-    """Return the text of a function that counts one more in a word of the kernel's argument, and returns the count before."""
+    """Return the text of a function that increments a word of the kernel's argument and returns the previous count."""
     return f"""define i64 @{name}(ptr %block) nounwind {{
   %global = addrspacecast ptr %block to ptr addrspace(1)
   %at = getelementptr i64, ptr addrspace(1) %global, i64 {word}
@@ -192,4 +193,4 @@ ADDRESS = """define i64 @address_of(ptr %numbers) nounwind {
   ret i64 %address
 }
 """
-"""Function that returns an address as an integer."""
+"""Text of a function that returns an address as an integer."""

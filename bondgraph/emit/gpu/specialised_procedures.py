@@ -1,7 +1,8 @@
-"""Procedures for tables that are known: fields that are never stored become numbers, and calls by address calls by name.
+"""Procedures specialised to known tables: fields that are never stored become numbers, and calls by address become calls by
+name.
 
-In memory an address of code is then its number among the functions, from 1, so that a table can leave this process. What is still
-called by address goes through a `switch` over the numbers.
+In memory the address of a function is then its number in the list of functions, from 1, so that a table can leave this process.
+Remaining calls by address use a `switch` over these numbers.
 """
 
 from __future__ import annotations
@@ -19,25 +20,25 @@ _KNOWN = {
     "double": Primitive("known double", ("double",), "double", "fadd double {x}, -0.0", "{x}"),
     "ptr": Primitive("known ptr", ("i64",), "ptr", "inttoptr i64 {x} to ptr", "(char *){x}"),
 }
-"""Numbers that replace loads of a field."""
+"""Primitives that replace loads of a field by a number."""
 _PLACE = Primitive("known place", ("ptr", "i64"), "ptr", "getelementptr i8, ptr {x}, i64 {y}", "{x} + {y}")
-"""Address that replaces the load of a field: that of a table plus an offset in bytes."""
+"""Primitive that replaces the load of a field by the address of its table plus an offset in bytes."""
 
 
 @dataclass(frozen=True)
 class CalledByNumber:
-    """Kind of functions that are called by number: the kinds of the result and of the arguments."""
+    """Signature of functions that are called by number: the kinds of the result and of the arguments."""
 
     gives: str
     takes: tuple[str, ...]
 
     @property
     def name(self) -> str:
-        """Name of the procedure that calls one of them."""
+        """Name of the procedure that calls one of these functions."""
         return ".".join(("numbered", self.gives, *self.takes))
 
     def text(self, functions: Iterable[tuple[int, str]]) -> str:
-        """Return this procedure in LLVM, for functions with their numbers; it does nothing for other numbers."""
+        """Return the LLVM text of this procedure for functions with their numbers; it does nothing for other numbers."""
         arguments = [f"{kind} %a{k}" for k, kind in enumerate(self.takes)]
         passed = ", ".join(arguments)
         lines, cases = list[str](), list[str]()
@@ -55,7 +56,7 @@ _ZERO = {"ptr": "null", "i64": "0", "double": "0.0"}
 
 
 def _fields(procedure: Procedure) -> dict[str, tuple[str, Term]]:
-    """Return the fields, and their tables, by the names of the fields' addresses in a procedure."""
+    """Return name of an address in a procedure -> the field at this address, and its table."""
     return {
         step.result.name: (step.operands[1].field, step.operands[0])
         for step in procedure.instructions
@@ -78,13 +79,13 @@ def stored_fields(procedures: Iterable[Procedure]) -> set[str]:
 def specialised(
     procedure: Procedure, words: Mapping[str, int], functions: Sequence[str], offsets: Mapping[str, int] | None = None
 ) -> Procedure:
-    """Return a procedure in which these fields are known, and `functions` are called by name: those of known fields by their own,
-    others by that of `CalledByNumber`.
+    """Return a procedure with known fields, in which calls by address become calls by name: of one of the `functions` if the
+    address is a known field, else of a procedure of `CalledByNumber`.
 
     Parameters
     ----------
-    words : by field the word in memory.
-    offsets : of each field, in bytes, from the beginning of its table to its target.
+    words : known field -> word in memory.
+    offsets : field -> offset, in bytes, of its target from the beginning of its table.
     """
     made = copy.copy(procedure)
     made.instructions = list(_specialised(procedure, words, functions, offsets or {}))
@@ -129,7 +130,7 @@ def _kind_of(operands: Iterable[Term], gives: str) -> CalledByNumber:
 
 
 def kinds_by_number(procedures: Iterable[Procedure]) -> set[CalledByNumber]:
-    """Return the kinds of the functions that specialised procedures call by number."""
+    """Return the signatures of the functions that specialised procedures call by number."""
     steps = (step for procedure in procedures for step in procedure.instructions if isinstance(step, Called))
     return {
         _kind_of(step.operands[1:], step.gives)

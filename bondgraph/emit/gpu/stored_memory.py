@@ -1,7 +1,7 @@
-"""Points-to analysis: find the stretches of memory that procedures store to, without regard to the order of instructions.
+"""Points-to analysis: find the regions of memory that procedures store to, regardless of the order of instructions.
 
-Memory outside of procedures is given as objects: numbers of stretches. What a pointer may point to follows from the tables as
-they are, and from what procedures store there.
+Memory outside of procedures is given as objects: numbers of regions. What a pointer may point to follows from the initial
+tables and from what procedures store in them.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _LOAD, _STORE = PRIMITIVES["load ptr"], PRIMITIVES["store ptr"]
 
 
 class Pointers(NamedTuple):
-    """Addresses in memory as it is.
+    """Addresses in the initial memory.
 
     Parameters
     ----------
-    of_fields : objects that a field of tables points to, by name, "Control.p".
-    of_objects : objects that the entries of an array of addresses point to.
+    of_fields : name of a field of tables, "Control.p" -> objects that it points to.
+    of_objects : array of addresses -> objects that its entries point to.
     """
 
     of_fields: Mapping[str, Objects]
@@ -44,15 +44,15 @@ def stored_objects(
 
     Parameters
     ----------
-    arguments : objects of the arguments of those that are called from outside, by their names.
-    targets : names of the functions that a call by address may reach, by the field from which the address was loaded, or "".
-        What is not a procedure stores to the last array of its arguments, unless it is one of the `readers`.
+    arguments : procedure that is called from outside -> argument -> objects.
+    targets : (call by address, field from which the address was loaded, or "") -> names of the functions that it may reach.
+        A function that is not a procedure stores to its last array argument, unless it is one of the `readers`.
     """
     return _Analysis(procedures, memory, targets, readers).stored(arguments)
 
 
 def fits(procedure: Procedure | None, call: Called) -> bool:
-    """Return True if a procedure, or a kernel, has the kinds of arguments of a call."""
+    """Return True if a procedure, or a kernel (None), matches the result and arguments of a call."""
     if procedure is None:
         return call.gives == "void" and all(operand.kind in _ADDRESSES for operand in call.operands)
     kinds = [kind.split()[0] for kind in procedure.arguments.values()]
@@ -60,14 +60,14 @@ def fits(procedure: Procedure | None, call: Called) -> bool:
 
 
 def _moves_pointers(step: Instruction) -> bool:
-    """Return True if an instruction moves a pointer, or stores."""
+    """Return True if an instruction moves a pointer or stores a value."""
     if isinstance(step, Applied):
         return step.primitive.name.startswith(("at ", "store ")) or step.primitive is _LOAD
     return isinstance(step, Called) or (isinstance(step, Return) and step.value is not None and step.value.kind in _ADDRESSES)
 
 
 class _Analysis:
-    """Objects of all pointers, grown until nothing changes."""
+    """Objects that each pointer may point to, extended until nothing changes."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class _Analysis:
         self._locals: dict[tuple[str, str], int] = {}
 
     def stored(self, arguments: Mapping[str, Mapping[str, Objects]]) -> Objects:
-        """Return the objects that are stored to."""
+        """Return the objects that procedures store to."""
         for name, passed in arguments.items():
             for argument, objects in passed.items():
                 self.of["name", name, argument] = objects
@@ -155,7 +155,7 @@ class _Analysis:
                 return _EMPTY
 
     def _local(self, procedure: str, name: str) -> int:
-        """Return the number of a variable of a procedure, as an object: negative."""
+        """Return a variable of a procedure as an object: a negative number."""
         return self._locals.setdefault((procedure, name), -1 - len(self._locals))
 
     def _places(self, procedure: Procedure, place: Term, field: str) -> Iterable[object]:

@@ -1,12 +1,12 @@
-"""Interpreter of derivatives (forward mode), as functions of the kernel language: one machine code for all routines.
+"""Interpreter of derivatives (forward mode), as functions of the kernel language: the same machine code for all routines.
 
-A program is a list of steps, each with the address of its code, which computes the value of an instruction and its derivatives
-by the columns on which it depends. In one run a vector holds derivatives by `BLOCK` columns; in SIMD lanes it holds those of all
-runs by one column, and all lanes share the cost of a step's look-up. Only the types differ, so that a lane has the bits of a
-single run.
+A program is a list of steps, each with the address of code that computes the value of an instruction and its derivatives by the
+columns on which it depends. In one run a vector holds derivatives by `BLOCK` columns. In SIMD lanes it holds the derivatives of
+all runs by one column, and all lanes share the cost of looking up a step. Only the types differ, so that a lane has the bits of
+a single run.
 
-In lanes there is also a quick code of each step, with products and sums alone: infinity times zero is NaN there, and a zero may
-have the other sign, which changes no later number.
+In lanes, each step also has quick code without guards: it yields NaN for infinity times zero, and zeros of either sign, which
+changes no later number.
 """
 
 from __future__ import annotations
@@ -34,31 +34,32 @@ from bondgraph.tape.routine import Routine, listing
 from bondgraph.tape.scalar import Tape, TapeScalar
 
 BLOCK = 8
-"""Columns of a vector in one run: as many as the widest SIMD vectors hold."""
+"""Number of columns per vector in one run: the size of the widest SIMD vectors."""
 
 ARGUMENTS = {
     code: op.OPERATIONS[code].arguments
     for code in range(op.ADD, len(op.OPERATIONS))
     if code != op.DIVIDE and code not in op.LOOKUPS
 }
-"""Instructions of a tape with the count of their arguments: at most three. Lookups in tables have steps of their own."""
+"""Instructions of a tape with the number of their arguments. Lookups in tables have separate steps."""
 MAX_ARGUMENTS = 3
 """Maximum number of arguments of an instruction."""
 ROW, BEGIN, FIELDS = MAX_ARGUMENTS + 1, 2 * MAX_ARGUMENTS + 2, 2 * MAX_ARGUMENTS + 4
-"""A step: the address of its code, the offsets of its arguments, of the row of its derivatives, of those of its arguments', and
-beginning and end of its list of vectors in a row; row 0 is zero. Instead of three arguments a lookup has the offset of its
-number, that of the first entry of its table, and the length of the table; it has no derivatives."""
+"""Fields of a step: the address of its code, the offsets of its arguments, of the row of its derivatives and of the rows of its
+arguments' derivatives, and the beginning and end of its list of vectors in a row; row 0 is zero. Instead of three arguments, a
+lookup has the offset of its number, the offset of the first entry of its table, and the length of the table; it has no
+derivatives."""
 
 Codes = Annotated[list[Any], Array(Code(by_value=True))]
 Step = Annotated[np.ndarray, Array(int, disjoint=True)]
 Values = Annotated[np.ndarray, Array(float, shared=True)]
-"""One number for all lanes in one run, whose lanes hold columns; one for each in SIMD lanes."""
+"""Numbers shared by all lanes in one run, where lanes hold columns; one number per lane in SIMD lanes."""
 Rows = Annotated[np.ndarray, Array(float, by_offset=True)]
 IN_LANES = {Array(float, shared=True): Array(float, by_offset=True)}
 
 
 def interpret(steps: Ints, values: Values, rows: Rows, columns: Ints, count: int, first: int, lanes: Fixed) -> None:
-    """Execute all steps; their values follow one another from the index `first`."""
+    """Execute all steps; their values are stored contiguously from the index `first`."""
     for k in range(count):
         step = steps[k * FIELDS :]
         cast(Codes, step)[0](step, values, rows, values[(first + k) * lanes :], columns)
@@ -67,9 +68,10 @@ def interpret(steps: Ints, values: Values, rows: Rows, columns: Ints, count: int
 def execute(
     step: Step, values: Values, rows: Rows, value: Values, columns: Ints, rule: Fixed, varying: Fixed, is_guarded: Fixed
 ) -> None:
-    """Execute an instruction: its value, and by each column the sum of slope times derivative of the arguments that vary.
+    """Execute an instruction: compute its value and, for each column, the sum of slope times derivative over the varying
+    arguments.
 
-    Guarded, an argument whose slope or derivative is zero contributes nothing, and a sum of zeros is positive.
+    If guarded, an argument whose slope or derivative is zero contributes nothing, and a sum of zeros is positive.
     """
     arguments, results = empty_like(values, MAX_ARGUMENTS), empty_like(values, 1 + MAX_ARGUMENTS)
     for k in unrolled(range(MAX_ARGUMENTS)):
@@ -93,7 +95,7 @@ def look_up(step: Step, values: Values, rows: Rows, value: Values, columns: Ints
 
 @external
 def searchsorted(number: float, points: Values, count: int) -> float:
-    """Return how many points are not above a number."""
+    """Return the number of points that are not above a number."""
     return op.OPERATIONS[op.SEARCHSORTED].numpy(number, points[:count])
 
 
@@ -105,13 +107,13 @@ def take(index: float, entries: Values, count: int) -> float:
 
 @functools.cache
 def rule(code: int) -> Callable[..., None]:
-    """Return the function of an instruction: three arguments -> its value and its slopes by them."""
+    """Return the function of an instruction: three arguments -> its value and its derivatives by the arguments."""
     routine = rule_routine(code)
     run = interpreter(listing(routine))
 
     @external
     def evaluate(arguments: Values, results: Values) -> None:
-        """Evaluate the rule as it is on the tape."""
+        """Evaluate the rule with the tape's interpreter."""
         run([arguments], results)
 
     evaluate.__name__ = routine.name
@@ -119,7 +121,7 @@ def rule(code: int) -> Callable[..., None]:
 
 
 def rule_routine(code: int) -> Routine:
-    """Return the routine of an instruction: three arguments -> its value and its slopes by them."""
+    """Return the routine of an instruction: three arguments -> its value and its derivatives by the arguments."""
     tape = Tape()
     inputs = tape.inputs("given", MAX_ARGUMENTS)
     arguments = [scalar.index for scalar in inputs[: ARGUMENTS[code]]]
@@ -138,7 +140,7 @@ def rule_routine(code: int) -> Routine:
 
 
 def texts(lanes: int) -> list[str]:
-    """Return the rules as LLVM text, with what they call."""
+    """Return the rules as LLVM text, with the functions that they call."""
     rules = []
     for code in ARGUMENTS:
         routine = rule_routine(code)
@@ -147,19 +149,19 @@ def texts(lanes: int) -> list[str]:
         rules.append(text.replace(" noinline", " alwaysinline"))
     declared = wide_declarations(lanes) if lanes > 1 else DECLARATIONS
     angles = trigonometry.declarations(rules, lanes if lanes > 1 else trigonometry.JOINT_ANGLES)
-    lookups = [LOOKUP_FUNCTIONS.replace("internal ", "")] if lanes == 1 else []  # procedures in C call them too
+    lookups = [LOOKUP_FUNCTIONS.replace("internal ", "")] if lanes == 1 else []  # called by procedures in C, too
     return [declared, *angles, *rules, *lookups]
 
 
 def variants(code: int) -> Iterator[tuple[int, ...]]:
-    """Yield the sets of arguments of an instruction that may vary."""
+    """Yield all sets of arguments of an instruction that can vary together."""
     differentiable = () if code in op.FLAT else range(op.OPERATIONS[code].truths, ARGUMENTS[code])
     for count in range(len(differentiable) + 1):
         yield from itertools.combinations(differentiable, count)
 
 
 def procedures(lanes: int) -> list[Procedure]:
-    """Return the interpreter of one run, or of runs in this many lanes: `interpret`, and the codes of all steps."""
+    """Return the interpreter for one run, or for runs in this many lanes: `interpret`, and the code of each kind of step."""
     width, types = (BLOCK, {}) if lanes == 1 else (lanes, IN_LANES)
     made = translate([functools.partial(interpret, lanes=lanes)], ["interpret"])
     for code in ARGUMENTS:
@@ -173,13 +175,13 @@ def procedures(lanes: int) -> list[Procedure]:
 
 
 def _named(name: str, made: list[Procedure]) -> list[Procedure]:
-    """Give a procedure a name."""
+    """Rename the first procedure."""
     made[0].name = name
     return made
 
 
 def code_name(code: int, varying: tuple[int, ...] = (), is_guarded: bool = True) -> str:
-    """Return the name of the code of an instruction whose arguments vary."""
+    """Return the name of the code of an instruction with these varying arguments."""
     quick = "" if is_guarded or not varying else "quick_"
     return f"{quick}step_{op.NAMES[code]}{''.join(map(str, varying))}"
 
@@ -199,13 +201,13 @@ _LIBRARIES = {
 
 
 def machine_code(lanes: int = 1) -> Library:
-    """Return the compiled interpreter of one run, or of runs in this many lanes."""
+    """Return the compiled interpreter for one run, or for runs in this many lanes."""
     return _LIBRARIES[lanes]()
 
 
 @functools.cache
 def addresses(lanes: int, is_guarded: bool = True) -> np.ndarray:
-    """Return the address of each step's code, by its instruction and by its arguments that vary, as bits."""
+    """Return the address of each kind of step's code, by instruction and by varying arguments as bits."""
     library, table = machine_code(lanes), np.zeros((len(op.OPERATIONS), 2**MAX_ARGUMENTS), dtype=np.int64)
     for code in ARGUMENTS:
         for varying in variants(code):

@@ -1,12 +1,12 @@
 """Sparse Jacobian of a routine by forward differentiation, with an interpreter in machine code that serves all routines.
 
-For Jacobians that are evaluated a few dozen times: the derivatives of 30,000 steps take milliseconds here, but seconds to
-generate and compile. Forward accumulation with the rules of `tape.differentiate`; a step whose slope or argument's derivative is
-zero contributes nothing, whatever the other is, so that branches that are not selected need not be finite.
+It suits Jacobians that are evaluated a few dozen times: the derivatives of 30,000 steps take milliseconds here, but seconds to
+generate and compile. Forward accumulation uses the rules of `tape.differentiate`. If either the slope or the argument's
+derivative is zero, their product counts as zero, so that branches that are not selected need not be finite.
 
-Columns that share no output are computed as one group (column compression by the sparsity pattern: A. R. Curtis, M. J. D. Powell,
-J. K. Reid, On the estimation of sparse Jacobian matrices, J. Inst. Maths Applics 13, 1974): a chain has as many groups as a few
-of its sections have states, whatever its length.
+Columns that share no output are computed as one group (column compression by the sparsity pattern: A. R. Curtis, M. J. D.
+Powell, J. K. Reid, On the estimation of sparse Jacobian matrices, J. Inst. Maths Applics 13, 1974). The number of groups of a
+chain does not depend on its length.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from bondgraph.tape.specialise import without_tables_of_inputs
 
 def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[np.ndarray, np.ndarray]]:
     """Return the Jacobian of a routine's outputs by its inputs `block`: the kernel `name`, which takes the routine's blocks and
-    gives the nonzeros in compressed columns, and the sparsity pattern (indptr (columns + 1,), indices (nonzeros,)).
+    returns the nonzeros in compressed columns, and the sparsity pattern (indptr (columns + 1,), indices (nonzeros,)).
 
-    The pattern may hold entries that are always zero. At a kink the derivative is that of the active branch. Raises
+    The pattern may contain entries that are always zero. At a kink the derivative is that of the active branch. Raises
     `CompileError` E391 if llvmlite is not installed or too old.
     """
     tape = routine.tape
-    # A step of a lookup has no derivatives.
+    # Lookups have no derivatives.
     routine = replace(routine, outputs=without_tables_of_inputs(tape, routine.outputs, {block}))
     variables = list(tape.inputs(block, dict(routine.blocks)[block]))
     indptr, indices = sparsity_pattern(routine.outputs, variables)
@@ -47,7 +47,7 @@ def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[
     needed, active = reachable(tape, roots), set(active_nodes(tape, roots, seeds))
     number = {position: k for k, position in enumerate((p for p in needed if p in active), start=1)}
     seed_groups = np.array(groups, dtype=np.int64)
-    # 0 where nothing depends on a variable.
+    # 0 for a variable on which nothing depends.
     steps = InterpretedSteps(
         *_steps(routine, needed, number),
         np.array([number.get(seed, 0) for seed in seeds], dtype=np.int64),
@@ -80,10 +80,10 @@ def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[
 def _steps(
     routine: Routine, needed: list[int], number: dict[int, int]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[tuple[int, ...]]]:
-    """Return the first fields of `InterpretedSteps`, up to `nodes`, of the nodes that a routine needs; `number` holds the numbers
-    of those that vary.
+    """Return the first fields of `InterpretedSteps`, up to `nodes`, for the nodes that a routine needs; `number` maps the
+    positions of varying nodes to their numbers.
 
-    Values (n,) lie in one array, constants (filled in) and inputs before computed nodes.
+    Values (n,) are in one array: constants (filled in) and inputs, then computed nodes.
     """
     nodes, blocks = routine.tape.nodes, list(routine.tape.blocks)
     begins = {name: k for k, (name, _) in enumerate(routine.blocks)}
@@ -121,8 +121,8 @@ def _steps(
 
 
 def _groups(indptr: list[int], outputs: list[int]) -> list[int]:
-    """Return a group for each column (greedy colouring): the first in which it shares no output with an earlier column."""
-    used = dict[int, int]()  # of each output the groups of its columns, as bits
+    """Return a group for each column (greedy colouring): the first group in which it shares no output with an earlier column."""
+    used = dict[int, int]()  # output -> the groups of its columns, as bits
     groups = list[int]()
     for begin, end in itertools.pairwise(indptr):
         column_outputs = outputs[begin:end]

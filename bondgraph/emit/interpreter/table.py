@@ -1,4 +1,4 @@
-"""Tables of steps that the interpreter executes, for one run and for runs in SIMD lanes: rows of derivatives in few places."""
+"""Tables of steps that the interpreter executes, for one run or for runs in SIMD lanes, with few rows of derivatives."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ class InterpreterTable:
 
     Parameters
     ----------
-    lanes : number of runs. block : columns in a vector.
-    variants : instruction of each step, and its arguments that vary, as bits (2, steps). fields : the steps without
-        their addresses (steps, `FIELDS`).
+    lanes : number of runs.
+    block : number of columns in a vector.
+    variants : instruction of each step, and its varying arguments as bits (2, steps).
+    fields : the steps without their addresses (steps, `FIELDS`).
     columns : lists of the vectors in a row on which steps depend.
     seed_rows, entry_rows : row of each variable, and of each nonzero of the Jacobian.
-    rows : count of rows, all zero before the first use except those of the variables.
-    width : vectors in a row.
+    rows : number of rows; before the first use, all are zero except those of the variables.
+    width : number of vectors in a row.
     """
 
     lanes: int
@@ -44,16 +45,17 @@ class InterpreterTable:
 
     @property
     def stride(self) -> int:
-        """Columns in a row, which one pass over the steps serves."""
+        """Number of columns in a row, all computed in one pass over the steps."""
         return self.width * self.block
 
     @property
     def address(self) -> int:
-        """Address of the interpreter: (steps, values, rows, columns, count of steps, index of their first value)."""
+        """Address of the interpreter, a function of (steps, values, rows, columns, number of steps, index of their first
+        value)."""
         return code.machine_code(self.lanes).address("interpret")
 
     def steps(self, is_guarded: bool = True) -> np.ndarray:
-        """Return the steps with the addresses of their guarded or of their quick code."""
+        """Return the steps with the addresses of their guarded or quick code."""
         steps = self.fields.copy()
         steps[:, 0] = code.addresses(self.lanes, is_guarded)[tuple(self.variants)]
         return steps
@@ -61,19 +63,19 @@ class InterpreterTable:
 
 @dataclass(frozen=True, eq=False)
 class InterpretedSteps:
-    """Steps of a routine and of its derivatives, as arrays of integers except `start`, of which tables for machine code are made.
+    """Steps of a routine and of its derivatives, the basis of tables for machine code; arrays of integers, except `start`.
 
-    Each node that varies has a number; what does not vary has 0.
+    Each varying node has a number; nodes that do not vary have 0.
 
     Parameters
     ----------
-    start : values of all nodes, constants filled in.
-    positions, blocks, indices : position of each input among them, its block, and its index in that.
-    operations, arguments : instruction of each step (steps,), and the indices of its arguments among the values (steps, 3).
-    nodes : number of each step's node, and those of its arguments' (steps, 4).
-    seeds, seed_groups : number of each variable's node, and its group (columns,).
-    entries, entry_groups : number of the node of each nonzero, and the group of its column.
-    groups : count of groups of columns. count : of nodes that vary.
+    start : values of all nodes, with constants filled in. positions, blocks, indices : position of each input in `start`, its
+    block, and its index in the block. operations, arguments : instruction of each step (steps,), and the indices of its
+    arguments among the values (steps, 3).
+    nodes : numbers of each step's node and of its arguments' nodes (steps, 4). seeds, seed_groups : number of each variable's
+    node, and its group (columns,). entries, entry_groups : number of the node of each nonzero, and the group of its column.
+    groups : number of groups of columns.
+    count : number of varying nodes.
     """
 
     start: np.ndarray
@@ -96,8 +98,8 @@ class InterpretedSteps:
         return self.table(1, BLOCK)
 
     def in_lanes(self, lanes: int) -> InterpreterTable | None:
-        """Return the table for this many runs; None for more columns than rows have room for in the processor's cache, and for
-        lookups in tables."""
+        """Return the table for this many runs; None if there are lookups in tables, or too many columns for the processor's
+        cache."""
         has_lookups = not op.LOOKUPS.isdisjoint(self.operations.tolist())
         return None if self.groups > STRIP or has_lookups else self.table(lanes, 1)
 
@@ -118,9 +120,9 @@ class InterpretedSteps:
         )
 
     def _allocated(self, block: int, width: int, passes: int) -> tuple[list[int], list[tuple[int, ...]], list[int]]:
-        """Allocate rows, so that they stay in the processor's cache: a row is reused by a node that depends on the same vectors
-        once no later step needs it; all its other entries stay zero. Return the row of each node, those of each step with its
-        list of vectors, and these lists."""
+        """Allocate rows economically, so that they stay in the processor's cache: once no later step needs a row, another node
+        that depends on the same vectors reuses it; all its other entries stay zero. Return the row of each node, the rows of
+        each step with its list of vectors, and these lists."""
         place, vectors, count = [0] * (1 + self.count), [0] * (1 + self.count), 0
         for node, group in zip(self.seeds.tolist(), self.seed_groups.tolist(), strict=True):
             if node:

@@ -1,1 +1,1 @@
-"""Functions of plain typed Python that CPython runs unchanged, and that are translated to machine code."""
+"""Functions in plain typed Python that CPython runs unchanged and that are translated to machine code."""

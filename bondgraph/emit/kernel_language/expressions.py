@@ -41,9 +41,9 @@ _FREE = frozenset(
         *("fma", "bits_sum", "bits_up", "bits_down"),
     }
 )
-"""Functions that may be evaluated though their results are not needed."""
+"""Functions that may be evaluated even if their results are not needed."""
 _NOT_KNOWN = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.JoinedStr, ast.NamedExpr)
-"""Constructs that are not evaluated at translation either."""
+"""Constructs that are refused even in expressions evaluated at translation."""
 
 
 class Expressions(Emitter):
@@ -54,7 +54,7 @@ class Expressions(Emitter):
         raise NotImplementedError
 
     def refuse(self, node: ast.AST) -> Any:
-        """Refuse a construct, and say what to write instead."""
+        """Refuse a construct and say what to write instead."""
         name = type(getattr(node, "op", node)).__name__
         self.fail(node, f"the kernel language has no {name}{f'; {INSTEAD[name]}' if name in INSTEAD else ''}")
 
@@ -123,7 +123,7 @@ class Expressions(Emitter):
     # Tables and arrays.
 
     def index_of(self, owner: Computed | Known, field: str, node: ast.AST) -> tuple[Term, Any]:
-        """Return index and type of a field of a table."""
+        """Return the index and type of a field of a table."""
         if not is_table(owner.type):
             self.fail(node, f'{named(owner.type)} has no field "{field}"')
         if field not in types_of(owner.type):
@@ -141,14 +141,14 @@ class Expressions(Emitter):
         return value
 
     def per_lane(self, array: Array) -> bool:
-        """Return True if the numbers of all lanes lie side by side."""
+        """Return True if each entry has adjacent numbers for all lanes."""
         return self.lanes > 1 and array.entries is float and not array.shared
 
     def entry(self, owner: ast.expr, index: ast.expr, node: ast.AST) -> tuple[Array, Term, Term]:
         """Return the type of an array, its address, and the index of an entry."""
         array = self.expression(owner)
         if not (isinstance(array, Computed) and isinstance(array.type, Array)):
-            self.fail(node, f"{named(array.type)} has no entries with an index that is computed")
+            self.fail(node, f"{named(array.type)} cannot be indexed by a computed number")
         at = self.converted(self.expression(index), int, node)
         if self.per_lane(array.type) and not array.type.by_offset:
             at = self.write.step("mul i64", at, integer(self.lanes))
@@ -157,7 +157,7 @@ class Expressions(Emitter):
     def _subscript(self, owner: ast.expr, index: ast.expr, node: ast.AST) -> Computed:
         if isinstance(index, ast.Slice):
             if index.upper is not None or index.step is not None or index.lower is None:
-                self.fail(node, "a slice has a start and nothing else: a[i:]")
+                self.fail(node, "a slice can only have a start: a[i:]")
             array, first, at = self.entry(owner, index.lower, node)
             return Computed(array, self.write.step(f"at {array.kind}", first, at))
         array, first, at = self.entry(owner, index, node)
@@ -194,7 +194,7 @@ class Expressions(Emitter):
     def _compared(self, operation: ast.cmpop, left: Computed | Known, right: Computed | Known, node: ast.AST) -> Any:
         if isinstance(operation, (ast.Is, ast.IsNot)):
             if right != Known(None) or not isinstance(left, Computed) or kind_of(left.type) != POINTER:
-                self.fail(node, '"is" tests an address: "x is None", "x is not None"')
+                self.fail(node, '"is" only compares an address with None: "x is None", "x is not None"')
             present = self.step("is given", left.result)
             return present if isinstance(operation, ast.IsNot) else self.step("not", present)
         kind, pair = self._pair(left, right, node)
@@ -205,18 +205,18 @@ class Expressions(Emitter):
         return self.step(f"{_COMPARED[type(operation)]} {KINDS[kind]}", *pair)
 
     def _joined(self, node: ast.BoolOp, name: str, parts: Sequence[ast.expr]) -> Computed:
-        """Return `a and b`: a part that need not be evaluated is not, unless that makes no difference."""
+        """Return `a and b` or `a or b`: skip parts that do not decide the result, unless evaluating them is harmless."""
         if self.lanes > 1 or all(map(_harmless, parts[1:])):
             return self._eager(name, parts, node)
         return self._by_ways(node, (ast.Constant(True), ast.Constant(False)))
 
     def _eager(self, name: str, parts: Sequence[ast.expr], node: ast.AST) -> Computed:
-        """Return conditions joined by this operation; all are evaluated."""
+        """Return conditions joined by this operation, all of them evaluated."""
         results = [self.converted(self.expression(part), bool, node) for part in parts]
         return Computed(bool, functools.reduce(lambda one, other: self.step(name, one, other), results))
 
     def _chosen(self, test: ast.expr, parts: Sequence[ast.expr], node: ast.AST) -> Computed | Known:
-        """Return `a if condition else b`: only the needed part is evaluated, unless that makes no difference."""
+        """Return `a if condition else b`: evaluate only the chosen part, unless evaluating both is harmless."""
         if self.is_known(test):
             return self.expression(parts[0] if self.known(test) else parts[1])
         if self.lanes > 1 or (all(map(_harmless, parts)) and not isinstance(test, ast.BoolOp)):
@@ -232,7 +232,7 @@ class Expressions(Emitter):
         return self._by_ways(test, parts)
 
     def _by_ways(self, test: ast.expr, parts: Sequence[ast.expr]) -> Computed:
-        """Return one of two values; only the needed one is evaluated."""
+        """Return one of two values; only the chosen one is evaluated."""
         kind, local = None, None
         with self.ways(test) as (yes, no, done):
             for label, part in zip((yes, no), parts, strict=True):
@@ -246,7 +246,7 @@ class Expressions(Emitter):
         return self.from_memory(self.write.get(local), kind)
 
     def branch(self, node: ast.expr, yes: str, no: str) -> None:
-        """Jump to one of two labels, as CPython does: a part that need not be evaluated is not."""
+        """Jump to one of two labels; as in CPython, parts that do not decide the result are skipped."""
         match node:
             case ast.BoolOp(operation, values):
                 for value in values[:-1]:
@@ -261,12 +261,12 @@ class Expressions(Emitter):
             case _:
                 result = self.converted(self.expression(node), bool, node)
                 if is_wide(result):
-                    self.fail(node, "lanes cannot part here; use anywhere(...)")
+                    self.fail(node, "lanes cannot diverge here; use anywhere(...)")
                 self.write.fork(result, yes, no)
 
     @contextmanager
     def ways(self, test: ast.expr | Term) -> Iterator[tuple[str, str, str]]:
-        """Branch on a test, or on a condition that is evaluated; yield the labels of both ways and of their end."""
+        """Branch on a test, or on an evaluated condition; yield the labels of both branches and of their end."""
         yes, no, done = (self.write.new_label() for _ in range(3))
         if isinstance(test, ast.expr):
             self.branch(test, yes, no)
@@ -279,7 +279,7 @@ class Expressions(Emitter):
 
     def _call(self, node: ast.Call) -> Computed | Known:
         if node.keywords:
-            self.fail(node, "arguments have no names in a call: write them in their order")
+            self.fail(node, "a call takes no keyword arguments: write them in order")
         if all(self.is_known(part) for part in (node.func, *node.args)) and not self._is_translated(self.known(node.func)):
             return Known(self.known(node))
         function, values = self.expression(node.func), [self.expression(argument) for argument in node.args]
@@ -299,7 +299,7 @@ class Expressions(Emitter):
 
     @staticmethod
     def _is_translated(function: Any) -> bool:
-        """Return True for a function of the language that is not a word of it."""
+        """Return True for a function written in the language, not one of its words."""
         return inspect.isfunction(function) and function.__module__ != language.__name__
 
     def _call_code(self, code: Computed, values: Sequence[Computed | Known], node: ast.AST) -> Computed:
@@ -314,7 +314,7 @@ class Expressions(Emitter):
         return Computed(code.type.result, self.write.call(code.result, passed, kind_of(code.type.result)))
 
     def refuse_mask(self, node: ast.AST) -> None:
-        """Refuse what would happen in all lanes where only some are meant."""
+        """Refuse an effect on all lanes where only some lanes should act."""
         if self.mask is not None:
             self.fail(node, "this would happen in all lanes; ask whether anywhere(...) and choose the numbers instead")
 
@@ -324,7 +324,7 @@ class Expressions(Emitter):
         if word in SHIFT_OF:
             number, count = self.converted(values[0], float, node), values[1]
             if not isinstance(count, Known):
-                self.fail(node, "bits are shifted by a count that is known at translation")
+                self.fail(node, "the count of a shift must be known at translation")
             kind = "doubles" if is_wide(number) else "double"
             return Computed(float, self.write.step(f"{SHIFT_OF[word]} {kind}", number, integer(count.value)))
         if word in (max, min) and len(values) == 2:
@@ -350,12 +350,12 @@ class Expressions(Emitter):
             if word in KINDS and not (word is int and first.type is float):
                 return Computed(word, self.converted(first, word, node))
         kinds = ", ".join(named(each.type) for each in values)
-        self.fail(node, f"the kernel language has no {getattr(word, '__name__', word)} of {kinds}")
+        self.fail(node, f"the kernel language has no {getattr(word, '__name__', word)} for {kinds}")
 
 
 @functools.cache
 def _compiled(node: ast.expr) -> CodeType | None:
-    """Return the code of an expression for CPython, None for what the language lacks."""
+    """Return the code of an expression for CPython; None for constructs that the language lacks."""
     if any(isinstance(part, _NOT_KNOWN) for part in ast.walk(node)):
         return None
     return compile(ast.Expression(node), "known at translation", "eval")
@@ -363,8 +363,8 @@ def _compiled(node: ast.expr) -> CodeType | None:
 
 @functools.cache
 def _harmless(node: ast.AST) -> bool:
-    """Return True if an expression may be evaluated though its value is not needed: it calls no function that may have effects,
-    and reads nothing behind an address that may be missing."""
+    """Return True if an expression may be evaluated even if its value is not needed: it calls no function that may have
+    effects, and dereferences no address that may be null."""
     parts = list(ast.walk(node))
     free = all(isinstance(n.func, ast.Name) and n.func.id in _FREE for n in parts if isinstance(n, ast.Call))
     near = all(isinstance(n.value, ast.Name) for n in parts if isinstance(n, ast.Attribute))

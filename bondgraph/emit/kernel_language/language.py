@@ -1,6 +1,6 @@
 """Words that the kernel language adds to plain Python: types of arguments, tables, and functions that are instructions.
 
-CPython runs a function of the language unchanged; `translate` makes procedures of its source.
+CPython runs a function of the language unchanged; `translate` turns its source into procedures.
 
 >>> def largest(values: Reals, count: int) -> float:
 ...     result = 0.0
@@ -37,11 +37,11 @@ class Array:
 
     Parameters
     ----------
-    entries : their type: float, int, a `Code` or a table.
-    disjoint : no other pointer reaches its entries.
-    shared : all lanes share its entries; otherwise the numbers of the lanes lie side by side.
-    single : it is the one number of each lane, and is read and written as a number.
-    by_offset : an index is the offset of the first lane's number; otherwise it counts numbers of one lane.
+    entries : type of the entries: float, int, a `Code` or a table.
+    disjoint : True if no other pointer reaches the entries.
+    shared : True if all lanes share the entries; otherwise each entry has adjacent numbers for all lanes.
+    single : True for a single number per lane, which is read and written as a number.
+    by_offset : True if an index is the offset of the first lane's number; otherwise it counts numbers of one lane.
     """
 
     entries: Any
@@ -52,26 +52,26 @@ class Array:
 
     @property
     def kind(self) -> str:
-        """Kind of its entries in memory."""
+        """Kind of the entries in memory."""
         return KINDS.get(self.entries, POINTER)
 
 
 @dataclass(frozen=True)
 class Code:
-    """Type of code behind an address, and the type of its result; numbers are passed by their addresses, or `by_value`."""
+    """Type of the address of code, with the type of its result; numbers are passed by address, or `by_value`."""
 
     result: Any = None
     by_value: bool = False
 
 
 class Length(NamedTuple):
-    """Length of an array of a table, as a function of the table's integers; constants of a module are read in an alias alone."""
+    """Length of an array of a table, as a function of the table's integers."""
 
     of: Callable[[Any], int]
 
 
 class CodeFirst(NamedTuple):
-    """Rows of an array of integers, each of this length, that begin with the address of code."""
+    """Length of the rows of an array of integers, each of which begins with the address of code."""
 
     length: int
 
@@ -82,19 +82,19 @@ class FixedArgument:
 
 
 Kernel = Annotated[Callable[..., None], Code()]
-"""Code behind an address; numbers are passed by their addresses."""
+"""Address of code to which numbers are passed by address."""
 Callback = Annotated[Callable[[], int], Code(int)]
 Routine = Annotated[Callable[..., None], Code(by_value=True)]
-"""Code behind an address; numbers are passed by value."""
+"""Address of code to which numbers are passed by value."""
 Reals = Annotated[np.ndarray, Array(float)]
 Disjoint = Annotated[np.ndarray, Array(float, disjoint=True)]
 Shared = Annotated[np.ndarray, Array(float, shared=True)]
 Ints = Annotated[np.ndarray, Array(int)]
 Kernels = Annotated[list[Any], Array(Code())]
 PerLane = Annotated[float, Array(float, single=True)]
-"""Field of a table that holds the address of a number per lane."""
+"""Field of a table with the address of one number per lane."""
 Fixed = Annotated[Any, FixedArgument()]
-"""Argument that is known at translation; each of its values has a procedure of its own."""
+"""Argument that is known at translation; each of its values has a separate procedure."""
 
 
 def inline(function: Item) -> Item:
@@ -104,13 +104,13 @@ def inline(function: Item) -> Item:
 
 
 def external(function: Item) -> Item:
-    """Call the machine code of this name, which another module provides; CPython runs the function."""
+    """Call machine code with the function's name, which another module provides; CPython runs the function itself."""
     function.__dict__["is_external"] = True
     return function
 
 
 class Table:
-    """Table of 8-byte fields: the annotations of a subclass are its fields in their order, after those of its bases.
+    """Table of 8-byte fields: the annotations of a subclass are its fields, in order, after those of its bases.
 
     In CPython a table is an object with these attributes.
     """
@@ -121,7 +121,7 @@ class Table:
     @classmethod
     def layout(cls) -> Mapping[str, tuple[int, str]]:
         """Return the index and the kind of each field."""
-        table: Any = cls  # mypy takes the hash of instances for that of the class
+        table: Any = cls  # mypy confuses the hash of instances with that of the class
         layout: Mapping[str, tuple[int, str]] = _layout(table)
         return layout
 
@@ -140,12 +140,12 @@ def _layout(table: Any) -> Mapping[str, tuple[int, str]]:
 
 
 def rows_of_code(table: Any) -> Mapping[str, int]:
-    """Return the length of the rows of each array of a table whose rows begin with the address of code."""
+    """Return array -> length of its rows, for each array of a table whose rows begin with the address of code."""
     return {name: mark.length for name, mark in _marks(table) if isinstance(mark, CodeFirst)}
 
 
 def field_name(table: Any, field: str) -> str:
-    """Return the name of a field in procedures, "Control.n": the same for all tables that inherit it."""
+    """Return the name of a field in procedures, "Control.n", the same for all tables that inherit the field."""
     return _field_name(table, field)
 
 
@@ -173,18 +173,18 @@ def _types(owner: Any) -> Mapping[str, Any]:
 
 
 def unrolled(items: Iterable[Item]) -> Iterable[Item]:
-    """Write a loop out, once for each of the items, which are known at translation."""
+    """Unroll a loop over items that are known at translation."""
     return items
 
 
 def empty_like(values: np.ndarray, count: int) -> np.ndarray:
-    """Return an array of this many numbers, like those of another array, that are not set; machine code forgets it at the end of
-    the function. The count is known at translation."""
+    """Return an uninitialised array of `count` numbers, a constant, with the type of another array; machine code frees it at
+    the end of the function."""
     return np.empty(count, dtype=values.dtype)
 
 
 def anywhere(condition: bool) -> bool:
-    """Return True if a condition holds in any lane; of a single run it is the condition."""
+    """Return True if a condition holds in any lane; in a single run, return the condition."""
     return condition
 
 
@@ -199,7 +199,7 @@ def smaller(x: float, y: float) -> float:
 
 
 def sqrt(x: float) -> float:
-    """Return the square root; NaN of a negative number."""
+    """Return the square root; NaN for a negative number."""
     return np.sqrt(np.float64(x))
 
 
@@ -219,17 +219,17 @@ def fma(x: float, y: float, z: float) -> float:
 
 
 def bits_sum(x: float, y: float) -> float:
-    """Return the number whose 64 bits are the sum of those of two numbers, as integers."""
+    """Return the number whose 64 bits are the integer sum of the bits of two numbers."""
     return _with_bits(_bits(x) + _bits(y))
 
 
 def bits_up(x: float, n: int) -> float:
-    """Shift the bits of a number up by a known count; zeros follow."""
+    """Shift the bits of a number left by a constant count, filling with zeros."""
     return _with_bits(_bits(x) << n)
 
 
 def bits_down(x: float, n: int) -> float:
-    """Shift the bits of a number down by a known count; zeros follow."""
+    """Shift the bits of a number right by a constant count, filling with zeros."""
     return _with_bits(_bits(x) >> n)
 
 
@@ -247,16 +247,16 @@ def finite(x: float) -> bool:
 
 
 def wrapped(x: int) -> int:
-    """Return an integer of 64 bits, which wraps around as the processor's does."""
+    """Return an integer wrapped around to 64 bits, as in the processor."""
     return (int(x) + 2**63) % 2**64 - 2**63
 
 
 PRIMITIVE_OF: Mapping[Any, str] = MappingProxyType(
     {larger: "maxnum", smaller: "minnum", sqrt: "sqrt", fma: "fma", bits_sum: "bitsum double"}
 )
-"""Functions that are instructions."""
+"""Functions that are single instructions."""
 SHIFT_OF: Mapping[Any, str] = MappingProxyType({bits_up: "shl", bits_down: "lshr"})
-"""Functions that are instructions with a known count."""
+"""Functions that are single instructions with a constant count."""
 INSTEAD: Mapping[str, str] = MappingProxyType(
     {
         "Pow": "write x * x, or power(x, y)",
@@ -297,7 +297,7 @@ def kind_of(kind: Any) -> str:
 
 
 def named(kind: Any) -> str:
-    """Return the name of a type in a message."""
+    """Return the name of a type for a message."""
     if isinstance(kind, Array):
         return f"an array of {kind.entries.__name__}s" if kind.entries in KINDS else "an array of addresses"
     if isinstance(kind, Code):

@@ -1,4 +1,4 @@
-"""Source of a function of the kernel language: its syntax tree, its types, and the names that need a variable."""
+"""Source of a function of the kernel language: its syntax tree, types, and names that need a variable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Function = Callable[..., Any]
 
 
 class TranslationError(TypeError):
-    """A function uses what the kernel language lacks; the message begins with file and line."""
+    """Error of a function that uses a construct the kernel language lacks; the message begins with file and line."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class FunctionSource:
     ----------
     function : the function.
     tree : its syntax tree.
-    types : of its annotated arguments, and of its "return".
-    variables : names that need a variable: those set at several places, or read outside of the block that sets them.
-    reads : names that each part of the tree reads.
-    names : global names and names of enclosing functions that it sees.
+    types : types of its annotated arguments and of "return".
+    variables : names that need a variable: set in several places, or read outside the block that sets them.
+    reads : part of the tree -> names that it reads.
+    names : global names and names of enclosing functions, with their values.
     """
 
     function: Function
@@ -48,7 +48,7 @@ class FunctionSource:
 
     @property
     def is_inline(self) -> bool:
-        """Its body is put where it is called."""
+        """True if its body replaces each call."""
         return getattr(self.function, "is_inline", False)
 
     def fail(self, node: ast.AST, what: str) -> NoReturn:
@@ -59,18 +59,18 @@ class FunctionSource:
 
 @functools.cache
 def source_of(function: Function) -> FunctionSource:
-    """Read the source of a function; raise a TranslationError for arguments that are not plain, or without a type."""
+    """Read the source of a function; raise a TranslationError for arguments that are not plain or have no type."""
     tree = _definitions(inspect.getsourcefile(function) or "")[function.__code__.co_firstlineno]
     names = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
     reads, writes = _names(tree)
     source = FunctionSource(function, tree, types_of(function), frozenset(_variables(tree, reads, writes)), reads, names)
     if any(getattr(tree.args, part) for part in ast.arguments._fields if part != "args"):
-        source.fail(tree, f'arguments of "{tree.name}" are plain names without defaults')
+        source.fail(tree, f'arguments of "{tree.name}" must be plain names without defaults')
     for argument in tree.args.args:
         if argument.arg not in source.types:
             source.fail(argument, f'argument "{argument.arg}" of "{tree.name}" has no type: annotate it')
     if "return" not in source.types:
-        source.fail(tree, f'"{tree.name}" has no type of its result: write "-> None" if it has none')
+        source.fail(tree, f'"{tree.name}" has no result type: write "-> None" if it returns nothing')
     is_external = getattr(function, "is_external", False)
     if source.types["return"] is not type(None) and not is_external and not leaves(tree.body, (ast.Return,)):
         source.fail(tree, f'"{tree.name}" may end without a result')
@@ -79,9 +79,9 @@ def source_of(function: Function) -> FunctionSource:
 
 @functools.cache
 def _definitions(file: str) -> dict[int, ast.FunctionDef]:
-    """Return the functions of a file by their first lines."""
+    """Return the functions of a file by the numbers of their first lines."""
     blocks, functions = [list[ast.stmt](ast.parse("".join(linecache.getlines(file))).body)], dict[int, ast.FunctionDef]()
-    for block in blocks:  # which grow longer on the way
+    for block in blocks:  # the list grows during the loop
         for node in block:
             blocks.append(getattr(node, "body", []))
             if isinstance(node, ast.FunctionDef):
@@ -93,7 +93,7 @@ Names = dict[ast.AST, list[str]]
 
 
 def _names(tree: ast.AST) -> tuple[Names, Names]:
-    """Return the names that each part of a tree reads, and those that it sets."""
+    """Return the names that each part of a tree reads, and the names that it sets."""
     reads: Names = {}
     writes: Names = {}
 
@@ -110,7 +110,7 @@ def _names(tree: ast.AST) -> tuple[Names, Names]:
                     reads[node] += reads[child]
                     writes[node] += writes[child]
         if isinstance(node, ast.AugAssign):
-            for part in (node, node.target):  # what it sets is read too
+            for part in (node, node.target):  # its target is also read
                 reads[part] = reads[part] + writes[node.target]
 
     visit(tree)
@@ -130,7 +130,8 @@ def _variables(tree: ast.FunctionDef, reads: Names, writes: Names) -> Iterator[s
 
 
 def leaves(body: Sequence[ast.stmt], by: tuple[type[ast.stmt], ...] = (ast.Return, ast.Break, ast.Continue)) -> bool:
-    """Return True if nothing after a block follows it: each way through it ends with one of these statements, or never."""
+    """Return True if control never reaches the end of a block: each path through it ends with one of these statements, or never
+    ends."""
     match body[-1] if body else None:
         case ast.If(_, yes, no):
             return leaves(yes, by) and leaves(no, by)

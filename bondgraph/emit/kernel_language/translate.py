@@ -1,9 +1,10 @@
-"""Translate functions of the kernel language to procedures, of which printers make LLVM and C99.
+"""Translate functions of the kernel language to procedures, which printers turn into LLVM and C99.
 
-An ordinary typed function is the reference, which CPython runs, and the source of the machine code. Types come from annotations
-alone. What is known at translation (constants of the module, `Fixed` arguments) is evaluated then: loops over it are written out,
-and an `if` on it takes one way. With several lanes every float is one of each run side by side, and conditions on them choose in
-each lane. What the language lacks is refused with file and line before anything runs.
+An ordinary typed function is both the reference, which CPython runs, and the source of the machine code. Types come only from
+annotations. Values known at translation (constants of the module, `Fixed` arguments) are evaluated then: loops over them are
+unrolled, and an `if` on them becomes one branch. With several lanes, every float is a vector with a number per run, and
+conditions on floats select in each lane. Constructs that the language lacks are refused, with file and line, before anything
+runs.
 """
 
 from __future__ import annotations
@@ -25,17 +26,16 @@ from bondgraph.emit.procedure import Procedure
 def translate(
     functions: Iterable[Function], exported: Iterable[str] = (), lanes: int = 1, tables: Mapping[Any, Any] | None = None
 ) -> list[Procedure]:
-    """Return the procedures of functions, of which some have fixed arguments (`functools.partial`), and of all that they call;
-    callees come first.
+    """Return the procedures of functions and of everything they call, callees first.
 
     Parameters
     ----------
-    functions : of the kernel language.
+    functions : functions of the kernel language, some with fixed arguments (`functools.partial`).
     exported : names of procedures that can be called from outside.
-    lanes : number of runs side by side.
-    tables : classes of tables that take the place of others.
+    lanes : number of parallel runs.
+    tables : classes of tables -> classes that replace them.
 
-    Raises `TranslationError` for what the language lacks.
+    Raises `TranslationError` for constructs that the language lacks.
     """
     translation = _Translation(frozenset(exported), lanes, tables or {})
     for each in functions:
@@ -56,7 +56,7 @@ class _Translation:
     def procedure_name(self, source: FunctionSource, fixed: Mapping[str, Any], first: bool = False) -> str:
         """Return the name of the procedure of a function with these fixed arguments; translate it at its first use.
 
-        With fixed arguments it has a number, unless it is the first and is never called.
+        Names with fixed arguments are numbered, except that of the first procedure, if it is never called.
         """
         plain = source.function.__name__
         if getattr(source.function, "is_external", False):
@@ -86,7 +86,9 @@ class _Translation:
             writer.bind(argument, writer.load_lanes(number) if in_memory else writer.from_memory(number, kind), source.tree)
         writer.block(source.tree.body)
         if not write.ended:
-            write.give((real(0.0) if result is float else integer(0)) if result in KINDS else None)  # unreachable if so
+            write.give(
+                (real(0.0) if result is float else integer(0)) if result in KINDS else None
+            )  # unreachable if the function has a result
         self.procedures.append(write)
 
     def _argument(self, kind: Any) -> str:
@@ -96,7 +98,7 @@ class _Translation:
 
 
 def _key(value: Any) -> Any:
-    """Return a key of a fixed argument: the value with its type, or its text where it has no hash."""
+    """Return a key of a fixed argument: the value with its type, or its text if it is not hashable."""
     try:
         hash(value)
     except TypeError:
@@ -114,7 +116,7 @@ class _Statements(Expressions):
         self.returned: Computed | Known = Known(None)
 
     def block(self, statements: Sequence[ast.stmt]) -> None:
-        """Write statements one after the other."""
+        """Write statements in order."""
         for statement in statements:
             self.statement(statement)
 
@@ -149,7 +151,7 @@ class _Statements(Expressions):
             case _:
                 self.refuse(node)
 
-    # Loops and conditions. A name that only some of the ways set has no value after them.
+    # Loops and conditions. A name that only some branches set has no value after them.
 
     def _body(self, again: str, done: str, body: Sequence[ast.stmt]) -> None:
         before = set(self.assigned)
@@ -214,7 +216,7 @@ class _Statements(Expressions):
             self.assigned = set.intersection(*ends) if ends else before
 
     def _if_lanes(self, condition: Term, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]) -> None:
-        """Execute both ways, each for the lanes that take it, unless no lane does."""
+        """Execute each branch for the lanes that take it; skip it if no lane does."""
         outer, before = self.mask, set(self.assigned)
         for each, block in ((condition, body), (self.step("not", condition), orelse)):
             if block:
@@ -304,7 +306,7 @@ class _Statements(Expressions):
         return value.value
 
     def _passed(self, value: Computed | Known, kind: Any, node: ast.AST) -> Any:
-        """Return an argument; numbers of lanes are passed in memory."""
+        """Return an argument as it is passed: numbers of lanes are passed in memory."""
         result = self.in_memory(value, self.translation.tables.get(kind, kind), node)
         return self.address_of(result) if self.lanes > 1 and kind is float else result
 

@@ -1,6 +1,6 @@
 """Values of a function under translation, and the instructions that convert, load and store them.
 
-With several lanes a real number is one of each run side by side, and a condition on such numbers is one of each lane.
+With several lanes, a real number is a vector with a number per run, and a condition on such numbers is a vector, too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Computed:
-    """A value that instructions compute: its type (float, int, bool, an `Array`, a `Code`, a table, or None), and its result."""
+    """A value that instructions compute: its type (float, int, bool, an `Array`, a `Code`, a table, or None) and its result."""
 
     type: Any
     result: Any
@@ -46,15 +46,15 @@ class LocalName:
 
 
 def is_wide(result: Any) -> bool:
-    """Return True for the result of an instruction that each lane has."""
+    """Return True for a result with one value per lane."""
     return getattr(result, "kind", "") in WIDE.values()
 
 
 class Emitter:
     """Instructions of a function under translation, and of inline functions in the same procedure.
 
-    `mask` is the condition of the lanes for which the present block is executed, None for all lanes; `assigned` are the names
-    that have a value on every way that leads here.
+    `mask` is the condition under which a lane executes the current block, None for all lanes; `assigned` are the names that
+    have a value on every path that leads here.
     """
 
     def __init__(self, write: Procedure, source: FunctionSource, lanes: int, mask: Term | None = None):
@@ -67,7 +67,7 @@ class Emitter:
         self.source.fail(node, what)
 
     def step(self, name: str, *operands: Term) -> Term:
-        """Append an instruction, for each lane if one of its operands varies."""
+        """Append an instruction, for each lane if an operand varies."""
         if not any(map(is_wide, operands)):
             return self.write.step(name, *operands)
         return self.write.step(wide_name(name), *map(self.spread, operands))
@@ -81,7 +81,7 @@ class Emitter:
         return self.write.step(f"spread {result.kind}", result)
 
     def condition(self, number: Term) -> Computed:
-        """Return the condition that a number in memory is 1."""
+        """Return the condition that a number in memory equals 1."""
         wide = is_wide(number)
         return Computed(bool, self.step("eq double" if wide else "eq i64", number, real(1.0) if wide else integer(1)))
 
@@ -90,7 +90,7 @@ class Emitter:
         return self.condition(number) if kind is bool else Computed(kind, number)
 
     def converted(self, value: Computed | Known, kind: Any, node: ast.AST) -> Any:
-        """Return a value as this type; a bool becomes a condition. With None it keeps its type."""
+        """Return a value converted to this type; a bool becomes a condition. With None, it keeps its type."""
         if isinstance(value, Known):
             return self._literal(value, kind, node)
         now = value.type
@@ -119,7 +119,7 @@ class Emitter:
         return self.condition(literal).result if kind is bool else literal
 
     def in_memory(self, value: Computed | Known, kind: Any, node: ast.AST) -> Any:
-        """Return a value as it is stored: a bool as an integer, or as a number per lane."""
+        """Return a value as it is stored: a bool as an integer, or as one number per lane."""
         result = self.converted(value, kind, node)
         if kind is not bool:
             return result
@@ -141,7 +141,7 @@ class Emitter:
         self.write.step("store doubles", first, number)
 
     def address_of(self, result: Term) -> Term:
-        """Return the address of a copy of a number, or of one per lane."""
+        """Return the address of a copy of a number, or of one number per lane."""
         place = self.write.variable("double", self.lanes)
         if self.lanes == 1:
             self.write.set(place, result)
@@ -162,9 +162,9 @@ class Emitter:
         result = self.in_memory(value, variable.type, node)
         if not variable.varies:
             if is_wide(result):
-                self.fail(node, f'"{name}" began as one number for all lanes')
+                self.fail(node, f'"{name}" started as one number for all lanes')
             if self.mask is not None and variable.type in KINDS:
-                self.fail(node, f'"{name}" is one number for all lanes and is set where lanes part')
+                self.fail(node, f'"{name}" is one number for all lanes but is set where lanes diverge')
             self.write.set(variable.local, result)
             return
         number = self.spread(self.step("real", result) if result.kind == KINDS[int] else result)
@@ -174,7 +174,7 @@ class Emitter:
 
     def _variable(self, value: Computed | Known, node: ast.AST) -> LocalName:
         if isinstance(value, Known) and value.type not in KINDS:
-            self.fail(node, f"{value.value!r} cannot be changed on the way")
+            self.fail(node, f"{value.value!r} cannot be assigned a new value")
         start, kind = self.in_memory(value, value.type, node), KINDS.get(value.type, POINTER)
         varies = self.lanes > 1 and (is_wide(start) or (isinstance(value, Known) and value.type in (float, bool)))
         if varies:
@@ -186,7 +186,7 @@ class Emitter:
     def read(self, name: str, node: ast.AST) -> Computed | Known:
         """Return the value of a name."""
         if name not in self.assigned:
-            self.fail(node, f'"{name}" may have no value here: set it before the block that sets it')
+            self.fail(node, f'"{name}" may have no value here: set it before the block that now sets it')
         bound = self.scope[name]
         if not isinstance(bound, LocalName):
             return bound

@@ -1,11 +1,11 @@
-"""Print procedures as one C99 source text with the same bits.
+"""Print procedures as one C99 source text that produces the same bits.
 
 Each instruction is a statement; address arithmetic is inlined, and unused results are left out, so that compilers do not warn.
-There is no undefined behaviour: integers wrap around, memory is read and written byte for byte (`memcpy`), and a field that holds
-a pointer is 8 bytes wide on every processor. The text has no static data. It calls `sqrt`, `fabs` and `fma` of <math.h>, exact on
-every system.
+There is no undefined behaviour: integers wrap around, memory is read and written byte for byte (`memcpy`), and a field that
+holds a pointer is 8 bytes wide on every processor. The text has no static data. It calls `sqrt`, `fabs` and `fma` from
+<math.h>, which are correctly rounded on every system.
 
-Compile it with `-ffp-contract=off` and without `-ffast-math`, which would give other bits.
+Compile it with `-ffp-contract=off` and without `-ffast-math`, which would change bits.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from bondgraph.emit.procedure import Procedure
 
 TYPES = {"double": "double ", "i64": "int64_t ", "i1": "bool ", "ptr": "char *", "void": "void "}
 TYPES |= {wide: TYPES[kind] for kind, wide in WIDE.items()}
-"""C type of each kind, with the separator before a name."""
+"""C type of each kind, ending with the separator before a name."""
 
 _HEAD = """\
 #ifdef __FAST_MATH__
-#error "numbers that are not finite are met here, and sums are not to be reordered: no -ffast-math"
+#error "compile without -ffast-math: numbers may not be finite, and sums must not be reordered"
 #endif
 
 #include <math.h>
@@ -50,13 +50,13 @@ _HEAD = """\
 """
 
 _WIDEST = 2**31
-"""Integers of this size or more are written with `INT64_C`."""
+"""Minimum absolute value of integers that are written with `INT64_C`."""
 
 _KEYWORDS = re.compile(
     r"auto|bool|break|case|char|const|continue|default|do|double|else|enum|extern|false|float|for|goto|if|inline|int|long"
     r"|register|restrict|return|short|signed|sizeof|static|struct|switch|true|typedef|union|unsigned|void|volatile|while"
 )
-"""Names that an argument cannot have in C."""
+"""Keywords of C, which are not allowed as names of arguments."""
 _READ = """\
 static inline {own}load_{kind}(const char *place)
 {{
@@ -88,11 +88,11 @@ static inline double {name}(double x, double y)
     return y {sign} x || x != x ? y : x;
 }}
 """
-"""Of two equal numbers they return the first, since zeros have signs."""
+"""Text of `larger` and `smaller`, which return the first of two equal numbers, since zeros have signs."""
 
 
 def _helpers() -> Iterator[tuple[str, str]]:
-    """Yield names and texts of helper functions: access to fields in memory, and functions that <math.h> lacks."""
+    """Yield the names and texts of helper functions: access to fields in memory, and functions that <math.h> lacks."""
     rows = (
         ("double", "double", "x", "value"),
         ("i64", "int64_t", "x", "value"),
@@ -118,8 +118,8 @@ _LOAD, _STORE = ({kind: PRIMITIVES[f"{name} {kind}"] for kind in _KINDS} for nam
 
 
 def source_text(procedures: Sequence[Procedure], statics: Collection[str] = (), prefix: str = "") -> str:
-    """Return all procedures as one text; other functions that they call are declared: static if they are among the `statics`,
-    which are elsewhere in the file, otherwise external. Helper functions have names with a `prefix`."""
+    """Return all procedures as one text. Other functions that they call are declared: the `statics`, defined elsewhere in the
+    file, as static, others as external. A `prefix` precedes the names of helper functions."""
     bodies = [_Definition(procedure).text() for procedure in procedures]
     defined = {procedure.name for procedure in procedures}
     calls = (i for p in procedures for i in p.instructions if isinstance(i, Called) and isinstance(i.function, str))
@@ -163,7 +163,7 @@ class _Definition:
         self.procedure = procedure
         self.instructions, self.uses = needed(procedure.instructions)
         self.inlined: dict[str, str] = {}
-        """Results that are written where they are used."""
+        """Name of a result -> its text, written where the result is used."""
 
     def text(self) -> str:
         """Return the text of the definition."""
@@ -183,7 +183,7 @@ class _Definition:
         return f"[{count}]" if count > 1 else ""
 
     def _statement(self, instruction: Instruction, following: Instruction | None) -> str:
-        """Return an instruction as a statement; "" where it needs none."""
+        """Return an instruction as a statement; "" if it needs none."""
         match instruction:
             case Applied(_, _, result):
                 return self._applied(instruction, result)
@@ -233,7 +233,7 @@ class _Definition:
         return f"({self._text(operand)} + 8 * lane)" if operand.kind in _ADDRESSES else self._text(operand)
 
     def _target(self, call: Called) -> str:
-        """Return the function of a call: a name, or an address with its type."""
+        """Return the function of a call as text: a name, or an address cast to its type."""
         if isinstance(call.function, str):
             return call.function
         return f"(({TYPES[call.gives]}(*)({_types_of(call)}))(uintptr_t){self._text(call.function)})"
@@ -258,7 +258,7 @@ def _is_target(instruction: Instruction | None, label: str) -> bool:
 
 
 def _jump_labels(instruction: Instruction, following: Instruction | None) -> tuple[str, ...]:
-    """Return the labels that a statement jumps to, except the next one."""
+    """Return the labels that a statement jumps to, except the label that follows it."""
     match instruction:
         case Jump(label):
             return () if _is_target(following, label) else (label,)

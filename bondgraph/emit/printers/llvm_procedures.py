@@ -27,12 +27,12 @@ from bondgraph.emit.procedure import Procedure
 
 
 def number(value: float) -> str:
-    """Return a double in LLVM's notation: exact, in hexadecimal."""
+    """Return a double in LLVM's exact hexadecimal notation."""
     return "0x" + struct.pack(">d", float(value)).hex().upper()
 
 
 def module_text(procedures: Sequence[Procedure], others: Sequence[str] = ()) -> str:
-    """Return all procedures as one text, after `others`: texts of functions that they call."""
+    """Return all procedures as one text, after `others`, the texts of functions that they call."""
     external = "\n".join(others)
     one = [f"declare double @llvm.{name}.f64({', '.join(['double'] * arguments)})" for name, arguments in FUNCTIONS.items()]
     lines = [*one]
@@ -45,7 +45,7 @@ def module_text(procedures: Sequence[Procedure], others: Sequence[str] = ()) -> 
 def procedure_text(procedure: Procedure) -> str:
     """Return the definition of a procedure."""
     parameters = ", ".join(f"{kind} %{name}" for name, kind in procedure.arguments.items())
-    # Inlined, the helpers would multiply the time to compile and gain nothing measurable.
+    # Inlining the helpers would multiply the compile time and gain nothing measurable.
     scope, attributes = ("internal ", " noinline") if procedure.internal else ("", "")
     attributes += " optsize" if procedure.is_cold else ""
     attributes += f' "prefer-vector-width"="{64 * procedure.lanes}"' if procedure.lanes else ""

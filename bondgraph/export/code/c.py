@@ -31,10 +31,10 @@ _LETTERS = {"states": "X", "parameters": "P", "modes": "M", "outputs": "Y", "pow
 
 _TITLES = {
     "states": "states x, and their rates",
-    "parameters": "parameters p that can be set",
-    "modes": "modes m: the state of each automaton, as a whole number",
+    "parameters": "parameters p, which can be set",
+    "modes": "modes m: the state of each automaton, as an integer",
     "outputs": "outputs",
-    "powers": "powers: integrated along a run they are the energy account",
+    "powers": "powers, whose integrals over a run are the energy account",
     "energies": "energies of the storages",
 }
 _USAGE = Path(__file__).with_name("c_usage.txt").read_text(encoding="utf-8")
@@ -69,7 +69,7 @@ def header_of(content: Content, build: str) -> str:
         "/* further lengths */",
         "enum {",
         *(f"    {total[word]} = {length}," for word, length in lengths.items()),
-        f"    {total['prepared']} = {p_length} /* length of p: parameters, then what prepare adds */",
+        f"    {total['prepared']} = {p_length} /* length of p: parameters, then the numbers that prepare adds */",
         "};",
         "",
         _declarations(content, total),
@@ -84,13 +84,13 @@ def header_of(content: Content, build: str) -> str:
 
 
 def _constant(content: Content, table: str, entry: Entry) -> str:
-    """Return the constant of an index, "" if there is none."""
+    """Return the constant for an entry's index; "" if there is none."""
     letter = _LETTERS.get(table)
     return f"{content.name}_{letter}_{entry.identifier}".upper() if entry.identifier and letter else ""
 
 
 def enumeration(content: Content, table: str, total: str) -> str:
-    """Return an enum of the entries' constants, and of the total length."""
+    """Return an enum of the entries' constants and the total length."""
     entries = content.tables[table]
     lines = [f"/* {_TITLES[table]} */", "enum {"]
     named = [(constant, entry) for entry in entries if (constant := _constant(content, table, entry))]
@@ -105,11 +105,11 @@ def _usage(content: Content, build: str, total: dict[str, str]) -> list[str]:
     phrases = Phrases(
         first=0,
         mode="m[slot[k]] becomes target[k]",
-        reset=f"what {n}_reset gives, where it returns 1",
-        push=f"Where {n}_push returns 1,",
-        parts=f"It gives {total['transitions']} numbers, what it adds to the guards, then {total['states']}: x without it.",
-        times=f"p[{n}_clock_offset[k]] + i p[{n}_clock_period[k]], i = 0, 1, ... (one only where the period has the place -1)",
-        tick=f"what {n}_tick gives",
+        reset=f"the output of {n}_reset, if it returns 1",
+        push=f"If {n}_push returns 1,",
+        parts=f"Its output has {total['transitions']} numbers that it adds to the guards, then {total['states']}: x without it.",
+        times=f"p[{n}_clock_offset[k]] + i p[{n}_clock_period[k]], i = 0, 1, ... (only one if the place of the period is -1)",
+        tick=f"the output of {n}_tick",
         loop=f"{n}_loop_k",
     )
     return lines + event_notes(content, phrases)
@@ -121,13 +121,13 @@ def _declarations(content: Content, total: dict[str, str]) -> str:
     prototypes = (
         ("rates", "out: dx/dt", "states"),
         ("jacobian", "out: nonzeros of d rates / d x", "nonzeros"),
-        ("outputs", "out: all values, those named above and steps between them", "outputs"),
+        ("outputs", "out: all values, those named above and intermediate values", "outputs"),
         ("guards", "out: one number for each transition", "transitions"),
         ("powers", "out: W", "powers"),
         ("energies", "out: J", "energies"),
     )
     lines = [
-        f"/* Call after every change of parameters: p[{total['parameters']}] and what follows it. */",
+        f"/* Call after every change of parameters: fills p from p[{total['parameters']}] on. */",
         f"void {n}_prepare(double *p);",
         "",
     ]
@@ -137,18 +137,18 @@ def _declarations(content: Content, total: dict[str, str]) -> str:
         lines += ["/* out: residuals, then the Newton step. */", f"void {n}_loop_{k}{_CALL}"]
     if content.system.events:
         lines += [
-            "/* out: x after a transition; returns 1, or 0 where x stays as it is and `out` is left alone. */",
+            "/* out: x after a transition; returns 1, or 0 if x does not change, without writing `out`. */",
             f"int {n}_reset(int transition, {_CALL[1:]}",
         ]
         if content.pushes:
             lines += [
-                "/* out: what the impulse of a transition adds to the guards, then x without it; returns 1, or 0 without any. */",
+                "/* out: numbers that the impulse of a transition adds to the guards, then x without it; returns 1, or 0. */",
                 f"int {n}_push(int transition, {_CALL[1:]}",
             ]
         lines += [*(f"extern const int {n}_transition_{word}[];" for word in ("slot", "source", "target"))]
     if content.ticks:
         lines += [
-            "/* out: x after a tick of a clock; returns 1, or 0 where there is no such clock. */",
+            "/* out: x after a tick of a clock; returns 1, or 0 if there is no such clock. */",
             f"int {n}_tick(int clock, {_CALL[1:]}",
             "/* Places in p of the times of a clock, s. */",
             *(f"extern const int {n}_clock_{word}[]; /* {total['clocks']} */" for word in ("offset", "period")),
@@ -164,7 +164,7 @@ def _declarations(content: Content, total: dict[str, str]) -> str:
 
 
 def c_number(value: float) -> str:
-    """Return a constant that a C compiler reads back to the same bits."""
+    """Return the text of a constant that a C compiler reads back with the same bits."""
     return constant(value, "NAN", "INFINITY")
 
 
@@ -180,10 +180,10 @@ C = Dialect(
     slot="w[{}]".format,
     table=("static const double {v}[] = {{{numbers}}};", lambda v, first, count: f"const double *{v} = &{first};"),
     max_unsplit=500,
-    part_size=250,  # gcc -O2 takes a third of the time that it needs for parts of 2000
+    part_size=250,  # gcc -O2 takes a third of the time for parts of 2000
 )
 C_LOOKUPS = {
-    "searchsorted": """/* How many of the ascending points are at most u. */
+    "searchsorted": """/* Number of the ascending points that are at most u. */
 static double searchsorted(double u, const double *points, int n)
 {
     int low = 0, high = n;
@@ -197,14 +197,14 @@ static double searchsorted(double u, const double *points, int n)
     return low;
 }
 """,
-    "take": """/* The entry at an index, the first or last one for an index beyond them. */
+    "take": """/* Entry at an index; the first or last entry for an index out of range. */
 static double take(double index, const double *values, int n)
 {
     return values[index > 0.0 ? (index < n ? (int)index : n - 1) : 0];
 }
 """,
 }
-"""Functions of tables, which a source file holds where it uses them."""
+"""Functions of tables, which a source file contains if it uses them."""
 
 
 def c_functions(
@@ -220,8 +220,8 @@ def c_functions(
 ) -> str:
     """Return the function `name` with parameters `signature`, split into parts if it is long.
 
-    `kind` precedes it, `part_kind` its parts; if the compiler inlined the parts again, the split would save no
-    compile time.
+    `kind` precedes its definition, and `part_kind` those of its parts, which the compiler must not inline again: the split
+    saves compile time.
 
     Raises `ModelError` E271 if an operation has no form in C.
     """
@@ -236,7 +236,7 @@ def c_functions(
 
 
 def argument_names(signature: Sequence[str]) -> list[str]:
-    """Return the names of parameters, as a call passes them on."""
+    """Return the names of parameters, as a call passes them."""
     return [parameter.rpartition(" ")[2].lstrip("*") for parameter in signature]
 
 
@@ -267,7 +267,8 @@ class CSource:
     build_line: str
 
     def write(self, folder: str | Path) -> tuple[Path, Path]:
-        """Write `name.h` and `name.c` to a folder, which is created if needed, and return their paths. Both or none (E413)."""
+        """Write `name.h` and `name.c` to a folder, which is created if needed, and return their paths. It writes both files or
+        none (E413)."""
         header, source = write_texts(folder, {f"{self.name}.h": self.header, f"{self.name}.c": self.source})
         return header, source
 
@@ -278,16 +279,16 @@ class CSource:
 def c_source(model: Compilable, name: str | None = None) -> CSource:
     """Return C source of a model, for any C99 compiler.
 
-    Every operation of the NumPy reference is one C statement in the same order, so a compiler that neither fuses nor
-    reorders (`-ffp-contract=off`, no `-ffast-math`) gives the same bits, up to its own <math.h>.
+    Every operation of the NumPy reference is one C statement, in the same order, so a compiler that neither fuses nor reorders
+    operations (`-ffp-contract=off`, no `-ffast-math`) produces the same bits, apart from its own <math.h>.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
     name : prefix of all names and name of the files, an identifier; the model's name by default.
 
-    Raises `ModelError` E100 for no model, E270 if `name` is not an identifier, E271 if an operation has no form in C, E262 if
-    an algebraic loop has no solution at the start.
+    Raises `ModelError` E100 if `model` is not a model, E270 if `name` is not an identifier, E271 if an operation has no form in
+    C, E262 if an algebraic loop has no solution at the start.
     """
     content = content_of(model, name, "c_source")
     n = content.name
@@ -302,7 +303,7 @@ def _source(content: Content, build: str) -> str:
     parts = [f'/*\n * {n}: the model "{comment_safe(content.system.name)}"; see {n}.h.\n *\n * Build: {build}\n */\n']
     parts += [f'#include "{n}.h"', "#include <math.h>", ""]
     parts += [
-        "/* Parts of long functions stay apart: compile time grows faster than functions do. */",
+        "/* Parts of long functions are not inlined: compile time grows faster than the length of a function. */",
         "#if defined(__GNUC__)",
         f"#define {noinline} __attribute__((noinline))",
         "#else",
@@ -367,7 +368,7 @@ def _source(content: Content, build: str) -> str:
 
 
 def _dispatcher(n: str, word: str, number: str, numbers: Iterable[int]) -> str:
-    """Return the function that calls one of several by its number."""
+    """Return the function that calls one of several functions by number."""
     lines = [f"int {n}_{word}(int {number}, {', '.join(_SIGNATURE)})", "{"]
     lines += [f"    (void){name};" for name in _ARGUMENT_NAMES]
     lines.append(f"    switch ({number}) {{")
@@ -377,7 +378,7 @@ def _dispatcher(n: str, word: str, number: str, numbers: Iterable[int]) -> str:
 
 
 def array_text(kind: str, name: str, length: str, numbers: Sequence[Any]) -> str:
-    """Return the definition of a constant array; C has none of length zero, so an empty one holds one zero."""
+    """Return the definition of a constant array; C has no arrays of length zero, so an empty array holds one zero."""
     body = ", ".join(map(str, numbers)) if len(numbers) else "0"
     lines = textwrap.wrap(body, 110, break_long_words=False, break_on_hyphens=False)
     bound = length if len(numbers) else "1"

@@ -15,15 +15,15 @@ from bondgraph.tape import opcodes as op
 def to_casadi(model: Compilable, routine: str = "rates") -> Any:
     """Return a `casadi.Function` (t, x, p, m) -> numbers of a routine, with CasADi's own derivatives.
 
-    t (1,) is the time in s; x the states and m the modes, as `compiled.initial()` gives them; p the parameters in the order of
-    `compiled.parameters()`, of which the function takes the first `size1_in("p")`.
+    t (1,) is the time in s; x are the states and m the modes, as `compiled.initial()` returns them; p are the parameters in the
+    order of `compiled.parameters()`, of which the function takes the first `size1_in("p")`.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
-    routine : name of one of the `straight_lines` but `prepare`: "rates", "outputs", "guards", "reset_0", "tick_0" ...
+    routine : name of one of the `straight_lines` except `prepare`: "rates", "outputs", "guards", "reset_0", "tick_0" ...
 
-    Raises `ModelError` E100 for no model, E660 for an unknown routine; `ExtraError` E416 without CasADi.
+    Raises `ModelError` E100 if `model` is not a model, E660 for an unknown routine; `ExtraError` E416 without CasADi.
     Source: Andersson et al., CasADi: a software framework for nonlinear optimization and optimal control (2019).
     """
     require_package("a CasADi function", "casadi")

@@ -1,9 +1,10 @@
 """Content of generated code in any language: identifiers, routines, tables of names, the start, events and ticks, and notes.
 
-Identifiers for the user's names, valid in C, Python, MATLAB and SymPy. One rule for all. Letters and digits of the Latin alphabet
-stay, accents are dropped, Greek letters are spelled out ("ω1" is omega1), a derivative ' is _dot, any other letter is its number
-(u4e2d), and everything between is one underscore. A name that would begin with a digit, be a word of a language or look like a
-step of the code (v12) gets a letter more, and names that then differ only by capitals are numbered.
+Identifiers for the user's names are valid in C, Python, MATLAB and SymPy, with one rule for all. Latin letters and digits are
+kept, accents are dropped, Greek letters are spelled out ("ω1" becomes omega1), a derivative ' becomes _dot, any other letter
+its code point (u4e2d), and everything in between one underscore. A name that would begin with a digit, be reserved in a
+language or look like a step of the code (v12) gets an additional character. Names that then differ only in capitals are
+numbered.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ MAX_LENGTH = 63
 _LINES = Path(__file__).with_name("reserved_words.txt").read_text(encoding="utf-8").splitlines()
 _IN_FILE = [word for line in _LINES if not line.startswith("#") for word in line.split()]
 RESERVED_WORDS = frozenset(word.lower() for word in (*_IN_FILE, *keyword.kwlist, *keyword.softkwlist, *NAMES))
-"""Words of the languages, and functions that the code calls, in small letters."""
+"""Reserved words of the languages and names of functions that the code calls, in lower case."""
 
 _STEP = re.compile(r"[vcw]\d+", re.IGNORECASE)
 
@@ -48,11 +49,11 @@ class Entry:
 
     Parameters
     ----------
-    name : of the user.
-    identifier : in the code; "" for an internal value.
+    name : the user's name.
+    identifier : name in the code; "" for an internal value.
     start : index of its first number, from 0; arrays are in row-major order.
-    shape, unit : of the value.
-    remark : further text.
+    shape, unit : shape and unit of the value.
+    remark : additional text.
     """
 
     name: str
@@ -64,7 +65,7 @@ class Entry:
 
     @property
     def size(self) -> int:
-        """Count of numbers."""
+        """Number of scalars."""
         return math.prod(self.shape)
 
     @property
@@ -75,7 +76,7 @@ class Entry:
 
 
 def identifier(name: str) -> str:
-    """Return the identifier of a name by itself: "egg 2.pose" -> "egg_2_pose", "Δθ'" -> "Deltatheta_dot"."""
+    """Return the identifier of a single name: "egg 2.pose" -> "egg_2_pose", "Δθ'" -> "Deltatheta_dot"."""
     spelled = "".join(map(_ascii_text, unicodedata.normalize("NFKD", name)))
     word = re.sub(r"[^A-Za-z0-9]+", "_", spelled).strip("_") or "unnamed"
     word = f"n{word}" if word[0].isdigit() else word
@@ -83,7 +84,7 @@ def identifier(name: str) -> str:
 
 
 def identifiers(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
-    """Return an identifier for each name, unique even without capitals, none of those `taken`, none longer than MAX_LENGTH."""
+    """Return an identifier for each name, unique regardless of case, not in `taken`, and no longer than MAX_LENGTH."""
     used = {word.lower() for word in taken}
     results = []
     for name in names:
@@ -98,17 +99,17 @@ def identifiers(names: Iterable[str], taken: Iterable[str] = ()) -> list[str]:
 
 
 def is_reserved(word: str) -> bool:
-    """Return True for a word of a language or of the code itself."""
+    """Return True for a reserved word of a language or a name of the code itself."""
     return word.lower() in RESERVED_WORDS or _STEP.fullmatch(word) is not None
 
 
 def is_taken(name: str) -> bool:
-    """Return True for a word of a language, or a module of Python's library, which a file of this name would hide."""
+    """Return True for a reserved word, or a module of Python's library, which a file of this name would hide."""
     return is_reserved(name) or name.lower() in sys.stdlib_module_names
 
 
 def model_identifier(name: str) -> str:
-    """Return the name of a model's code: in small letters, and not taken."""
+    """Return the name of a model's code, in lower case and not reserved."""
     spelled = re.sub(r"[^a-z0-9]+", "_", "".join(map(_ascii_text, unicodedata.normalize("NFKD", name))).lower()).strip("_")
     unfit = not spelled or spelled[0].isdigit() or is_taken(spelled)
     return (f"model_{spelled}" if unfit else spelled)[: MAX_LENGTH // 2].strip("_")
@@ -127,7 +128,7 @@ def entries(items: Iterable[tuple[str, tuple[int, ...], str, str]], taken: Itera
 
 
 def count(entries: Iterable[Entry]) -> int:
-    """Return the total count of numbers."""
+    """Return the total number of scalars."""
     return sum(entry.size for entry in entries)
 
 
@@ -144,12 +145,13 @@ def _ascii_text(character: str) -> str:
 
 
 BLOCKS = ("t", "x", "p", "m")
-"""Arguments of every routine, in the order of the blocks of its steps; `prepare` has p alone."""
+"""Arguments of every routine, in the order of the blocks of its steps; `prepare` has only p."""
 
 
 @dataclass(frozen=True)
 class ClockTick:
-    """Clock that changes states: its element, its times as indices in p (no period: one tick only), and x after a tick."""
+    """Clock that changes states: its element, the indices of its times in p (no period if it ticks only once), and the routine
+    that computes x after a tick."""
 
     element: str
     offset: int
@@ -163,15 +165,15 @@ class Content:
 
     Parameters
     ----------
-    name : an identifier.
-    system : with all shapes known.
+    name : identifier of the model.
+    system : system with all shapes known.
     routines : `prepare`, `rates`, `jacobian`, `outputs`, `guards`, `powers`, `energies`.
-    code : all routines, as they are compiled.
-    x, p, m, y, guards, powers, energies : entries of each array; p as the user gives it.
+    code : all routines, as compiled.
+    x, p, m, y, guards, powers, energies : entries of each array; p contains only the user's parameters.
     pattern : (columns (n + 1,), rows (nonzeros,)) of the Jacobian in compressed columns.
-    resets, pushes : of transitions that have one, by number.
+    resets, pushes : number of a transition -> routine, for transitions that have one.
     loops : nonlinear algebraic loops with residuals and Newton steps.
-    ticks : in the order in which simultaneous ticks are executed.
+    ticks : clocks, in the order in which simultaneous ticks are executed.
     start : a consistent start.
     """
 
@@ -208,15 +210,15 @@ class Content:
 
     @property
     def added_count(self) -> int:
-        """Return how many numbers `prepare` appends to the user's parameters."""
+        """Return the number of values that `prepare` appends to the user's parameters."""
         return len(self.routines["prepare"].outputs)
 
 
 def content_of(model: Compilable, name: str | None, caller: str) -> Content:
     """Return the content of a model's code; `caller` is the exporting function, `name` the user's name or None.
 
-    Raises `ModelError` E100 for no model, E270 if `name` is not an identifier or a word of a language, E262 if an algebraic loop
-    has no solution at the start.
+    Raises `ModelError` E100 if `model` is not a model, E270 if `name` is not an identifier or is reserved, E262 if an algebraic
+    loop has no solution at the start.
     """
     compiled = compiled_form(model, caller)
     name = _checked(compiled, name)
@@ -270,8 +272,11 @@ def _checked(compiled: Compiled, name: str | None) -> str:
     if name is None:
         return model_identifier(compiled.model.name)
     if not re.fullmatch(rf"[A-Za-z][A-Za-z0-9_]{{0,{MAX_LENGTH - 1}}}", name) or is_taken(name):
-        title = f'"{name}" is not a valid identifier in all languages'
-        cures = ("a letter, then letters, digits and underscores", "no word of C, Python or MATLAB, no module of Python")
+        title = f'"{name}" is not a valid identifier in every language'
+        cures = (
+            "a letter, then letters, digits and underscores",
+            "a name that is neither reserved in C, Python or MATLAB nor a module of Python",
+        )
         raise refusal("E270", title, *cures, about=compiled.model.name, places=())
     return name
 
@@ -308,12 +313,12 @@ class Phrases:
     ----------
     first : number of the first transition, clock or loop.
     mode : change of m when transition k fires.
-    reset : the function that gives x then.
-    push : condition for an impulse that others may answer.
-    parts : results of that function.
-    times : of a clock k.
-    tick : the function that gives x at a tick.
-    loop : the function of an algebraic loop.
+    reset : function that then computes x.
+    push : condition for an impulse to which other transitions may respond.
+    parts : results of the function `push`.
+    times : times of clock k.
+    tick : function that computes x at a tick.
+    loop : function of an algebraic loop.
     """
 
     first: int
@@ -327,7 +332,7 @@ class Phrases:
 
 
 def event_notes(content: Content, phrases: Phrases) -> list[str]:
-    """Return lines on events, impulses that others may answer, clocks and algebraic loops, as far as a model has them."""
+    """Return lines on events, impulses, clocks and algebraic loops, as far as a model has them."""
     lines: list[str] = []
     for paragraph, items in _paragraphs(content, phrases):
         lines += ["", *textwrap.wrap(paragraph, 110, break_long_words=False, break_on_hyphens=False)]
@@ -347,21 +352,23 @@ def _paragraphs(content: Content, phrases: Phrases) -> Iterator[tuple[str, list[
         yield f"{fires} Then x becomes {phrases.reset}, and {phrases.mode}:", _transitions(content)
     if content.pushes:
         answer = "a diode closes rather than let a switch cut off a current"
-        largest = "If the largest of the former, among the transitions that the new modes allow, is positive and x would jump,"
-        after = f"{phrases.parts} {largest} continue with the latter, and carry out that transition next."
-        yield f"{phrases.push} the reset is an impulse that another transition may answer: {answer}. {after}", []
+        largest = (
+            "If the largest number for a guard, among the transitions that the new modes allow, is positive and x would jump,"
+        )
+        after = f"{phrases.parts} {largest} keep x without the impulse and carry out that transition next."
+        yield f"{phrases.push} the reset is an impulse to which another transition may respond: {answer}. {after}", []
     if content.ticks:
         yield (
-            f"Clocks: the ticks of clock k are {phrases.times}, and x holds what they set in between. Integrate to the next tick "
-            "of any clock. There, for all clocks that are due at this time, one after the other from the first to the last, "
+            f"Clocks: the ticks of clock k are at {phrases.times}; between ticks, x holds the values that they set. Integrate to "
+            "the next tick of any clock. For each clock that is due at this time, from the first to the last, "
             f"x becomes {phrases.tick}: a later clock sees the changes of an earlier one. Then check the guards, because a tick "
             "may trigger an event, and restart the integration, because the rates jump:",
             [tick.element for tick in content.ticks],
         )
     if content.loops:
         yield (
-            "Algebraic loops: some states hold the unknowns of nonlinear loops and follow them by themselves. Before a run, after"
-            f" events and ticks, {phrases.loop} gives the residuals, then a Newton step for those states:",
+            "Algebraic loops: some states are unknowns of nonlinear loops and follow the solution during integration. Before a "
+            f"run and after events and ticks, correct them: {phrases.loop} gives residuals, then a Newton step:",
             [", ".join(loop.guesses) for loop, _ in content.loops],
         )
 
@@ -371,6 +378,6 @@ def _transitions(content: Content) -> list[str]:
     for k, event in enumerate(content.system.events):
         end = f"; ends the run: {event.error}" if event.error else "; a change of description" * event.internal
         lines.append(
-            event.kind + ", with a reset" * (k in content.resets) + " that others may answer" * (k in content.pushes) + end
+            event.kind + ", with a reset" * (k in content.resets) + " to which others may respond" * (k in content.pushes) + end
         )
     return lines

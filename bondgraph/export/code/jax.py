@@ -25,18 +25,18 @@ LOWERINGS = ("callback", "xla")
 def to_jax(model: Compilable, routine: str = "rates", *, lower: str = "callback") -> Callable[..., Any]:
     """Return a function (t, x, p, m) -> numbers of a routine, which JAX differentiates, batches and compiles.
 
-    t is the time in s; x the states and m the modes, as `compiled.initial()` gives them; p the parameters in the order of
-    `compiled.parameters()`, of which the function reads its own and ignores what follows. Modes have derivative zero.
+    t is the time in s; x are the states and m the modes, as `compiled.initial()` returns them; p are the parameters in the
+    order of `compiled.parameters()`; further numbers are ignored. Derivatives by modes are zero.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
-    routine : name of one of the `straight_lines` but `prepare`: "rates", "outputs", "guards", "reset_0", "tick_0" ...
-    lower : "callback" calls the machine code of the model, on the processor, with the tape's Jacobian by t, x and p as
-        derivative, forwards and backwards, once; "xla" writes the steps out in JAX, for other devices and higher derivatives.
+    routine : name of one of the `straight_lines` except `prepare`: "rates", "outputs", "guards", "reset_0", "tick_0" ...
+    lower : "callback" calls the model's machine code on the processor, with the tape's Jacobian by t, x and p for first
+        derivatives, forwards and backwards; "xla" writes the steps in JAX, for other devices and higher derivatives.
 
-    Raises `ModelError` E100 for no model, E660 for an unknown routine, E661 for an unknown `lower`, E662 where JAX counts with
-    32 bits; `ExtraError` E416 without JAX.
+    Raises `ModelError` E100 if `model` is not a model, E660 for an unknown routine, E661 for an unknown `lower`, E662 if JAX uses
+    32-bit floats; `ExtraError` E416 without JAX.
     """
     require_package("a JAX function", "jax")
     if lower not in LOWERINGS:
@@ -47,7 +47,7 @@ def to_jax(model: Compilable, routine: str = "rates", *, lower: str = "callback"
     if not jax.config.jax_enable_x64:  # type: ignore[attr-defined]
         cure = 'jax.config.update("jax_enable_x64", True), before the first array'
         why = "seven digits are too few for the error control of most runs"
-        raise refusal("E662", "JAX uses 32-bit floats, a model 64-bit", cure, about="to_jax", why=why)
+        raise refusal("E662", "JAX uses 32-bit floats, but a model needs 64 bits", cure, about="to_jax", why=why)
     source = self_contained(model, routine, "to_jax")
     return _written_out(source) if lower == "xla" else _calling_back(source)
 
@@ -66,7 +66,7 @@ def _written_out(source: SelfContained) -> Callable[..., Any]:
 
 
 def _calling_back(source: SelfContained) -> Callable[..., Any]:
-    """Return calls of machine code, and of its derivatives."""
+    """Return a function that calls machine code, with derivatives that do so, too."""
     import jax
     import jax.numpy as jnp
 
@@ -100,7 +100,7 @@ def _calling_back(source: SelfContained) -> Callable[..., Any]:
 
 
 def _host(kernel: Kernel, sizes: tuple[int, ...]) -> Callable[..., Any]:
-    """Return a kernel as a function of JAX arrays; a batch of them is one call."""
+    """Return a kernel as a function of JAX arrays; a batch is a single call."""
     import jax
 
     def call(*blocks: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""MATLAB source of a compiled model: a package folder of functions, which Octave runs too."""
+"""MATLAB source of a compiled model: a package folder of functions, which Octave runs, too."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from bondgraph.tape.routine import Listing
 
 
 def _range(first: str, count: int) -> str:
-    """Return the text of consecutive entries of an array, from that of the first."""
+    """Return the text of consecutive entries of an array, given the text of the first."""
     array, _, index = first.rstrip(")").partition("(")
     return f"{array}({index}:{int(index) + count - 1})"
 
@@ -35,21 +35,21 @@ MATLAB = Dialect(
     table=("{v} = [{numbers}];", lambda v, first, count: f"{v} = {_range(first, count)};"),
     max_unsplit=2000,
     part_size=1000,
-    continued=" ...",  # in brackets a new line is a new row
+    continued=" ...",  # within brackets, a line break starts a new row
 )
 
 _USAGE = Path(__file__).with_name("matlab_usage.txt").read_text(encoding="utf-8")
 _RESULTS = {
     "rates": "dx/dt, {states} numbers.",
-    "outputs": "All values, {outputs} numbers: those of names().outputs, and steps between them.",
+    "outputs": "All values, {outputs} numbers: those of names().outputs, and intermediate values.",
     "guards": "One number for each of {guards} transitions.",
-    "powers": "Powers of {powers} elements, W: integrated along a run they are the energy account.",
+    "powers": "Powers of {powers} elements, W; their integrals over a run are the energy account.",
     "energies": "Energies of {energies} storages, J.",
 }
 _ALWAYS_WRITTEN = ("Contents", "start", "names", "prepare", *_RESULTS, "jacobian", "resets")
 _OPTIONAL = ("transitions", "push", "tick", "clocks", "loop")
 _FILES = frozenset(f"{name}.m" for name in (*_ALWAYS_WRITTEN, *_OPTIONAL))
-"""All possible files of a package: old ones in the same folder are deleted."""
+"""All possible files of a package; those left over in the folder are deleted."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,8 @@ class MatlabSource:
     files: Mapping[str, str] = field(repr=False)
 
     def write(self, folder: str | Path) -> Path:
-        """Write the package `+name` into a folder, which is created if needed, and return its path. All files or none (E413)."""
+        """Write the package `+name` into a folder, which is created if needed, and return its path. It writes all files or none
+        (E413)."""
         package = Path(folder) / f"+{self.name}"
         write_texts(package, self.files, _FILES)
         return package
@@ -70,7 +71,7 @@ class MatlabSource:
 
 
 def matlab_source(model: Compilable, name: str | None = None) -> MatlabSource:
-    """Return MATLAB source of a model: the compiled routines, the same operations in the same order; Octave runs it too.
+    """Return MATLAB source of a model: the compiled routines, with the same operations in the same order; Octave runs it, too.
 
     The package has `start` and `names`, `prepare`, `rates`, `jacobian` (sparse), `outputs`, `guards`, `powers` and `energies`,
     `resets` and `push` of `transitions`, `tick` of `clocks` and `loop` of nonlinear algebraic loops. Vectors are columns, and
@@ -79,10 +80,10 @@ def matlab_source(model: Compilable, name: str | None = None) -> MatlabSource:
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
-    name : of the package, an identifier; the model's name by default.
+    name : name of the package, an identifier; the model's name by default.
 
-    Raises `ModelError` E100 for no model, E270 if `name` is not an identifier or taken, E271 if an operation has no form in
-    MATLAB, E262 if an algebraic loop has no solution at the start.
+    Raises `ModelError` E100 if `model` is not a model, E270 if `name` is not an identifier or taken, E271 if an operation has no
+    form in MATLAB, E262 if an algebraic loop has no solution at the start.
     """
     content = content_of(model, name, "matlab_source")
     return MatlabSource(content.name, MappingProxyType({f"{name}.m": text for name, text in _functions(content).items()}))
@@ -95,19 +96,19 @@ def _functions(content: Content) -> dict[str, str]:
     for word, meaning in _RESULTS.items():
         files[word] = _routine(word, content.routines[word], meaning.format(**lengths))
     files["jacobian"] = _jacobian(content)
-    same = "x after transition k; x itself where that does not change it."
+    same = "x after transition k; x itself if the transition does not change it."
     files["resets"] = _numbered("resets", content.resets, same, "out = x(:);")
     if content.system.events:
         edges = [(e.slot + 1, e.source, e.target) for e in content.system.events]
-        files["transitions"] = _matrix("transitions", "Rows (place in m, its number before, its number after).", edges)
+        files["transitions"] = _matrix("transitions", "Rows (place in m, mode before, mode after).", edges)
     if content.pushes:
-        meaning = f"What the impulse of transition k adds to {lengths['guards']} guards, then x without it; [] without any."
+        meaning = f"Numbers that the impulse of transition k adds to {lengths['guards']} guards, then x without it; or []."
         files["push"] = _numbered("push", content.pushes, meaning, "out = [];")
     if content.ticks:
         ticks = {k: tick.routine for k, tick in enumerate(content.ticks)}
         files["tick"] = _numbered("tick", ticks, "x after a tick of clock k.", "error('there is no clock %d', k);")
         clock_rows = [(tick.offset + 1, "NaN" if tick.period is None else tick.period + 1) for tick in content.ticks]
-        files["clocks"] = _matrix("clocks", "Rows (place of the offset in p, place of the period or NaN).", clock_rows)
+        files["clocks"] = _matrix("clocks", "Rows (place of the offset in p, place of the period in p or NaN).", clock_rows)
     if content.loops:
         meaning = "Residuals of algebraic loop k, then a Newton step for the states that follow it."
         loops = {k: steps for k, (_, steps) in enumerate(content.loops)}
@@ -116,15 +117,15 @@ def _functions(content: Content) -> dict[str, str]:
 
 
 def _contents(content: Content) -> str:
-    """Return the help of the package: its content, and how to use it."""
+    """Return the help text of the package: its contents, and how to use it."""
     n = content.name
     phrases = Phrases(
         first=1,
         mode="m(slot) becomes target; row k of transitions() is [slot, source, target]",
         reset="resets(k, t, x, p, m)",
-        push="Where push(k, t, x, p, m) is not empty,",
-        parts="It is what the impulse adds to the guards, then x without it.",
-        times="p(offset) + i p(period), i = 0, 1, ..., row k of clocks() being [offset, period] (one only where that is NaN)",
+        push="If push(k, t, x, p, m) is not empty,",
+        parts="It contains the numbers that the impulse adds to the guards, then x without it.",
+        times="p(offset) + i p(period), i = 0, 1, ... with [offset, period] in row k of clocks() (only one if the period is NaN)",
         tick="tick(k, t, x, p, m)",
         loop="loop(k, t, x, p, m)",
     )
@@ -146,7 +147,7 @@ def _vector(name: str, numbers: Sequence[float]) -> str:
 
 
 def _names(content: Content) -> str:
-    meaning = "What the numbers of each array are: name, places, shape (row by row), unit and remark by identifier."
+    meaning = "Meaning of the numbers of each array: name, places, shape (row by row), unit and remark by identifier."
     lines = []
     for word, entries in content.tables.items():
         lines.append(f"out.{word} = struct();")
@@ -198,7 +199,7 @@ def _routine(name: str, steps: Listing, meaning: str, blocks: Sequence[str] = BL
 
 def _prepare(content: Content) -> str:
     p_count = count(content.p)
-    meaning = f"Your {p_count} parameters and those derived from them, {p_count + content.added_count} numbers."
+    meaning = f"Your {p_count} parameters and the values derived from them, {p_count + content.added_count} numbers."
     after = [f"out = [reshape(p(1:{p_count}), {p_count}, 1); out];"]
     return _routine("prepare", content.routines["prepare"], meaning, ("p",), after)
 

@@ -1,6 +1,6 @@
 """C source with the bits of machine code: calls of the product's own elementary functions, and these functions.
 
-Fused operations are steps of the program (`emit.fusions`), which C has as `fma`.
+Fused operations are steps of the program (`emit.fusions`), written as `fma` in C.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _CALL = re.compile(rf"\b({'|'.join(ELEMENTARY)})\(")
 
 
 def native_dialect(prefix: str) -> Dialect:
-    """Return the dialect of C in which elementary functions are the product's own, whose names have a prefix."""
+    """Return the dialect of C that calls the product's own elementary functions, whose names have a prefix."""
     return replace(C, form=lambda operation: _CALL.sub(rf"{prefix}\1(", operation.c))
 
 
 def own_functions(text: str, prefix: str) -> str:
-    """Return the own functions that a text of this dialect calls, for the head of its file; "" for none."""
+    """Return the elementary functions that a text of this dialect calls, for the head of its file; "" if it calls none."""
     names = [name for name in ELEMENTARY if re.search(rf"\b{prefix}{name}\(", text)]
     if not names:
         return ""
@@ -35,7 +35,7 @@ def own_functions(text: str, prefix: str) -> str:
 
 
 def _entry(name: str, prefix: str) -> str:
-    """Return the function that kernels call; the C library computes sines, cosines and tangents of far angles."""
+    """Return the function that kernels call; the C library computes sines, cosines and tangents of angles beyond `FAR`."""
     function = ELEMENTARY[name]
     letters = "xy"[: 1 + (function in OF_TWO)]
     head = f"static double {prefix}{name}({', '.join(f'double {letter}' for letter in letters)})"

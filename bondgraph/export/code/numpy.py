@@ -1,4 +1,4 @@
-"""NumPy source of a compiled model: one module that needs only NumPy, for single points and for arrays of them."""
+"""NumPy source of a compiled model: one module that needs only NumPy, for single points and arrays of points."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bondgraph.tape.routine import Listing
 
 
 def _slice(first: str, count: int) -> str:
-    """Return the text of consecutive entries of an array, from that of the first."""
+    """Return the text of consecutive entries of an array, given the text of the first."""
     array, _, index = first.rstrip("]").partition("[")
     return f"{array}[{index}:{int(index) + count}]"
 
@@ -38,26 +38,26 @@ NUMPY = Dialect(
 
 _RESULTS = {
     "rates": "dx/dt, (..., {states}).",
-    "outputs": "All values (..., {outputs}): those of OUTPUTS, and steps between them.",
+    "outputs": "All values (..., {outputs}): those of OUTPUTS, and intermediate values.",
     "guards": "One number for each transition, (..., {guards}).",
-    "powers": "Powers (..., {powers}), W: integrated along a run they are the energy account.",
+    "powers": "Powers (..., {powers}), W; their integrals over a run are the energy account.",
     "energies": "Energies of the storages (..., {energies}), J.",
 }
 
 _USAGE = Path(__file__).with_name("numpy_usage.txt").read_text(encoding="utf-8")
 _HELPERS = Path(__file__).with_name("numpy_helpers.txt").read_text(encoding="utf-8")
-"""Class and functions of every module."""
+"""Class and functions that every module contains."""
 
 
 @dataclass(frozen=True)
 class NumPySource:
-    """Module of Python that imports NumPy alone."""
+    """Python module that imports only NumPy."""
 
     name: str
     source: str = field(repr=False)
 
     def write(self, folder: str | Path) -> Path:
-        """Write `name.py` to a folder, which is created if needed, and return its path. Atomic (E413)."""
+        """Write `name.py` to a folder, which is created if needed, and return its path. Writing is atomic (E413)."""
         (path,) = write_texts(folder, {f"{self.name}.py": self.source})
         return path
 
@@ -69,28 +69,28 @@ _PHRASES = Phrases(
     first=0,
     mode="m[slot] becomes target; TRANSITIONS[k] is (slot, source, target)",
     reset="reset(k, t, x, p, m)",
-    push="Where push(k, t, x, p, m) is not None,",
-    parts="It is what the impulse adds to the guards, and x without it.",
-    times="p[offset] + i p[period], i = 0, 1, ..., CLOCKS[k] being (offset, period) (one only where the period is None)",
+    push="If push(k, t, x, p, m) is not None,",
+    parts="It contains the numbers that the impulse adds to the guards, and x without it.",
+    times="p[offset] + i p[period], i = 0, 1, ..., with (offset, period) in CLOCKS[k] (only one if the period is None)",
     tick="tick(k, t, x, p, m)",
     loop="loop(k, t, x, p, m)",
 )
 
 
 def numpy_source(model: Compilable, name: str | None = None) -> NumPySource:
-    """Return NumPy source of a model: the compiled routines as a module of plain Python, the same operations in the same order.
+    """Return NumPy source of a model: the compiled routines as a plain Python module, with the same operations in the same order.
 
-    It has `prepare`, `rates`, `jacobian`, `outputs`, `guards`, `powers` and `energies`, `reset` and `push` of transitions, `tick`
-    of clocks and `loop` of nonlinear algebraic loops, the start `x0`, `p0`, `m0`, and tables of the user's names. Every function
-    takes one point, or arrays of points in the axes before the last.
+    It has `prepare`, `rates`, `jacobian`, `outputs`, `guards`, `powers` and `energies`, `reset` and `push` of transitions,
+    `tick` of clocks and `loop` of nonlinear algebraic loops, the start `x0`, `p0`, `m0`, and tables of the user's names. Every
+    function takes one point, or arrays of points along the axes before the last.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
-    name : of the module, an identifier; the model's name by default.
+    name : name of the module, an identifier; the model's name by default.
 
-    Raises `ModelError` E100 for no model, E270 if `name` is not an identifier or taken, E271 if an operation has no form in
-    NumPy, E262 if an algebraic loop has no solution at the start.
+    Raises `ModelError` E100 if `model` is not a model, E270 if `name` is not an identifier or taken, E271 if an operation has no
+    form in NumPy, E262 if an algebraic loop has no solution at the start.
     """
     content = content_of(model, name, "numpy_source")
     return NumPySource(content.name, _source(content))
@@ -115,7 +115,7 @@ def _source(content: Content) -> str:
     same = "    if k not in _RESET:\n        return np.array(x, dtype=float)"
     parts.append(_numbered("reset", content.resets, f"x after transition k, (..., {n}).", same))
     if content.pushes:
-        meaning = f"What the impulse of transition k adds to the guards (..., {k}), and x without it (..., {n}); or None."
+        meaning = f"Numbers that the impulse of transition k adds to the guards (..., {k}), and x without it (..., {n}); or None."
         none = "    if k not in _PUSH:\n        return None"
         parts.append(_numbered("push", content.pushes, meaning, none, f"[..., :{k}]", f"[..., {k}:]"))
     if content.ticks:
@@ -128,7 +128,7 @@ def _source(content: Content) -> str:
 
 
 def _usage(content: Content) -> list[str]:
-    """Return lines of the module's docstring: its content, and how to use it."""
+    """Return lines of the module's docstring: its contents, and how to use it."""
     usage = _USAGE.format(n=content.name, model=comment_safe(content.system.name)).splitlines()
     return [*usage, *event_notes(content, _PHRASES)]
 
@@ -169,7 +169,7 @@ def _prepare(content: Content) -> str:
     texts, run = _parts("prepare", content.routines["prepare"], ("p",))
     lines = [
         "def prepare(p):",
-        f'    """Your parameters (..., {length}) and those derived from them, (..., {length + content.added_count})."""',
+        f'    """Your parameters (..., {length}) and the values derived from them, (..., {length + content.added_count})."""',
         f"    added = _run({run}, 0.0, (), p, ())",
         "    return np.concatenate([np.asarray(p, dtype=float), added], axis=-1)\n\n",
     ]

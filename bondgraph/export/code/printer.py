@@ -1,9 +1,9 @@
 """Printer of straight-line code: one statement for each operation, in the order and with the rounding of the NumPy reference.
 
-Locals are v0, v1, ... (numbers) and c0, c1, ... (truth values). A long routine is split into parts that share a workspace, as in
-the emitter of machine code.
+Local variables are v0, v1, ... (numbers) and c0, c1, ... (conditions). A long routine is split into parts that share a
+workspace, as in machine code.
 
-Straight-line code of a compiled model: the steps of its routines, for a printer of your own.
+`straight_lines` returns the steps of a model's routines, for your own printer.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ class Dialect:
 
     Parameters
     ----------
-    language : its name.
-    form : text of an instruction in {x}, {y}, {z}, "" if it has none; one with {v} is a complete statement.
+    language : name of the language.
+    form : text of an instruction with {x}, {y}, {z}, "" if it has none; a text with {v} is a complete statement.
     number : text of a constant, with all its bits.
-    value, condition : statements that assign {right} to the local {v}.
+    value, condition : statements that assign {right} to the variable {v}.
     as_number : the condition {c} as the number 1 or 0.
     as_condition : the number {v} as a condition; NaN counts as true, as in NumPy.
     store : the statement that puts {value} at {place}.
     slot : place k of the workspace.
-    table : statement that gives a table the name {v}: of its {numbers}, or from the text of its first input and its length.
-    max_unsplit : steps up to which a routine is in one piece.
-    part_size : steps of each piece of a longer one.
-    continued : end of a line that continues in the next one.
+    table : statement that names a table {v}: from its {numbers}, or from the text of its first input and its length.
+    max_unsplit : maximum number of steps of a routine in one piece.
+    part_size : number of steps of each piece of a longer routine.
+    continued : end of a line that continues on the next line.
     """
 
     language: str
@@ -66,7 +66,7 @@ class Dialect:
 
 
 def constant(value: float, not_a_number: str, infinity: str) -> str:
-    """Return a constant that a compiler reads back to the same bits."""
+    """Return the text of a constant that a compiler reads back with the same bits."""
     text = not_a_number if math.isnan(value) else infinity if math.isinf(value) else repr(abs(float(value)))
     return f"(-{text})" if math.copysign(1.0, value) < 0 and not math.isnan(value) else text
 
@@ -137,7 +137,7 @@ class _Part:
         self.lines.append(right if "{v}" in form else statement.format(v=local, right=right))
 
     def _table(self, a: int) -> str:
-        """Return the name of a table, which is written before its first use."""
+        """Return the name of a table, which is defined before its first use."""
         name = f"table{a}"
         if a not in self.texts:
             code, first, *rest = self.program.steps[a]
@@ -156,7 +156,7 @@ class _Part:
 def pieces(dialect: Dialect, program: Listing, reading: InputText, result: Callable[[int], str]) -> tuple[list[list[str]], int]:
     """Return the lines of every part of a routine, and the length of the workspace that they share.
 
-    `result` gives the target of an output. Raises `ModelError` E271 if an operation has no form in the language.
+    `result` returns the target of an output. Raises `ModelError` E271 if an operation has no form in the language.
     """
     count = len(program.steps)
     stores: dict[int, list[int]] = {}
@@ -177,10 +177,10 @@ class StraightLine:
 
     Parameters
     ----------
-    blocks : its arguments, each a name and a length: t (s), states x, parameters p with the results of `prepare`, modes m.
-    steps : (operation, arguments): ("constant", value), ("input", block, index), the tables ("table", values) and
-        ("table of inputs", block, first index, count), else a name of `OPERATIONS` with the indices of its arguments among the
-        steps; "searchsorted" and "take" have a number and a table.
+    blocks : arguments, each a name and a length: t (s), states x, parameters p with the results of `prepare`, modes m.
+    steps : ("constant", value), ("input", block, index), the tables ("table", values) and ("table of inputs", block, first
+        index, count), else (name in `OPERATIONS`, indices of its arguments among the steps); the arguments of
+        "searchsorted" and "take" are a number and a table.
     outputs : indices of the results among the steps.
     """
 
@@ -190,11 +190,11 @@ class StraightLine:
 
 
 def straight_lines(model: Compilable) -> dict[str, StraightLine]:
-    """Return the routines of a model by name: `prepare` (p alone -> the numbers after the parameters), `rates`, `outputs`,
-    `guards`, `powers`, `energies`, the nonzeros of the `jacobian`, the resets of each event k (`reset_k`, `push_k`), and x after
-    a tick of each clock that changes states (`tick_k`, in the order in which simultaneous ticks are executed).
+    """Return the routines of a model by name: `prepare` (from p alone, the numbers after the parameters), `rates`, `outputs`,
+    `guards`, `powers`, `energies`, the nonzeros of the `jacobian`, the resets of each event k (`reset_k`, `push_k`), and x
+    after a tick of each clock that changes states (`tick_k`, in the order in which simultaneous ticks are executed).
 
-    Raises `ModelError` E100 for no model, and the errors of compilation.
+    Raises `ModelError` E100 if `model` is not a model, and the errors of compilation.
     """
     routines = {}
     for name, routine in trace(compiled_form(model, "straight_lines").system)[0].items():

@@ -1,4 +1,4 @@
-"""Self-contained routines, of t, x, the user's parameters and m alone: the steps that they need of `prepare` are put in."""
+"""Self-contained routines, functions of t, x, the user's parameters and m: they include the steps of `prepare` that they need."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class SelfContained:
 
     Parameters
     ----------
-    name : of the routine.
+    name : name of the routine.
     compiled : the model.
     sizes : lengths of t, x, the user's parameters and m.
-    steps : what it computes from them.
+    steps : steps of the routine.
     """
 
     name: str
@@ -36,7 +36,7 @@ class SelfContained:
     steps: Listing
 
     def on_tape(self) -> Routine:
-        """Return the routine on a tape of its own, whose derivatives are those by the user's parameters."""
+        """Return the routine on a separate tape, for derivatives by the user's parameters."""
         tape = Tape()
         for block, size in zip(BLOCKS, self.sizes, strict=True):
             tape.inputs(block, size)
@@ -68,7 +68,8 @@ def self_contained(model: Compilable, name: str, caller: str) -> SelfContained:
 
 
 def evaluated(code: Listing, blocks: Sequence[Any], forms: Mapping[str, Callable[..., Any]]) -> list[Any]:
-    """Return the results of steps, by the forms of operations by name; blocks are indexed, and a table is a list of entries."""
+    """Return the results of steps, computed with `forms` (name of an operation -> function); blocks are indexed, and a table is
+    a list."""
     values: list[Any] = []
     for kind, *arguments in code.steps:
         if kind == op.CONSTANT:
@@ -86,7 +87,7 @@ def evaluated(code: Listing, blocks: Sequence[Any], forms: Mapping[str, Callable
 
 
 def with_prepare(prepare: Listing, routine: Listing, parameter_count: int) -> Listing:
-    """Return one routine of t, x, the user's parameters and m: it begins with the steps that it needs of `prepare`."""
+    """Return one routine of t, x, the user's parameters and m, which begins with the steps of `prepare` that it needs."""
     p = BLOCKS.index("p")
     added = {
         step[2] - parameter_count for step in routine.steps if step[0] == op.INPUT and step[1] == p and step[2] >= parameter_count

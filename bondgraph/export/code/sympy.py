@@ -1,4 +1,4 @@
-"""SymPy expressions of a compiled model: its routines with common sub-expressions, which `lambdify` makes callables."""
+"""SymPy expressions of a compiled model: its routines with common subexpressions, which `lambdify` turns into functions."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from bondgraph.tape.routine import Listing
 from screws.renamed import answer_old_names
 
 MAX_INLINE_OPERATIONS = 24
-"""Maximum number of operations of a value that is written inline, if it is used once; larger ones get a symbol."""
+"""Maximum number of operations of a value that is written inline if it is used once; larger values get a symbol."""
 
 
 def forms() -> dict[int, Callable[..., Any]]:
-    """Return instruction -> its SymPy form. Evaluation that only costs time is disabled."""
+    """Return instruction -> its SymPy form, without SymPy's evaluation where it only costs time."""
 
     def unevaluated(function: Any) -> Callable[..., Any]:
         return lambda *arguments: function(*arguments, evaluate=False)
@@ -47,7 +47,7 @@ def forms() -> dict[int, Callable[..., Any]]:
 
 
 def expressions(code: Listing, symbols: Sequence[Sequence[Any]]) -> tuple[tuple[tuple[Any, Any], ...], tuple[Any, ...]]:
-    """Return common sub-expressions with symbols of their own, and results. Short values that are used once stay inline."""
+    """Return common subexpressions, each with a symbol, and results. Short values that are used once stay inline."""
     texts = forms()
     uses = [0] * len(code.steps)
     for step in code.steps:
@@ -60,7 +60,7 @@ def expressions(code: Listing, symbols: Sequence[Sequence[Any]]) -> tuple[tuple[
     steps: list[tuple[Any, Any]] = []
 
     def named(position: int) -> None:
-        """Give a step a symbol of its own."""
+        """Give a step its own symbol."""
         condition = code.steps[position][0] in op.CONDITIONS
         symbol = sympy.Symbol(f"c{position}") if condition else sympy.Symbol(f"v{position}", real=True)
         steps.append((symbol, values[position]))
@@ -73,7 +73,7 @@ def expressions(code: Listing, symbols: Sequence[Sequence[Any]]) -> tuple[tuple[
         return sympy.Piecewise((1, value), (0, True), evaluate=False) if code.steps[position][0] in op.CONDITIONS else value
 
     def compared(position: int) -> Any:
-        """Return a number for a comparison, without cases: SymPy would fold them into the condition, not always correctly."""
+        """Return a number for a comparison, without cases, which SymPy would fold into the condition, not always correctly."""
         if numeric(position).has(sympy.Piecewise):
             if code.steps[position][0] in op.CONDITIONS:
                 symbol = sympy.Symbol(f"v{position}", real=True)
@@ -118,7 +118,7 @@ def _leaf(kind: int, arguments: Sequence[Any], symbols: Sequence[Sequence[Any]])
 
 
 def _number(value: float) -> Any:
-    """Return a whole number exactly, any other with all its bits."""
+    """Return an integer exactly, any other number with all its bits."""
     if not np.isfinite(value):
         return sympy.nan if np.isnan(value) else sympy.oo if value > 0 else -sympy.oo
     return sympy.Integer(int(value)) if float(value).is_integer() and abs(value) < 2.0**53 else sympy.Float(value, 17)
@@ -127,13 +127,13 @@ def _number(value: float) -> Any:
 @short_repr
 @dataclass(frozen=True)
 class SymPyRoutine:
-    """Routine: results that depend on common sub-expressions, and these on the arguments and on each other.
+    """Routine whose results depend on common subexpressions, which depend on the arguments and earlier subexpressions.
 
     Parameters
     ----------
     arguments : t, then tuples of the symbols x, u, p, m.
-    steps : (symbol, expression) in order of evaluation; an expression knows arguments and earlier symbols only.
-    results : an expression for each number that the routine gives.
+    steps : (symbol, expression) in order of evaluation; an expression contains only arguments and earlier symbols.
+    results : an expression for each number that the routine returns.
     """
 
     arguments: tuple[Any, ...] = field(repr=False)
@@ -141,7 +141,7 @@ class SymPyRoutine:
     results: tuple[Any, ...] = field(repr=False)
 
     def function(self, modules: Any = "numpy", **options: Any) -> Callable[..., list[Any]]:
-        """Return a callable of t and the sequences x, u, p, m, by `sympy.lambdify` with these `options` and the steps as
+        """Return a function of t and the sequences x, u, p, m, made by `sympy.lambdify` with these `options` and the steps as
         `cse`."""
 
         def common_steps(_: Any) -> tuple[list[tuple[Any, Any]], list[Any]]:
@@ -152,7 +152,7 @@ class SymPyRoutine:
 
     @answer_old_names
     def expanded(self, max_operations: int = 10_000) -> tuple[Any, ...]:
-        """Return the results in the arguments alone, with all steps substituted; for small models.
+        """Return the results in terms of the arguments, with all steps substituted; for small models.
 
         Raises `ModelError` E272 if they would have more than `max_operations` operations.
         """
@@ -163,7 +163,7 @@ class SymPyRoutine:
             if size > max_operations:
                 why = f"an expression would exceed {max_operations} operations"
                 cure = "`steps` and `results`, which share common subexpressions"
-                title = "the model is too large for equations in one piece"
+                title = "the model is too large for expanded equations"
                 raise refusal("E272", title, cure, about="SymPy", why=why, places=())
             return size
 
@@ -185,16 +185,16 @@ class SymPyModel:
     Parameters
     ----------
     t, x, u, p, m : symbols: time, states, parameters of sources (inputs), all other parameters, modes.
-    names : symbol -> the user's name of it: "arm.pose[3]".
+    names : symbol -> the user's name, such as "arm.pose[3]".
     units : symbol -> its unit, if it has one.
     start : (x, u, p, m) at the start: consistent states, and all parameters.
-    rates, outputs, guards : dx/dt; values by name are `labels["outputs"]`; one number for each transition.
+    rates, outputs, guards : dx/dt; values, named by `labels["outputs"]`; one number for each transition.
     resets, pushes : number of a transition -> x after it; the impulse's addition to the guards, then x without it.
     ticks : x after a tick of each clock, in the order of simultaneous ticks.
-    clocks : (offset, period) of each, as symbols; no period (None) for one tick only.
-    loops : of each nonlinear algebraic loop the residuals, then a Newton step for the states that follow it, to be solved
-        before a run, after events and ticks; and the indices of these states in x.
-    transitions : (index in m, its number before, its number after).
+    clocks : (offset, period) of each clock, as symbols; the period is None for a single tick.
+    loops : for each nonlinear algebraic loop, the residuals and a Newton step for the states that follow it, to be solved before
+        a run and after events and ticks; and the indices of these states in x.
+    transitions : (index in m, mode before, mode after).
     labels : the user's names of the results of `rates` ("states"), `outputs` and `guards`.
     """
 
@@ -219,21 +219,21 @@ class SymPyModel:
     labels: Mapping[str, tuple[str, ...]] = field(repr=False)
 
     def function(self, modules: Any = "numpy", **options: Any) -> Callable[..., list[Any]]:
-        """Return the rates as a callable of t and the sequences x, u, p, m; see `SymPyRoutine.function`."""
+        """Return the rates as a function of t and the sequences x, u, p, m; see `SymPyRoutine.function`."""
         return self.rates.function(modules, **options)
 
 
 def sympy_model(model: Compilable) -> SymPyModel:
-    """Return a model in SymPy: the compiled routines as expressions with common sub-expressions.
+    """Return a model in SymPy: the compiled routines as expressions with common subexpressions.
 
-    Time derivatives, algebraic loops, dependent storages and constraints are solved, as in machine code.
+    Time derivatives, algebraic loops, dependent storages and constraints are already solved, as in machine code.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
 
-    Raises `ModelError` E100 for no model, E271 if an operation has no form in SymPy, E262 if an algebraic loop has no
-    solution at the start.
+    Raises `ModelError` E100 if `model` is not a model, E271 if an operation has no form in SymPy, E262 if an algebraic loop has
+    no solution at the start.
 
     >>> from bondgraph import J1, C, Graph, R, Se
     >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", capacitance=2.0))
@@ -292,7 +292,7 @@ def _labels(entries: Iterable[Entry]) -> tuple[str, ...]:
 
 
 def _symbols(content: Content) -> tuple[list[tuple[Any, ...]], dict[Any, str], dict[Any, str]]:
-    """Return a symbol for every number of each block, and the names and units of all."""
+    """Return a symbol for every number of each block, and the names and units of the symbols."""
     t = sympy.Symbol("t", real=True)
     blocks, names, units, taken = [(t,)], {t: "time"}, {t: "s"}, list(BLOCKS)
     for entries in (content.x, content.p, content.m):

@@ -1,4 +1,4 @@
-"""Archives that are the same bytes whenever they hold the same files."""
+"""Archives whose bytes depend only on the files in them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from bondgraph.output.files import atomic_file
 
 _DATE = (1980, 1, 1, 0, 0, 0)
-"""Date of all files: the first that an archive can have."""
+"""Date of all files: the earliest that an archive can store."""
 
 
 def write_archive(path: str | os.PathLike[str], files: Mapping[str, bytes]) -> Path:

@@ -1,4 +1,4 @@
-"""Units over the base units of the standard: the text of a unit in, exponents, factor and offset out."""
+"""Units in terms of the standard's base units: the text of a unit -> exponents, factor and offset."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import re
 from bondgraph.units import Unit, read
 
 _RADIAN = "rad_"
-"""Symbol of the radian where it counts as a base unit; elsewhere it is 1."""
+"""Symbol of the radian, which counts as a base unit here; elsewhere it is 1."""
 BASE_UNITS = ("kg", "m", "s", "A", "K", "mol", "cd", "rad")
 
 
 def base_unit(text: str) -> dict[str, str] | None:
-    """Return the attributes of a base unit, in the order of the standard; None for a unit that it cannot express, such as one of
-    several components, or with a fraction as an exponent.
+    """Return the attributes of a base unit, in the order of the standard; None for a unit that it cannot express: with several
+    components, or with a fractional exponent.
 
     >>> base_unit("kN/mm"), base_unit("rad/s")
     ({'kg': '1', 's': '-2', 'factor': '1000000.0'}, {'s': '-1', 'rad': '1'})

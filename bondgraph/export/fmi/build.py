@@ -1,6 +1,6 @@
-"""Build libraries of functional mock-up units: the C compiler of this machine, or ziglang's for other platforms.
+"""Build libraries of functional mock-up units with the C compiler of this machine, or ziglang's for other platforms.
 
-What all models have in common is compiled once for each method, compiler and platform, and its object kept in the cache.
+Code common to all models is compiled once for each method, compiler and platform, and cached.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _FLAGS = ("-std=c99", "-O2", "-ffp-contract=off", "-fvisibility=hidden", "-ffunc
 
 @dataclass(frozen=True)
 class Platform:
-    """Platform of a library: its name in version 3.0 and in 2.0, the ending of libraries, and ziglang's name of it."""
+    """Platform of a library: its name in versions 3.0 and 2.0, the ending of libraries, and ziglang's name."""
 
     name: str
     name_of_2: str
@@ -53,7 +53,7 @@ _PROCESSORS = {"AMD64": "x86_64", "x86_64": "x86_64", "arm64": "aarch64", "aarch
 
 
 def this_platform() -> Platform | None:
-    """Return the platform of this machine, None if it is not a known one."""
+    """Return the platform of this machine; None if it is unknown."""
     return PLATFORMS.get(f"{_PROCESSORS.get(platform.machine())}-{_SYSTEMS.get(platform.system())}")
 
 
@@ -77,7 +77,8 @@ def cross_compiler(target: str) -> tuple[str, ...]:
 
 
 def library(sources: Mapping[str, str], identifier: str, kind: Platform, command: Sequence[str]) -> bytes:
-    """Return the library that a compiler makes of the sources for a platform. Raises `ModelError` E605 if the compiler fails."""
+    """Return the library that a compiler builds from the sources for a platform. Raises `ModelError` E605 if the compiler
+    fails."""
     flags = [*_FLAGS, *(["-fPIC"] if kind.ending != "dll" else [])]
     name = cache.key("fmi", sources[LIBRARY], *command, _version(tuple(command)), *flags)
     with tempfile.TemporaryDirectory() as folder:
@@ -101,13 +102,13 @@ def _compile(command: Sequence[str], folder: str) -> None:
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip()][:6]
         title = f'the compiler "{"ziglang" if "ziglang" in command else command[0]}" cannot build the library'
-        cures = ("another compiler, named by the environment variable CC", "platforms=(), for a unit of sources")
+        cures = ("another compiler, named by the environment variable CC", "platforms=(), for a unit with only sources")
         raise refusal("E605", title, *cures, about="fmu", why=lines, places=())
 
 
 @functools.cache
 def _version(command: tuple[str, ...]) -> str:
-    """Return the version line of a compiler, run in a temporary folder, since ziglang's leaves an empty file."""
+    """Return the version line of a compiler, run in a temporary folder, since ziglang's compiler leaves an empty file."""
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run([*command, "--version"], cwd=folder, capture_output=True, text=True, check=False)
     return done.stdout.partition("\n")[0]

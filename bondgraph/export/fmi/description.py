@@ -1,4 +1,4 @@
-"""Model description of a functional mock-up unit: variables and what the unit can do, as XML of versions 2.0 and 3.0."""
+"""Model description of a functional mock-up unit: its variables and capabilities, as XML of versions 2.0 and 3.0."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from bondgraph.export.fmi.variables import ModelVariable, VariableKind
 
 CO_SIMULATION, MODEL_EXCHANGE = "co-simulation", "model exchange"
 _ELEMENTS = {MODEL_EXCHANGE: "ModelExchange", CO_SIMULATION: "CoSimulation"}
-"""Element of each interface type, in the order of the standard."""
+"""Interface type -> its element, in the order of the standard."""
 _OF_3 = {MODEL_EXCHANGE: "needsCompletedIntegratorStep", CO_SIMULATION: "hasEventMode"}
-"""Flag of each kind that version 3.0 adds."""
+"""Interface type -> the flag that version 3.0 adds."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +25,14 @@ class UnitContent:
 
     Parameters
     ----------
-    name : of the model; identifier : of the library; token : that the importer has to repeat.
-    kinds : interface types; indicators : number of event indicators.
-    start, stop, tolerance : of the experiment that was exported, s and relative.
-    step : of communication, s, with which the experiment was exported.
-    derivatives : whether directional derivatives are provided.
+    name : name of the model.
+    identifier : name of the library.
+    token : text that the importer has to repeat.
+    kinds : interface types.
+    indicators : number of event indicators.
+    start, stop, tolerance : start and stop time (s) and relative tolerance of the exported experiment.
+    step : communication step of the exported experiment, s.
+    derivatives : True if directional derivatives are provided.
     sources : names of source files, for version 2.0.
     """
 
@@ -168,7 +171,7 @@ def _interfaces(root: Xml.Element, unit: UnitContent, flags: dict[str, str]) -> 
 
 
 def _units(root: Xml.Element, variables: Iterable[ModelVariable]) -> set[str]:
-    """Add the definitions of the units that are one for all numbers of a variable; return their names."""
+    """Add the definitions of the units that hold for all numbers of a variable; return their names."""
     names = sorted({each.unit for each in variables if each.unit not in ("", "1") and not set(",;") & set(each.unit)})
     if names:
         definitions = Xml.SubElement(root, "UnitDefinitions")
@@ -186,7 +189,7 @@ def _experiment(root: Xml.Element, unit: UnitContent) -> None:
 
 
 def _initial(variable: ModelVariable) -> dict[str, str]:
-    """Return the attribute that says whether the start is known: without it where the standard does not allow it."""
+    """Return the attribute that says whether the start is known; empty where the standard does not allow it."""
     if variable.causality in ("input", "independent") or variable.variability == "constant":
         return {}
     return {"initial": "calculated" if variable.start is None else "exact"}
@@ -198,7 +201,7 @@ def _scalars(variables: Iterable[ModelVariable]) -> Iterable[tuple[ModelVariable
 
 
 def scalar_names(variable: ModelVariable) -> list[str]:
-    """Return the names of the numbers of a variable, as version 2.0 has them."""
+    """Return the names of the numbers of a variable in version 2.0."""
     return [_element_name(variable, number) for number in range(variable.size)]
 
 

@@ -17,7 +17,7 @@ _ROW = "<tr><td>{causality}</td><td>{name}</td><td>{unit}</td></tr>"
 
 
 def documentation(picture: Diagram, name: str, variables: Iterable[ModelVariable], live: str = "", why: str = "") -> bytes:
-    """Return the page of a model: its graph, inputs and outputs, after the `live` page; without one, `why` says the reason."""
+    """Return the page of a model: its graph, inputs and outputs, after the `live` page or else the reason `why` there is none."""
     title = escape(name)
     rows = [
         _ROW.format(causality=each.causality, name=escape(each.name), unit=escape(each.unit))
@@ -51,8 +51,8 @@ def documentation(picture: Diagram, name: str, variables: Iterable[ModelVariable
 
 
 def slider_ranges(variables: Iterable[ModelVariable]) -> Mapping[str, tuple[float, float]]:
-    """Return parameters with a range for a slider: the numbers of inputs, then those of other tunable parameters, from half to
-    twice their value; of an input that is zero, from -1 to 1. Matrices have none."""
+    """Return parameters with a range for a slider: inputs first, then other tunable parameters, each from half to twice its
+    value, or from -1 to 1 for an input that is zero. Matrices have no sliders."""
     settable = [each for each in variables if each.kind is VariableKind.PARAMETER and each.variability != "constant"]
     every = [each for each in settable if len(each.shape) < 2]
     ranges = dict[str, tuple[float, float]]()
@@ -68,7 +68,7 @@ def slider_ranges(variables: Iterable[ModelVariable]) -> Mapping[str, tuple[floa
 
 
 def icons(picture: Diagram, version: int) -> dict[str, bytes]:
-    """Return the graph as an icon, files by name, where Matplotlib can draw it."""
+    """Return the graph as an icon (name of a file -> its content), if Matplotlib can draw it."""
     if importlib.util.find_spec("matplotlib") is None:
         return {}
     with tempfile.TemporaryDirectory() as folder:

@@ -18,8 +18,9 @@ class Partials:
 
     Parameters
     ----------
-    routine : nonzeros (entries,) of (t, x, p, m), with p as the user gives it.
-    columns : first entry of each column, and their count; rows : of each entry: rates, then values, then states.
+    routine : nonzeros (entries,) as functions of (t, x, p, m), where p contains only the user's parameters.
+    columns : first entry of each column, then the number of entries.
+    rows : row of each entry, counting rates, then values, then states.
     inputs : indices in p of the numbers of the inputs.
     """
 

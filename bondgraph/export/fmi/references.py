@@ -1,4 +1,4 @@
-"""Reference results of a functional mock-up unit: the run here as a file of its archive.
+"""Reference results of a functional mock-up unit: the run of `simulate` as a file of its archive.
 
 Source: Modelica Association, FMI Layered Standard References (FMI-LS-REF), 1.0.0-alpha.1.
 """
@@ -19,9 +19,9 @@ from bondgraph.run.results.result import Result
 POINTS = 100
 """Number of communication steps of the experiment."""
 _MOMENT = 2.0**-46
-"""Time, as a fraction of the latest, after which a value is that after the ticks and events at a point."""
+"""Time after a communication point, as a fraction of the last time, at which the ticks and events of the point have passed."""
 _JUMP = 1e-9
-"""Change in this time, as a fraction of the largest value, that is a jump."""
+"""Change during this time, as a fraction of the largest value, above which it counts as a jump."""
 _FOLDER = "extra/org.fmi-standard.fmi-ls-ref"
 _SPACE = "http://fmi-standard.org/fmi-ls-manifest"
 _ABOUT = {
@@ -38,7 +38,7 @@ def sample_times(start: float, span: float) -> np.ndarray:
 
 
 def _values_at_points(samples: np.ndarray) -> np.ndarray:
-    """Return the values (POINTS + 1, n) at the communication points, after the ticks and events there, as a unit has them."""
+    """Return the values (POINTS + 1, n) at the communication points, after the ticks and events there, as a unit returns them."""
     before = samples[::2]
     after = np.vstack([samples[1::2], samples[-1:]])[: len(before)]
     return np.where(np.abs(after - before) > _JUMP * np.max(np.abs(samples), axis=0), after, before)
@@ -47,10 +47,10 @@ def _values_at_points(samples: np.ndarray) -> np.ndarray:
 def reference_files(
     result: Result, times: np.ndarray, variables: Iterable[ModelVariable], identifier: str, version: int
 ) -> dict[str, bytes]:
-    """Return files by name: outputs, or states where there are none, as a table of comma-separated values, and the manifest; the
-    run was sampled at `times`, those of `sample_times`, or ended before the last.
+    """Return name of a file -> its content: a table (CSV) of the outputs, or of the states if there are no outputs, and the
+    manifest. The run was sampled at `times`, from `sample_times`, and may have ended before the last.
 
-    The numbers of an array are in one cell, separated by blanks, in version 3, and in a column each in version 2.
+    In version 3 the numbers of an array are in one cell, separated by spaces; in version 2 each has a column.
     """
     every, sampled = list(variables), np.isin(result.t, times)
     shown = [each for each in every if each.causality == "output"] or [each for each in every if each.kind is VariableKind.STATE]

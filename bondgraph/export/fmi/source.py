@@ -30,9 +30,9 @@ from bondgraph.run.steppers.radau.radau5 import RADAU5
 from bondgraph.run.steppers.rosenbrock.rodas5p import RODAS5P
 
 LIBRARY, MODEL = "library.c", "model.c"
-"""Source files: what all models have in common, and the model."""
+"""Source files: code common to all models, and the model."""
 _PARTS = ("exports.h", "instance.c", "values.c", "stepping.c", "states.c", "exchange.c", "functions.c")
-"""Parts of a unit's source that both versions have in common, in this order."""
+"""Parts of a unit's source that both versions share, in this order."""
 _PREFIX, _OWN = "sb_", "fmu_"
 _FIELDS = {
     "integrator": "t stop h tried budget most fresh is_landing times rows samples written trial y m levels window clock_count",
@@ -68,7 +68,7 @@ static void fmu_store_ptr(char *place, char *value)
 
 @dataclass(frozen=True)
 class DefaultExperiment:
-    """Start and length of the run that was exported, s, and its relative tolerance."""
+    """Start and length of the exported run, s, and its relative tolerance."""
 
     start: float
     span: float
@@ -77,12 +77,14 @@ class DefaultExperiment:
 
 @dataclass(frozen=True)
 class Scaling:
-    """Words of an image that follow from the experiment.
+    """Words of an image that depend on the experiment.
 
     Parameters
     ----------
-    starts : equal to the start time; spans, tolerances : proportional to the length of the run, and to the tolerance.
-    moves : True if the start may be another; scales : if the length may.
+    starts : words equal to the start time.
+    spans, tolerances : words proportional to the length of the run, and to the tolerance.
+    moves : True if the start time can be changed.
+    scales : True if the length can be changed.
     """
 
     starts: tuple[int, ...]
@@ -93,8 +95,8 @@ class Scaling:
 
 
 def scaling_of(base: Image, start: float, later: tuple[float, Image] | None, twice: Image | None, loose: Image | None) -> Scaling:
-    """Return the words that follow from the experiment, by comparison with images of runs that begin `later`, take `twice` as
-    long, and have four times the tolerance; None for one that cannot be."""
+    """Return the words that depend on the experiment, found by comparison with images of runs that start `later`, take `twice`
+    as long, and have four times the tolerance (`loose`); each image is None if its run is impossible."""
     spans, tolerances = _proportional(base, twice, 2.0), _proportional(base, loose, 4.0)
     starts = None if later is None else _changed(base, later[1])
     if starts is not None and later is not None:
@@ -109,13 +111,13 @@ def scaling_of(base: Image, start: float, later: tuple[float, Image] | None, twi
 
 
 def _changed(base: Image, other: Image) -> np.ndarray | None:
-    """Return the words in which two images differ; None if they have another structure."""
+    """Return the words in which two images differ; None if they differ in structure."""
     same = base.places == other.places and base.calls == other.calls and len(base.words) == len(other.words)
     return np.flatnonzero(base.words != other.words) if same else None
 
 
 def _proportional(base: Image, other: Image | None, factor: float) -> np.ndarray | None:
-    """Return the words in which two images differ; None if they do not differ by this factor alone."""
+    """Return the words in which two images differ; None if they differ by more than this factor."""
     words = None if other is None else _changed(base, other)
     if words is None or other is None:
         return None
@@ -125,15 +127,15 @@ def _proportional(base: Image, other: Image | None, factor: float) -> np.ndarray
 
 @functools.cache
 def solver_source(method: Method) -> str:
-    """Return the source of everything that all models with a method have in common; that of the project's own methods comes from
-    the cache while its sources are unchanged."""
+    """Return the source of the code common to all models with a method; for the project's own methods it is cached while the
+    project's sources are unchanged."""
     published = (method_of(dop853.TABLEAU), method_of(dopri5.TABLEAU), RODAS5P, RADAU5)
     sources = cache.sources() if method in published else ""
     name = cache.key("source of units", method.name, sources) if sources else ""
     stored = cache.load(name) if name else None
     if stored is not None:
         return stored.decode()
-    head = f"/* Solver, error control and interpreter of screwbond, by the method {method.name}. */"
+    head = f"/* Solver, error control and interpreter of screwbond, for the method {method.name}. */"
     text = f"{head}\n{library_text(method, _PREFIX)}"
     if name:
         cache.store(name, text.encode())
@@ -149,7 +151,7 @@ def model_source(
     version: int,
     partials: Partials | None,
 ) -> tuple[str, str]:
-    """Return the source of a model as a unit, and the token that it expects: the same for the same source."""
+    """Return the source of a model as a unit, and the token that it expects, a hash of the source."""
     content, image, program = run.content, run.image, run.program
     names = function_names(_PREFIX, (name for _, name in image.calls), run.has_events)
     of_calls = {name: each.replace(f"{_PREFIX}k_", f"{_OWN}k_") for name, each in names.of_calls.items()}
@@ -217,7 +219,7 @@ def model_source(
 
 
 def _sizes(variables: Iterable[ModelVariable]) -> str:
-    """Return a function that gives the number of values of a reference."""
+    """Return the C function that returns the number of values of a reference."""
     cases = [f"    case {each.reference()}: return {each.size};\n" for each in variables if each.size != 1]
     return (
         "static size_t size_of_reference(uint32_t reference)\n{\n    switch (reference) {\n"
@@ -226,7 +228,7 @@ def _sizes(variables: Iterable[ModelVariable]) -> str:
 
 
 def _constants(variables: Iterable[ModelVariable]) -> str:
-    """Return a function that says why a parameter cannot be set; NULL for one that can be."""
+    """Return the C function that says why a parameter cannot be set; NULL if it can."""
     constants = [each for each in variables if each.kind is VariableKind.PARAMETER and each.variability == "constant"]
     cases = [
         f"    case {each.first + k}: return {_c_text(f'{each.name} is a {each.description}')};\n"
@@ -240,6 +242,6 @@ def _constants(variables: Iterable[ModelVariable]) -> str:
 
 
 def _c_text(text: str) -> str:
-    """Return a text as a C literal, other letters than the plain ones as octal numbers of their bytes."""
+    """Return a text as a C literal, with the bytes of all but plain characters in octal."""
     plain = {*map(ord, " .,_"), *filter(lambda byte: chr(byte).isalnum(), range(128))}
     return f'"{"".join(chr(byte) if byte in plain else f"{chr(92)}{byte:03o}" for byte in text.encode())}"'

@@ -1,7 +1,8 @@
-"""Terminals of a functional mock-up unit: open ports of a graph, and sources that the importer sets and whose answer it reads.
+"""Terminals of a functional mock-up unit: open ports of a graph, and sources that the importer sets and whose response it
+reads.
 
-Effort and flow of a bond are the members. Where terminals meet, efforts are equal and flows sum to zero; in mechanics, velocities
-are equal and forces sum to zero.
+Their members are the effort and flow of a bond. Where terminals meet, efforts are equal and flows sum to zero; in mechanics,
+velocities are equal and forces sum to zero.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from bondgraph.model.laws import Junction, Source
 from bondgraph.model.model import Model
 
 _MECHANICAL = (TRANSLATION, ROTATION, SCREW)
-"""Domains whose efforts sum to zero where terminals meet, as forces do; in others flows do, as currents."""
+"""Domains whose efforts, such as forces, sum to zero where terminals meet; in other domains flows do, such as currents."""
 _VENDOR = "_screwbond_"
-"""Prefix of words that the standard leaves to tools."""
+"""Prefix of words that the standard lets tools define."""
 
 
 @dataclass(frozen=True)
 class Terminal:
-    """Terminal: its name, the name of its domain, and for each member its name, variable and kind."""
+    """Terminal with its name, the name of its domain, and the name, variable and kind of each member."""
 
     name: str
     domain: str
@@ -42,7 +43,7 @@ class Terminal:
 
 @dataclass(frozen=True)
 class Driven:
-    """Model whose open ports are driven by sources, which are further inputs and outputs."""
+    """Model whose open ports are driven by sources, which add inputs and outputs."""
 
     model: Compilable
     inputs: tuple[str, ...] = ()
@@ -50,8 +51,8 @@ class Driven:
 
 
 def driven(model: Compilable) -> Driven:
-    """Return a model with a source of zero at each open port: an Se at a 1-junction, an Sf at a 0-junction. The graph itself
-    stays as it is; a compiled model has no ports."""
+    """Return a model with a source of zero at each open port: an Se at a 1-junction, an Sf at a 0-junction. The graph itself is
+    unchanged; a compiled model has no ports."""
     if not isinstance(model, Graph) or not model.ports:
         return Driven(model)
     bonds = {end.element: bond for bond in model.freeze().bonds for end in bond.ends}
@@ -80,8 +81,8 @@ def _behind(graph: Graph, port: str) -> tuple[str, Element | None]:
 
 
 def terminals_of(model: Model, variables: Iterable[ModelVariable], computed: Mapping[str, str]) -> list[Terminal]:
-    """Return the terminals: sources of a number that is an input, and whose flow or effort is an output, under any of its names;
-    `computed` is the name under which a value is computed, by its other names."""
+    """Return the terminals: sources whose value is an input and whose flow or effort is an output, under any of its names;
+    `computed` maps other names of a value to the name under which it is computed."""
     named = {computed.get(each.name, each.name): each for each in variables if each.causality == "output"}
     inputs = {each.name for each in variables if each.causality == "input"}
     result = list[Terminal]()
@@ -97,7 +98,7 @@ def terminals_of(model: Model, variables: Iterable[ModelVariable], computed: Map
             if answer is None:
                 continue
             through = "effort" if bond.domain in _MECHANICAL else "flow"
-            summed = sign if bond.dimension == 1 else f"{_VENDOR}{sign}"  # the standard counts the signs of scalars alone
+            summed = sign if bond.dimension == 1 else f"{_VENDOR}{sign}"  # the standard considers only the signs of scalars
             names = {law.gives: value, asked: answer.name}
             members = tuple((member, names[member], summed if member == through else "signal") for member in ("effort", "flow"))
             result.append(Terminal(end.element, bond.domain.name, members))
@@ -105,7 +106,8 @@ def terminals_of(model: Model, variables: Iterable[ModelVariable], computed: Map
 
 
 def _gives_number(source: Element, law: Source) -> bool:
-    """Return True for a source that gives its parameter `value` as it is: marks, which bear no arithmetic, pass through it."""
+    """Return True if a source returns its parameter `value` unchanged: test objects, which allow no arithmetic, pass through
+    it."""
     if law.value is None or source.signals or source.parameters.keys() != {"value"}:
         return False
     shape = shape_of(source.parameters["value"])
@@ -117,7 +119,7 @@ def _gives_number(source: Element, law: Source) -> bool:
 
 
 def terminals_and_icons(terminals: Sequence[Terminal], icon: tuple[float, float] | None) -> dict[str, bytes]:
-    """Return terminalsAndIcons.xml of version 3.0 by its name, unless it is empty; width and height of the icon are in px."""
+    """Return terminalsAndIcons.xml of version 3.0 by name, unless it is empty; `icon` is the width and height of the icon, px."""
     if not terminals and icon is None:
         return {}
     root = Xml.Element("fmiTerminalsAndIcons", fmiVersion="3.0")

@@ -1,4 +1,4 @@
-"""Variables of a functional mock-up unit: what the importer reads and sets, of the content of a model's code."""
+"""Variables of a functional mock-up unit, which the importer reads and sets, from the content of a model's code."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from bondgraph.export.code.content import Content, Entry
 from screws.similar_names import similar_names
 
 PLACES = 24
-"""Number of bits of a value reference that count numbers of one kind."""
+"""Number of bits of a value reference below its kind."""
 
 
 class VariableKind(IntEnum):
-    """Kind of a variable; value references begin with it."""
+    """Kind of a variable: the leading bits of its value references."""
 
     TIME = 0
     STATE = 1
@@ -32,18 +32,19 @@ class VariableKind(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class ModelVariable:
-    """ModelVariable of a unit.
+    """Variable of a unit.
 
     Parameters
     ----------
-    kind, name : of the user; a rate is "der(name)".
-    first : index of its first number among those of its kind.
-    shape, unit : of its value.
+    kind : kind of the variable.
+    name : the user's name; a rate is "der(name)".
+    first : index of its first number among the numbers of its kind.
+    shape, unit : shape and unit of its value.
     causality, variability : words of the standard.
     start : numbers (size,) at the start, if the importer may know or set them.
-    aliases : further names of the same value.
+    aliases : other names of the same value.
     states : names of the states of an automaton.
-    description : what else an importer should know.
+    description : further information for an importer.
     """
 
     kind: VariableKind
@@ -60,18 +61,18 @@ class ModelVariable:
 
     @property
     def size(self) -> int:
-        """Count of its numbers."""
+        """Number of scalars."""
         return math.prod(self.shape)
 
     def reference(self, number: int = 0) -> int:
-        """Return the value reference of one of its numbers; that of the first is that of all."""
+        """Return the value reference of one of its numbers; the reference of the first also denotes the whole array."""
         return (self.kind << PLACES) + self.first + number
 
 
 @dataclass(frozen=True)
 class Interface:
-    """Choices of the user: inputs, outputs (the name under which each is computed -> the user's), and what the parameters that
-    cannot be set decide, by name."""
+    """Choices of the user: inputs, outputs (the name under which each is computed -> the user's name), and `constants`:
+    parameter that cannot be set -> the quantities that it determines."""
 
     inputs: frozenset[str]
     outputs: Mapping[str, str]
@@ -81,10 +82,11 @@ class Interface:
 def interface_of(
     content: Content, inputs: Sequence[str], outputs: Sequence[str], clocks: Collection[int], starts: Collection[int]
 ) -> Interface:
-    """Return the checked interface; `clocks` and `starts` are the parameters, by index, that move clocks and decide start values.
+    """Return the checked interface; `clocks` and `starts` are the indices of the parameters that determine clocks and start
+    values.
 
     Raises `ModelError` E600 for an input that is not a parameter, E601 for an output that has no value, E602 for an input that
-    decides clocks or start values.
+    determines clocks or start values.
     """
     system = content.system
     parameters = {entry.name: entry for entry in _listed(content.p)}
@@ -98,8 +100,8 @@ def interface_of(
         if name not in parameters:
             raise _unknown(system, "E600", f'the input "{name}" is not a parameter', name, parameters)
         if name in constants:
-            title = f'the input "{name}" decides {constants[name]}'
-            raise refusal("E602", title, "an input that acts during the run", about=system.name)
+            title = f'the input "{name}" determines {constants[name]}'
+            raise refusal("E602", title, "an input that acts only during the run", about=system.name)
     named: dict[str, str] = {}
     for name in outputs:
         computed = system.resolve(name)
@@ -107,7 +109,7 @@ def interface_of(
             raise _unknown(system, "E601", f'the output "{name}" has no value', name, [*values, *_shown(system.aliases)])
         if named.setdefault(computed, name) != name:
             title = f'the outputs "{named[computed]}" and "{name}" are the same value'
-            raise refusal("E601", title, "one of them: the importer reads it under this name", about=system.name)
+            raise refusal("E601", title, "only one of them, the name under which the importer reads the value", about=system.name)
     return Interface(frozenset(inputs), named, constants)
 
 
@@ -118,7 +120,7 @@ def _unknown(system: System, code: str, title: str, name: str, names: Iterable[s
 
 
 def _listed(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries that a unit lists: those of the user, and not empty."""
+    """Return the entries that a unit lists: the user's, unless they are empty."""
     return [entry for entry in entries if entry.identifier and entry.size]
 
 
@@ -129,10 +131,10 @@ def _shown(aliases: Iterable[str]) -> Iterator[str]:
 def variables_of(
     content: Content, interface: Interface, start: Mapping[str, np.ndarray], guards: int, exchange: bool
 ) -> tuple[ModelVariable, ...]:
-    """Return all variables; `start` are the numbers of the arrays x, p and m, `guards` the number of event indicators.
+    """Return all variables; `start` contains the numbers of the arrays x, p and m, `guards` is the number of event indicators.
 
-    Only a unit for model `exchange` has rates and indicators. An output has the user's name alone, without aliases. Empty arrays
-    are left out: they would share the reference of what comes after them.
+    Only a unit for model `exchange` has rates and indicators. An output has only the user's name, without aliases. Empty arrays
+    are left out: they would share the reference of the next variable.
     """
     system, aliases = content.system, _aliases(content)
 
@@ -145,7 +147,7 @@ def variables_of(
         named = interface.outputs.get(entry.name)
         if named is None:
             return variable(kind, entry, "local", "continuous", block)
-        return replace(variable(kind, entry, "output", "continuous", block), name=named, aliases=())  # validators expect none
+        return replace(variable(kind, entry, "output", "continuous", block), name=named, aliases=())  # no start value
 
     def parameter(entry: Entry) -> ModelVariable:
         words = ("parameter", "tunable")
@@ -155,7 +157,7 @@ def variables_of(
             words = ("local", "constant")
         said = interface.constants.get(entry.name)
         named = variable(VariableKind.PARAMETER, entry, *words, "p")
-        return replace(named, description=f"constant, because it decides {said}" if said else "")
+        return replace(named, description=f"constant, because it determines {said}" if said else "")
 
     states = [shown(VariableKind.STATE, entry, "x") for entry in content.x if entry.size]
     result = [ModelVariable(VariableKind.TIME, "time", 0, "independent", "continuous", unit="s"), *states]
@@ -172,7 +174,7 @@ def variables_of(
 
 
 def _aliases(content: Content) -> dict[str, tuple[str, ...]]:
-    """Return the further names of each value."""
+    """Return the other names of each value."""
     further: dict[str, list[str]] = {}
     for alias in _shown(content.system.aliases):
         further.setdefault(content.system.aliases[alias], []).append(alias)
@@ -180,7 +182,7 @@ def _aliases(content: Content) -> dict[str, tuple[str, ...]]:
 
 
 def _named_once(variables: Iterable[ModelVariable]) -> tuple[ModelVariable, ...]:
-    """Return the variables without aliases that are names of others; a name that is taken gets a number."""
+    """Return the variables without aliases that are names of other variables; a name that is already used gets a number."""
     taken, result = set[str](), list[ModelVariable]()
     every = list(variables)
     names = {variable.name for variable in every}

@@ -34,15 +34,15 @@ from bondgraph.run.batch.image import Image, image_of
 from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
 
 Page = bool | Mapping[str, tuple[float, float]]
-"""Choice of a page: with sliders of its own, with these, or none."""
+"""Choice of a page: True for a page with default sliders, a mapping for the ranges of sliders, or False."""
 KINDS = (CO_SIMULATION, MODEL_EXCHANGE)
-"""Interface types that a unit may offer."""
+"""Interface types that a unit may support."""
 VERSIONS = (2, 3)
 _CHANGE = 1e-6
-"""Relative change of a parameter by which its effect on the start is found."""
-_NOT_LIVE = "This page does not simulate: the llvmlite here cannot write WebAssembly."
+"""Relative change of a parameter that shows its effect on the start."""
+_NOT_LIVE = "This page does not simulate: the llvmlite with which it was made cannot write WebAssembly."
 _SHIFT = 2.0**-20
-"""Shift of the start by which its effect is found, as a fraction of the run; a power of two, so that sums are exact."""
+"""Shift of the start that shows its effect, as a fraction of the run; a power of two, so that sums are exact."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,15 @@ class FMU:
 
     Parameters
     ----------
-    path : of the file.
-    version : of the standard, 2 or 3.
-    identifier : name of the library; token : that the importer repeats.
+    path : path of the file.
+    version : version of the standard, 2 or 3.
+    identifier : name of the library.
+    token : text that the importer repeats.
     kinds : interface types.
-    platforms : for which it has a library; none for a unit of sources.
-    method : of integration in co-simulation; steps : that the run took here.
-    constants : parameters that the importer cannot set, because clocks, breaks or start values follow from them.
+    platforms : platforms for which it has a library; empty for a unit with only sources.
+    method : method of integration in co-simulation.
+    steps : number of steps that the run took during export.
+    constants : parameters that the importer cannot set, because clocks, breaks or start values depend on them.
     """
 
     path: Path
@@ -91,32 +93,32 @@ def fmu(
 ) -> FMU:
     """Write a model with its solver as a functional mock-up unit.
 
-    In co-simulation it takes the steps of `simulate`: communication points do not cut them. The run is done here, as for `c_run`,
-    and again for the reference results and for the page.
+    In co-simulation it takes the steps of `simulate`: communication points do not cut them. Export simulates the run once, as
+    for `c_run`, and again for the reference results and for the page.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
-    path : of the file, which ends with .fmu.
-    t_end : end of the experiment that the unit suggests, s; it sets the scale of time of the solver.
-    version : of the standard: 2 for FMI 2.0, 3 for FMI 3.0.
-    inputs : parameters that the importer sets in the course of a run, such as "push.value".
-    outputs : values that are outputs; all others can be read too.
+    path : path of the file, which ends with .fmu.
+    t_end : end of the experiment that the unit suggests, s; it sets the time scale of the solver.
+    version : version of the standard: 2 for FMI 2.0, 3 for FMI 3.0.
+    inputs : parameters that the importer sets during a run, such as "push.value".
+    outputs : values that are outputs; all other values can be read, too.
     kinds : interface types: "co-simulation", "model exchange".
     platforms : "host", or "x86_64-linux", "aarch64-linux", "x86_64-windows", "x86_64-darwin", "aarch64-darwin", which need the
-        package ziglang; none for a unit of sources.
-    sources : also write the source files.
-    page : True if the documentation is a `live_page`, with sliders for the inputs and the first parameters; or ranges of its
+        package ziglang; empty for a unit with only sources.
+    sources : True to include the source files.
+    page : True for a `live_page` as documentation, with sliders for the inputs and the first parameters; or ranges of its
         sliders by name, `{"spring.stiffness": (10, 200)}`.
-    name : of the library, an identifier; the model's name by default.
-    initial, parameters : changes of start values and parameters, as of `simulate`.
+    name : name of the library, an identifier; the model's name by default.
+    initial, parameters : changes of start values and parameters, as in `simulate`.
 
-    An open port of a graph becomes a terminal: its effort or flow is an input that is zero at first, the other an output. The
-    unit holds results of the run here as a reference.
+    An open port of a graph becomes a terminal: its effort or flow is an input, initially zero, the other an output. The unit
+    contains results of `simulate` as a reference.
 
-    Without a compiler the unit has its sources alone, and a `SourceOnlyWarning` says so.
+    Without a compiler the unit contains only its sources, and a `SourceOnlyWarning` says so.
 
-    Raises `ModelError` as `c_run`; E600 to E602 for inputs and outputs, E603 for another version, kind or platform, E604 where
+    Raises `ModelError` as `c_run`; E600 to E602 for inputs and outputs, E603 for an unknown version, kind or platform, E604 if
     ziglang is missing, E605 if a compiler fails; `FileError` E414 or E415 for the path.
     """
     ports = driven(model)
@@ -181,14 +183,14 @@ def fmu(
 
 
 def _live(compiled: Compiled, t_end: float, page: Page, variables: Sequence[ModelVariable], settings: Mapping[str, Any]) -> str:
-    """Return the text of a page that simulates, with curves of the outputs whose components have one unit."""
+    """Return the text of a page that simulates, with curves of the outputs whose components all have the same unit."""
     shown = [each.name for each in variables if each.causality == "output" and not set(",;") & set(each.unit)]
     live = page if isinstance(page, Mapping) else slider_ranges(variables)
     return live_page(compiled, t_end=t_end, live=live, show=shown or None, **settings).text
 
 
 def _refuse_choices(compiled: Compiled, version: int, kinds: Sequence[str], platforms: Sequence[str], page: Page) -> None:
-    """Refuse other versions, kinds, platforms and pages."""
+    """Refuse invalid versions, kinds, platforms and pages."""
     if not isinstance(page, bool | Mapping):
         cure = 'page={"spring.stiffness": (10, 200)}, or True or False'
         raise refusal("E614", f"page={page!r} is not a table of ranges by name", cure, about=compiled.model.name)
@@ -209,7 +211,7 @@ def _refuse_choices(compiled: Compiled, version: int, kinds: Sequence[str], plat
 def _deciding_starts(
     compiled: Compiled, content: Content, parameters: Mapping[str, Any] | None, initial: Initial | None
 ) -> tuple[int, ...]:
-    """Return the parameters, by index, that start values or modes follow from: each is changed by a millionth."""
+    """Return the indices of the parameters that determine start values or modes, found by changing each by a millionth."""
     x, m, p = compiled.starting_point(initial, parameters)
     solved = [k for name in content.system.guesses for k in content.system.places[name]]  # the run solves for them at its start
     deciding = list[int]()
@@ -219,7 +221,7 @@ def _deciding_starts(
             other = np.where(numbers == 0.0, _CHANGE, numbers * (1.0 + _CHANGE))
             try:
                 x_other, m_other, _ = compiled.starting_point(initial, {**(parameters or {}), entry.name: other})
-            except ScrewbondError:  # another value has no start
+            except ScrewbondError:  # a different value has no consistent start
                 deciding += range(entry.start, entry.start + entry.size)
                 continue
             moved = np.abs(x_other - x) > 1e-3 * _CHANGE * np.maximum(1.0, np.abs(x))
@@ -230,7 +232,7 @@ def _deciding_starts(
 
 
 def _scaling(compiled: Compiled, start: Numbers, t_end: float, experiment: DefaultExperiment, settings: Any) -> Scaling:
-    """Return which words of the image follow from start, length and tolerance of the experiment."""
+    """Return the words of the image that depend on start, length and tolerance of the experiment."""
     x, p, m = start
     shared = {key: value for key, value in settings.items() if key != "samples"}
 
@@ -257,7 +259,7 @@ def _scaling(compiled: Compiled, start: Numbers, t_end: float, experiment: Defau
 def _binaries(
     texts: Mapping[str, str], identifier: str, version: int, platforms: Sequence[str]
 ) -> tuple[list[tuple[str, str, bytes]], tuple[str, ...]]:
-    """Return (folder, ending, content) of each library, and the names of their platforms."""
+    """Return (folder, ending, content) of each library, and the names of the platforms."""
     made = list[tuple[str, str, bytes]]()
     names = list[str]()
     for wanted in platforms:
@@ -268,7 +270,7 @@ def _binaries(
             raise refusal("E604", title, 'pip install "screwbond[cross]"', about="fmu")
         if kind is None or not command:
             title = "no C compiler was found: the unit contains sources only"
-            cures = ("a compiler, as cc, gcc or clang, or named by the environment variable CC", 'pip install "screwbond[cross]"')
+            cures = ("a compiler: cc, gcc, clang, or one named by the environment variable CC", 'pip install "screwbond[cross]"')
             warnings.warn(SourceOnlyWarning(Problem("E606", title, cures=cures)), stacklevel=4)
             continue
         made.append((kind.name_of_2 if version == 2 else kind.name, kind.ending, build.library(texts, identifier, kind, command)))

@@ -1,1 +1,1 @@
-"""Forms of equations: those of a compiled model in the forms of the literature, as SymPy records."""
+"""Equations of a compiled model in the forms of the literature, as SymPy records."""

@@ -1,8 +1,8 @@
 """Mechanical, Lagrange's or Hamilton's equations of a model, in SymPy.
 
 Lagrange's and Hamilton's equations follow from the mechanical equations. With q' = E v, L = T - V and p = dL/dv the equations
-are p' = E^T dL/dq + Q; with H = T + V by q and p they are q' = E dH/dp, p' = -E^T dH/dq + Q. E is the identity except for
-displacements of springs, on which only V depends.
+are p' = E^T dL/dq + Q; with H = T + V in terms of q and p they are q' = E dH/dp, p' = -E^T dH/dq + Q. E is the identity except
+for displacements of springs, on which only V depends.
 """
 
 from __future__ import annotations
@@ -24,17 +24,16 @@ from bondgraph.output.lazy import sympy
 def mechanical_equations(model: Compilable, *, numbers: bool = False) -> MechanicalEquations:
     """Return M(q) v' + C v + D v + grad V = H^T lambda + B u of a model whose storages are inertias (I, IC) and potentials (C).
 
-    Every other flow follows from the velocities v of the independent inertias; q are all other states. Constraints add
-    H v' = gamma.
-    `mass_matrix` and `forcing` are those of (v', lambda), as of `sympy.physics.mechanics`.
+    Every other flow follows from the velocities v of the independent inertias; q are all other states. Constraints add H v' =
+    gamma. `mass_matrix` and `forcing` belong to (v', lambda), as in `sympy.physics.mechanics`.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
     numbers : substitute the numbers of all parameters except those of sources.
 
-    Raises `ModelError` E100 for no model; E278 for an element that has no place in these equations; E273, E274 as
-    `state_equations` does.
+    Raises `ModelError` E100 if `model` is not a model; E278 for an element that does not fit these equations; E273, E274 as
+    `state_equations`.
 
     >>> from bondgraph import IC, J1, Graph, R
     >>> from screws.scalars import cos
@@ -60,7 +59,7 @@ def lagrange_equations(model: Compilable, *, numbers: bool = False) -> LagrangeE
     ----------
     model, numbers : as for `mechanical_equations`.
 
-    Raises `ModelError` as `mechanical_equations` does; E278 for velocities that are the rates of no coordinates, too.
+    Raises `ModelError` as `mechanical_equations`, and E278 for velocities that are not the rates of coordinates.
     """
     mechanics = _configurations(compiled_form(model, "lagrange_equations"), numbers)
     q, v = _symbols(mechanics.q), _symbols(mechanics.v)
@@ -80,7 +79,7 @@ def hamilton_equations(model: Compilable, *, numbers: bool = False) -> HamiltonE
     ----------
     model, numbers : as for `mechanical_equations`.
 
-    Raises `ModelError` as `lagrange_equations` does.
+    Raises `ModelError` as `lagrange_equations`.
     """
     mechanics = _configurations(compiled_form(model, "hamilton_equations"), numbers)
     names = tuple(_momentum(name) for name in mechanics.v)
@@ -98,13 +97,13 @@ def hamilton_equations(model: Compilable, *, numbers: bool = False) -> HamiltonE
 
 
 def _configurations(compiled: Compiled, numbers: bool) -> MechanicalEquations:
-    """Return mechanical equations whose velocities are the rates of coordinates; raise E278 for others."""
+    """Return mechanical equations whose velocities are the rates of coordinates; raise E278 if they are not."""
     for path, element in compiled.model.elements.items():
         law = element.law
         if isinstance(law, laws.Storage) and law.gives == "flow" and path not in compiled.causality.derivative:
-            raise no_form(compiled, path, "it has no coordinate of its own", "an IC with its kinetic energy")
+            raise no_form(compiled, path, "it has no coordinate", "an IC with its kinetic energy")
         if isinstance(law, laws.InertialField) and law.mechanics is not None and law.mechanics.owns_bias:
-            raise no_form(compiled, path, "its centrifugal forces are a formula of its own", "`mechanical_equations`")
+            raise no_form(compiled, path, "its centrifugal forces are a separate formula", "`mechanical_equations`")
     return mechanics_of(compiled, numbers)
 
 
@@ -121,12 +120,12 @@ def _symbols(names: tuple[str, ...]) -> list[Any]:
 
 
 def _momentum(velocity: str) -> str:
-    """Return the name of the momentum that belongs to a velocity, `arm.p[0]` to `arm.v[0]`."""
+    """Return the name of the momentum that belongs to a velocity: `arm.p[0]` for `arm.v[0]`."""
     path, _, local = velocity.rpartition(".")
     return f"{path}.p{local.removeprefix('v')}"
 
 
 def _letters(mechanics: MechanicalEquations) -> Mapping[str, str]:
-    """Return letters, including those of momenta that are not states of the model."""
+    """Return letters, also for momenta that are not states of the model."""
     momenta = {_momentum(name): letter_of(mechanics.letters, name).replace("v", "p", 1) for name in mechanics.v}
     return MappingProxyType(momenta | dict(mechanics.letters))

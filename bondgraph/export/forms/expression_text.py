@@ -1,4 +1,4 @@
-"""Text and LaTeX of SymPy expressions, in the user's names and letters: symbols, sums, matrices, modes in words."""
+"""Text and LaTeX of SymPy expressions with the user's names and letters: symbols, sums, matrices, modes in words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from bondgraph.output.tables import labels_of
 
 
 def letters_of(compiled: Compiled, inputs: Sequence[str], more: Iterable[str] = ()) -> dict[str, str]:
-    """Return LaTeX of all values, of `more` names and of all time derivatives; a source's value is its effort or flow."""
+    """Return LaTeX of all values, of `more` names and of all time derivatives; the value of a source has the letter of its
+    effort or flow."""
     system, elements = compiled.system, compiled.model.elements
     letters: dict[str, str] = {}
     for name in dict.fromkeys((*system.values, *more)):
@@ -31,7 +32,7 @@ def letters_of(compiled: Compiled, inputs: Sequence[str], more: Iterable[str] = 
 
 
 def letter_of(letters: Mapping[str, str], name: str) -> str:
-    """Return LaTeX of a symbol: a value's, a time derivative's, that of a numbered one or of a common part s1, s2 ..."""
+    """Return LaTeX of a symbol: a value, a time derivative, a numbered symbol, or a common part s1, s2 ..."""
     if name in letters:
         return letters[name]
     if name.endswith("'"):
@@ -45,7 +46,7 @@ def letter_of(letters: Mapping[str, str], name: str) -> str:
 
 
 def _component(letter: str, index: tuple[int, ...]) -> str:
-    """Return a component's letter, with indices from 1 as in the literature."""
+    """Return a component's letter, with indices from 1, as in the literature."""
     if not index:
         return letter
     indices = ",".join(str(k + 1) for k in index)
@@ -58,7 +59,7 @@ def _component(letter: str, index: tuple[int, ...]) -> str:
 
 @dataclass(frozen=True)
 class ExpressionWriter:
-    """Writer of expressions: letters of names, states of modes, and the symbols that come first in sums."""
+    """Writer of expressions, with letters of names, states of modes, and the symbols that come first in sums."""
 
     letters: Mapping[str, str]
     modes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -66,7 +67,7 @@ class ExpressionWriter:
     first: Sequence[str] = ()
 
     def plain(self, expression: Any) -> str:
-        """Return one line of text."""
+        """Return an expression as one line of text."""
         ordered = self._ordered(self._worded(expression, str))
         return str(sympy.sstr(ordered, order="none" if ordered.is_Add else None, full_prec=False))
 
@@ -113,7 +114,7 @@ class ExpressionWriter:
 
 
 def plain_lines(writer: ExpressionWriter, equation: str, parts: Mapping[str, Any]) -> str:
-    """Return the equation, and a line for each part, or one for each row of a matrix."""
+    """Return the equation, and a line for each part or each row of a matrix."""
     lines = [equation]
     for name, part in parts.items():
         if not getattr(part, "is_Matrix", False):
@@ -131,7 +132,7 @@ def plain_lines(writer: ExpressionWriter, equation: str, parts: Mapping[str, Any
 
 
 def latex_lines(writer: ExpressionWriter, equation: str, parts: Mapping[str, Any]) -> str:
-    """Return an `align*` environment: the equation, and a line for each part; matrices without entries are omitted."""
+    """Return an `align*` environment: the equation and a line for each part; empty matrices are omitted."""
     shown = {name: part for name, part in parts.items() if 0 not in getattr(part, "shape", (1,))}
     return aligned([equation, *(rf"{name} &= {writer.latex(part)}" for name, part in shown.items())])
 

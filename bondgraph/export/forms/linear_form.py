@@ -1,4 +1,4 @@
-"""Linear form: x' = A x + B u, y = C x + D u of a linear model in SymPy, in the letters of its parameters."""
+"""Linear form x' = A x + B u, y = C x + D u of a linear model in SymPy, in terms of its parameters."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class LinearEquations(Typeset):
 
     name: str
     A: Any
-    """SymPy matrices in parameters, (n, n),"""
+    """State matrix (n, n); A, B, C and D are SymPy matrices in parameters."""
     B: Any
-    """(n, inputs),"""
+    """Input matrix (n, inputs)."""
     C: Any
-    """(outputs, n),"""
+    """Output matrix (outputs, n)."""
     D: Any
-    """(outputs, inputs)."""
+    """Feedthrough matrix (outputs, inputs)."""
     states: tuple[str, ...]
     inputs: tuple[str, ...]
-    """Parameters of sources that occur, and their time derivatives u' if they vary."""
+    """Parameters of sources that occur, and their time derivatives u' if they vary in time."""
     outputs: tuple[str, ...]
     parameters: Mapping[str, float]
     """Every other parameter that occurs -> its number."""
@@ -106,7 +106,7 @@ def linear_equations(
     if equations.ticks:
         element = compiled.model.elements[next(iter(equations.ticks)).rpartition(".")[0]]
         why = (f'"{next(iter(equations.ticks))}" changes only at ticks',)
-        cures = ("`state_equations` for the exact equations", "the continuous block in its place")
+        cures = ("`state_equations` for the exact equations", "a continuous block instead")
         raise refusal(
             "E276", f'"{element.name}" is sampled', *cures, about=compiled.system.name, why=why, places=(element.place,)
         )
@@ -134,18 +134,18 @@ def linear_equations(
 
 
 def _refuse_directions(compiled: Compiled, part: str | None, modes: Mapping[str, str]) -> None:
-    """Raise E276 for friction in several directions that may slip, before anything is solved in symbols."""
+    """Raise E276 for friction in several directions that may slip, before solving anything symbolically."""
     for path, element in compiled.model.elements.items():
         law = element.law
         if isinstance(law, IdealConstraint) and law.noted and modes.get(path) not in law.active and path.startswith(part or ""):
             why = ("while slipping, its effort follows the direction of its flow",)
-            cures = (f'modes={{"{path}": "{law.active[0]}"}}, where it sticks', "`bondgraph.analysis.linearise`, near a point")
+            cures = (f'modes={{"{path}": "{law.active[0]}"}}, in which it sticks', "`bondgraph.analysis.linearise`, near a point")
             title = f'"{path}" is not linear'
             raise refusal("E276", title, *cures, about=compiled.system.name, why=why, places=(element.place,))
 
 
 def _row(expression: Any, x: Sequence[Any], u: Sequence[Any]) -> list[Any] | None:
-    """Return coefficients of states and inputs in an expression that is linear in them; None for another."""
+    """Return the coefficients of states and inputs in an expression that is linear in them; None if it is not."""
     row = [canonical(sympy.diff(expression, s), ()) for s in (*x, *u)]
     rest = canonical(expression.xreplace(dict.fromkeys([*x, *u], sympy.S.Zero)), ())
     changing = {*x, *u, sympy.Symbol("time", real=True)}
@@ -153,7 +153,7 @@ def _row(expression: Any, x: Sequence[Any], u: Sequence[Any]) -> list[Any] | Non
 
 
 def _expanded(equations: StateEquations, moving: set[Any]) -> dict[str, Any]:
-    """Return rates and outputs with all definitions expanded that depend on states or inputs, and unknowns solved for."""
+    """Return rates and outputs, with unknowns solved for and definitions expanded if they depend on states or inputs."""
     values: dict[Any, Any] = {}
     for system in equations.systems:
         needed = {s.name for m in (system.A, system.b) for s in m.free_symbols}
@@ -176,7 +176,7 @@ def _add_values(equations: StateEquations, names: set[str], values: dict[Any, An
 
 
 def _not_linear(compiled: Compiled, equations: StateEquations, name: str) -> ModelError:
-    """Return E276, with the first statement whose results are not linear in states and inputs."""
+    """Return E276 for the first statement whose results are not linear in states and inputs."""
     system = compiled.system
     known_values, slopes = known_symbols(system, inputs_of(compiled), (), False)
     known_values |= {mode: symbol_of(system, mode) for mode in system.modes}
@@ -193,7 +193,7 @@ def _not_linear(compiled: Compiled, equations: StateEquations, name: str) -> Mod
         f'so that the rate of "{name}" is not a sum of states and inputs with constant coefficients',
     )
     title = f'"{culprit.element}" is not linear'
-    cures = ("`state_equations` for the exact equations", "`bondgraph.analysis.linearise`, for those near a point")
+    cures = ("`state_equations` for the exact equations", "`bondgraph.analysis.linearise`, for the equations near a point")
     return refusal("E276", title, *cures, about=system.name, why=why, places=(element.place if element else None,))
 
 

@@ -18,25 +18,25 @@ from bondgraph.output.short_repr import short_repr
 class PortHamiltonian(Typeset):
     """Port-Hamiltonian form x' = (J - R) grad H + (G - P) u, y = (G + P)^T grad H + (M + S) u; u^T y is supplied power.
 
-    J and M are skew-symmetric; [[R, P], [P^T, S]] is symmetric, and positive semidefinite if the resistors are passive. P, M and
-    S are zero unless sources meet resistors directly.
+    J and M are skew-symmetric; [[R, P], [P^T, S]] is symmetric and, if the resistors are passive, positive semidefinite. P, M
+    and S are zero unless sources meet resistors directly.
 
     Source: van der Schaft and Jeltsema, Port-Hamiltonian systems theory (2014), section 4.2.
     """
 
     name: str
     J: Any
-    """SymPy matrices in states and parameters: (n, n),"""
+    """Interconnection matrix (n, n); it and the other matrices are SymPy matrices in states and parameters."""
     R: Any
-    """(n, n),"""
+    """Dissipation matrix (n, n)."""
     G: Any
-    """(n, inputs),"""
+    """Input matrix (n, inputs)."""
     P: Any
-    """(n, inputs),"""
+    """Dissipative coupling of states and inputs (n, inputs)."""
     M: Any
-    """(inputs, inputs),"""
+    """Skew-symmetric feedthrough matrix (inputs, inputs)."""
     S: Any
-    """(inputs, inputs)."""
+    """Symmetric feedthrough matrix (inputs, inputs)."""
     H: Any
     """Stored energy, J."""
     states: tuple[str, ...]
@@ -100,32 +100,32 @@ class MechanicalEquations(Typeset):
     gamma.
 
     M is symmetric positive definite, M' - 2 C skew-symmetric, and gamma = -H' v - alpha1 H v - alpha0 h - alpha2 h^3, Baumgarte's
-    stabilisation of h(q) = 0. Velocities are those of the independent inertias; all others follow from them.
+    stabilisation of h(q) = 0. The velocities v are those of the independent inertias; all others follow from them.
 
     Sources: Featherstone, Rigid body dynamics algorithms (2008), section 2.2, 3; Baumgarte 1972.
     """
 
     name: str
     M: Any
-    """Mass matrix, SymPy (n, n),"""
+    """Mass matrix (n, n), SymPy."""
     C: Any
-    """centrifugal, Coriolis and gyroscopic terms (n, n),"""
+    """Centrifugal, Coriolis and gyroscopic terms (n, n)."""
     D: Any
-    """damping (n, n),"""
+    """Damping matrix (n, n)."""
     grad_V: Any
-    """generalised forces of potentials (n, 1),"""
+    """Generalised forces of potentials (n, 1)."""
     B: Any
-    """input matrix (n, inputs),"""
+    """Input matrix (n, inputs)."""
     H: Any
-    """constraint Jacobian (m, n), h' = H v,"""
+    """Constraint Jacobian (m, n), h' = H v."""
     h: Any
-    """constraint functions, held at zero (m, 1); a symbol for one without a position,"""
+    """Constraint functions (m, 1), held at zero; a symbol for a constraint without a position."""
     gamma: Any
-    """(m, 1),"""
+    """Right side of H v' = gamma (m, 1)."""
     E: Any
-    """kinematics q' = E v + drift, (coordinates, n),"""
+    """Kinematic matrix (coordinates, n), q' = E v + drift."""
     drift: Any
-    """(coordinates, 1): zero, except for the terms that keep quaternions of poses at length 1, which grow with |v|."""
+    """Drift (coordinates, 1), zero except for the terms that keep quaternions of poses at length 1, which grow with |v|."""
     T: Any
     """Kinetic energy, J."""
     V: Any
@@ -152,7 +152,7 @@ class MechanicalEquations(Typeset):
 
     @property
     def forcing(self) -> Any:
-        """Return the right side for these unknowns: (B u - C v - D v - grad V, gamma)."""
+        """Return the right side for (v', lambda): (B u - C v - D v - grad V, gamma)."""
         v = _column(self.v)
         force = self.B * _column(self.u) - (self.C + self.D) * v - self.grad_V
         return sympy.Matrix.vstack(force, self.gamma) if self.H.rows else force
@@ -210,7 +210,7 @@ class LagrangeEquations(Typeset):
     Q: Any
     """Generalised forces B u - D v + H^T lambda, (n, 1)."""
     mechanics: MechanicalEquations
-    """Mechanical equations, in matrices."""
+    """Mechanical equations in matrix form."""
     letters: Mapping[str, str] = field(repr=False)
 
     def __str__(self) -> str:
@@ -277,20 +277,20 @@ def _gradient(energy: Any, names: tuple[str, ...]) -> Any:
 
 
 def _vectors(letters: Mapping[str, str], vectors: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the entries of vectors, in one line."""
+    """Return the entries of vectors on one line."""
     shown = {letter: r",\, ".join(letter_of(letters, name) for name in names) for letter, names in vectors.items() if names}
     written = (rf"{letter} = \left[{entries}\right]" for letter, entries in shown.items())
     return "&" + r", \quad ".join(written)
 
 
 Case = tuple[str, Any]
-"""Modes in which a case holds, in words, and the expression."""
+"""Modes in which a case holds, in words, and its expression."""
 
 
 @short_repr
 @dataclass(frozen=True)
 class LinearSystem:
-    """Linear equations A w = b of unknowns w that are not eliminated, since their solution would be too long to read."""
+    """Linear equations A w = b of unknowns w that are not eliminated because their solution would be too long to read."""
 
     unknowns: tuple[str, ...]
     A: Any
@@ -312,16 +312,17 @@ class StateEquations(Typeset):
 
     name: str
     equations: Mapping[str, Any]
-    """State, or component such as `body.p[2]` -> its rate, in symbols and `time`; for one in `ticks` its value after a tick."""
+    """State, or component such as `body.p[2]` -> its rate in terms of symbols and `time`; if it is in `ticks`, its value after
+    a tick."""
     outputs: Mapping[str, Any]
-    """Further requested values."""
+    """Requested value -> its expression."""
     ticks: Mapping[str, tuple[str, str]]
-    """State that changes at ticks alone -> offset and period of its clock: it takes its value at offset + n period."""
+    """State that changes only at ticks -> offset and period of its clock: it takes its value at offset + n period."""
     definitions: Mapping[str, Any]
-    """Long expressions: name of a symbol -> its expression, in an order of evaluation. It is a value of the model by its name, a
-    time derivative with a dash, or a common part s1, s2 ... of several."""
+    """Long expressions: name of a symbol -> its expression, in an order of evaluation. The symbol is a value of the model under
+    its name, a time derivative with a dash, or a common part s1, s2 ... of several expressions."""
     systems: tuple[LinearSystem, ...]
-    """Unknowns that would be too long to solve for, with their linear equations."""
+    """Linear equations of unknowns whose solution would be too long."""
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     """Parameters of sources, which stay symbols; for a part, also the values from outside."""
@@ -332,10 +333,10 @@ class StateEquations(Typeset):
     cases: Mapping[str, tuple[Case, ...]] = field(repr=False)
     """State or output -> its expressions by mode; one case if the modes make no difference."""
     modes: Mapping[str, tuple[str, ...]] = field(repr=False)
-    """Mode signals -> names of their states; in expressions a mode is the number of its state."""
+    """Mode signals -> names of their states; in expressions, a mode is the number of its state."""
 
     def latex(self) -> str:
-        """Return an `align*` environment with one line for each state and output, and then for each definition."""
+        """Return an `align*` environment with one line for each state, output and definition."""
         writer = self._writer
         lines = []
         for name in (*self.equations, *self.outputs):

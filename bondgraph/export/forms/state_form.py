@@ -37,11 +37,11 @@ class PartSelection:
 
     states: tuple[State, ...]
     outside: frozenset[str]
-    """Values that statements of other elements give."""
+    """Values computed by statements of other elements."""
 
 
 def part_of(compiled: Compiled, path: str | None) -> PartSelection:
-    """Return the states of the elements at a path or below it; None is the whole model. Raises E275 for an unknown path."""
+    """Return the states of the elements at a path or below it; None selects the whole model. Raises E275 for an unknown path."""
     system, elements = compiled.system, compiled.model.elements
     states = own_states(system)[0]
     if path is None:
@@ -62,7 +62,7 @@ def _is_inside(element: str, path: str) -> bool:
 
 
 def _owner(compiled: Compiled, state: State) -> str:
-    """Return the element that owns a state: the longest path of one that its name begins with."""
+    """Return the element that owns a state: the longest path of an element with which its name begins."""
     path = state.name
     while path and path not in compiled.model.elements:
         path = path.rpartition(".")[0]
@@ -70,16 +70,16 @@ def _owner(compiled: Compiled, state: State) -> str:
 
 
 MAX_COMBINATIONS = 16
-"""Maximum number of combinations of modes that are written side by side."""
+"""Maximum number of combinations of modes that are written as cases."""
 
 Modes = tuple[tuple[str, int], ...]
-"""Mode signals, and the index of the state that each is in."""
+"""Mode signals, each with the index of its state."""
 
 
 def mode_combinations(
     system: System, statements: Collection[int], fixed_modes: Mapping[str, str], enumerate_modes: bool
 ) -> list[Modes]:
-    """Return all combinations of the relevant modes, if `enumerate_modes`; else the fixed modes alone."""
+    """Return all combinations of the relevant modes if `enumerate_modes`, else only the fixed modes."""
     read = {arg for index in statements for arg in system.statements[index].args}
     choices = []
     for mode, (states, _) in system.modes.items():
@@ -91,14 +91,14 @@ def mode_combinations(
 
 
 def free_automata(system: System, statements: Collection[int], fixed_modes: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return the automata with relevant modes that are not fixed -> their states."""
+    """Return automaton -> its states, for automata with relevant modes that are not fixed."""
     read = {arg for index in statements for arg in system.statements[index].args}
     states_of = {mode.removesuffix(".mode"): states for mode, (states, _) in system.modes.items() if mode in read}
     return {name: states for name, states in states_of.items() if name not in fixed_modes}
 
 
 def group_by_expression(results: Sequence[tuple[Modes, Any]]) -> list[tuple[list[Modes], Any]]:
-    """Group combinations of modes by their expression, the largest group last."""
+    """Group combinations of modes by expression, the largest group last."""
     groups: dict[Any, list[Modes]] = {}
     for combination, expression in results:
         groups.setdefault(expression, []).append(combination)
@@ -130,8 +130,8 @@ def cases_in_words(system: System, groups: Sequence[tuple[list[Modes], Any]]) ->
 
 
 MAX_STATEMENTS, MAX_SCALARS = 60, 240
-"""Maximum numbers of statements, and of scalars that they compute, of a model whose equations are written in one piece where
-possible; those of the energy account do not count."""
+"""Maximum number of statements of a model whose equations are written in one piece where possible, and of the scalars that they
+compute; the energy account does not count."""
 
 
 def state_equations(
@@ -145,24 +145,24 @@ def state_equations(
 ) -> StateEquations:
     """Return readable state equations.
 
-    Linear algebraic loops, dependent storages, ideal constraints and switches are solved with symbols. If modes matter,
-    expressions are `Piecewise` in them, each combination being derived by itself. Long expressions get a name and a line of their
-    own, after the equations: values by their names in the model, common parts as s1, s2 ... In large models modes are symbols,
-    and unknowns that depend on each other are given by their linear equations A w = b.
+    Linear algebraic loops, dependent storages, ideal constraints and switches are solved symbolically. If modes matter,
+    expressions are `Piecewise` in them, and each combination is derived separately. Long expressions get a name and a separate
+    line after the equations: values have their names in the model, common parts are s1, s2 ... In large models, modes are
+    symbols, and unknowns that depend on each other are given by their linear equations A w = b.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
-    part : path of a nested graph or of an element: its states alone. Values from outside are inputs.
-    numbers : substitute the numbers of all parameters except those of sources.
-    outputs : names of further values in the same form, such as the flow of a source.
-    modes : automaton -> the state to hold it in, so that its modes are not distinguished.
+    part : path of a nested graph or of an element whose states alone are wanted. Values from outside are inputs.
+    numbers : True to substitute the numbers of all parameters except those of sources.
+    outputs : names of other values to return in the same form, such as the flow of a source.
+    modes : automaton -> the state in which to hold it, so that its modes are not distinguished.
     varying : parameters that change in time; the derivative of `u.value` is then the symbol `u.value'`, else it is zero.
 
-    Numbers are computed exactly, and written as decimals; as fractions if all given numbers are whole.
+    Numbers are computed exactly and written as decimals, or as fractions if all given numbers are integers.
 
-    Raises `ModelError` E100 for no model; E272 for equations that can be solved for one combination of modes only, if there are
-    more; E273 for a loop that is not linear; E274 for a formula that takes no symbols; E250 for an unknown name in
+    Raises `ModelError` E100 if `model` is not a model; E272 if the equations can only be solved for one combination of modes,
+    but there are more; E273 for a nonlinear loop; E274 for a formula that does not accept symbols; E250 for an unknown name in
     `varying`, E251 in `outputs`, E122 in `modes`, E275 as `part`.
 
     >>> from bondgraph import J1, C, Graph, R, compile_model
@@ -239,7 +239,7 @@ def state_equations(
 
 @dataclass(frozen=True)
 class _Request:
-    """Requested values of a system, and the known ones."""
+    """Requested values of a system, and its known values."""
 
     system: System
     stages: Stages
@@ -249,11 +249,11 @@ class _Request:
     held: Mapping[str, str]
     wanted: Sequence[str]
     names: Sequence[str]
-    """Label of every scalar of the wanted values."""
+    """Label of every scalar of the requested values."""
 
 
 def _solve(request: _Request, limits: Limits) -> tuple[Definitions, dict[str, list[tuple[Modes, Any]]]]:
-    """Return definitions, and label -> (modes, expression); for too many modes or long expressions, modes are symbols."""
+    """Return definitions, and label -> (modes, expression). With too many modes or long expressions, modes are symbols."""
     system, stages, held = request.system, request.stages, request.held
     free_states = free_automata(system, stages.statements, held)
     count = math.prod(map(len, free_states.values()))
@@ -261,7 +261,7 @@ def _solve(request: _Request, limits: Limits) -> tuple[Definitions, dict[str, li
     if not enumerate_modes and stages.yielding and count > 1:
         cure = ", ".join(f'"{name}": "{states[0]}"' for name, states in free_states.items())
         title = "choose one combination of modes for switching constraints"
-        why = f"the equations have {count} combinations of modes, and {MAX_COMBINATIONS} are written side by side"
+        why = f"the equations have {count} combinations of modes; the limit is {MAX_COMBINATIONS}"
         raise refusal("E272", title, f"modes={{{cure}}}, or another such combination", about=system.name, why=why, places=())
     definitions = Definitions([n for name in request.known_values for n in labels_of(name, _shape(system, name))], limits.longest)
     results: dict[str, list[tuple[Modes, Any]]] = {name: [] for name in request.names}
@@ -276,7 +276,7 @@ def _solve(request: _Request, limits: Limits) -> tuple[Definitions, dict[str, li
 
 
 def numbers_of(system: System, occurring: Collection[str]) -> dict[str, float]:
-    """Return numbers of the parameters that occur, by label."""
+    """Return the numbers of the parameters that occur, by label."""
     return {
         label: float(number)
         for name, value in system.parameters.items()
@@ -312,7 +312,7 @@ def _shape(system: System, name: str) -> tuple[int, ...]:
 def known_symbols(
     system: System, kept: Collection[str], varying: Sequence[str], numbers: bool
 ) -> tuple[dict[str, Any], dict[Any, Any]]:
-    """Return states, parameters and time as symbols or exact numbers; and the time derivatives of independent variables."""
+    """Return states, parameters and time as symbols or exact numbers, and the time derivatives of independent variables."""
 
     def exactly(value: Any) -> Any:
         numbers = np.array([rational(float(number)) for number in np.ravel(value)], dtype=object)
@@ -329,6 +329,6 @@ def known_symbols(
     for name in varying:
         for symbol in scalars_of(symbols[name]):
             slopes[symbol] = sympy.Symbol(f"{symbol.name}'", real=True)
-    for name, convert in system.conversions.items():  # in SI, from numbers in the unit of the declaration
+    for name, convert in system.conversions.items():  # in SI units, from numbers in the declared unit
         symbols[name] = Conversion(exactly(convert.factor), exactly(convert.divisor), exactly(convert.shift))(symbols[name])
     return symbols, slopes

@@ -1,1 +1,1 @@
-"""The section "the model" of a paper: a compiled model in; its document, as LaTeX, Markdown or Typst, out."""
+"""The section "the model" of a paper: a compiled model as a document in LaTeX, Markdown or Typst."""

@@ -1,4 +1,4 @@
-"""Hybrid part of a document: automata with their transitions, as tables and state diagrams, and clocks."""
+"""Hybrid part of a document: automata, with their transitions as tables and state diagrams, and clocks."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from bondgraph.render.sketch import text_width
 NAME_SIZE, LABEL_SIZE = 12.0, 10.0
 """Font sizes, px."""
 HALF_HEIGHT = 9.0
-"""Half height of a box."""
+"""Half of the height of a box, px."""
 OUTSIDE = 15.0
-"""Space above and below boxes: for the start, loops, ends."""
+"""Space above and below boxes for the start, loops and ends, px."""
 LANE = 11.0
-"""Distance between arcs that pass other states."""
+"""Distance between arcs that pass other states, px."""
 GAP = 34.0
-"""Minimum distance between boxes."""
+"""Minimum distance between boxes, px."""
 MAX_NAME = 24
 """Maximum number of letters of a name; longer ones are shown without their middle."""
 MAX_PERMUTED = 6
@@ -37,7 +37,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class _Boxes:
-    """Positions of the boxes of states, and distances of the arrows that pass some of them, px."""
+    """Positions of the boxes of states, and distances of the arrows that pass boxes, px."""
 
     x: Mapping[int, float]
     half: Sequence[float]
@@ -49,7 +49,7 @@ class _Boxes:
 
 
 def state_diagram(states: Sequence[str], start: str, transitions: Sequence[tuple[int, int | None]]) -> Figure:
-    """Return the figure; a transition is (from, to), where None ends the run, and its label is its number, counted from 1."""
+    """Return the figure; a transition is (from, to), where `to` None ends the run; its label is its number, from 1."""
     numbers: dict[tuple[int, int | None], list[str]] = {}
     for number, ends in enumerate(transitions, start=1):
         numbers.setdefault(ends, []).append(str(number))
@@ -72,13 +72,13 @@ def state_diagram(states: Sequence[str], start: str, transitions: Sequence[tuple
 
 
 def _short(states: Sequence[str]) -> list[str]:
-    """Return the texts of boxes: long names without their middle, if they stay distinct."""
+    """Return the texts of boxes: long names without their middle, if they remain distinct."""
     short = [f"{name[:8]}...{name[-12:]}" if len(name) > MAX_NAME else name for name in states]
     return short if len(set(short)) == len(states) else list(states)
 
 
 def _boxes(names: Sequence[str], start: int, arrows: Arrows) -> _Boxes:
-    """Place the boxes: neighbours as far apart as the labels between them need."""
+    """Place the boxes, with enough space between neighbours for the labels."""
     order = in_order(len(names), start, arrows)
     half = [max(text_width(name, NAME_SIZE) / 2 + 8.0, 16.0) for name in names]
     x = {order[0]: half[order[0]] + 2.0}
@@ -102,7 +102,7 @@ def _boxes(names: Sequence[str], start: int, arrows: Arrows) -> _Boxes:
 
 
 def _arrow(boxes: _Boxes, a: int, b: int | None, label: str, both_ways: bool) -> str:
-    """Return the arrow from state a to b, straight to a neighbour, beside the one that leads back."""
+    """Return the arrow from state a to b, straight to a neighbour, next to the arrow that leads back."""
     top, bottom = boxes.middle - HALF_HEIGHT, boxes.middle + HALF_HEIGHT
     if b is None:
         return _end(boxes.x[a] - boxes.half[a] + 9.0, bottom, label)
@@ -119,7 +119,7 @@ def _arrow(boxes: _Boxes, a: int, b: int | None, label: str, both_ways: bool) ->
 
 
 def in_order(count: int, start: int, arrows: Arrows) -> tuple[int, ...]:
-    """Return the order of states from left to right with the shortest arrows; of several the one that begins with the start."""
+    """Return the order of states from left to right with the shortest arrows, preferably beginning with the start."""
     plain = (start, *(k for k in range(count) if k != start))
     if count > MAX_PERMUTED:
         return plain
@@ -132,7 +132,7 @@ def in_order(count: int, start: int, arrows: Arrows) -> tuple[int, ...]:
 
 
 def lanes(arrows: Arrows, rank: Mapping[int, int]) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]]:
-    """Return arrows past other states, to the right and to the left -> lane, so that none lies on another."""
+    """Return arrow past other states -> its lane, to the right and to the left, so that no arrows coincide."""
     sides: tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]] = ({}, {})
     far = [(a, b) for a, b in arrows if b is not None and abs(rank[a] - rank[b]) > 1]
     for a, b in sorted(far, key=lambda ends: abs(rank[ends[0]] - rank[ends[1]])):
@@ -187,7 +187,7 @@ def _straight(left: float, right: float, y: float, label: str, under: bool) -> s
 
 
 def _arc(x: float, to: float, edge: float, height: float, label: str) -> str:
-    """Return an arrow past other states, from the edge of a box to that of another, at some height."""
+    """Return an arrow past other states, from the edge of a box to the edge of another, at this height."""
     run, side = min(abs(to - x) / 2, 20.0) * (1.0 if to > x else -1.0), 1.0 if height > edge else -1.0
     d = f"M{x:.1f},{edge:.1f} Q{x + run / 2:.1f},{height:.1f} {x + run:.1f},{height:.1f} "
     d += f"L{to - run:.1f},{height:.1f} Q{to - run / 2:.1f},{height:.1f} {to - run / 8:.1f},{edge + side * 5.0:.1f}"
@@ -220,7 +220,7 @@ def machine(writer: Writer, model: Model, path: str, number: str) -> list[Block]
     blocks: list[Block] = [Paragraph((Math(writer.letters[mode]), ": ", *counted, *begins), f"{number} {name} (state machine)")]
     if not all(event.internal for event in events):
         drawn = state_diagram(states, start, [(e.source, None if e.error else e.target) for e in events])
-        caption: Words = ("States of ", InlineCode(name), "; numbers are those of the transitions below.")
+        caption: Words = ("States of ", InlineCode(name), "; arrows have the numbers of the transitions below.")
         blocks.append(replace(drawn, caption=caption))
     if rows:
         heads = ("", "from", "to", "guard", "effect")
@@ -254,16 +254,16 @@ def _effects(writer: Writer, model: Model, states: Sequence[str], event: Lowered
         flow = writer.letters[writer.system.resolve(f"{path}.h'")]
         ratio = writer.letters[f"{path}.restitution"]
         turns = Math(rf"({flow})^{{+}} = -{ratio}\,({flow})^{{-}}")
-        lost = (", which takes the energy ", Math(f"1 - {ratio}^2"), " times the kinetic energy of this flow")
+        lost = (", which removes the energy ", Math(f"1 - {ratio}^2"), " times the kinetic energy of this flow")
         effects.append(("an impact: an impulse along ", Math(_impulse(writer, path)), " makes ", turns, *lost))
     stopping = [] if event.impact else _stopped(model, event, states)
     if stopping:
         paths = listed(", ", ((InlineCode(path),) for path in stopping))
-        effects.append(("impulses bring to rest what begins to hold: ", *paths))
+        effects.append(("impulses stop the flows of elements that begin to hold: ", *paths))
     if event.accumulates is not None:
-        effects.append(("where this happens ever faster, the run continues in ", InlineCode(states[event.accumulates])))
+        effects.append(("if these events accumulate, the run continues in ", InlineCode(states[event.accumulates])))
     if event.passes is not None:
-        where = "where the flow passes zero by itself, nothing jumps, and the run continues in "
+        where = "if the flow crosses zero by itself, nothing jumps, and the run continues in "
         effects.append((where, InlineCode(states[event.passes])))
     effects += [(event.error,)] if event.error else []
     effects += [("(a change of description)",)] if event.internal else []
@@ -286,7 +286,7 @@ def _stopped(model: Model, event: LoweredTransition, states: Sequence[str]) -> l
 
 
 def clocks(writer: Writer) -> list[Block]:
-    """Return the ticks of sampled blocks and the states that they set; and the times at which signals jump or bend."""
+    """Return the ticks of sampled blocks with the states that they set, and the times at which signals jump or bend."""
     rows: list[tuple[Words, ...]] = []
     for clock in writer.system.clocks:
         offset = writer.letters[clock.offset]

@@ -25,11 +25,11 @@ LITERATURE = {
     "Murray, Li and Sastry 1994": "R. Murray, Z. Li and S. Sastry (1994), A Mathematical Introduction to Robotic Manipulation",
     "Stramigioli 2001": "S. Stramigioli (2001), Modeling and IPC Control of Interactive Mechanical Systems",
 }
-"""Works that operations cite by a short name."""
+"""Short name by which operations cite a work -> the work."""
 
 
 def summary(compiled: Compiled, equations: int, sought: Sequence[tuple[str, str]]) -> list[Block]:
-    """Return counts, and the class of the model: its kinds of equations."""
+    """Return counts, and the kinds of equations of the model."""
     system, model = compiled.system, compiled.model
     size = sum(np.size(state.initial) for state in system.states if state.name not in system.guesses)
     counted = {
@@ -43,24 +43,24 @@ def summary(compiled: Compiled, equations: int, sought: Sequence[tuple[str, str]
     kinds: list[Piece] = ["The states follow "]
     kinds += [
         Math(r"\dot x = f(t, x, p, \sigma)" if system.modes else r"\dot x = f(t, x, p)"),
-        ": the equations below, evaluated as each needs the others, give the rates that the table of states names",
+        ": the equations below, evaluated in order of their dependence, give the rates in the table of states",
     ]
     if sought:
-        kinds.append("; unknown are ")
+        kinds.append("; the unknowns are ")
         kinds += listed(", ", ((Math(letter), f" ({number})") for letter, number in sought))
-        kinds.append(": they are such that the equations whose numbers stand there hold")
+        kinds.append(", determined by the equations with these numbers")
     if system.modes:
         kinds += worded(r"; the modes $\sigma$ of state machines change at events, where states may jump")
     if any(clock.period for clock in system.clocks):
-        kinds.append("; sampled blocks set their states at the ticks of clocks and hold them in between")
+        kinds.append("; sampled blocks set their states at the ticks of clocks and hold them between ticks")
     kinds.append(".")
     if system.conversions:
-        kinds.append(" Parameters stand in the equations with the units of their table: 20 mF is 0.02 F.")
+        kinds.append(" In the equations, parameters include the units of their table: 20 mF is 0.02 F.")
     return [Paragraph((counts,), "Model."), Paragraph(tuple(kinds))]
 
 
 def conventions(system: System, has_functions: bool, alike: Sequence[Branch], blocks: Sequence[Block]) -> list[Block]:
-    """Return the notation, as far as it occurs in these blocks."""
+    """Return the notation that occurs in these blocks."""
     written = repr(blocks)
     latex = "".join(statement.op.latex for statement in system.statements)
     words: list[Piece] = [
@@ -75,7 +75,7 @@ def conventions(system: System, has_functions: bool, alike: Sequence[Branch], bl
     if r"{diag}" in written:
         words += worded(r"; $\operatorname{diag}(a)$ is the diagonal matrix of $a$")
     if r"(\\mathsf" in written or r"({\\mathsf" in written:
-        words += worded("; $(a, b) = c$ cuts $c$ in halves, or a pose in its parts")
+        words += worded("; $(a, b) = c$ splits $c$ into halves, or a pose into its parts")
     if re.search(r"[&+] \\{2}mathbf\{1\}", written):
         words += worded(r"; $\mathbf{1}$ is the unit matrix")
     if r"\\tilde" in written or r"\mathrm{Ad}" in latex:
@@ -83,9 +83,9 @@ def conventions(system: System, has_functions: bool, alike: Sequence[Branch], bl
     words.append(".")
     if has_functions:
         words += worded(
-            r" Functions $\mathrm{name}_k$ are defined in Section Functions, under Dk, in letters without serifs that hold only "
-            r"there: arguments, results, and shared terms $\mathsf{s}_1, \mathsf{s}_2, \ldots$. A condition in brackets is 1 "
-            r"where it holds, else 0; $\wedge$ is and, $\vee$ or, $\neg$ not; a mode stands for the number of its state; "
+            r" Functions $\mathrm{name}_k$ are defined in Section Functions, under Dk; their arguments, results and shared "
+            r"terms $\mathsf{s}_1, \mathsf{s}_2, \ldots$ are local, in letters without serifs. A condition in brackets is 1 "
+            r"if it holds, else 0; $\wedge$ is and, $\vee$ or, $\neg$ not; a mode stands for the number of its state; "
             r"$|\cdot|$ is the root of the sum of squares, also of a matrix."
         )
     for k, branch in enumerate(alike):
@@ -97,42 +97,42 @@ def conventions(system: System, has_functions: bool, alike: Sequence[Branch], bl
         notation.append(Paragraph(_SCREWS))
     cited = [f"{short}: {long}" for short, long in LITERATURE.items() if any(short in s.op.source for s in system.statements)]
     if cited:
-        text = f"{'. '.join(cited)}. Numbers are those of equations there; printed errors are corrected."
+        text = f"{'. '.join(cited)}. Numbers refer to equations in these works; printed errors are corrected."
         notation.append(Paragraph((text,), "Sources.", small=True))
     if any(event.resets or event.impulse for event in system.events):
-        notation.append(Paragraph(worded("At an event, $:=$ sets a state to a value computed just before, all at once.")))
+        notation.append(Paragraph(worded("At an event, $:=$ sets all these states at once to values computed just before.")))
     return notation
 
 
 _SCREWS: Words = worded(
     r"Twists are $(\omega, v)$, wrenches $(\tau, f)$. A pose $H$ is a matrix "
-    r"$\begin{bmatrix} R & p \\ 0 & 1 \end{bmatrix}$, or seven numbers (of unit 1, m): a quaternion (w, x, y, z), of which only "
+    r"$\begin{bmatrix} R & p \\ 0 & 1 \end{bmatrix}$, or seven numbers (units 1, m): a quaternion (w, x, y, z), of which only "
     r"the direction counts, and $p$; $R = I + \tfrac{2}{w^2+x^2+y^2+z^2}\begin{bmatrix} -y^2-z^2 & xy-wz & xz+wy \\ xy+wz & "
     r"-x^2-z^2 & yz-wx \\ xz-wy & yz+wx & -x^2-y^2 \end{bmatrix}$. "
     r"$\mathrm{Ad}_H = \begin{bmatrix} R & 0 \\ \tilde p R & R \end{bmatrix}$; $H^{-1}$ is the inverse pose; a product of poses "
-    r"is that of their matrices, in seven numbers with the product of the quaternions; $H\,b$ of a point $b$ is $R\,b + p$."
+    r"is the product of their matrices or, in seven numbers, of their quaternions; for a point $b$, $H\,b$ is $R\,b + p$."
 )
 
 
 def method(compiled: Compiled) -> list[Block]:
-    """Return the action of impulses, changes of description, and ends of a run."""
+    """Return the explanation of impulses, changes of description, and ends of a run."""
     system, model = compiled.system, compiled.model
     words: list[Piece] = []
     if any(event.impulse for event in system.events):
         words += worded(
-            "An impulse of the efforts that constraints or closing switches exert changes the momenta as those efforts change"
-            " their rates, and every other state stays; it is such that the flows that the table names take their new values"
+            "An impulse of the efforts of constraints or closing switches changes the momenta as these efforts change their"
+            " rates; all other states keep their values. It makes the flows in the table take their new values"
             " ($^-$ before, $^+$ after). "
         )
     if any(event.internal for event in system.events):
-        words.append("Changes of description replace coordinates where others are better (a chart near a pole), and no more. ")
+        words.append("Changes of description only replace coordinates by better ones (a chart near a pole). ")
     if any(isinstance(e.law, Junction) and e.law.automaton for e in model.elements.values()):
-        words.append("An X-junction joins its bonds in the states that it names, and transmits nothing in all others. ")
+        words.append("An X-junction joins its bonds in the given states, and transmits nothing in all others. ")
     ends = list(dict.fromkeys(event.error for event in system.events if event.error))
     if ends:
-        words.append(f"A run ends where: {'; '.join(ends)}. ")
+        words.append(f"A run ends if: {'; '.join(ends)}. ")
     if system.indeterminate:
-        words.append("Where ideal elements share a load that the equations do not divide, their shares are those of least norm. ")
-    words.append("An integrator with error control follows the states")
-    words.append("; it stops at events, where a guard rises through zero." if system.events else ".")
+        words.append("If ideal elements share a load that the equations do not divide, the shares of least norm are used. ")
+    words.append("The integration of the states has error control")
+    words.append("; it stops at events, when a guard rises through zero." if system.events else ".")
     return [Section("Method", 2), Paragraph(tuple(words))]

@@ -53,7 +53,7 @@ _SVG = "http://www.w3.org/2000/svg"
 
 
 def figure(compiled: Compiled, parts: Parts) -> list[Block]:
-    """Return the figure; the numbers are those of the sections."""
+    """Return the figure, whose elements have the numbers of their sections."""
     model = compiled.model
     folded = len(model.elements) > FOLD_ABOVE and bool(model.groups)
     if (len(parts.root.parts) if folded else len(model.elements)) > MAX_BOXES:
@@ -75,19 +75,19 @@ def figure(compiled: Compiled, parts: Parts) -> list[Block]:
             label = f"{part.number} {caption_text.text}"
             narrower = max(len(caption_text.text or ""), 4) / max(len(label), 4)
             size = float(caption_text.get("font-size", "13"))
-            if caption_text.get("text-anchor") == "start":  # kind, colon and name stay in the middle
+            if caption_text.get("text-anchor") == "start":  # kind, colon and name remain in the middle
                 more = text_width(label, size * max(narrower, 0.7)) - text_width(caption_text.text or "", size)
                 for text in drawn:
                     text.set("x", f"{float(text.get('x', '0')) - more / 2:.1f}")
             caption_text.set("font-size", f"{size * max(narrower, 0.7):.1f}")
             caption_text.text = label
     folding = ", nested graphs folded" if folded else ""
-    caption = (f"The bond graph{folding}; numbers are those of the sections.",)
+    caption = (f"The bond graph{folding}; elements have the numbers of their sections.",)
     return [Figure(ElementTree.tostring(root, encoding="unicode"), caption, drawing.width, drawing.height)]
 
 
 MAX_EQUATIONS = 1500
-"""Number of equations above which only parts that occur several times are written."""
+"""Maximum number of equations; in larger models, only parts that occur several times are written."""
 
 
 def paper_of(compiled: Compiled, digits: int) -> Paper:
@@ -138,7 +138,7 @@ def _of_machine(system: System, name: str) -> bool:
 
 
 def _hidden(compiled: Compiled) -> frozenset[str]:
-    """Return values without an equation of their own: those of transitions and solvers, and powers that nothing reads."""
+    """Return values without their own equation: those of transitions and solvers, and powers that nothing reads."""
     system, elements = compiled.system, compiled.model.elements
     read = {arg for s in system.statements for arg in s.args} | {state.rate for state in system.states}
     ratios = {
@@ -154,7 +154,7 @@ def _hidden(compiled: Compiled) -> frozenset[str]:
 
 @dataclass
 class _Body:
-    """Writes parts one after the other, and counts equations."""
+    """Writer of parts, in order, that counts equations."""
 
     compiled: Compiled
     letters: Letters
@@ -162,10 +162,10 @@ class _Body:
     hidden: frozenset[str]
     count: int = 0
     sought: list[tuple[str, str]] = field(default_factory=list)
-    """Unknowns, and the number of the equation that determines each."""
+    """Letters of unknowns, each with the number of the equation that determines it."""
 
     def numbered(self, latex: str, lead: Words = (), source: str = "") -> Numbered:
-        """Return the next equation; a line that explains letters of those before it has no number of its own."""
+        """Return the next equation; a line that explains letters of the equations before it has no number."""
         if latex.startswith(REMARK):
             return Numbered(f"in {self.count}, and above", latex, source=source)
         self.count += 1
@@ -238,7 +238,7 @@ class _Body:
         return not set(statement.outs) <= self.hidden and not is_needless(statement) and not empty
 
     def balance(self, writer: Writer) -> list[Block]:
-        """Return the power balance: stored energy changes by supplied and dissipated power."""
+        """Return the power balance, which gives the change of the stored energy."""
         system = self.compiled.system
         if not system.energies:
             return []
@@ -253,7 +253,7 @@ class _Body:
 
 
 def _definition(each: Definition, all_arguments: bool, noted: dict[str, int]) -> list[Block]:
-    """Return the head of a function with its note, then its equations; `noted` has the lines of notes so far, and grows."""
+    """Return the head of a function with its note, then its equations; `noted`, the lines of notes so far, is extended."""
     left = each.results[0] if len(each.results) == 1 else f"({', '.join(each.results)})"
     sized = zip(each.arguments, each.code.shapes, each.reads, strict=True)
     read = [letter for letter, shape, used in sized if 0 not in shape and (used or all_arguments)]
@@ -277,11 +277,11 @@ def _definition(each: Definition, all_arguments: bool, noted: dict[str, int]) ->
 
 
 _MAX_LINE = 60.0
-"""Maximum width of short equations in one line, in letters."""
+"""Maximum width of short equations on one line, in letters."""
 
 
 def _packed(lines: Iterable[str]) -> list[str]:
-    """Join short equations that follow each other."""
+    """Join successive short equations."""
     packed: list[str] = []
     free = 0.0
     for line in lines:
@@ -296,7 +296,7 @@ def _packed(lines: Iterable[str]) -> list[str]:
 
 
 def _joined(blocks: Sequence[Block]) -> list[Block]:
-    """Join neighbouring equations in one block."""
+    """Join adjacent blocks of equations."""
     out: list[Block] = []
     for block in blocks:
         if isinstance(block, Equations) and out and isinstance(out[-1], Equations):
@@ -318,11 +318,11 @@ def _kind(model: Model, path: str) -> str:
 Style = Literal["latex", "markdown", "typst"]
 
 STYLES: Mapping[str, Callable[[Paper], str]] = {"latex": as_latex, "markdown": as_markdown, "typst": as_typst}
-"""Writer of each document style."""
+"""Document style -> its writer."""
 
 
 def document(model: Compilable, style: Style = "latex", *, digits: int = SIGNIFICANT) -> str:
-    """Return a complete document of a model: nothing else is needed to compute its motion.
+    """Return a complete document of a model: it contains everything needed to compute its motion.
 
     It has the bond graph as a figure, every symbol with its unit, parameters with values, states with initial values, the
     numbered equations of each part (equal parts once), automata with guards, resets and impacts, sampled blocks with their
@@ -332,10 +332,10 @@ def document(model: Compilable, style: Style = "latex", *, digits: int = SIGNIFI
     ----------
     model : compiled, or a graph, which is compiled first.
     style : "latex" for pdflatex, "markdown" with formulas for KaTeX or MathJax, or "typst", which needs no packages.
-    digits : significant digits of numbers, 1 to 17; with 17 they have the same bits as in the program.
+    digits : significant digits of numbers, 1 to 17; with 17, they have the same bits as in the program.
 
-    Raises `ModelError` E100 for no model, E279 for another style, E557 for other digits, E280 for a symbol or formula of your own
-    with a LaTeX command that has no form in Typst.
+    Raises `ModelError` E100 if `model` is not a model, E279 for an unknown style, E557 for invalid digits, E280 for a symbol or
+    formula of your own with a LaTeX command that has no form in Typst.
     """
     if style not in STYLES:
         names = ", ".join(f'"{name}"' for name in get_args(Style))

@@ -26,24 +26,24 @@ from bondgraph.model.ops import (
 from bondgraph.output.tex import array_latex, escape_latex
 
 ALONG_ARROW = " along the arrow"
-"""Suffix of the name of a power that only serves another."""
+"""Suffix of the name of a power that is only used for another power."""
 REMARK = r"\text{with }"
 """Beginning of a line that only explains letters of the equations before it."""
 
 
 @dataclass(frozen=True)
 class Counterparts:
-    """Equal parts written once: the letter for their numbers, and the statements of the others."""
+    """Equal parts written once: the letter for their numbers, and the statements of all but the first."""
 
     index: str
     others: Mapping[tuple[str, ...], tuple[Statement, ...]]
-    """Outputs of a statement of the first part -> the same statement of the others."""
+    """Outputs of a statement of the first part -> the corresponding statements of the other parts."""
     differs: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Functions and constants that differ: name -> value in each part."""
 
 
 class Writer:
-    """Writes statements in letters, and collects the definitions that they need."""
+    """Writer of statements in letters, which collects the definitions that they need."""
 
     def __init__(self, system: System, letters: Letters, definitions: Functions, alike: Counterparts | None = None):
         self.system, self.letters, self.definitions, self.alike = system, letters, definitions, alike
@@ -53,7 +53,8 @@ class Writer:
         return self.alike.others.get(statement.outs, ()) if self.alike else ()
 
     def equations(self, statement: Statement) -> list[str]:
-        """Return `left = right` for each result of a statement, or one for all; remarks on several have a line of their own."""
+        """Return `left = right` for each result of a statement, or once for all; remarks on several results have a separate
+        line."""
         if statement.op is SOUGHT:
             one, other = (self.letters[arg] for arg in statement.args[1:])
             return [f"{one} = {other}"]
@@ -92,7 +93,7 @@ class Writer:
             return self._one_of("c", texts) if len(set(texts)) > 1 else texts[0]
         parts = latex_parts(operation, len(statement.outs))
         if parts is not None and len(statement.outs) == 1:
-            rows = operation in (APPLY, APPLY_TRANSPOSED)  # of them a vector is a row
+            rows = operation in (APPLY, APPLY_TRANSPOSED)  # their vectors are rows
             line = parts.lines[0] if rows else _with_diagonals(parts.lines[0], self._vectors(statement))
             return filled(line, letters) + self._remarks(parts, letters)
         short = [self.definitions.plain(each.op, self._shapes(each), letters) for each in (statement, *self._siblings(statement))]
@@ -111,7 +112,7 @@ class Writer:
         return [self.system.values[_bare(arg)].shape or () for arg in statement.args]
 
     def _vectors(self, statement: Statement) -> list[bool]:
-        """Return which arguments are vectors; a pose multiplies as a matrix, although its state is a vector."""
+        """Return for each argument True if it is a vector; a pose multiplies as a matrix, although its state is a vector."""
         values = (self.system.values[_bare(arg)] for arg in statement.args)
         return [len(value.shape or ()) == 1 and value.unit != POSE_UNIT for value in values]
 
@@ -131,7 +132,7 @@ class Writer:
         return name
 
     def sourced(self, statement: Statement) -> list[tuple[str, str]]:
-        """Return the equations of a statement, each with its source, unless a function defined elsewhere states it."""
+        """Return the equations of a statement, each with its source, unless a function defined elsewhere gives the source."""
         lines, sources = self.equations(statement), statement.op.source.split("\n")
         in_full = isinstance(statement.op, Constant) or latex_parts(statement.op, len(statement.outs)) is not None
         if not in_full:
@@ -139,7 +140,7 @@ class Writer:
         return list(zip(lines, sources if len(sources) == len(lines) else [sources_of(statement.op)] * len(lines), strict=True))
 
     def mode(self, mode: str, active: Sequence[int]) -> str:
-        """Return the condition that an automaton is in one of some states."""
+        """Return the condition that an automaton is in one of these states."""
         names, states = self.letters[mode], self.system.modes[mode][0]
         return r" \text{ or } ".join(rf"{names} = \text{{{escape_latex(states[k])}}}" for k in active)
 
@@ -164,7 +165,7 @@ class Writer:
         assert isinstance(choice.op, Choice)
         when = self.mode(choice.args[0], choice.op.active)
         if unknown.algebraic and unknown.reason == "constraint":
-            held += rf"\text{{, without the term }}{self.slope(unknown.vanishing)}\text{{ where an unknown acts on it at once,}}"
+            held += rf"\text{{, without the term }}{self.slope(unknown.vanishing)}\text{{ if an unknown acts on it directly,}}"
         return [*before, rf"{held} \text{{ if }} {when} \text{{, else }} {off}"]
 
     def _constraint(self, unknown: Unknown) -> tuple[str, str]:
@@ -186,7 +187,7 @@ POSE_UNIT = "1, m"
 """Unit of a pose: quaternion and position."""
 
 _FACTOR = re.compile(r"#(\d+)(\^\{-1\})?(?=(?:\\,| )*#(\d+))")
-"""Argument, perhaps inverted, before another."""
+"""Argument, possibly inverted, before another argument."""
 
 
 def _with_diagonals(line: str, vectors: Sequence[bool]) -> str:
@@ -204,5 +205,5 @@ def _bare(name: str) -> str:
 
 
 def is_needless(statement: Statement) -> bool:
-    """Return True if a statement only names the negative of a value, or a power along the half arrow."""
+    """Return True if a statement only defines the negative of a value, or a power along the half arrow."""
     return statement.outs[0].endswith(ALONG_ARROW) or (statement.op is NEGATE and statement.outs[0] == f"-{statement.args[0]}")

@@ -15,16 +15,16 @@ from bondgraph.export.paper.notation.letters import Letters
 from bondgraph.model.laws import IdealConstraint, Ratio
 
 UNKNOWN = "not given"
-"""Text for a unit that neither a domain implies nor the user has given."""
+"""Text for a unit that neither follows from a domain nor was given by the user."""
 MAX_ENTRIES = 400
-"""Maximum number of entries of an array that are listed; a larger one is given by its size."""
+"""Maximum number of entries of an array that is listed; for larger arrays, only the size is given."""
 _MAX_COLUMNS = 10
 """Maximum number of columns of a table of equal parts."""
 Rows = list[tuple[Words, ...]]
 
 
 def groups(letters: Letters, names: Iterable[str]) -> dict[str, list[str]]:
-    """Return values that are written once -> those of all equal parts, in order."""
+    """Return value that is written once -> the corresponding values of all equal parts, in order."""
     groups_of: dict[str, list[str]] = {}
     for name in names:
         groups_of.setdefault(letters.first(name), []).append(name)
@@ -61,7 +61,7 @@ def states(compiled: Compiled, letters: Letters, digits: int) -> list[Block]:
 
 
 def values(compiled: Compiled, letters: Letters) -> list[Block]:
-    """Return all other letters: the value's name in the program, its shape and unit."""
+    """Return all other letters, with the value's name in the program, its shape and unit."""
     system = compiled.system
     listed = {state.name for state in system.states} | set(system.parameters) | set(system.modes)
     cells: Rows = []
@@ -84,7 +84,7 @@ def values(compiled: Compiled, letters: Letters) -> list[Block]:
 
 
 def connections(index: str, numbers: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> list[Block]:
-    """Return the terms in which equal parts differ, in the narrower direction."""
+    """Return the table of the terms in which equal parts differ, in the narrower direction."""
     if not rows:
         return []
     caption: Words = ("Terms that differ among parts ", Math(index), ".")
@@ -112,7 +112,7 @@ def _symbol(letters: Letters, first: str) -> Words:
 
 
 def _local(letters: Letters, first: str, name: str) -> str:
-    """Return the letter of a value next to that of a state."""
+    """Return the letter of a value next to the letter of a state."""
     around = {index for index, _ in letters.ranges(first)}
     return letters.general(name) if around and letters.first(name) == name else letters[name]
 
@@ -122,7 +122,7 @@ def _name(first: str, names: Sequence[str]) -> Words:
 
 
 def _unit(unit: str) -> Words:
-    """Return a unit with its exponents raised."""
+    """Return a unit with superscript exponents."""
     if not unit:
         return (UNKNOWN,)
     return tuple(
@@ -138,7 +138,7 @@ def _place(letters: Letters, name: str) -> list[int]:
 
 
 def _several(values: Sequence[Any], digits: int) -> Words:
-    """Return the value of one part, or those of several equal parts: one, if they are equal."""
+    """Return the value of one part, or the values of several equal parts, written once if they are equal."""
     texts = [_number(value, digits) for value in values]
     if len(set(texts)) == 1:
         return (Math(texts[0]),) if texts[0] else (f"{np.size(values[0])} numbers",)
@@ -148,7 +148,7 @@ def _several(values: Sequence[Any], digits: int) -> Words:
 
 
 def _number(value: Any, digits: int) -> str:
-    """Return a number, or an array row by row; of a diagonal matrix its diagonal."""
+    """Return a number, an array row by row, or the diagonal of a diagonal matrix."""
     numbers = np.asarray(value, dtype=float)
     if numbers.ndim == 0:
         return number(float(numbers), digits).latex

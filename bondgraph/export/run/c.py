@@ -1,4 +1,4 @@
-"""A whole run as C99: a model with its solver in one file without dependencies, with the bits of the run here."""
+"""A whole run as C99: a model with its solver in one file without dependencies, with the bits of `simulate`."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from bondgraph.tape.routine import Routine, reachable
 from bondgraph.tracing.events.time_events import breaks_of
 
 Numbers = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""States x (n,), parameters p and modes m at a start."""
+"""States x (n,), parameters p and modes m at the start."""
 
 
 @dataclass(frozen=True)
 class CRun(CSource):
     """Header and source file of a run in C99, and the command that compiles them with a `main.c`.
 
-    `method` is that of the solver in the file, and `steps` the number of steps that the run took here.
+    `method` is the method of the solver in the file, and `steps` the number of steps that the run took during export.
     """
 
     method: str
@@ -46,7 +46,7 @@ class CRun(CSource):
 
     @property
     def text(self) -> str:
-        """Source file."""
+        """Text of the source file."""
         return self.source
 
 
@@ -62,17 +62,17 @@ def c_run(
 ) -> CRun:
     """Return C source of a whole run: the model, its solver, its start and its settings, for any C99 compiler.
 
-    Compiled by the `build_line`, so that the compiler fuses nothing by itself, it takes the steps of `simulate` and gives its
-    bits on every processor. The run is done here once: with method "auto", a model that turns out to be stiff gets the implicit
-    method from the start.
+    Compiled with the `build_line`, which keeps the compiler from fusing operations, it takes the steps of `simulate` and
+    produces its bits on every processor. Export simulates the run once: with method "auto", a model that turns out stiff gets
+    the implicit method from the start.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
     name : prefix of all names and name of the files, an identifier; the model's name by default.
-    initial, parameters : changes of start values and parameters, as of `simulate`.
+    initial, parameters : changes of start values and parameters, as in `simulate`.
 
-    Raises `ModelError` as `simulate` and as `c_source`; E281 for a run that needs Python, or does not reach its end.
+    Raises `ModelError` as `simulate` and `c_source`; E281 for a run that needs Python or does not reach its end.
     """
     run, steps = run_content(model, t_end, "c_run", name, parameters, initial, settings)
     return CRun(run.content.name, header_text(run), source_file(run), run.build, run.method.name, steps)
@@ -87,8 +87,8 @@ def run_content(
     initial: Initial | None,
     settings: RunSettings,
 ) -> tuple[RunContent, int]:
-    """Return the content of a run that leaves this process, and the number of steps that it took here; `caller` is the exporting
-    function. Raises as `c_run`."""
+    """Return the content of a run for export, and the number of steps that it takes; `caller` is the exporting function. Raises
+    as `c_run`."""
     compiled = compiled_form(model, caller, progress=settings.get("progress", True))
     prepared = compiled.prepare_run(t_end, **settings)
     x, p, m = prepared.start_values(parameters, initial)
@@ -104,7 +104,7 @@ def run_content(
         there: RunSettings = {**settings, "method": named}
         here = compiled.prepare_run(t_end, **there).program.judged(x, p, m)
         if here.failure is not None and here.failure.time - prepared.program.settings.t_start < end * (1.0 - SAME_TIME):
-            why = f"it ends at t = {here.failure.time:.6g} s, as Python finds: {here.failure.reason}"
+            why = f"it ends at t = {here.failure.time:.6g} s: {here.failure.reason}"
             raise _refused(compiled, why, "a t_end before that position")
         if here.statistics.steps != steps:
             raise _passes_singular_positions(compiled)
@@ -113,7 +113,7 @@ def run_content(
 
 
 def workspace_of(prepared: PreparedProgram, choice: Selection) -> Workspace:
-    """Return a new workspace of this method, with all kernels compiled, that never pauses."""
+    """Return a new workspace of this method that never pauses, with all kernels compiled."""
     kernels_of(prepared.program)
     space = Workspace(prepared.program, prepared.settings, choice, prepared.wanted)
     space.table["budget"] = 1 << 62
@@ -121,8 +121,8 @@ def workspace_of(prepared: PreparedProgram, choice: Selection) -> Workspace:
 
 
 def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tuple[Selection, int, np.ndarray, float]:
-    """Run once; return the method with which machine code reaches the end, or a transition that ends the run, its steps, the size
-    of each state (n,) below which the error control did not look, and the time of this end since the start, s."""
+    """Run once; return the method with which machine code reaches the end, or a transition that ends the run, the number of
+    steps, the size of each state (n,) below which error control does not look, and the time of this end since the start, s."""
     choice, (x, p, m), program = prepared.choice, start, prepared.program
     space = workspace_of(prepared, choice)
     course = space.run(p, x, m, prepared.wanted[0])
@@ -132,18 +132,18 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
         course = space.run(p, x, m, prepared.wanted[0])
     if space.settler is not None and _has_asked(space.settler):
         name = program.transitions[int(space.settler.table["wanted"])].name
-        why = f'"{name}" may collide at the same time as others: several collisions are one problem then'
-        raise _refused(compiled, why, 'impacts="sequential", if one collision after the other is meant')
+        why = f'"{name}" may collide at the same time as others, and simultaneous collisions are one problem'
+        raise _refused(compiled, why, 'impacts="sequential", for one collision after the other')
     if course.status != Status.STOP and not (space.settler is not None and _is_terminal(space.settler, course.status)):
         if prepared.settings.singular == "keep":
             raise _passes_singular_positions(compiled)
         why = f"it ends at t = {course.t:.6g} s: {_text(course.status)}"
-        raise _refused(compiled, why, "`simulate` with the same settings, whose result states the reason")
+        raise _refused(compiled, why, "`simulate` with the same settings, whose result gives the reason")
     return choice, course.effort.steps, space.table.arrays["floor"][: program.states].copy(), course.t
 
 
 def _has_asked(settler: EventHandler) -> bool:
-    """Return True if an event of the run had a question about collisions."""
+    """Return True if an event of the run needed a decision on simultaneous collisions."""
     table, ended = settler.table, not settler.is_consistent
     return bool(table["consulted"]) or settler.consultations > ended
 
@@ -158,8 +158,8 @@ def _text(status: Status) -> str:
 
 
 def _passes_singular_positions(compiled: Compiled) -> ModelError:
-    why = 'it passes a singular position (singular="keep"), which Python does'
-    return _refused(compiled, why, "`simulate`, which has Python at hand", "a t_end before that position")
+    why = 'it passes a singular position (singular="keep"), which needs Python'
+    return _refused(compiled, why, "`simulate`, which uses Python", "a t_end before that position")
 
 
 def _refused(compiled: Compiled, why: str, *cures: str) -> ModelError:
@@ -168,20 +168,20 @@ def _refused(compiled: Compiled, why: str, *cures: str) -> ModelError:
 
 
 def _refuse_python(compiled: Compiled, prepared: PreparedProgram) -> None:
-    """Refuse runs of which only Python can do a part, and models whose code has loops."""
-    program, here = compiled.program, "`simulate`, which has Python at hand"
+    """Refuse runs that need Python, and models whose code has loops."""
+    program, here = compiled.program, "`simulate`, which uses Python"
     if not program.is_machine_code:
         why = "its formulas are evaluated by NumPy, not by machine code"
         raise _refused(compiled, why, 'compile_model(graph, backend="llvm")')
     if not prepared.in_machine_code:
         clocks = _quoted([*(clock.name for clock in program.clocks), *program.break_names])
         loops = _quoted(element for loop in program.loops for element in loop.elements)
-        why = f"its clocks ({clocks}) meet the nonlinear loop of {loops}: Python solves that"
+        why = f"its clocks ({clocks}) act on the nonlinear loop of {loops}, which Python solves"
         raise _refused(compiled, why, here, "a small C or I that breaks the loop")
     if prepared.choice.entry.needs_series:
         raise _refused(compiled, f"code of {prepared.choice.method} works only on this machine", 'method="dop853"')
     if is_large(compiled.system):
-        raise _refused(compiled, "a model of so many equal parts is compiled to loops, which cannot be exported yet", here)
+        raise _refused(compiled, "a model with this many equal parts is compiled to loops, which cannot be exported yet", here)
 
 
 def _quoted(names: Iterable[str]) -> str:
@@ -189,7 +189,7 @@ def _quoted(names: Iterable[str]) -> str:
 
 
 def _clock_parameters(compiled: Compiled, content: Content) -> tuple[int, ...]:
-    """Return the parameters, by index, on which times of clocks or breaks depend."""
+    """Return the indices of the parameters on which times of clocks or breaks depend."""
     program, settable = compiled.program, count(content.p)
     slots = {slot for clock in program.clocks for slot in (clock.period, clock.offset) if isinstance(slot, int)}
     breaks = None if program.breaks is None else breaks_of(content.system)

@@ -24,7 +24,7 @@ from bondgraph.tape.specialise import Code
 _LOOKUPS = re.compile(rf"\b({'|'.join(C_LOOKUPS)})\(")
 _BLOCKS = {"t": "t", "x": "restrict x", "p": "restrict p", "m": "restrict m", "given": "given"}
 _RULES = {f"rule_{op.NAMES[code]}": code for code in ARGUMENTS}
-"""Rules of the interpreter, which machine code has as LLVM text."""
+"""Name of a rule of the interpreter -> its instruction."""
 _LOOKUP = """\
 static double {p}i_{name}(double x, char *table, int64_t length)
 {{
@@ -39,9 +39,8 @@ class FunctionNames:
 
     Parameters
     ----------
-    prefix : of all names.
-    begin, advance : of the procedures that begin and advance a run.
-    of_calls : name of each function that the image of a run calls.
+    prefix : prefix of all names. begin, advance : names of the procedures that begin and advance a run.
+    of_calls : function that the image of a run calls -> its name in C.
     """
 
     prefix: str
@@ -51,13 +50,13 @@ class FunctionNames:
 
 
 def function_names(prefix: str, calls: Iterable[str], has_events: bool) -> FunctionNames:
-    """Return the names of functions for an image that calls these."""
+    """Return the names of functions for an image with these calls."""
     of_calls = {name: prefix + with_letter(name) for name in dict.fromkeys(calls)}
     return FunctionNames(prefix, f"{prefix}s_begin_run", f"{prefix}s_{'run' if has_events else 'advance_run'}", of_calls)
 
 
 def runtime_text(method: Method, names: FunctionNames) -> tuple[str, set[str]]:
-    """Return the procedures of a method and all others that a run calls, and the names of the rules that they need."""
+    """Return the text of all procedures that a run with this method calls, and the names of the rules that they need."""
     prefix, called = names.prefix, set(names.of_calls.values())
     procedures = list[Procedure]()
     for letter, library in run_libraries(method).items():
@@ -76,8 +75,8 @@ def _printed(procedures: list[Procedure], prefix: str) -> tuple[str, set[str]]:
 
 
 def library_text(method: Method, prefix: str) -> str:
-    """Return everything that runs by a method may call but the kernels of their models: one text for all models. Its functions,
-    whose names have a prefix, are for other files."""
+    """Return everything that runs with a method may call, except the kernels of models: one text for all models. Other files
+    can call its functions, whose names have a prefix."""
     procedures = list[Procedure]()
     for letter, library in run_libraries(method).items():
         for procedure, before in zip(renamed(library, prefix + letter), library, strict=True):
@@ -88,8 +87,7 @@ def library_text(method: Method, prefix: str) -> str:
 
 
 def kernels_text(code: Mapping[str, Code], called: Iterable[str], needed: Collection[str], prefix: str) -> str:
-    """Return the `called` ones of all kernels with their names, the `needed` rules of the interpreter and lookups, and what these
-    call."""
+    """Return the `called` kernels, the `needed` rules of the interpreter and lookups, and the functions that they call."""
     dialect, apart, steps = _dialect(prefix), f"{prefix.upper()}APART", native_steps(code)
     kernels = [_kernel(f"{prefix}k_{name}", code[name], steps, dialect, apart) for name in called]
     rules = {name: rule_routine(rule) for name, rule in _RULES.items() if name in needed}
@@ -105,7 +103,7 @@ def kernels_text(code: Mapping[str, Code], called: Iterable[str], needed: Collec
 
 
 def _dialect(prefix: str) -> Dialect:
-    """Return the dialect of C in which own functions and lookups have a prefix."""
+    """Return the dialect of C in which elementary functions and lookups have a prefix."""
     native = native_dialect(prefix)
 
     def form(operation: Operation) -> str:
@@ -115,7 +113,7 @@ def _dialect(prefix: str) -> Dialect:
 
 
 def _kernel(name: str, code: Code, steps: Mapping[str, Listing], dialect: Dialect, apart: str) -> str:
-    """Return a kernel as a function of addresses, as machine code calls it, with its steps there: some have no fusions."""
+    """Return a kernel as a function of addresses, as machine code calls it, with the same steps: some kernels have no fusions."""
     blocks = [block for block, _ in code.blocks]
     signature = [*(f"const double *{_BLOCKS[block]}" for block in blocks), "double *restrict out"]
     arguments = ", ".join(argument_names(signature))

@@ -1,4 +1,4 @@
-"""Texts of a run in C: header, image and interface around the functions."""
+"""Texts of a run in C: header, image and interface."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from bondgraph.run.steppers.method import Method
 RETURNED = {
     "DONE": (Status.STOP, "the run has reached its end"),
     "STOPPED": (Status.EVENT_ENDS, "an event ended the run, for the reason in `outcome`"),
-    "TOO_MANY_STEPS": (Status.PAUSE, "the run takes more steps than max_steps"),
+    "TOO_MANY_STEPS": (Status.PAUSE, "the run takes more than max_steps steps"),
     "STIFF": (Status.STIFF, 'the model is stiff: export it with method="rodas5p"'),
-    "STEP_TOO_SMALL": (Status.STEP_TOO_SMALL, "the error of a step stays too large however small the step"),
+    "STEP_TOO_SMALL": (Status.STEP_TOO_SMALL, "the error remains too large even for the smallest steps"),
     "NOT_FINITE": (Status.NOT_FINITE, "a rate is not finite"),
     "NOT_STARTED": (Status.NOT_STARTED, "the run cannot begin: a value is not finite, or an event at the start ends it"),
 }
-"""Results of a run in C: constant -> status, and its meaning."""
+"""Results of a run in C: constant -> status and its meaning."""
 OUTCOMES = {
     EventOutcome.CYCLING: "transitions repeat endlessly",
     EventOutcome.STUCK: "bounces do not take their guards back below zero",
     EventOutcome.TERMINAL: "a transition ends the run",
     EventOutcome.TOO_MANY: "the run has more than max_events events",
-    EventOutcome.ACCUMULATION: "events accumulate, and no state of rest follows",
+    EventOutcome.ACCUMULATION: "events accumulate, but there is no state of rest",
     EventOutcome.UNSOLVED: "an algebraic loop has no solution",
     EventOutcome.NOT_FINITE: "a state is not finite",
-    EventOutcome.STOPPED: "it needs Python (collisions at the same time)",
+    EventOutcome.STOPPED: "it needs Python (simultaneous collisions)",
 }
 """Reasons why an event ends a run in C, and their meanings."""
 
@@ -47,13 +47,13 @@ class RunContent:
 
     Parameters
     ----------
-    content : of the model's code.
-    image : of the run.
-    method : of integration.
-    program : that was run.
+    content : content of the model's code.
+    image : image of the run.
+    method : method of integration.
+    program : program of the run.
     times, dates : sample times since the start and on the user's clock (samples,), s.
-    fixed : indices of parameters that move clocks, and so cannot be set.
-    sizes : of each state (n,): the error control kept its errors below these times the relative tolerance in the run done here.
+    fixed : indices of parameters that move clocks and therefore cannot be set.
+    sizes : size of each state (n,): during export, error control kept errors below size times relative tolerance.
     build : command that compiles the file.
     """
 
@@ -89,10 +89,10 @@ def header_text(run: RunContent) -> str:
     )
     held = ", ".join(str(k) for k in run.fixed)
     calls = {
-        f"static {n}_memory memory;": "all memory of a run; it must not move between the calls",
-        f"{n}_begin(&memory);": "the parameters and the start as they were exported",
-        f"{n}_set(&memory, {upper}_P_..., 2.5);": "another value of a parameter; as many as you like",
-        f"{n}_run(&memory, NULL, 0);": "from the start to the end; again after other parameters",
+        f"static {n}_memory memory;": "all memory of a run; it must not move between calls",
+        f"{n}_begin(&memory);": "load the parameters and the start as exported",
+        f"{n}_set(&memory, {upper}_P_..., 2.5);": "change a parameter, as often as you like",
+        f"{n}_run(&memory, NULL, 0);": "run from the start to the end; repeat with other parameters",
         f"memory.rows[k][{upper}_X_...]": f"states at the time {n}_times[k]",
     }
     length = max(map(len, calls))
@@ -109,9 +109,9 @@ def header_text(run: RunContent) -> str:
  *
 {usage}
  *
- * The functions have no memory of their own: threads may run at once, each with a memory of its own. Start values stay
- * as they were exported; where they followed from a parameter, they do not follow it here. Values of parameters are not
- * checked, nor is the validity of a run (energy account, rank of constraints): simulate() does that.
+ * The functions keep no data: threads may run at the same time, each with its own memory. Start values stay as exported,
+ * even if they were computed from a parameter that is changed here. The values of parameters and the validity of a
+ * run (energy account, rank of constraints) are not checked: simulate() does that.
 {"".join(f" *{line}{chr(10)}" for line in notes)} */
 #ifndef {upper}_H
 #define {upper}_H
@@ -121,7 +121,7 @@ extern "C" {{
 #endif
 
 {tables}
-/* further lengths: samples; numbers of a row, states and then integrated powers, J */
+/* further lengths: number of samples; length of a row: states, then integrated powers, J */
 enum {{
     {upper}_SAMPLES = {len(run.times)},
     {upper}_WIDTH = {states + powers}
@@ -149,7 +149,7 @@ typedef struct {n}_memory {{
     double end; /* time since the start at which the run ended, s */
     int samples; /* rows that are filled */
     int steps; /* steps of the solver */
-    int events; /* events, also those for which there was no room */
+    int events; /* events, including those for which there was no room */
     int outcome; /* why an event ended the run, or 0 */
     int transition; /* the transition that ended it, or -1 */
     double block[{len(run.image.words)}]; /* private: tables and arrays of the solver */
@@ -161,7 +161,7 @@ extern const double {n}_times[{upper}_SAMPLES];
 /* Load the parameters and the start into a memory. */
 void {n}_begin({n}_memory *memory);
 
-/* Set a parameter by its index; returns 1, or 0 for one that cannot be set. */
+/* Set a parameter by its index; return 1, or 0 if it cannot be set. */
 int {n}_set({n}_memory *memory, int parameter, double value);
 
 /* Run from the start to the end; the first `room` events go to rows of {upper}_EVENT_WIDTH numbers (NULL, 0 for none). */
@@ -179,7 +179,7 @@ void {n}_outputs({n}_memory *memory, int sample, double *out);
 
 
 def _constants(prefix: str, values: Mapping[str, tuple[int, str]]) -> str:
-    """Return lines of an enum: constants with their values and meanings."""
+    """Return the lines of an enum: constants with their values and meanings."""
     last = list(values)[-1]
     return "\n".join(
         f"    {prefix}_{word} = {value}{',' * (word != last)} /* {text} */" for word, (value, text) in values.items()
@@ -213,8 +213,8 @@ def _pairs(name: str, pairs: Sequence[tuple[int, int]]) -> str:
 
 
 def image_text(image: Image, of_calls: Mapping[str, str], n: str) -> str:
-    """Return an image as constants, and the function that loads it, with names that begin with `n`; `of_calls` are the names of
-    the functions that it calls."""
+    """Return an image as constants, and the function that loads it, with names that begin with `n`; `of_calls` gives the names
+    of the functions that it calls."""
     segments = image.segments()
     functions = list(dict.fromkeys(name for _, name in image.calls))
     data = [f"{int(word):#x}" for _, part in segments for word in part]

@@ -1,1 +1,1 @@
-"""Runs in a browser: a model with its solver as WebAssembly, and pages in which it simulates."""
+"""Runs in a browser: a model with its solver as WebAssembly, and pages that simulate it."""

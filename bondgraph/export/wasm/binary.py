@@ -1,6 +1,6 @@
-"""WebAssembly binaries: an object file of LLVM -> a module that exports functions.
+"""WebAssembly binaries: turn an object file of LLVM into a module that exports functions.
 
-An object is a module already except for its exports, so that no linker is needed. Formats: WebAssembly 2.0 (W3C 2022), and the
+An object file is already a module, except for its exports, so no linker is needed. Formats: WebAssembly 2.0 (W3C 2022), and the
 conventions of its tools for linking.
 """
 
@@ -12,11 +12,11 @@ _CUSTOM, _IMPORT, _EXPORT, _DATA = 0, 2, 7, 11
 _FUNCTION, _DATA_SYMBOL, _SECTION, _SYMBOL_TABLE = 0, 1, 3, 8
 _UNDEFINED, _EXPLICIT_NAME = 0x10, 0x40
 _HEAD = 8
-"""Bytes of magic number and version."""
+"""Number of bytes of the magic number and version."""
 
 
 class _Reader:
-    """Bytes from a place on."""
+    """Reader of bytes from a place on."""
 
     def __init__(self, content: bytes, place: int = 0):
         self.content, self.place = content, place
@@ -40,7 +40,7 @@ class _Reader:
                 return result
 
     def bytes(self) -> bytes:
-        """Read bytes with their count before them."""
+        """Read bytes that are preceded by their number."""
         length = self.number()
         self.place += length
         return self.content[self.place - length : self.place]
@@ -94,9 +94,9 @@ def _functions(sections: Iterable[tuple[int, bytes]]) -> dict[str, int]:
 
 
 def with_exports(code: bytes, exported: Iterable[str]) -> bytes:
-    """Return an object as a module that exports these functions, without what only a linker reads.
+    """Return an object file as a module that exports these functions, without the sections that only a linker reads.
 
-    Raises a ValueError for an object with data, which a linker would have to place.
+    Raises a ValueError for an object file with data, which a linker would have to place.
     """
     sections = _sections(code)
     if any(kind == _DATA for kind, _ in sections):
@@ -119,7 +119,7 @@ def imported_functions(module: bytes) -> Iterator[str]:
             name, what = reader.bytes().decode(), reader.byte()
             if what == _FUNCTION:
                 yield name
-            elif what == 3:  # a global: its type, and whether it changes
+            elif what == 3:  # a global: its type and mutability
                 reader.place += 2
                 continue
             elif what == 1:  # a table: the type of its entries

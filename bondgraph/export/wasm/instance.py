@@ -1,4 +1,4 @@
-"""A run as WebAssembly: solver, model and image, with what a script needs to run them and to read the samples."""
+"""A run as WebAssembly: solver, model and image, with the facts that a script needs to run them and read the samples."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from bondgraph.run.status import Status
 from bondgraph.tape.routine import select_outputs
 
 STACK = 1 << 20
-"""Bytes of the stack without large workspaces; the image of the run follows."""
+"""Size of the stack without large workspaces, bytes; the image of the run follows it."""
 DIGITS = "".join(chr(code) for code in range(33, 127) if chr(code) not in '"\\<')
 BASE = len(DIGITS)
-"""Digits of packed bytes, and their number: printable characters, without those that mean something in HTML or JSON."""
+"""Number of digits for packed bytes: printable characters, except those with a meaning in HTML or JSON."""
 _SHOWN = "shown"
-"""Name of the kernel of the outputs that a page shows."""
+"""Name of the kernel that computes the outputs on a page."""
 _SOURCES = {"x": "states", "m": "modes", "out": "outputs", "p": "parameters"}
-"""Array of a value over time, by the block of its slot."""
+"""Block of a slot -> the script's name of its array."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +46,9 @@ class Instance:
 
     Parameters
     ----------
-    solver, model : modules.
+    solver, model : WebAssembly modules.
     image : words of the run (words,), with addresses and numbers of functions.
-    facts : what else the script reads: numbers, words of the image, columns.
+    facts : other facts for the script: numbers, words of the image, columns.
     """
 
     solver: bytes
@@ -57,7 +57,7 @@ class Instance:
     facts: Mapping[str, Any]
 
     def text(self, more: Mapping[str, Any]) -> str:
-        """Return the instance, with further facts, as JSON for a page; modules and image are packed (`packed_text`)."""
+        """Return the instance, with `more` facts, as JSON for a page; modules and image are packed (`packed_text`)."""
         instruction, sums = multiply_add_modules()
         binaries = {
             "instruction": instruction,
@@ -70,21 +70,21 @@ class Instance:
 
 
 def _sparse(words: np.ndarray) -> bytes:
-    """Return the words that are not zero, and before each the distance from the last one: first bytes of all, then second bytes,
-    and so on, which pack better."""
+    """Return the distances between nonzero words, then these words, each with all first bytes, then all second bytes, and so
+    on, which compresses better."""
     places = np.flatnonzero(words)
     steps = np.diff(places, prepend=0).astype("<u4")
     return b"".join(each.view(np.uint8).reshape(len(places), -1).T.tobytes() for each in (steps, words[places].astype("<u8")))
 
 
 def page_json(content: Any) -> str:
-    """Return JSON that is safe in a page: no name in it can end a script, or begin a comment."""
+    """Return JSON that is safe in a page: no name in it can end a script or begin a comment."""
     return json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def packed_text(content: bytes) -> str:
-    """Return bytes as text that is safe in HTML and in JSON: packed by zlib, 13 bits as two digits of base 91, and at most six
-    bits at the end as one."""
+    """Return bytes as text that is safe in HTML and JSON: compressed by zlib, with two digits in base `BASE` for 13 bits, and a
+    single digit for up to six bits at the end."""
     bits = np.unpackbits(np.frombuffer(zlib.compress(content, 9), dtype=np.uint8))
     rest = len(bits) % 13
     bits = np.concatenate([bits, np.zeros(-len(bits) % 13, dtype=np.uint8)])
@@ -96,7 +96,7 @@ def packed_text(content: bytes) -> str:
 
 
 def script() -> str:
-    """Return the JavaScript that runs an instance (`simulator`) and moves its parameters (`addSliders`)."""
+    """Return the JavaScript that runs an instance (`simulator`) and sets its parameters (`addSliders`)."""
     return page_part("run.js") + page_part("sliders.js")
 
 
@@ -106,7 +106,8 @@ def page_part(name: str) -> str:
 
 
 def instance_of(run: RunContent, shown: Sequence[Slot]) -> Instance:
-    """Return a run as WebAssembly that gives the values in these slots of states, modes and outputs, a column for each number."""
+    """Return a run as WebAssembly that returns the values in these slots of states, modes and outputs, a column for each
+    number."""
     places = [k for slot in shown if slot.block == "out" for k in range(slot.start, slot.stop)]
     names = list(dict.fromkeys(name for _, name in run.image.calls))
     code = run.content.code
@@ -153,7 +154,7 @@ def _starts(row: RowLayout) -> dict[str, int]:
 
 
 def _columns(shown: Sequence[Slot]) -> list[tuple[str, int]]:
-    """Return where each number comes from: its array, and its index there."""
+    """Return the array of each number, and its index in this array."""
     columns, outputs = list[tuple[str, int]](), 0
     for slot in shown:
         first = outputs if slot.block == "out" else slot.start
@@ -163,7 +164,7 @@ def _columns(shown: Sequence[Slot]) -> list[tuple[str, int]]:
 
 
 def _words(run: RunContent) -> dict[str, int]:
-    """Return the words of the image that the script reads or writes, by names of its own."""
+    """Return name in the script -> word of the image that the script reads or writes."""
     image, words = run.image, {"table": run.image.tables["integrator"][0], **run.image.arrays}
     fields = {"integrator": ("steps", "t", "written", "budget", "tried"), "events": ()}
     fields["events"] = ("all_held", "held_rows", "logged", "log", "events_left", "outcome", "suspect") if run.has_events else ()
@@ -172,7 +173,7 @@ def _words(run: RunContent) -> dict[str, int]:
 
 
 def _times(times: np.ndarray) -> dict[str, Any]:
-    """Return sample times for the script: equidistant ones by their count, step and end."""
+    """Return sample times for the script: count, step and end if they are equidistant, else packed numbers."""
     count = len(times)
     for step in (float(times[1] - times[0]), float(times[-1]) / (count - 1)) if count > 1 else ():
         if np.array_equal(times[:-1], step * np.arange(count - 1)):
@@ -181,7 +182,7 @@ def _times(times: np.ndarray) -> dict[str, Any]:
 
 
 def _linked(run: RunContent, names: Sequence[str], stack: int) -> np.ndarray:
-    """Return the words of the image with addresses after the stack, and with numbers of functions in the table, from 1."""
+    """Return the words of the image with addresses after the stack, and with the functions' numbers in the table, from 1."""
     words = run.image.words.copy()
     for word, target in run.image.places:
         words[word] = stack + 8 * target
@@ -191,7 +192,7 @@ def _linked(run: RunContent, names: Sequence[str], stack: int) -> np.ndarray:
 
 
 def _with_tables(words: np.ndarray, tables: Mapping[str, bytes], stack: int) -> tuple[np.ndarray, dict[str, int]]:
-    """Append tables to the words; return all, and the addresses of the tables by name."""
+    """Append tables to the words; return all words, and the addresses of the tables by name."""
     addresses, parts = dict[str, int](), [words]
     for name, content in tables.items():
         addresses[name] = stack + 8 * sum(map(len, parts))

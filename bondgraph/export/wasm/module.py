@@ -1,7 +1,7 @@
-"""LLVM text -> a module of WebAssembly, by the target that llvmlite has: no compiler and no linker is needed.
+"""Compile LLVM text to WebAssembly modules with llvmlite's own target: no compiler or linker is needed.
 
-Modules share one memory, with 8-byte words for addresses as in machine code here, and one table of functions. WebAssembly has no
-fused multiply-add; `multiply_add` takes its place, so that numbers have the bits of machine code.
+Modules share one memory, with 8-byte words for addresses as in machine code, and one table of functions. WebAssembly has no
+fused multiply-add; `multiply_add` replaces it, so that numbers have the bits of machine code.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ from bondgraph.run.batch.image import solver_libraries
 from bondgraph.run.steppers.method import Method
 
 TRIPLE = "wasm32-unknown-unknown"
-"""Target of LLVM."""
+"""LLVM target."""
 OF_SOLVER = ("begin_run", "advance_run", "run")
-"""Procedures of a solver that begin and advance a run, the last with events."""
+"""Procedures of a solver that begin and advance a run; the last advances it with events."""
 INTERPRETER = ("interpret", "step_")
-"""Beginnings of the names of functions of the interpreter of derivatives."""
+"""Prefixes of the names of functions of the interpreter of derivatives."""
 _FUSED = multiply_add.__name__
 _REPLACED = {"@llvm.fma.f64(": f"@{_FUSED}(", "getelementptr ptr,": "getelementptr i64,", "alloca ptr": "alloca i64"}
 _WORKSPACE = re.compile(r"call ptr @malloc\(i64 (\d+)\)")
-"""Large workspace of a kernel, as `emit.text` takes it from the heap."""
+"""Call with which `emit.text` allocates a large workspace on the heap."""
 _SHARED = "elementary."
-"""Beginning of the names of functions that texts share."""
+"""Prefix of the names of functions that texts share."""
 _DEFINITION = re.compile(r"^(define .*) {$", re.MULTILINE)
 _TABLE = re.compile(r'^@(table\.[\w.]+) = internal constant \[(\d+) x i8\] c"(.*)", align 8$', re.MULTILINE)
-"""Array of constants, as `emit.tables` writes it."""
+"""Definition of an array of constants, as `emit.tables` writes it."""
 
 
 def is_available() -> bool:
-    """Return True if LLVM can write WebAssembly here."""
+    """Return True if the installed LLVM can write WebAssembly."""
     return have_llvm() and cross_target(TRIPLE) is not None
 
 
 def compiled(texts: Sequence[str], exported: Iterable[str], features: str = "") -> bytes:
-    """Return a module with these functions and all that they need, of LLVM texts that call each other by name; it is kept on
-    disk. Raises a ValueError if its data would need a linker."""
+    """Return a module with these functions and all that they need, from LLVM texts that call each other by name; it is cached
+    on disk. Raises a ValueError if its data would need a linker."""
     import llvmlite
 
     names = sorted(set(exported))
@@ -83,8 +83,8 @@ def _object(texts: Sequence[str], exported: Collection[str], features: str) -> b
 
 
 def _for_target(text: str) -> str:
-    """Return a text with addresses of 8 bytes in tables, with all workspaces on the stack, without the content of arrays of
-    constants (`constants`), and with `multiply_add`, unless it defines that."""
+    """Return a text with 8-byte addresses in tables, all workspaces on the stack, arrays of constants only declared
+    (`constants`), and `multiply_add` for fused operations, unless the text defines it."""
     for old, new in _REPLACED.items() if f"@{_FUSED}(" not in text else ():
         text = text.replace(old, new)
     text = _WORKSPACE.sub(r"alloca i8, i64 \1, align 64", text).replace("call void @free(", "; free(")
@@ -93,17 +93,17 @@ def _for_target(text: str) -> str:
 
 
 def workspaces(texts: Iterable[str]) -> int:
-    """Return the bytes of all large workspaces in LLVM texts."""
+    """Return the size of all large workspaces in LLVM texts, bytes."""
     return sum(int(size) for text in texts for size in _WORKSPACE.findall(text))
 
 
 def constants(texts: Iterable[str]) -> dict[str, bytes]:
-    """Return the arrays of constants of LLVM texts, by name, which the memory of the modules must hold (symbols of "GOT.mem")."""
+    """Return the arrays of constants of LLVM texts, by name, which the modules' memory must contain (symbols of "GOT.mem")."""
     return {name: bytes.fromhex(bits.replace("\\", "")) for text in texts for name, _, bits in _TABLE.findall(text)}
 
 
 def _hide(module: Any, is_shown: Callable[[str], bool]) -> None:
-    """Make all other functions of a module internal, so that the optimiser drops those that nothing calls."""
+    """Make the functions of a module internal unless `is_shown`, so that the optimiser drops unused ones."""
     for function in module.functions:
         if not function.is_declaration and not is_shown(function.name):
             function.linkage = "internal"
@@ -111,14 +111,15 @@ def _hide(module: Any, is_shown: Callable[[str], bool]) -> None:
 
 @functools.cache
 def solver_module(method: Method) -> bytes:
-    """Return the module of a solver, the same for all models: runs by a method, and error control."""
+    """Return the module of a solver, the same for all models: runs with a method, and error control."""
     written = solver_libraries(method)
     called = [each.name for letter, library in written.items() if letter != "s_" for each in library if not each.internal]
     return compiled([*map(module_text, written.values()), _elementary_text()], [*OF_SOLVER, *called])
 
 
 def model_module(texts: Sequence[str], exported: Collection[str]) -> bytes:
-    """Return the module of a model: its kernels, from their LLVM texts, and what it needs of the interpreter of derivatives."""
+    """Return the module of a model: its kernels, from their LLVM texts, and the required functions of the interpreter of
+    derivatives."""
     interpreted = any(name.startswith(INTERPRETER) for name in exported)
     return compiled([*texts, *([_interpreter_text()] if interpreted else []), _elementary_text()], exported)
 
@@ -130,8 +131,8 @@ def _interpreter_text() -> str:
 
 @functools.cache
 def multiply_add_modules() -> tuple[bytes, bytes]:
-    """Return two modules of `multiply_add`: by the processor's instruction, where a browser has it (relaxed SIMD, which may
-    also round twice), and by products and sums."""
+    """Return two modules of `multiply_add`: one with the processor's instruction, for browsers that support it (relaxed SIMD,
+    which may also round twice), and one with products and sums."""
     vectors = [f"%{x}2 = insertelement <2 x double> poison, double %{x}, i32 0" for x in "xyz"]
     intrinsic, vector = "@llvm.wasm.relaxed.madd.v2f64", "<2 x double>"
     passed = ", ".join(f"{vector} %{x}2" for x in "xyz")
@@ -162,7 +163,7 @@ _PURE = "nounwind willreturn memory(none)"
 
 
 def _entry(name: str, function: Callable[..., float]) -> str:
-    """Return the function that kernels call; JavaScript computes sines, cosines and tangents of far angles."""
+    """Return the function that kernels call; JavaScript computes sines, cosines and tangents of angles beyond `FAR`."""
     letters = [f"double %{letter}" for letter in "xy"[: 1 + (function in OF_TWO)]]
     lines = ["entry:", f"%near = call double @{function.__name__}({', '.join(letters)})"]
     if name in PERIODIC:

@@ -13,27 +13,27 @@ def _of_bits(bits: int) -> float:
 
 
 _HALF_OF_LOW, _LOW = _of_bits(1 << 26), 27
-"""Half a unit of the high half of a number, in bits, and the count of bits of its low half."""
+"""Half a unit in the last place of the high half of a number, as bits, and the number of bits of its low half."""
 _NEXT, _PREVIOUS = _of_bits(1), _of_bits(-1)
-"""Steps from a number to its neighbours of larger and of smaller size, in bits."""
+"""Steps from a number to its neighbours with larger and smaller absolute value, as bits."""
 
 
 @inline
 def high_half(x: float) -> float:
-    """Return a number rounded to its first 26 bits."""
+    """Return a number rounded to 26 bits."""
     return bits_up(bits_down(bits_sum(x, _HALF_OF_LOW), _LOW), _LOW)
 
 
 @inline
 def sum_error(x: float, y: float, total: float) -> float:
-    """Return what the rounded sum of two numbers lacks (Knuth 1969)."""
+    """Return the exact sum of two numbers minus its rounded value `total` (Knuth 1969)."""
     other = total - x
     return (x - (total - other)) + (y - other)
 
 
 @inline
 def sum_to_odd(x: float, y: float) -> float:
-    """Return the sum of two numbers; unless it is exact, the neighbour whose last bit is odd: a further sum then rounds right."""
+    """Return the sum of two numbers, rounded to odd unless it is exact, so that a further sum rounds correctly."""
     total = x + y
     error = sum_error(x, y, total)
     is_even = bits_up(bits_down(total, 1), 1) == total
@@ -42,11 +42,11 @@ def sum_to_odd(x: float, y: float) -> float:
 
 
 def multiply_add(x: float, y: float, z: float) -> float:
-    """Return x y + z, rounded once: product and sum with their rounding errors (Dekker 1971), whose sum is rounded to odd (Boldo
-    and Melquiond 2008).
+    """Return x y + z, rounded once: product and sum with their rounding errors (Dekker 1971), whose sum is rounded to odd
+    (Boldo and Melquiond 2008).
 
-    The last bit may be wrong where a product is below 1e-290, and the result is infinite where a product above 1e308 meets a sum
-    below it.
+    The last bit may be wrong for a product below 1e-290, and the result is infinite if the product exceeds 1e308 but the sum
+    does not.
     """
     product = x * y
     x_high, y_high = high_half(x), high_half(y)

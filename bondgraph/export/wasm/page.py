@@ -28,10 +28,10 @@ from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
 from screws.similar_names import similar_names
 
 MOST_PANELS = 4
-"""Maximum number of quantities that are shown if none are chosen."""
+"""Maximum number of quantities that are shown by default."""
 _FRAME = "width: 100%; height: 560px; border: 1px solid #d5d9e0; border-radius: 8px"
 """Style of a page inside a notebook."""
-REPLAYS = "this page replays a run only: the llvmlite with which it was made cannot write WebAssembly"
+REPLAYS = "this page only replays a run: the llvmlite with which it was made cannot write WebAssembly"
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class LivePage:
 
     Parameters
     ----------
-    title : its heading.
-    text : the whole file. It needs no network and no other file.
-    steps : number of steps that its first run took here.
+    title : heading of the page.
+    text : text of the whole file, which needs no network and no other files.
+    steps : number of steps that its first run took during export.
     """
 
     title: str
@@ -50,7 +50,8 @@ class LivePage:
     steps: int
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the file and return its path. Raises `FileError` E415 for another ending than .html, E414 if it fails."""
+        """Write the file and return its path. Raises `FileError` E415 if its name does not end in .html, E414 if it cannot be
+        written."""
         known_ending(path, ".html")
         return write_text(path, self.text)
 
@@ -74,27 +75,27 @@ def live_page(
     parameters: Mapping[str, Any] | None = None,
     **settings: Unpack[RunSettings],
 ) -> LivePage:
-    """Return a page in which the model simulates: a slider for each of some parameters, and curves of the run, which is done
-    again in the browser whenever a slider moves.
+    """Return a page that simulates the model, with sliders for some parameters and curves of the run, which the browser repeats
+    whenever a slider moves.
 
-    The page is one file that opens offline. It holds the model and its solver as WebAssembly, and takes the steps of `simulate`,
-    with the same bits. Start values stay as they were exported: where they followed
-    from a parameter, they do not follow it there. Where llvmlite cannot write WebAssembly, the page replays the run and says so.
+    The page is one file that opens offline. It contains the model and its solver as WebAssembly, and takes the steps of
+    `simulate`, with the same bits. Start values stay as exported, even if they were computed from a parameter that a slider
+    changes. If llvmlite cannot write WebAssembly, the page only replays the run and says so.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
     path : file to write, which must end in .html.
     t_end : end of the run, s.
-    live : parameters with sliders, by name, each with its least and its largest value: `{"spring.stiffness": (10, 200)}`.
-    show : quantities to plot, a panel for each name, or for a list of names with the same unit; by default
-        the first states and outputs.
+    live : parameters with sliders, by name, each with its minimum and maximum: `{"spring.stiffness": (10, 200)}`.
+    show : quantities to plot, a panel for each name or list of names with the same unit; by default the first states and
+        outputs.
     title : heading; by default the model's name.
-    initial, parameters : changes of start values and parameters, as of `simulate`.
+    initial, parameters : changes of start values and parameters, as in `simulate`.
 
-    Raises `ModelError` as `simulate` and `c_run` (E281); E620 for a parameter that cannot have a slider, E621 for one that moves
-    clocks, E622 for an invalid range, E623 for quantities that cannot be shown together, or at all;
-    `FileError` E415, E414 as `LivePage.write`.
+    Raises `ModelError` as `simulate` and `c_run` (E281); E620 for a parameter that cannot have a slider, E621 for a parameter
+    that moves clocks, E622 for an invalid range, E623 for quantities that cannot be shown, or not together; `FileError` E415,
+    E414 as `LivePage.write`.
     """
     if path is not None:
         known_ending(path, ".html")
@@ -120,7 +121,7 @@ def live_page(
 
 
 Panel = Sequence[tuple[str, Slot]]
-"""Quantities with a panel in common, by name."""
+"""Quantities that share a panel, by name."""
 
 
 def _panels(compiled: Compiled, show: Sequence[str | Sequence[str]] | None) -> list[Panel]:
@@ -135,15 +136,15 @@ def _panels(compiled: Compiled, show: Sequence[str | Sequence[str]] | None) -> l
     for panel in panels:
         names, units = [word for word, _ in panel], {slot.unit for _, slot in panel}
         if any(slot.block == "p" for _, slot in panel):
-            raise _invisible(name, *names, why="a parameter has one value in a run")
+            raise _invisible(name, *names, why="a parameter has only one value in a run")
         if len(units) != 1 or not all(_has_one_unit(slot) for _, slot in panel):
             words = ", ".join(f'"{word}" ({slot.unit or "1"})' for word, slot in panel)
-            raise _invisible(name, *names, why=f"a panel has curves of one unit, and these are {words or 'none'}")
+            raise _invisible(name, *names, why=f"the curves of a panel need the same unit, but these are {words or 'none'}")
     return panels
 
 
 def _has_one_unit(slot: Slot) -> bool:
-    """Return True for a number or an array, not empty, whose components have the same unit."""
+    """Return True for a number, or a nonempty array whose components have the same unit."""
     return slot.size > 0 and not set(",;") & set(slot.unit)
 
 
@@ -152,8 +153,8 @@ def _invisible(model: str, *names: str, why: str) -> ModelError:
     return refusal(
         "E623",
         f"{shown or 'an empty panel'} cannot be shown on a page",
-        "a panel of its own for each unit",
-        "states, outputs and modes, by `compiled.names()`",
+        "a separate panel for each unit",
+        "states, outputs and modes in `compiled.names()`",
         about=model,
         why=why,
     )
@@ -166,7 +167,7 @@ def _labels(name: str, slot: Slot) -> Iterator[str]:
 
 
 def _panel_facts(panels: Sequence[Panel]) -> list[dict[str, Any]]:
-    """Return what the script draws in each panel: unit, and curves with their columns."""
+    """Return the facts of each panel for the script: unit, and curves with their columns."""
     columns = itertools.count()
     return [
         {
@@ -197,8 +198,8 @@ def slider_facts(run: RunContent, name: str, bounds: tuple[float, float]) -> dic
         cures = [f'a component, "{next(_labels(name, slot))}"'] if slot.block == "p" else []
         raise refusal("E620", f'"{name}" cannot have a slider: {why}', *cures, about=model)
     if slot.start in run.fixed:
-        why = "the times of clocks or breaks depend on it, and the export fixes them"
-        raise refusal("E621", f'"{name}" cannot have a slider', "a page for each of its values", about=model, why=why)
+        why = "the times of clocks or breaks depend on it, but the export fixes them"
+        raise refusal("E621", f'"{name}" cannot have a slider', "a separate page for each of its values", about=model, why=why)
     word = run.image.arrays["p"] + slot.start
     value = float(run.image.words[word : word + 1].view(np.float64)[0])
     try:
@@ -206,19 +207,19 @@ def slider_facts(run: RunContent, name: str, bounds: tuple[float, float]) -> dic
     except (TypeError, ValueError):
         low = high = math.nan
     if not (low < high and math.isfinite(high - low) and low <= value <= high):
-        why = f"a range has a minimum and a maximum, and the present value, {value:g}, lies between them"
+        why = f"a range needs a minimum and a maximum, with the current value {value:g} between them"
         cure = f'live={{"{name}": ({min(0.5 * value, 2.0 * value):g}, {max(0.5 * value, 2.0 * value) or 1.0:g})}}'
         raise refusal("E622", f'the range of "{name}" is invalid: {bounds!r}', cure, about=model, why=why)
     return {"name": name, "unit": _seen(slot.unit), "index": slot.start, "value": value, "low": low, "high": high}
 
 
 def doubts_of(result: Result) -> list[str]:
-    """Return why a run cannot be trusted, a line for each reason."""
+    """Return the reasons why a run cannot be trusted, one line each."""
     return [f'{doubt.reason}, at about t = {doubt.time:.4g} s ("{doubt.suspect}")' for doubt in result.warnings]
 
 
 def _seen(unit: str) -> str:
-    """Return a unit as a page shows it: none of a pure number."""
+    """Return a unit as a page shows it: "" for a pure number."""
     return "" if unit == "1" else unit
 
 

@@ -1,4 +1,4 @@
-// A run in WebAssembly: modules of solver and model share a memory, in which the image of the run stands behind the stack.
+// A run in WebAssembly: the modules of solver and model share a memory, in which the image of the run follows the stack.
 async function simulator(S) {
   const [instruction, sums, solver, model, planes] = await Promise.all([S.instruction, S.sums, S.solver, S.model, S.image].map(inflated));
   const image = new Uint8Array(8 * S.words), count = planes.length / 12;
@@ -12,7 +12,7 @@ async function simulator(S) {
   const table = new WebAssembly.Table({ initial: S.calls.length + 1, element: "anyfunc" });
   const stack = new WebAssembly.Global({ value: "i32", mutable: true }, base);
   const env = { __linear_memory: memory, __indirect_function_table: table, __stack_pointer: stack, sin: Math.sin, cos: Math.cos, tan: Math.tan };
-  // Multiply-add by the processor's instruction, if this browser has it and it rounds once.
+  // Multiply-add with the processor's instruction, if this browser supports it and it rounds once.
   const fused = async bytes => (await WebAssembly.instantiate(bytes, { env })).instance.exports.multiply_add, tiny = 2 ** -30;
   env.multiply_add = WebAssembly.validate(instruction) ? await fused(instruction) : null;
   if (env.multiply_add?.(1 + tiny, 1 - tiny, -1) !== -tiny * tiny) env.multiply_add = await fused(sums);
@@ -27,15 +27,14 @@ async function simulator(S) {
     if (times.packed) bytes.set(await inflated(times.packed), 8 * place);
     else for (let k = 0; k < n; k++) reals[place + k] = k < n - 1 ? times.step * k : times.end;
   }
-  // What is shown at the time, of the states and with the modes at these addresses.
+  // Shown values at this time, for the states and modes at these addresses.
   function shown(time, x, m) {
     if (S.shown) B.shown(time, x, 8 * P, m, out);
     const from = { states: x / 8, modes: m / 8, outputs: out / 8, parameters: P };
     return S.columns.map(([block, i]) => reals[from[block] + i]);
   }
-  // Values of parameters by their indices -> dates of samples, columns of values at these, dates and names of events with the values
-  // on both sides (`jumps`), and what the run took.
-  // A run of more than `patience` milliseconds is given up.
+  // Values of parameters by index -> dates of samples, columns of values at these dates, dates and names of events with the values
+  // on both sides (`jumps`), number of steps and time. A run of more than `patience` milliseconds is abandoned.
   function run(values, patience = 20000) {
     const start = performance.now(), events = [], jumps = [];
     let status = -1, patient = true;
@@ -70,7 +69,7 @@ async function simulator(S) {
   }
   return { run };
 }
-// Times and columns of a run with both sides of its events, for curves: what happens at one time has a value before and one after.
+// Times and columns of a run for curves, with the values before and after the events at each time.
 function curvesOf({ t, columns, events, jumps }) {
   if (!jumps.length) return { t, columns };
   const times = [], rows = [];

@@ -1,5 +1,5 @@
-// Sliders of parameters, and a button that takes all back; `values` are those of the parameters by their indices. A run that takes
-// long is done again only when the slider is let go.
+// Sliders of parameters, and a button that resets them; `values` maps indices of parameters to values. A slow run is repeated only
+// when the slider is released.
 const PATIENT = 300;  // ms
 const withUnit = (text, unit) => unit ? `${text} ${unit}` : text;
 function addSliders(form, live, values, run) {
@@ -12,7 +12,7 @@ function addSliders(form, live, values, run) {
     const output = make("output"), slider = make("input", { type: "range", min: low, max: high, step: "any", "aria-label": name });
     const set = v => { values.set(index, v); output.textContent = withUnit(written(v), unit); slider.setAttribute("aria-valuetext", output.textContent); };
     const reset = () => { slider.value = value; set(value); };
-    // Keys move by a two-hundredth of the range, whose ends and exported value are met exactly.
+    // Keys move by a two-hundredth of the range; its ends and the exported value are exact.
     slider.oninput = () => { set(Number(slider.value)); changed(false); };
     slider.onchange = () => { if (took > PATIENT) changed(true); };
     slider.onkeydown = e => {
@@ -31,12 +31,12 @@ function addSliders(form, live, values, run) {
   button.onclick = () => { fields.forEach(reset => reset()); changed(true); };
   form.append(button);
 }
-// What is said of a run: that it ended early and why, what `simulate` doubts in the run as exported, or what it took.
+// Message about a run: why it ended early, or its steps and time; and the doubts of `simulate` about the exported run.
 function tellRun(node, S, run) {
   const events = S.events ? `, ${run.events?.length} event${run.events?.length === 1 ? "" : "s"}` : "", end = run.t?.length ? run.t[run.t.length - 1] : null;
   const early = end === null ? run.wrong : `the run ended at ${written(end)} s: ${run.wrong}`;
   const took = S.replay ? S.why : `${run.steps} steps${events} in ${run.milliseconds?.toFixed(run.milliseconds < 10 ? 1 : 0)} ms, solved in this page`;
-  const doubts = S.doubts.map(doubt => `simulate() is in doubt about the run as exported: ${doubt}`);
+  const doubts = S.doubts.map(doubt => `simulate() doubts the exported run: ${doubt}`);
   node.textContent = [run.wrong ? early : took, ...doubts].join("; ");
   node.classList.toggle("wrong", Boolean(run.wrong || doubts.length));
 }

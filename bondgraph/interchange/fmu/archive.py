@@ -1,4 +1,4 @@
-"""Archive of an FMU: the files that are read, unpacked safely inside a temporary folder."""
+"""Archive of an FMU, unpacked safely in a temporary folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from bondgraph.interchange.fmu.description import Description, description_of, refused
 
 _MOST_BYTES, _MOST_FILES, _MOST_TEXT = 1 << 30, 10_000, 1 << 26
-"""Largest size of an FMU, packed and unpacked, largest number of its files, and largest size of its description."""
+"""Limits of an FMU: bytes (packed and unpacked), number of files, and bytes of the description."""
 _MACHINES = {"AMD64": "x86_64", "arm64": "aarch64"}
 _SYSTEMS = {
     "linux": ("linux", ".so", "linux64"),
@@ -29,7 +29,7 @@ _SYSTEMS = {
 
 @dataclass(frozen=True)
 class Archive:
-    """FMU that is unpacked in a temporary `folder`, which goes with this record; `digest` is the SHA-256 of its file."""
+    """FMU unpacked in a temporary `folder`, which is deleted with this record; `digest` is the SHA-256 of its file."""
 
     path: Path
     digest: str
@@ -46,8 +46,8 @@ class Archive:
 def unpack(path: str | Path) -> Archive:
     """Return the FMU in a file, unpacked.
 
-    Raises `ModelError` E690 for a file that cannot be read or is not an FMU, and for an archive that leads out of its folder, is
-    too large, or has no library for this platform.
+    Raises `ModelError` E690 for a file that cannot be read or is not an FMU, and for an archive that has paths outside of it,
+    is too large, or has no library for this platform.
     """
     path = Path(path)
     with ExitStack() as on_error:
@@ -65,7 +65,7 @@ def unpack(path: str | Path) -> Archive:
         except OSError as error:
             raise refused(path, "it cannot be read", error.strerror or str(error), cure="the path of an FMU") from None
         except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error) as error:
-            raise refused(path, "it is not a whole archive", str(error)) from None
+            raise refused(path, "its archive is damaged", str(error)) from None
         except (KeyError, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
             raise refused(path, "it is not an archive with a modelDescription.xml", str(error)) from None
         on_error.pop_all()
@@ -75,13 +75,13 @@ def unpack(path: str | Path) -> Archive:
 def _refuse_unsafe(path: Path, archive: zipfile.ZipFile) -> None:
     entries = archive.infolist()
     if len(entries) > _MOST_FILES or sum(max(entry.file_size, entry.compress_size) for entry in entries) > _MOST_BYTES:
-        raise refused(path, f"unpacked it has more than {_MOST_FILES} files or {_MOST_BYTES >> 30} GiB")
+        raise refused(path, f"it has more than {_MOST_FILES} files or {_MOST_BYTES >> 30} GiB when unpacked")
     if any(entry.file_size > _MOST_TEXT for entry in entries if entry.filename == "modelDescription.xml"):
         raise refused(path, f"its modelDescription.xml has more than {_MOST_TEXT >> 20} MiB")
     for entry in entries:
         place = PurePosixPath(entry.filename.replace("\\", "/"))
         if place.is_absolute() or ".." in place.parts or ":" in entry.filename or stat.S_ISLNK(entry.external_attr >> 16):
-            raise refused(path, f'its entry "{entry.filename}" leads out of the archive')
+            raise refused(path, f'its entry "{entry.filename}" has a path outside of the archive')
 
 
 def _library_of(description: Description, archive: zipfile.ZipFile, path: Path) -> str:
@@ -97,7 +97,7 @@ def _library_of(description: Description, archive: zipfile.ZipFile, path: Path) 
         raise refused(
             path,
             f"it has no library for {name}",
-            f"it has some for {', '.join(there) or 'none'}",
-            cure=f"an FMU that was built for {name}",
+            f"its libraries are for: {', '.join(there) or 'none'}",
+            cure=f"an FMU built for {name}",
         )
     return wanted

@@ -1,4 +1,4 @@
-"""FMUs of a model that was read from a file: the file names them, and only the user opens them."""
+"""FMUs of a model that was read from a file: the file only names them; the user decides which to open."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ from bondgraph.model.ops import ForeignLibrary
 def with_libraries(model: Model, libraries: Mapping[str, str | Path], file: str) -> Model:
     """Return a model with its libraries open; `file` is its name in messages.
 
-    Raises `ModelError` E694 for a library that is not given, E695 for one without a block, E696 for another file than that with
-    which the model was saved, E355 for a block that does not fit its library; E690 and E691 as `fmu_block`.
+    Raises `ModelError` E694 for a library that is not given, E695 for a library without a block, E696 for a file that is not
+    the one with which the model was saved, E355 for a block that does not fit its library; E690 and E691 as `fmu_block`.
     """
     needed = {path: library for path, element in model.elements.items() if (library := _library_of(element)) is not None}
     if unknown := sorted(set(libraries) - set(needed)):
-        title, why = f'libraries: no block "{unknown[0]}" needs one', f"blocks with libraries: {', '.join(needed) or 'none'}"
+        title, why = (
+            f'libraries: there is no block "{unknown[0]}" with a library',
+            f"blocks with libraries: {', '.join(needed) or 'none'}",
+        )
         raise refusal("E695", title, "names of these blocks", about=file, why=why)
     opened = {}
     for path, library in needed.items():
@@ -35,12 +38,12 @@ def with_libraries(model: Model, libraries: Mapping[str, str | Path], file: str)
         law = element.law_as(SignalBlock)
         numbers = (*library.parameters, "period", "offset")
         if (tuple(law.updates), tuple(law.kept), tuple(element.parameters)) != (library.states, library.states, numbers):
-            raise file_error("E355", file, f"elements.{path}", "its states or parameters are not those of its library")
+            raise file_error("E355", file, f"elements.{path}", "its states or parameters do not match its library")
         unit = open_unit(libraries[path], library.inputs, library.outputs, library.parameters)
         if unit.archive.digest != library.digest:
             title, name = f'"{unit.archive.path.name}" is not the library that "{path}" was saved with', unit.archive.digest
             cures = (f'the original file "{library.file}"', f'"digest": "{name}" in the file of the model, to accept this one')
-            raise refusal("E696", title, *cures, about=file, why=f"the SHA-256 was {library.digest}, and is {name}")
+            raise refusal("E696", title, *cures, about=file, why=f"the SHA-256 was {library.digest} and is now {name}")
         opened[path] = replace(element, law=replace(law, library=replace(library, unit=unit)))
     return replace(model, elements={**model.elements, **opened}) if opened else model
 

@@ -1,4 +1,4 @@
-"""Description of an FMU: variables and co-simulation in `modelDescription.xml`."""
+"""Description of an FMU: variables and co-simulation attributes in `modelDescription.xml`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KINDS = {
         "Enumeration": "Int64",
     },
 }
-"""XML element of a variable -> the type that its functions are named after, by version."""
+"""Version -> XML element of a variable -> type in the names of its functions."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class FmuVariable:
 
     @property
     def is_real(self) -> bool:
-        """True for numbers that need not be whole."""
+        """True for floating-point numbers."""
         return self.type_name in ("Real", "Float64", "Float32")
 
 
@@ -57,7 +57,7 @@ class Description:
 
 
 def refused(path: str | Path, why: str, *details: str, cure: str = "an FMU of FMI 2.0 or 3.0 with co-simulation") -> ModelError:
-    """Return E690: this file cannot be used as an FMU."""
+    """Return E690 for a file that cannot be used as an FMU."""
     return refusal("E690", f'"{Path(path).name}" cannot be used: {why}', cure, about=str(path), why=details)
 
 
@@ -70,10 +70,10 @@ def description_of(path: Path, text: bytes) -> Description:
         raise refused(path, "its modelDescription.xml cannot be read", str(error)) from None
     version = {"2": 2, "3": 3}.get(root.get("fmiVersion", "").partition(".")[0])
     if version is None:
-        raise refused(path, f"it has FMI {root.get('fmiVersion', 'of no version')}")
+        raise refused(path, f"its FMI version is {root.get('fmiVersion', 'missing')}")
     ways = root.find("CoSimulation")
     if ways is None:
-        raise refused(path, "it has no co-simulation", "it may be made for model exchange alone")
+        raise refused(path, "it has no co-simulation", "it may support only model exchange")
     token = root.get("guid" if version == 2 else "instantiationToken", "")
     listed = root.find("ModelVariables")
     variables = [] if listed is None else [each for element in listed if (each := _variable(version, element)) is not None]
@@ -96,7 +96,7 @@ def _refuse_document_type(path: Path, text: bytes) -> None:
 
 
 def _variable(version: int, element: ElementTree.Element) -> FmuVariable | None:
-    """Return a variable; None for one of text or bytes."""
+    """Return a variable; None if it holds text or bytes."""
     typed = element if version == 3 else next(iter(element), element)
     kind = _KINDS[version].get(typed.tag)
     reference = element.get("valueReference", "")

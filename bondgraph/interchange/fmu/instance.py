@@ -1,4 +1,4 @@
-"""Instance of an FMU for co-simulation, FMI 2.0 and 3.0: made, set up and freed by ctypes."""
+"""Instance of an FMU for co-simulation, FMI 2.0 and 3.0: created, set up and freed through ctypes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TYPES: Mapping[int, Mapping[str, Any]] = {
         **{f"{sign}Int{n}": getattr(ctypes, f"c_{sign.lower()}int{n}") for sign in ("", "U") for n in (8, 16, 32, 64)},
     },
 }
-"""C type of each type of variable, by version."""
+"""Version -> type of variable -> C type."""
 _FLAG = {2: c_int, 3: c_bool}
 _LOGGER = ctypes.CFUNCTYPE(None, c_void_p, c_int, c_char_p, c_char_p)
 
@@ -38,9 +38,9 @@ class _Callbacks(ctypes.Structure):
 
 
 class FmuInstance:
-    """Instance of an FMU for the block named `element`, on its own grid: `start` + count x `period`, s. Its functions are called
-    by address: `words` are the addresses of those that make a step and end the initialisation, and of function, references and
-    values of each of `groups`, the variables of one type with the word "Set" or "Get"."""
+    """Instance of an FMU for the block named `element`, on the time grid `start` + count x `period`, s. Its functions are
+    called by address: `words` holds the addresses of the functions that make a step and end the initialisation, then those of
+    function, references and values for each of the `groups`: variables of one type with the word "Set" or "Get"."""
 
     def __init__(
         self, archive: Archive, element: str, period: float, start: float, groups: Sequence[tuple[str, Sequence[FmuVariable]]]
@@ -65,11 +65,11 @@ class FmuInstance:
 
     @property
     def address(self) -> int:
-        """Address that its functions take first."""
+        """Address of the instance, the first argument of its functions."""
         return self._component.value or 0
 
     def begin(self, parameters: Mapping[FmuVariable, float]) -> None:
-        """Set parameters and enter the initialisation."""
+        """Set parameters and enter initialisation mode."""
         for variable, value in parameters.items():
             references, values = _arrays(self._version, [variable])
             try:
@@ -90,7 +90,7 @@ class FmuInstance:
         self._call(f"fmi{self._version}EnterInitializationMode", *(span if self._version == 3 else ()))
 
     def failed(self, what: str, time: float, *details: str) -> RunError:
-        """Return E692: the FMU cannot continue at a time, s; with its last words."""
+        """Return E692 for an FMU that cannot continue at `time`, s, with its last messages."""
         words = (*details, *self._said[-_MOST_WORDS:])
         self._said.clear()
         title = f'the FMU of "{self._element}" {what} at t = {time:.9g} s'
@@ -104,12 +104,12 @@ class FmuInstance:
             raise self.failed(f"has no function {name}", self.start) from None
 
     def _call(self, name: str, *arguments: Any) -> None:
-        """Call a function of the FMU for this instance; E692 with its words if it fails."""
+        """Call a function of the FMU for this instance; E692 with its messages if it fails."""
         if (status := self._function(name)(self._component, *arguments)) > _WARNING:
             raise self.failed(f"fails in {name} with status {status}", self.start)
 
     def _made(self) -> int | None:
-        """Instantiate; return the address of the instance."""
+        """Instantiate the FMU; return the address of the instance."""
         version, flag, description, said = self._version, _FLAG[self._version], self._archive.description, self._said
 
         def hear(status: int, message: bytes | None) -> None:
@@ -136,7 +136,7 @@ class FmuInstance:
         return made
 
     def free(self) -> None:
-        """Free the instance in its library."""
+        """Free the instance through its library."""
         if self._component:
             self._free(self._component)
             self._component = c_void_p()
@@ -146,7 +146,7 @@ class FmuInstance:
 
 
 def _arrays(version: int, variables: Sequence[FmuVariable]) -> tuple[Any, Any]:
-    """Return the references and the values of variables of one type, in C."""
+    """Return C arrays of the references and values of variables of one type."""
     count = len(variables)
     return (c_uint32 * count)(*(each.reference for each in variables)), (_TYPES[version][variables[0].type_name] * count)()
 

@@ -1,4 +1,4 @@
-"""Open FMU with the variables that a block sets and reads."""
+"""FMU opened for the variables that a block sets and reads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _MOST_LISTED = 8
 
 @dataclass(frozen=True, eq=False)
 class FmuUnit:
-    """FMU whose inputs (`driven`), outputs (`taken`) and parameters (`tuned`) a block uses; it makes an instance for each run."""
+    """FMU with the inputs (`driven`), outputs (`taken`) and parameters (`tuned`) that a block uses; each run has its own
+    instance."""
 
     archive: Archive
     driven: Sequence[FmuVariable]
@@ -30,7 +31,7 @@ class FmuUnit:
 
     @property
     def version(self) -> int:
-        """Version of FMI."""
+        """Version of the FMI standard."""
         return self.archive.description.version
 
     @property
@@ -49,10 +50,10 @@ class FmuUnit:
         return _groups(self.driven, len(self.taken))
 
     def begin(self, element: str, t: float, parameters: Sequence[float]) -> FmuInstance:
-        """Return a new instance in its initialisation; `parameters` end with period and offset of the ticks, s."""
+        """Return a new instance in initialisation mode; the last two `parameters` are the period and offset of the ticks, s."""
         if self.archive.description.only_one and any(each.address for each in self._living):
-            title = f'the FMU of "{element}" allows one instance in a process'
-            raise RunError(Problem("E692", title, ("another run uses it",), cures=("run one after the other",)))
+            title = f'the FMU of "{element}" allows only one instance per process'
+            raise RunError(Problem("E692", title, ("another run is using it",), cures=("runs one after the other",)))
         *tuned, period, offset = parameters
         variables = (*self.taken, *self.driven)
         groups = [
@@ -71,7 +72,7 @@ class FmuUnit:
 
 
 def _groups(variables: Sequence[FmuVariable], first: int) -> list[VariableGroup]:
-    """Return variables by their types, with places that count from `first`."""
+    """Return variables grouped by type, with places that count from `first`."""
     of_kind: dict[str, list[int]] = {}
     for place, variable in enumerate(variables, first):
         of_kind.setdefault(variable.type_name, []).append(place)
@@ -79,9 +80,9 @@ def _groups(variables: Sequence[FmuVariable], first: int) -> list[VariableGroup]
 
 
 def open_unit(path: str | Path, inputs: Iterable[str], outputs: Iterable[str], parameters: Iterable[str]) -> FmuUnit:
-    """Open an FMU for variables by their names.
+    """Open an FMU with these variables, by name.
 
-    Raises `ModelError` E690 for a file that is no such FMU, E691 for variables that it does not have or that are of another kind.
+    Raises `ModelError` E690 for a file that is not a suitable FMU, E691 for variables that are missing or of the wrong kind.
     """
     archive = unpack(path)
     return FmuUnit(
@@ -93,10 +94,10 @@ def open_unit(path: str | Path, inputs: Iterable[str], outputs: Iterable[str], p
 
 
 def _variables(archive: Archive, names: Iterable[str], causalities: Sequence[str], argument: str) -> list[FmuVariable]:
-    """Return variables by their names; E691 for unknown ones and for others than these causalities."""
+    """Return variables by name; E691 for unknown names and for other causalities."""
     there = archive.description.variables
     if isinstance(names, str):
-        title = f"{argument} are {names!r}, where several names are wanted"
+        title = f"{argument} are {names!r}, not a list of names"
         raise refusal("E691", title, f'{argument}=["{names}"]', about=argument)
     names = list(names)
     for each in names:

@@ -1,4 +1,4 @@
-"""Words of an FMU of version 2: its logger takes a format and values, as `printf` does, which machine code turns into a text."""
+"""Messages of an FMU of version 2: its logger takes a format and values, like `printf`; machine code turns them into text."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from bondgraph.emit.llvm import Library, compile_ir
 
 _HEARD = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p)
 _ROOM = 1024
-"""Bytes of a text, truncated to the maximum length."""
+"""Maximum length of a message, bytes; longer messages are truncated."""
 _BY_VALUE = sys.platform == "win32" or (sys.platform == "darwin" and platform.machine() == "arm64")
-"""True where the list of the values is a pointer, which C passes by value; elsewhere a record, passed by its address."""
+"""True if C's `va_list` is a pointer, passed by value; False if it is a record, passed by address."""
 _TEXT = f"""declare i32 @vsnprintf(ptr, i64, ptr, ptr)
 declare void @llvm.va_start.p0(ptr)
 declare void @llvm.va_end.p0(ptr)
@@ -40,7 +40,7 @@ def _library() -> Library:
 
 
 def logger() -> int:
-    """Return the address of a logger of version 2, whose environment is the address of a `listener`."""
+    """Return the address of a logger for version 2, whose environment is the address of a `listener`."""
     return _library().address("say")
 
 

@@ -1,7 +1,7 @@
 """Formulas as text: parse arithmetic such as "k*q**3 + d*sin(w*t)" into a function of scalars; nothing in a text is run.
 
-The text becomes steps on a stack, which use the operators and functions that a Python formula would use, in the same order: a run
-has the same bits. Whole numbers stay whole, so that q**4 is a product and no power of floats.
+The text becomes steps on a stack, which use the operators and functions that a Python formula would use, in the same order, so
+that a run has the same bits. Integers stay integers, so that q**4 is a product, not a power of floats.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from screws.similar_names import similar_names
 LONGEST = 2_000
 """Maximum number of characters of a formula."""
 LARGEST_EXPONENT = 1_000
-"""Maximum size of an exponent that is a number."""
+"""Largest absolute value of a constant exponent."""
 
 _LETTERS = re.compile(r"[\w\s.,+\-*/()\[\]<>=!]*")
 _OPERATORS: Mapping[type, Callable[..., Any]] = MappingProxyType(
@@ -43,7 +43,7 @@ _OPERATORS: Mapping[type, Callable[..., Any]] = MappingProxyType(
         ast.Eq: scalars.equal,
     }
 )
-"""Operators of a formula by their node in Python's syntax tree."""
+"""Node of an operator in Python's syntax tree -> its function."""
 _BY_WORD = {node.__name__: function for node, function in _OPERATORS.items()}
 _ARITIES = {"where": 3, "atan2": 2, "minimum": 2, "maximum": 2}
 ARITIES: Mapping[str, int] = MappingProxyType(
@@ -53,7 +53,7 @@ ARITIES: Mapping[str, int] = MappingProxyType(
         if name not in (*scalars.LOOKUPS, *scalars.COMPARISONS)
     }
 )
-"""Functions of `screws.scalars` that a formula may call, and the number of their arguments."""
+"""Function of `screws.scalars` that a formula may call -> number of its arguments."""
 _CONSTANTS = {"pi": math.pi}
 
 Step = tuple[Any, ...]
@@ -61,15 +61,15 @@ Step = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """Formula that was read from text: a function of its arguments, for floats, symbols and scalars of the tape."""
+    """Formula read from text: a function of its arguments, for floats, symbols and scalars of the tape."""
 
     arguments: tuple[str, ...]
     steps: tuple[Step, ...]
-    """Steps on a stack, by word: ("argument", place), ("number", value), ("operator", word, count), ("function", name, count),
-    ("array", count), ("entry", indices)."""
+    """Steps on a stack: ("argument", place), ("number", value), ("operator", word, count), ("function", name, count), ("array",
+    None, count), ("entry", indices)."""
 
     def __call__(self, *values: Any) -> Any:
-        """Return the value of the formula at the values of its arguments."""
+        """Return the value of the formula for these values of its arguments."""
         stack: list[Any] = []
         for word, content, *count in self.steps:
             if word == "argument":
@@ -96,11 +96,12 @@ _APPLY: Mapping[str, Callable[[Any, list[Any]], Any]] = {
 
 
 def arithmetic(text: str, arguments: Sequence[str]) -> Arithmetic:
-    """Return the formula of a text over these arguments.
+    """Return the formula of a text in these arguments.
 
-    Numbers, arguments, `pi`, + - * / **, comparisons, the functions of `ARITIES`, lists and their entries by number.
+    The text may contain numbers, arguments, `pi`, + - * / **, comparisons, the functions of `ARITIES`, lists, and entries of
+    lists by number.
 
-    Raises `InvalidFormula` for anything else; for more than `LONGEST` characters; for an exponent that is a power itself, or a
+    Raises `InvalidFormula` for anything else; for more than `LONGEST` characters; for an exponent that is itself a power, or a
     number beyond `LARGEST_EXPONENT`; and for numbers that overflow.
 
     >>> arithmetic("k*q**4/4", ["q", "k"])(2.0, 50.0)
@@ -109,7 +110,7 @@ def arithmetic(text: str, arguments: Sequence[str]) -> Arithmetic:
     names = [unicodedata.normalize("NFKC", name) for name in arguments]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidFormula(f"two of its arguments are called {twice!r}")
+        raise InvalidFormula(f"several of its arguments are called {twice!r}")
     places = {name: k for k, name in enumerate(names)}
     steps = [_step(node, places) for node in _in_postfix(_tree(text))]
     _check_numbers(steps)
@@ -117,19 +118,19 @@ def arithmetic(text: str, arguments: Sequence[str]) -> Arithmetic:
 
 
 def _tree(text: str) -> ast.expr:
-    """Return the syntax tree of a text that has letters of arithmetic alone."""
+    """Return the syntax tree of a text; refuse characters that arithmetic does not use."""
     if len(text) > LONGEST:
-        raise InvalidFormula(f"it has {len(text)} characters, and at most {LONGEST} are read")
+        raise InvalidFormula(f"it has {len(text)} characters; the limit is {LONGEST}")
     end = _LETTERS.match(text).end()  # type: ignore[union-attr]
     if end < len(text):
-        cure = "; a power is written **" if text[end] == "^" else ""
+        cure = "; write a power as **" if text[end] == "^" else ""
         raise InvalidFormula(f"{text[end]!r} at column {end + 1} is not arithmetic{cure}")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(" ".join(text.split()), mode="eval").body
     except (RecursionError, MemoryError):
-        raise InvalidFormula("its brackets or operators are nested too deep") from None
+        raise InvalidFormula("its brackets or operators are nested too deeply") from None
     except (SyntaxError, ValueError) as error:
         column = getattr(error, "offset", None)
         where = f" at column {column}" if column else ""
@@ -158,12 +159,12 @@ def _operands(node: ast.AST) -> list[ast.expr]:
 
 
 def _refused(node: ast.AST) -> str:
-    """Return why a node is not arithmetic, with what to write where that exists."""
+    """Return why a node is not arithmetic, and what to write instead, if possible."""
     cures: dict[type, str] = {
-        ast.IfExp: "; where(condition, a, b) chooses",
-        ast.Compare: "; one comparison of two, by < <= > >= or ==",
-        ast.BoolOp: "; where(a, b, 0) and minimum or maximum combine conditions",
-        ast.Attribute: "; a signal with a point in its path has a name of its own in signals: {x: path}",
+        ast.IfExp: "; use where(condition, a, b)",
+        ast.Compare: "; compare two values, with < <= > >= or ==",
+        ast.BoolOp: "; combine conditions with where(a, b, 0), minimum or maximum",
+        ast.Attribute: "; a signal whose path contains a point needs a short name: signals: {x: path}",
     }
     what = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).lower()
     column = getattr(node, "col_offset", 0) + 1
@@ -171,23 +172,23 @@ def _refused(node: ast.AST) -> str:
 
 
 def _indices(index: ast.expr) -> int | tuple[int, ...]:
-    """Return whole numbers in brackets, q[0] or M[0, 1]."""
+    """Return the whole numbers in brackets, as in q[0] or M[0, 1]."""
     entries = index.elts if isinstance(index, ast.Tuple) else [index]
     numbers = [entry.value for entry in entries if isinstance(entry, ast.Constant) and type(entry.value) is int]
     if len(numbers) != len(entries) or len(numbers) not in (1, 2) or max(numbers) >= 1000:
-        raise InvalidFormula("an entry has one or two whole numbers in brackets, q[0] or M[0, 1]")
+        raise InvalidFormula("an entry needs one or two whole numbers in brackets, as in q[0] or M[0, 1]")
     return tuple(numbers) if isinstance(index, ast.Tuple) else numbers[0]
 
 
 def _in_postfix(root: ast.expr) -> list[ast.AST]:
-    """Return the nodes of a tree, each after its operands; without recursion, since a sum of 500 terms is 500 deep."""
+    """Return the nodes of a tree, each after its operands, without recursion: a sum of 500 terms is 500 deep."""
     pending, nodes = [root], list[ast.AST]()
     while pending:
         node = pending.pop()
         nodes.append(node)
         pending += _operands(node)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and any(map(_is_power, ast.walk(node.right))):
-            raise InvalidFormula("an exponent is a power itself, a**b**c; the exponent may be a parameter of its own")
+            raise InvalidFormula("an exponent is a power itself, a**b**c; make the exponent a parameter")
     return nodes[::-1]
 
 
@@ -224,13 +225,13 @@ def _step(node: ast.AST, places: Mapping[str, int]) -> Step:
 
 
 def _listed(name: str, names: Sequence[str]) -> str:
-    """Return the names that are similar, or else the first of all."""
+    """Return similar names, or the first of all names if none is similar."""
     return ", ".join(similar_names(name, names) or names[:20])
 
 
 def _check_numbers(steps: Sequence[Step]) -> None:
     """Fold constants; refuse overflow, complex numbers, and large exponents."""
-    stack: list[Any] = []  # numbers; None for what depends on arguments
+    stack: list[Any] = []  # numbers; None for values that depend on arguments
     for word, content, *count in steps:
         if word == "argument":
             stack.append(None)
@@ -241,7 +242,7 @@ def _check_numbers(steps: Sequence[Step]) -> None:
         start = len(stack) - (count[0] if count else 1)
         operands = stack[start:]
         if content == "Pow" and operands[1] is not None and abs(operands[1]) > LARGEST_EXPONENT:
-            raise InvalidFormula(f"the exponent {operands[1]:.6g} is beyond {LARGEST_EXPONENT}")
+            raise InvalidFormula(f"the exponent {operands[1]:.6g} exceeds {LARGEST_EXPONENT}")
         if content == "Div" and operands[1] == 0:
             raise InvalidFormula("division by zero")
         computed = word == "operator" and None not in operands
@@ -255,9 +256,9 @@ def _check_numbers(steps: Sequence[Step]) -> None:
 def _checked(value: Any) -> Any:
     """Return a number, None for a condition; raise unless it is a finite real number."""
     if isinstance(value, complex):
-        raise InvalidFormula("a root of a negative number in it is complex")
+        raise InvalidFormula("it has a complex root of a negative number")
     if type(value) not in (int, float):
         return None
     if abs(value) >= 2**1023 or value != value:
-        raise InvalidFormula("a number in it is too large")
+        raise InvalidFormula("it has a number that is too large")
     return value

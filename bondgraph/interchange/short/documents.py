@@ -1,4 +1,4 @@
-"""Documents that people write: JSON, or a YAML without anchors, aliases and tags, as content and the line of each of its keys."""
+"""Documents that people write, in JSON or in YAML without anchors, aliases and tags: content, with the line of each key."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ LARGEST_FILE = 1_000_000
 """Maximum size of a file that a person wrote, bytes."""
 _NUMBER = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
 _WORDS = {"true": True, "True": True, "false": False, "False": False, "null": None, "~": None, "": None}
-_OTHER_NAME = "another name, or one of the two"
+_OTHER_NAME = "a different name, or only one of the two"
 _FORM = "keys graph, elements and bonds; docs/files.md has an example"
 
 
 @dataclass(frozen=True)
 class Document:
-    """Content of a file, with its name in messages and the line of each key by path, "elements.spring.C"."""
+    """Content of a file, with its name in messages and the line of each key by its path, such as "elements.spring.C"."""
 
     file: str
     content: Mapping[str, Any]
@@ -42,15 +42,15 @@ class Document:
 
 
 def text_of(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> tuple[str, str]:
-    """Return the text of a file, and its name in messages; E630 if it cannot be read, is not UTF-8, or has more than `largest`
+    """Return the text of a file and its name in messages; E630 if it cannot be read, is not UTF-8, or exceeds `largest`
     bytes."""
     source, name = Path(path), printable_path(path)
     try:
         size = source.stat().st_size
         text = source.read_bytes().decode("utf-8-sig") if size <= largest else ""
-        why = "" if size <= largest else f"it has {size} bytes, and at most {largest} are read"
+        why = "" if size <= largest else f"it has {size} bytes; the limit is {largest}"
     except UnicodeDecodeError:
-        text, why = "", "it is not text in UTF-8"
+        text, why = "", "it is not UTF-8 text"
     except (OSError, ValueError) as error:
         text, why = "", system_reason(error) if isinstance(error, OSError) else str(error)
     if why:
@@ -87,14 +87,14 @@ def yaml_document(text: str, file: str) -> Document:
         title = f"the file is not YAML: {what}"
         raise _invalid(file, 1 if mark is None else mark.line + 1, title, _cure_of(title)) from None
     if not isinstance(reader.root, dict):
-        raise _invalid(file, 1, "it holds no mapping of keys")
+        raise _invalid(file, 1, "it is not a mapping of keys to values")
     return Document(file, reader.root, reader.lines)
 
 
 def _cure_of(title: str) -> str:
-    """Return what to try where a text cannot be parsed."""
+    """Return a cure for an error of the YAML parser."""
     cures = {
-        "start any token": "blanks, no tabs; quotes around a text",
+        "start any token": "spaces instead of tabs; quotes around a text",
         "appears twice": _OTHER_NAME,
         "has no number": '"inf", "nan"',
     }
@@ -115,19 +115,21 @@ class _Reader:
         self.documents = 0
         self.containers: list[tuple[Any, str]] = []
         self.keys: list[str | None] = []
-        """The key of each open container whose value comes next; None where a key comes next, or in a list."""
+        """Key whose value comes next, for each open container; None if a key comes next, or in a list."""
 
     def take(self, event: Any) -> None:
         """Take the next event."""
         kind, line = type(event).__name__, event.start_mark.line + 1
         if kind == "AliasEvent" or getattr(event, "anchor", None):
-            raise _invalid(self.file, line, "anchors (&) and aliases (*) are not read", "the value itself; quotes around a text")
+            raise _invalid(
+                self.file, line, "anchors (&) and aliases (*) are not supported", "the value itself; quotes around a text"
+            )
         if getattr(event, "tag", None) not in (None, "!"):
-            raise _invalid(self.file, line, f"the tag {event.tag[:40]!r} is not read", "the value without its tag")
+            raise _invalid(self.file, line, f"the tag {event.tag[:40]!r} is not supported", "the value without its tag")
         if kind == "DocumentStartEvent":
             self.documents += 1
             if self.documents > 1:
-                raise _invalid(self.file, line, "a second document begins here", "a file for each graph")
+                raise _invalid(self.file, line, "a second document begins here", "a separate file for each graph")
         elif kind in ("MappingStartEvent", "SequenceStartEvent"):
             container: Any = {} if kind == "MappingStartEvent" else []
             path = self._put(container, line)
@@ -143,7 +145,7 @@ class _Reader:
             self._put(event.value if is_key or event.style else self._plain(event.value, line), line)
 
     def _put(self, value: Any, line: int) -> str:
-        """Put a value, or a key, where it belongs; return its path."""
+        """Put a value or a key into the open container; return its path."""
         if not self.containers:
             self.root = value
             return ""
@@ -153,7 +155,7 @@ class _Reader:
             container.append(value)
         elif (key := self.keys[-1]) is None:
             if not isinstance(value, str):
-                raise _invalid(self.file, line, "a key is a text, not a list or a mapping")
+                raise _invalid(self.file, line, "a key must be a text, not a list or a mapping")
             if value in container:
                 raise _invalid(self.file, line, f"the key {value[:60]!r} appears twice in one mapping", _OTHER_NAME)
             container[value], self.keys[-1] = None, value
@@ -171,12 +173,12 @@ class _Reader:
         if not _NUMBER.fullmatch(text):
             return text
         if len(text) > 40:
-            raise _invalid(self.file, line, "a number in it is too long")
+            raise _invalid(self.file, line, "it has a number that is too long")
         return float(text) if re.search(r"[.eE]", text) else int(text)
 
 
 def document_of(text: str, file: str) -> Document:
-    """Return the content of a text, as JSON or YAML by the ending of its file's name; E631 for another ending."""
+    """Return the content of a text in JSON or YAML, according to the ending of the file's name; E631 for another ending."""
     endings = {".json": json_document, ".yaml": yaml_document, ".yml": yaml_document}
     read = endings.get(Path(file).suffix.lower())
     if read is None:

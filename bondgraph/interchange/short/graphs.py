@@ -20,11 +20,11 @@ from bondgraph.model.element import Element, PortRef
 from screws.similar_names import similar_names
 
 KEYS = ("graph", "elements", "automata", "bonds")
-"""Keys of a file; it needs the first two."""
+"""Keys of a file; the first two are required."""
 NESTED_KEYS = ("elements", "automata", "bonds", "ports", "exports")
-"""Keys of a graph in another; it needs the first."""
+"""Keys of a nested graph; the first is required."""
 MOST_ELEMENTS = 10_000
-"""Maximum number of elements and automata of a file, and of bonds."""
+"""Maximum number of elements, of automata and of bonds."""
 NO_PARTS: Mapping[str, Maker] = MappingProxyType({})
 Part = Element | Graph
 
@@ -35,18 +35,19 @@ def read_graph(path: str | os.PathLike[str], *, parts: Mapping[str, Maker] = NO_
     Parameters
     ----------
     path : a file that ends in .yaml, .yml or .json.
-    parts : further kinds of elements by name, such as `screwbond.models.parts.makers.MAKERS`; kinds of the language come first.
+    parts : additional kinds of elements by name, such as `screwbond.models.parts.makers.MAKERS`; kinds of the language have
+        precedence.
 
-    Raises `ModelError` E630 for a file that cannot be read; E631 for invalid YAML or JSON, anchors, aliases, tags; E632 for other
-    keys and values than the form has; E633 for unknown kinds and arguments; E634 for a formula that is not arithmetic; E635 for
-    bonds that join nothing; and the errors of the elements, all at once, with their lines in the file. `ExtraError` E416 where
-    PyYAML is missing.
+    Raises `ModelError` E630 for a file that cannot be read; E631 for invalid YAML or JSON, anchors, aliases, tags; E632 for
+    invalid keys and values; E633 for unknown kinds and arguments; E634 for a formula that is not arithmetic; E635 for bonds
+    whose ends do not exist; and all errors of the elements, with their lines in the file. `ExtraError` E416 if PyYAML is
+    missing.
     """
     return parse_graph(*text_of(path), parts=parts)
 
 
 def parse_graph(text: str, file: str = "graph.yaml", *, parts: Mapping[str, Maker] = NO_PARTS) -> Graph:
-    """Return the graph that a text describes, as `read_graph`; messages call it `file`, whose ending says what it is."""
+    """Return the graph that a text describes, as `read_graph`; messages call it `file`, whose ending selects YAML or JSON."""
     document = document_of(text, file)
     content = document.content
     raise_if_any(file, _wrong_keys(document, "", content, KEYS, 2))
@@ -57,7 +58,7 @@ def parse_graph(text: str, file: str = "graph.yaml", *, parts: Mapping[str, Make
 
 
 def _nested(reader: ElementReader, name: str, path: str, content: Any) -> Graph:
-    """Return a graph instead of an element, with its ports and the signals that it exports."""
+    """Return a nested graph, with its ports and the signals that it exports."""
     document = reader.document
     raise_if_any(document.file, _wrong_keys(document, f"{path}.", content, NESTED_KEYS, 1))
     graph = Graph(name)
@@ -101,10 +102,10 @@ def _fill(graph: Graph, reader: ElementReader, content: Mapping[str, Any]) -> li
 def _wrong_keys(document: Document, within: str, content: Any, keys: Sequence[str], needed: int) -> list[Problem]:
     """Return the problems of the keys of a graph, of which the first `needed` are required."""
     if not isinstance(content, Mapping):
-        return [document.problem("E632", within[:-1], "a graph is not a mapping", f"{keys[0]}: ...")]
+        return [document.problem("E632", within[:-1], "the graph must be a mapping", f"{keys[0]}: ...")]
     if content.get("format") == FORMAT and not within:
         cure = "load_model reads it"
-        return [document.problem("E632", "format", "the file is one of save_model, no graph that a person wrote", cure)]
+        return [document.problem("E632", "format", "the file was written by save_model, not by a person", cure)]
     what = "the graph" if within else "the file"
     problems = [
         document.problem("E632", f"{within}{key}", f'unknown key "{key[:60]}"', ", ".join(similar_names(key, keys) or keys))
@@ -120,7 +121,7 @@ def _wrong_keys(document: Document, within: str, content: Any, keys: Sequence[st
         if not isinstance(value, kind):
             problems.append(document.problem("E632", path, f'"{key}" is not {words}', f"{key}: {words}"))
         elif isinstance(value, (dict, list)) and len(value) > MOST_ELEMENTS:
-            title = f'"{key}" has {len(value)} entries, and at most {MOST_ELEMENTS} are read'
+            title = f'"{key}" has {len(value)} entries; the limit is {MOST_ELEMENTS}'
             problems.append(document.problem("E632", path, title, "a script with a loop"))
     return problems
 
@@ -130,14 +131,15 @@ _FORMS: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "elements": (dict, "a mapping of names to elements"),
     "automata": ((dict, type(None)), "a mapping of names to automata"),
     "bonds": ((list, type(None)), "a list of chains such as source -> junction"),
-    "ports": ((dict, type(None)), "a mapping of names to elements, or to ports of them"),
+    "ports": ((dict, type(None)), "a mapping of names to elements, or to their ports"),
     "exports": ((dict, type(None)), "a mapping of names to signals"),
 }
-"""Types of the values under the keys of a graph."""
+"""Key of a graph -> type of its value, and its description."""
 
 
 def _connect(graph: Graph, document: Document, path: str, chain: Any, failed: set[str]) -> list[Problem]:
-    """Add the bonds of a chain "a -> b -> c"; return the problems of its names. A name in `failed` has its problem already."""
+    """Add the bonds of a chain "a -> b -> c"; return the problems of its names, except names in `failed`, which were reported
+    before."""
     ends = [end.strip() for end in re.split(r"(?<!-)-+>", chain)] if isinstance(chain, str) else []
     if len(ends) < 2 or not all(ends):
         title = f"{chain if isinstance(chain, str) else str(chain)[:60]!r} is not a chain of bonds"
@@ -158,7 +160,7 @@ def _connect(graph: Graph, document: Document, path: str, chain: Any, failed: se
 
 
 def _node(graph: Graph, end: str) -> Part | PortRef | None:
-    """Return the part of a name, or the port of "name.port"; None if there is none."""
+    """Return the part with this name, or the port for "name.port"; None if there is none."""
     if end in graph.parts:
         return graph.parts[end]  # type: ignore[return-value]
     owner, _, port = end.rpartition(".")
@@ -182,5 +184,5 @@ def _similar(graph: Graph, end: str) -> tuple[str, ...]:
     near = similar_names(end, list(graph.parts), most=3)
     owner = end.rpartition(".")[0]
     if owner in graph.parts:
-        return (f"a port of it: {', '.join(_ports(graph.parts[owner]))}",)  # type: ignore[arg-type]
+        return (f"one of its ports: {', '.join(_ports(graph.parts[owner]))}",)  # type: ignore[arg-type]
     return (" or ".join(near) if near else f"one of {', '.join(list(graph.parts)[:12])}",)

@@ -1,4 +1,4 @@
-"""Elements of short files: kinds with the arguments of their functions, numbers with units, formulas as text."""
+"""Elements of short files: kinds, with the arguments of their functions, numbers with units, and formulas as text."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KINDS: Mapping[str, Maker] = MappingProxyType(
     {maker.__name__: maker for maker in _ELEMENTS}
     | {name: getattr(signals, name) for name in signals.__all__ if name not in _CURVES}
 )
-"""Elements and signal blocks by the names of their functions; `Block` has a form of its own."""
+"""Name -> function that makes an element or signal block; `Block` has a special form."""
 
 FORMULAS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
@@ -55,7 +55,7 @@ FORMULAS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "HeatTransfer": {"heat": "T1 T2"},
     }
 )
-"""Arguments that are formulas by kind, with the variables that they have before parameters and signals."""
+"""Kind -> argument that is a formula -> variables that precede its parameters and signals."""
 
 _USUAL_WORDS = {
     **dict.fromkeys(("resistor", "resistance", "damper", "friction"), "R"),
@@ -66,19 +66,19 @@ _USUAL_WORDS = {
     **dict.fromkeys(("transformer", "lever"), "TF"),
     "gyrator": "GY",
 }
-"""Kinds by words of the fields, for messages."""
+"""Usual word of a field -> kind, for messages."""
 _QUANTITY = re.compile(r"(?>([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?))(?: +|(?=[^\d\s.]))((?![*/+\-<>=(\[]).+)")
-"""Number and unit; the number is read as far as it goes, so that 1e-3 has no unit e-3."""
+"""Number and unit; the number is as long as possible, so that e-3 in 1e-3 is not a unit."""
 _FORM = "name: {kind: {argument: value}}, name: {kind: value}, or name: kind"
 BLOCK_KEYS = ("equations", "inputs", "states", "rates", "updates", "parameters", "units", "symbols", "period", "offset", "breaks")
-"""Keys of a block; it needs the first."""
+"""Keys of a block; the first is required."""
 TRANSITION_KEYS = ("from", "to", "when", "signals", "resets", "kind", "error", "impact", "accumulates", "passes")
-"""Keys of a transition; it needs the first three."""
+"""Keys of a transition; the first three are required."""
 
 
 def quantity(value: Any) -> Any:
-    """Return a value of a file as an argument: "2 kN/m" and {value: [1, 2], unit: m} as a `Parameter`, {automaton: a,
-    values: {free: 0.0, touching: 5.0}} as a parameter for each state, everything else unchanged.
+    """Return a value of a file as an argument: "2 kN/m" and {value: [1, 2], unit: m} as a `Parameter`, {automaton: a, values:
+    {free: 0.0, touching: 5.0}} as a parameter with a value for each state, anything else unchanged.
 
     >>> quantity("2 kN/m").value, quantity("2 kN/m").unit, quantity("spring.q"), quantity(3)
     (2.0, 'kN/m', 'spring.q', 3)
@@ -95,14 +95,14 @@ def quantity(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class ElementReader:
-    """Reader of the elements of a document, with a table of kinds; it returns an element, or the problems of one."""
+    """Reader of the elements of a document, with a table of kinds; it returns an element or its problems."""
 
     document: Document
     kinds: Mapping[str, Maker]
     nested: Callable[[ElementReader, str, str, Any], Graph]
-    """Reader of a graph instead of an element, by its name, its path in the document and its content."""
+    """Function that reads a nested graph from its name, its path in the document and its content."""
     within: str = ""
-    """Path of the graph whose elements are read, with a point at its end."""
+    """Path of the graph whose elements are read, ending with a point."""
 
     def element(self, name: str, content: Any) -> Element | Graph | tuple[Problem, ...]:
         """Build an element from its name and its entry in the file."""
@@ -118,7 +118,7 @@ class ElementReader:
         if kind not in self.kinds:
             usual = _USUAL_WORDS.get(kind.lower())
             near = [usual] if usual else similar_names(kind, self.kinds) or list(KINDS)[:12]
-            return (self._problem("E633", path, f'"{name}" is of the unknown kind "{kind[:60]}"', ", ".join(near)),)
+            return (self._problem("E633", path, f'"{name}" has the unknown kind "{kind[:60]}"', ", ".join(near)),)
         maker = self.kinds[kind]
         takes = [each for each in inspect.signature(maker).parameters.values() if each.kind is not each.VAR_KEYWORD][1:]
         is_value = isinstance(described, Mapping) and set(described) in ({"value", "unit"}, {"automaton", "values"})
@@ -143,7 +143,7 @@ class ElementReader:
             transitions = [self._transition(f"{path}.transitions[{k}]", edge) for k, edge in enumerate(edges)]
             states = content["states"]
             if not (isinstance(states, list) and states and all(isinstance(state, str) for state in states)):
-                raise self._error("E632", f"{path}.states", f'"{name}" needs a list of its states', "states: [open, closed]")
+                raise self._error("E632", f"{path}.states", f'"{name}" needs a list of states', "states: [open, closed]")
             return Automaton(name, states, content.get("initial", states[0]), transitions)
 
         return self._made(path, name, "automaton", made)
@@ -163,7 +163,7 @@ class ElementReader:
         return Transition(edge["from"], edge["to"], used, [read[word] for word in guard.used], resets, **words)
 
     def _made(self, path: str, name: str, kind: str, make: Callable[[], Any]) -> Any:
-        """Call `make` at the element's line of the file; return what it makes, or its problems."""
+        """Call `make`, with the element's line of the file for its messages; return the element or its problems."""
         place = self.document.place(path)
         try:
             with reading_line(place.file, place.line):
@@ -172,22 +172,24 @@ class ElementReader:
             return error.problems
         except (TypeError, ValueError, ArithmeticError, AttributeError, LookupError) as error:
             what = str(error) or type(error).__name__
-            return (self._problem("E633", path, f'"{name}": {kind} cannot be made of this: {what[:200]}', _FORM),)
+            return (self._problem("E633", path, f'"{name}": {kind} cannot be made from this: {what[:200]}', _FORM),)
 
     def _of_value(
         self, name: str, path: str, kind: str, maker: Maker, takes: Sequence[inspect.Parameter], value: Any
     ) -> Element | Graph:
-        """Return an element of one value, the first argument after its name."""
+        """Return an element from one value, its first argument after the name."""
         first = takes[0] if takes else None
         if first is None or first.kind is first.KEYWORD_ONLY:
             words = ", ".join(each.name for each in takes[:8])
-            raise self._error("E633", path, f'"{name}": {kind} takes no value alone', f"{kind}: {{argument: value}}, of {words}")
+            raise self._error(
+                "E633", path, f'"{name}": {kind} takes no value alone', f"{kind}: {{argument: value}}, with arguments {words}"
+            )
         if first.kind is first.VAR_POSITIONAL:
             return maker(name, quantity(value))
         return maker(name, **self._arguments(f"{path}.{kind}", kind, {first.name: value}))
 
     def _arguments(self, path: str, kind: str, described: Mapping[str, Any]) -> dict[str, Any]:
-        """Return keyword arguments: formulas as functions of their variables, the parameters and the signals."""
+        """Return keyword arguments; formulas become functions of their variables, the parameters and the signals."""
         formulas, arguments = FORMULAS.get(kind, {}), dict[str, Any]()
         texts = {word: text for word, text in described.items() if word in formulas and _is_formula(kind, text)}
         for word, value in described.items():
@@ -195,11 +197,11 @@ class ElementReader:
                 arguments[word] = quantity(value)
         parameters = described.get("parameters") or {}
         if "parameters" in described and not isinstance(parameters, Mapping):
-            raise self._error("E632", f"{path}.parameters", "parameters are numbers by name", "parameters: {k: 2.0}")
+            raise self._error("E632", f"{path}.parameters", "parameters must be numbers by name", "parameters: {k: 2.0}")
         if texts or "signals" in described:
             coordinates = described.get("coordinates") or {}
             if coordinates and isinstance(coordinates, Mapping) and all(isinstance(each, str) for each in coordinates.values()):
-                arguments["coordinates"] = list(coordinates.values())  # by their names in the formula
+                arguments["coordinates"] = list(coordinates.values())  # named by their keys in the formula
             else:
                 coordinates = dict.fromkeys(map(_last, coordinates))
             read = self._signals(path, described, list(texts.values()), (*parameters, *coordinates))
@@ -213,13 +215,13 @@ class ElementReader:
     def _signals(
         self, path: str, described: Mapping[str, Any], texts: Sequence[Any], taken: Sequence[str] = ()
     ) -> dict[str, str]:
-        """Return paths of signals by their names in formulas; `time` need not be named."""
+        """Return name of a signal in formulas -> its path; `time` need not be listed."""
         listed = described.get("signals") or []
         listed = [listed] if isinstance(listed, str) else listed
         read = dict(listed) if isinstance(listed, Mapping) else {_last(each): each for each in listed}
         if len(read) < len(listed) or not all(isinstance(each, str) for each in (*read, *read.values())):
             cure = "signals: {x: left.q, y: right.q}"
-            raise self._error("E632", f"{path}.signals", "signals are paths, each with a name of its own", cure)
+            raise self._error("E632", f"{path}.signals", "signals must be paths with different names", cure)
         if "time" not in (*read, *taken) and any(re.search(r"\btime\b", str(text)) for text in texts):
             read["time"] = "time"
         return read
@@ -231,16 +233,16 @@ class ElementReader:
             return arithmetic(text, names)
         except InvalidFormula as error:
             shown = text if len(text) < 60 else f"{text[:56]} ..."
-            cure = f"arithmetic of {', '.join(names) or 'numbers'}; docs/files.md lists the functions"
-            raise self._error("E634", path, f'the formula "{shown}" is refused: {error}', cure) from None
+            cure = f"arithmetic with {', '.join(names) or 'numbers'}; docs/files.md lists the functions"
+            raise self._error("E634", path, f'the formula "{shown}" is invalid: {error}', cure) from None
 
     def _block(self, name: str, path: str, described: Any) -> Element:
-        """Return a signal block, whose equations are formulas by the names of their results."""
+        """Return a signal block; its equations map names of results to formulas."""
         path = f"{path}.Block"
         self._need_keys(path, described, ("equations",), BLOCK_KEYS[1:])
         inputs, equations = dict(described.get("inputs") or {}), described["equations"]
         if not isinstance(equations, Mapping):
-            raise self._error("E632", f"{path}.equations", "equations are formulas by name", 'equations: {y: "2*u"}')
+            raise self._error("E632", f"{path}.equations", "equations must be formulas by name", 'equations: {y: "2*u"}')
         parts = [described.get(word) or {} for word in ("states", "parameters")]
         local = [*inputs, *(name for part in parts for name in part), *equations]
         if "time" not in local and any(re.search(r"\btime\b", str(text)) for text in equations.values()):
@@ -254,10 +256,10 @@ class ElementReader:
         return Block(name, laws, inputs=inputs, **words)
 
     def _need_keys(self, path: str, content: Any, needed: Sequence[str], more: Sequence[str]) -> None:
-        """Raise E632 unless the content is a mapping with the needed keys, and of the others some."""
+        """Raise E632 unless the content is a mapping with all keys in `needed` and otherwise only keys in `more`."""
         what = path.rpartition(".")[2]
         if not isinstance(content, Mapping):
-            raise self._error("E632", path, f"{what} is not a mapping", f"{what}: {{{', '.join(needed)}}}")
+            raise self._error("E632", path, f"{what} must be a mapping", f"{what}: {{{', '.join(needed)}}}")
         for key in (*content, *needed):
             if key not in (*needed, *more):
                 near = similar_names(key, (*needed, *more), most=2) or [*needed, *more]
@@ -266,7 +268,7 @@ class ElementReader:
                 raise self._error("E632", path, f'{what} has no "{key}"', f"{key}: ... in it")
 
     def _need_texts(self, path: str, content: Mapping[str, Any], words: Sequence[str]) -> None:
-        """Raise E632 where one of these values is not text."""
+        """Raise E632 if one of these values is not text."""
         for word in words:
             if word in content and not isinstance(content[word], str):
                 cure = f'{word}: "{"q - 1" if word == "when" else "open"}"'
@@ -280,11 +282,11 @@ class ElementReader:
 
 
 def _is_formula(kind: str, value: Any) -> bool:
-    """Return True for what stands for a formula: text, or a number where a number is not a value of the argument."""
+    """Return True for a formula: text that is not a quantity, or a number, except in a source."""
     is_text = isinstance(value, str) and not isinstance(quantity(value), Parameter)
     return is_text or (type(value) in (int, float) and kind not in ("Se", "Sf"))
 
 
 def _last(path: Any) -> str:
-    """Return the last part of a path, the name of a signal in formulas."""
+    """Return the last part of a path, which names a signal in formulas."""
     return str(path).rpartition(".")[2]

@@ -1,4 +1,4 @@
-"""JSON schema of the files that `read_graph` reads, made of the table of kinds: editors complete and check by it."""
+"""JSON schema of the files that `read_graph` reads, made from the table of kinds, with which editors complete and check files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bondgraph.interchange.short.graphs import NO_PARTS
 from bondgraph.interchange.short.makers import BLOCK_KEYS, FORMULAS, KINDS, TRANSITION_KEYS, Maker
 
 PUBLISHED = Path(__file__).resolve().parents[3] / "docs" / "static" / "graph.schema.json"
-"""The schema among the pages of a checkout."""
+"""Path of the schema in the documentation of a checkout."""
 _ANY: dict[str, Any] = {}
 _TEXT = {"type": "string"}
 _PATHS = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}, {"type": "object", "additionalProperties": _TEXT}]}
@@ -21,7 +21,7 @@ _FORMULA = {"type": ["string", "number"], "description": "a formula"}
 
 
 def short_schema(parts: Mapping[str, Maker] = NO_PARTS) -> dict[str, Any]:
-    """Return the JSON schema (draft 2020-12) of a file for `read_graph`, with these further kinds."""
+    """Return the JSON schema (draft 2020-12) of a file for `read_graph`, with these additional kinds."""
     kinds = {**parts, **KINDS}
     described = {kind: _arguments(kind, maker) for kind, maker in kinds.items()}
     block = _object(dict.fromkeys(BLOCK_KEYS, _ANY), ("equations",))
@@ -49,7 +49,7 @@ def _object(properties: Mapping[str, Any], required: tuple[str, ...]) -> dict[st
 
 
 def _arguments(kind: str, maker: Maker) -> dict[str, Any]:
-    """Return the schema of the value after a kind: its arguments, or the first of them alone."""
+    """Return the schema of the value after a kind: its arguments, or only the first argument."""
     formulas = FORMULAS.get(kind, {})
     parameters = list(inspect.signature(maker).parameters.items())[1:]
     words = [word for word, takes in parameters if takes.kind is not takes.VAR_POSITIONAL]

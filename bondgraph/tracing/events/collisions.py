@@ -1,8 +1,8 @@
 """Simultaneous impacts: the effect of a unit impulse of each collision on the states and on the other collisions.
 
-The matrix is that of the impulse of one event (`impulses`), with prescribed impulses of the colliding constraints and of all dry
-friction: quantities that others hold stay held. The run solves for the impulses, a linear complementarity problem (LCP) with
-friction (`bondgraph.run.events.impacts.simultaneous`).
+The matrix is the same as for the impulse of one event (`impulses`), but the impulses of the colliding constraints and of all
+dry friction are prescribed; all other constraints still hold. The run solves for the impulses, a linear complementarity problem
+(LCP) with friction (`bondgraph.run.events.impacts.simultaneous`).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from bondgraph.tracing.on_tape.values import nonzero, partials, scalars_of, thro
 
 @dataclass(frozen=True)
 class Colliding:
-    """Constraints with simultaneous impacts: `constraints` by name, the `bounces` of each (indices of events), and `frictions`,
-    the elements of dry friction that take part."""
+    """Constraints with simultaneous impacts: names (`constraints`), indices of the events at which each bounces (`bounces`), and
+    elements of dry friction that take part (`frictions`)."""
 
     constraints: tuple[str, ...]
     bounces: tuple[tuple[int, ...], ...]
@@ -34,8 +34,9 @@ class Colliding:
 
 
 def colliding(system: System) -> Colliding | None:
-    """Return the constraints of bounces: impacts of one scalar constraint, back into the same state, without other resets; with
-    dry friction also events at which one begins to hold by an impulse. None unless there are two of them, or friction."""
+    """Return the constraints that bounce: events with an impact of one scalar constraint that keep the state of the automaton
+    and reset nothing else; with dry friction also events at which a constraint begins to hold by an impulse. None unless there
+    are two such constraints, or friction."""
     unknowns = [u for u in system.unknowns if not u.algebraic]
     frictions = tuple(u.element for u in unknowns if f"{u.element}.released effort" in system.values)
     scalar = {u.element: u for u in unknowns if system.values[u.value].shape == () and u.element not in frictions}
@@ -50,7 +51,7 @@ def colliding(system: System) -> Colliding | None:
 
 
 def _switched(system: System) -> dict[str, list[tuple[Unknown, frozenset[int]]]]:
-    """Return, by mode signal, the unknowns that hold in some of its states only, and these states."""
+    """Return, for each mode signal, the unknowns that hold only in some of its states, and these states."""
     gates = {s.outs[0]: s for s in system.statements if isinstance(s.op, Choice)}
     switched: dict[str, list[tuple[Unknown, frozenset[int]]]] = {}
     for u in system.unknowns:
@@ -63,7 +64,7 @@ def _switched(system: System) -> dict[str, list[tuple[Unknown, frozenset[int]]]]
 def _impact_constraints(
     event: LoweredTransition, scalar: Mapping[str, Unknown], switched: Sequence[tuple[Unknown, frozenset[int]]]
 ) -> tuple[str, ...]:
-    """Return the one constraint that collides at an event, or the one `switched` by its automaton that begins to hold."""
+    """Return the one constraint that collides at an event, or the one `switched` by the event's automaton that begins to hold."""
     if event.resets or event.error or event.internal or event.found:
         return ()
     if event.stays:
@@ -77,10 +78,10 @@ def _impact_constraints(
 
 
 def collision_table(context: TracingContext, acting: ActingUnknowns, collisions: Colliding) -> list[Any]:
-    """Return the effects of unit impulses for c scalars of colliding constraints and frictions (f of them frictions), n states, k
-    events and s powers, row by row: states per impulse (n, c), flows per impulse (c, c), changes of guards per impulse (k, c),
-    energies supplied per impulse (s, c), limits of friction per impulse (f, c), flows (c,), restitutions (c,), 0 for friction.
-    Empty if the equations of the other constraints are singular.
+    """Return the effects of unit impulses of c scalars of colliding constraints and frictions (f of them frictions) on n
+    states, k events and s powers, row by row: states per impulse (n, c), flows per impulse (c, c), changes of guards per
+    impulse (k, c), energies supplied per impulse (s, c), limits of friction per impulse (f, c); then flows (c,) and
+    restitutions (c,), 0 for friction. Empty if the equations of the other constraints are singular.
     """
     system, values, w = context.system, acting.values, list(acting.w)
     names = (*collisions.constraints, *collisions.frictions)
@@ -116,7 +117,7 @@ def collision_table(context: TracingContext, acting: ActingUnknowns, collisions:
     held = slopes(of([unknown[name].held for name in names]))
     limits = {friction.unknown.element: friction.limit for friction in dry_frictions(context, acting)}
     bounds = slopes([limits[name] for name in collisions.frictions])
-    guards = slopes(of([event.guard for event in system.events if not event.found]))  # ends of a run come last
+    guards = slopes(of([event.guard for event in system.events if not event.found]))  # events that end a run come last
     powers = slopes(of([power.value for power in system.powers]))
     supplied = {key: value for key, value in powers.items() if system.powers[key[0]].role == "supplied"}
     numbers = of([unknown[name].vanishing for name in names])

@@ -1,14 +1,14 @@
-"""Impulses (jump conditions at events): states jump when constraints begin to hold, bodies collide, or a mode couples parts that
-move differently.
+"""Impulses at events: states jump when constraints begin to hold, bodies collide, or a mode couples parts that move
+differently.
 
 Along the motion, unknowns w (efforts of constraints, flows of dependent storages ...) act on the rates as x' = F + B w and on
-the vanishing quantities f of constraints as A w. An impulse is so large an unknown for so short a time that other terms do not
-count: with its integrals W, states jump by B W and f by A W. So A W = -f brings f to rest (A W = -(1 + e) f reverses it), with
-the same A and B, and momentum, charge and flux are conserved. If A depends on states that jump (storages with curves), a Newton
-iteration finds W.
+the vanishing quantities f of constraints as A w. During an impulse the unknowns are so large, and the time so short, that other
+terms do not count: with their integrals W, states jump by B W and f by A W. So A W = -f brings f to rest (A W = -(1 + e) f
+reverses it), with the same A and B, and momentum, charge and flux are conserved. If A depends on states that jump (storages
+with curves), a Newton iteration finds W.
 
-Events that change modes alone have equal equations, in the modes after them. Many of these events, such as those of a ladder of
-diodes, share one impulse whose modes are inputs, so that the work does not grow with their number.
+Events that only change modes have the same equations, in the modes after the event. If there are many such events, as in a
+ladder of diodes, they share one impulse whose modes are inputs, so that the work does not grow with their number.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ FLOW_ROUNDING = 2.0**-44
 
 @dataclass(frozen=True)
 class JumpEquations:
-    """An event with the states before it; by impulses W, states jump by B W and vanishing quantities by A W."""
+    """An event with the states before it; impulses W change states by B W and vanishing quantities by A W."""
 
     context: TracingContext
     acting: ActingUnknowns
     event: LoweredTransition | None
-    """None for all events that change modes alone: the modes are then those after it."""
+    """None for all events that only change modes: the modes are then those after the event."""
     before: Sequence[Any]
     equations: SparseEquations
     """A, in terms of states and modes."""
@@ -70,7 +70,7 @@ class JumpEquations:
         return self.equations.through(functools.partial(self.at, state))
 
     def moved(self, impulses: Sequence[Any], like: Sequence[Any]) -> list[Any]:
-        """Return the states after impulses; the Newton iteration for unknowns of loops continues from the guesses in `like`."""
+        """Return the states after impulses; the Newton iteration for the unknowns of loops starts from the guesses in `like`."""
         after = list(self.before)
         for (i, j), value in self.action.items():
             after[i] = after[i] + value * impulses[j]
@@ -82,7 +82,7 @@ class JumpEquations:
         return after
 
     def rounding(self) -> Any:
-        """Return the rounding error of the quantities that an impulse brings to rest, by the sizes of their terms."""
+        """Return the rounding error of the quantities that an impulse brings to rest, from the sizes of their terms."""
         stopped = [s for u in self.context.system.unknowns if u.stopped for s in scalars_of(self.acting.values[u.stopped])]
         sparse = jacobian(stopped, list(self.context.inputs["x"]))
         terms: list[Any] = [0.0] * len(stopped)
@@ -112,7 +112,7 @@ def instant_of(
 
 
 class Residual:
-    """Residual of impulses W at the states that they lead to, one number for each row of A."""
+    """Residual of impulses W at the states after them, one number for each row of A."""
 
     def __init__(self, instant: JumpEquations):
         self.instant, self.values = instant, instant.acting.values
@@ -144,7 +144,7 @@ class Residual:
         return out
 
     def _jumping_value(self, unknown: Unknown) -> str:
-        """Return the name of the flow that an impulse must stop, or of the state of a dependent storage; "" for none."""
+        """Return the name of the flow that an impulse must stop, or of the state of a dependent storage; "" if neither exists."""
         path = unknown.element
         if path in self.followed:
             return self.followed[path]
@@ -152,7 +152,7 @@ class Residual:
         return "" if unknown.algebraic and path not in self.instant.acting.decided else name
 
     def _acted(self, impulses: Sequence[Any], equations: SparseEquations | None) -> list[Any]:
-        """Return A W; zeros without A, for W zero."""
+        """Return A W; zeros if A is None, which means W = 0."""
         totals: list[Any] = [0.0] * len(impulses)
         for (i, j), value in ({} if equations is None else equations.entries).items():
             totals[i] = totals[i] + value * impulses[j]
@@ -161,13 +161,13 @@ class Residual:
     def _storage_residual(
         self, unknown: Unknown, shape: tuple[int, ...], now: Sequence[Any], received: Sequence[Any]
     ) -> list[Any]:
-        """Return the difference of the impulse into a dependent storage and the change of its state."""
+        """Return the difference between the impulse into a dependent storage and the change of its state."""
         path = unknown.element
         gained = [a - b for a, b in zip(now, self.was[path], strict=True)]
         return scalars_of(self.balance[path](shaped(received, shape), shaped(gained, shape)))
 
     def _flow_residual(self, unknown: Unknown, state: Sequence[Any], now: Sequence[Any] | None, totals: list[Any]) -> list[Any]:
-        """Return the flow that an impulse has not stopped, or not reversed by the restitution."""
+        """Return the flow that remains to be stopped by an impulse, or reversed with the restitution."""
         path = unknown.element
         if now is None:
             return totals
@@ -188,7 +188,7 @@ def _split(scalars: Sequence[Any], sizes: Mapping[str, int]) -> dict[str, list[A
 
 
 def _guesses(context: TracingContext, acting: ActingUnknowns) -> dict[int, Any]:
-    """Return the solution of the Newton iteration for each guess of an unknown of a loop, by its index in the states."""
+    """Return the solution of the Newton iteration for each guess of a loop, by the index of the guess among the states."""
     solutions: dict[int, Any] = {}
     for loop in context.system.loops:
         for name, unknown in zip(loop.guesses, loop.unknowns, strict=False):
@@ -203,25 +203,25 @@ def followed_states(context: TracingContext) -> dict[str, str]:
 
 
 def largest(values: Sequence[Any]) -> Any:
-    """Return the largest absolute value of scalars, zero for none."""
+    """Return the largest absolute value of scalars, zero if there are none."""
     return functools.reduce(maximum, map(absolute, values), 0.0)
 
 
 MAX_NEWTON_STEPS = 12
-"""Newton steps of an impulse with curved storages."""
+"""Newton steps for an impulse if storages have curves."""
 
 NEWTON_RTOL = 1e-8
-"""Largest residual after them as a fraction of the first; with more there is no finite state after the event."""
+"""Largest accepted residual after the Newton steps, as a fraction of the first; if it is larger, the states become NaN."""
 
 MIN_SHARING_EVENTS = 16
-"""Events that change modes alone from which they share one impulse; each of fewer has code of its own, in which its mode is
-a number."""
+"""Minimum number of events that only change modes for which they share one impulse; fewer events each have their own code, in
+which the mode is a number."""
 
 
 @dataclass(frozen=True)
 class Impulse:
-    """Effects of the impulse of an event: states after it, its change of the guard of each event that can respond to it, and
-    the energy from each source, J (one number for each power of the system)."""
+    """Effects of the impulse of an event: the states after it, its push on the guard of each event that can respond to it, and
+    the energy supplied by each source, J (one number for each power of the system)."""
 
     after: list[Any]
     pushes: list[Any]
@@ -229,8 +229,8 @@ class Impulse:
 
 
 def impulsive(context: TracingContext, acting: ActingUnknowns) -> tuple[int, ...]:
-    """Return the events, by number, with an impulse: declared ones, and those whose mode makes a dependent storage or a held
-    quantity jump."""
+    """Return the numbers of the events with an impulse: those with a declared one, and those whose mode makes a dependent
+    storage or a held quantity jump."""
     followed = followed_states(context)
     names = [followed.get(u.element, u.vanishing if u.stopped else "") for u in context.system.unknowns if not u.algebraic]
     jumping = context.reached([scalar for name in names if name for scalar in scalars_of(acting.values[name])])
@@ -244,8 +244,8 @@ def impulsive(context: TracingContext, acting: ActingUnknowns) -> tuple[int, ...
 
 
 def sharing_events(context: TracingContext, acting: ActingUnknowns, events: Collection[int]) -> tuple[int, ...]:
-    """Return the events that share one impulse: without resets and collisions, and with dependent storages that do not depend on
-    the mode. None if they are too few."""
+    """Return the events that share one impulse: those without resets and collisions whose mode changes no dependent storage.
+    Empty if they are fewer than `MIN_SHARING_EVENTS`."""
     followed = [scalar for name in followed_states(context).values() for scalar in scalars_of(acting.values[name])]
     switched, every = context.reached(followed), context.system.events
 
@@ -266,10 +266,10 @@ def impulse_of(
     equations, off = instant.equations_at(before), missing(before, [0.0] * len(acting.w), None)
     ideal = functools.cache(lambda: in_an_impulse(context, acting, functools.partial(instant.at, before), instant.action))
     jumping = {context.inputs["x"][i].index for i, _ in instant.action}
-    kept = {side.index: context.tape.constant(1.0) for side in acting.sides}  # an impulse keeps the sides before it
+    kept = {side.index: context.tape.constant(1.0) for side in acting.sides}  # the sides before an impulse apply during it
     on_sides = substitute(context.tape, instant.equations.scalars, kept)
     iterates = bool(jumping & context.reached(instant.at(list(context.inputs["x"]), on_sides)))
-    cases = MAX_SINGULAR_CASES // (1 + MAX_NEWTON_STEPS) if iterates else MAX_SINGULAR_CASES  # each step searches all of them
+    cases = MAX_SINGULAR_CASES // (1 + MAX_NEWTON_STEPS) if iterates else MAX_SINGULAR_CASES  # each step searches all cases
 
     held = positions_held(context.system)
 
@@ -292,7 +292,8 @@ def impulse_of(
 
 
 def _zero_in_contradictions(context: TracingContext, solved: Solved) -> list[Any]:
-    """Return the impulses, zero if the mode after the event contradicts itself, so that no impulse leads there."""
+    """Return the impulses; zero if the equations of the mode after the event contradict each other, so that no impulse leads
+    there."""
     values = solved.values
     for mode in solved.modes:
         conditions = [in_modes(context.inputs["m"], mode.slots)] if mode.slots else []
@@ -308,7 +309,8 @@ def _zero_in_contradictions(context: TracingContext, solved: Solved) -> list[Any
 def can_respond(other: LoweredTransition, event: LoweredTransition | None) -> bool:
     """Return True if another event can respond to the impulse of an event: a diode closes before a current is cut off.
 
-    Only events with an impulse can respond, which then replaces this one; none responds to a collision or to its own automaton.
+    Only an event with an impulse can respond; its impulse then replaces the first. None responds to a collision or to an event
+    of its own automaton.
     """
     if other.impact or not other.impulse:
         return False
@@ -323,8 +325,8 @@ def _iterated(
     initial_size: Any,
     rounding: Any,
 ) -> tuple[list[Any], list[Any]]:
-    """Return states and impulses after damped Newton steps: a quarter of a step is tried if it increases the residual, which may
-    be `rounding` at the end."""
+    """Return states and impulses after damped Newton steps: a step that increases the residual is cut to a quarter. The final
+    residual may be as large as `rounding`."""
     at: list[Any] = [0.0] * len(change)
     size, reached = initial_size, list(instant.before)
     for _ in range(MAX_NEWTON_STEPS):

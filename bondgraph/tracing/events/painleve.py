@@ -1,10 +1,10 @@
-"""Dry friction on a tape: dependence on normal forces, and guards of Painlevé's paradox, no or several solutions.
+"""Dry friction on a tape: its dependence on normal forces, and guards that detect Painlevé's paradox (no or several solutions).
 
-While it slips, a friction F = mu N along its direction changes the normal force N that a constraint needs: N = N0 + k mu N, so
-that (1 - k mu) N = N0. If 1 - k mu is positive there is one N; at zero and below, a constraint that presses makes its bodies
-approach by its friction: either no N is a solution, or both N = 0 and a positive one.
+Slipping friction F = mu N changes the normal force N that a constraint needs: N = N0 + k mu N, so that (1 - k mu) N = N0. If 1
+- k mu is positive, there is one solution N. Otherwise the friction of a pressing constraint makes its bodies approach: either
+no N is a solution, or both N = 0 and a positive N are.
 
-Friction that follows a load which it changes itself has as many solutions where the determinant changes its sign as the load does
+Friction proportional to a load that it changes itself likewise has no or several solutions where the determinant changes sign
 (`tracing.piecewise`).
 
 Source: Painleve 1895; Genot and Brogliato 1999.
@@ -32,15 +32,16 @@ from screws.scalars import maximum
 
 @dataclass(frozen=True)
 class DryFriction:
-    """Dry friction: its unknown, the indices of its scalars among all unknowns, the selection between sticking and slipping, and
-    slopes of its effort while it slips by the efforts of constraints: (its scalar, index of the other) -> slope."""
+    """Dry friction: its unknown, the indices of its scalars among all unknowns, the selection between sticking and slipping,
+    and the slopes of its slipping effort by the efforts of constraints: (its scalar, index of the constraint's effort) ->
+    slope."""
 
     unknown: Unknown
     indices: tuple[int, ...]
     gate: Statement
     slopes: dict[tuple[int, int], Any]
     limit: Any
-    """Size of its effort while it slips, without the viscous part."""
+    """Size of its slipping effort, without the viscous part."""
 
     @property
     def normals(self) -> tuple[int, ...]:
@@ -63,7 +64,8 @@ def dry_frictions(context: TracingContext, acting: ActingUnknowns) -> Iterator[D
 
 
 def _limit(statement: Statement, acting: ActingUnknowns) -> Any:
-    """Return the effort of slipping at zero flow in the first slipping mode; of several directions that along the heading."""
+    """Return the effort of slipping at zero flow in the first slipping mode; with several directions, its component along the
+    heading."""
     _, flow, *others = (acting.values[name] for name in statement.args)
     still = np.zeros(np.shape(flow)) if np.ndim(flow) else 0.0
     effort = statement.op(1.0, still, *others)
@@ -73,7 +75,7 @@ def _limit(statement: Statement, acting: ActingUnknowns) -> Any:
 
 
 def paradoxes(context: TracingContext, acting: ActingUnknowns) -> list[tuple[LoweredTransition, Any]]:
-    """Return ends of a run at which slipping friction has no or several solutions, with their guards k mu - 1."""
+    """Return events that end a run when slipping friction has no or several solutions, with their guards k mu - 1."""
     ends = []
     for friction in dry_frictions(context, acting):
         reduction = _normal_force_reduction(context, acting, friction) if friction.normals else 0.0
@@ -84,7 +86,7 @@ def paradoxes(context: TracingContext, acting: ActingUnknowns) -> list[tuple[Low
         mode = friction.gate.args[0]
         slot = list(context.system.modes).index(mode)
         elements = tuple(dict.fromkeys((friction.unknown.element, *(acting.owners[j].element for j in friction.normals))))
-        for state in range(1, len(context.system.modes[mode][0])):  # the first one sticks
+        for state in range(1, len(context.system.modes[mode][0])):  # in state 0 it sticks
             name = f":paradox {friction.unknown.element} {state}"
             event = LoweredTransition(
                 mode.removesuffix(".mode"), slot, state, state, name, (), "no or several solutions", False, None, paradox=elements
@@ -94,7 +96,7 @@ def paradoxes(context: TracingContext, acting: ActingUnknowns) -> list[tuple[Low
 
 
 def _normal_force_reduction(context: TracingContext, acting: ActingUnknowns, friction: DryFriction) -> Any:
-    """Return k mu, the part of its normal force that friction takes away; a constant if there is none."""
+    """Return k mu, the fraction of its normal force that friction takes away; a constant if there is none."""
     w = list(acting.w)
     entries = partials(residuals_of(acting.values, context.system.unknowns), w)
     entries = {key: value for key, value in entries.items() if key[0] not in friction.indices}
@@ -109,5 +111,5 @@ def _normal_force_reduction(context: TracingContext, acting: ActingUnknowns, fri
         try:
             total = total + solve_in_modes(context, equations, right, ideal, held).values[j]
         except (SingularSystem, SingularMode):
-            return 0.0  # shares that the equations leave open: N itself is by convention
+            return 0.0  # the equations do not determine N, which is the least-norm choice
     return total

@@ -1,7 +1,8 @@
-"""Time events: times at which values of time and parameters alone jump or have a kink, as a routine of the parameters.
+"""Time events: times at which values that depend only on time and parameters jump or have a kink, as a routine of the parameters.
 
-An integration step must not cross such a time, or it may miss the change. Each comparison, and each function that selects, is
-solved for the time at which it changes (`Roots`, in closed form). Others are left to the error control of the steps.
+An integration step must not cross such a time, or it may miss the change. Each comparison and each selecting function is solved
+in closed form for the times at which it changes (`Roots`). If that is impossible, error control of the steps must find the
+change.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from bondgraph.tracing.on_tape.values import Values, carry_out, scalars_of
 from screws import scalars as s
 
 MAX_PIECES = 32
-"""Maximum number of pieces of a value (nested selections between lines) that is solved."""
+"""Maximum number of pieces (nested selections between lines) of a value that is solved."""
 
 
 @dataclass(frozen=True)
 class Root:
-    """A time, and the period of its repetition; scalars of the tape."""
+    """A time and the period of its repetition, as scalars of the tape."""
 
     time: TapeScalar
     period: TapeScalar
@@ -44,10 +45,10 @@ _TIME, _FOREIGN = 1, 2
 
 
 class Roots:
-    """Root finding in time for values of a tape that depend on time and parameters alone.
+    """Root finding in time for values of a tape that depend only on time and parameters.
 
-    Exact for polynomials in time up to the second degree with parameters as coefficients (also piecewise), for products of them,
-    for monotone functions of them, and for sines, cosines and integer parts of straight lines in time, which repeat.
+    Exact for (piecewise) polynomials in time up to the second degree whose coefficients depend on parameters, for products and
+    monotone functions of them, and for the periodic sines, cosines and integer parts of straight lines in time.
     """
 
     def __init__(self, tape: Tape):
@@ -72,11 +73,11 @@ class Roots:
         return self._reach[position]
 
     def alone(self, position: int) -> bool:
-        """Return True if a value depends on time and parameters alone."""
+        """Return True if a value depends only on time and parameters."""
         return not self._depends(position) & _FOREIGN
 
     def moving(self, position: int) -> bool:
-        """Return True if a value depends on time and otherwise only on parameters."""
+        """Return True if a value depends on time, and otherwise only on parameters."""
         return self._depends(position) == _TIME
 
     def single(self, time: Any) -> Root:
@@ -108,7 +109,7 @@ class Roots:
         return [root for point in points for root in self.solved(value, point)]
 
     def solved(self, value: TapeScalar, goal: TapeScalar) -> list[Root]:
-        """Return the times at which a value is `goal`, a scalar of parameters alone."""
+        """Return the times at which a value equals `goal`, a scalar that depends only on parameters."""
         if not self.moving(value.index):
             return []
         code, *operands = self.tape.nodes[value.index]
@@ -146,7 +147,7 @@ class Roots:
         return self.solved(a, _INVERSE[code](goal)) if code in _INVERSE else []
 
     def pieces(self, position: int) -> tuple[Piece, ...] | None:
-        """Return the pieces of a piecewise polynomial in time, up to the second degree; None for another value."""
+        """Return the pieces of a piecewise polynomial in time, up to the second degree; None for other values."""
         if position not in self._pieces:
             pieces = self._polynomial_pieces(position)
             if pieces is not None:
@@ -193,7 +194,7 @@ class Roots:
         return [self.single(far / c2), self.single(c0 / far)]
 
     def _line_and_steps(self, value: TapeScalar) -> tuple[Piece, TapeScalar] | None:
-        """Return a line and a factor if a value is that line plus the factor times the integer part of another one, or None."""
+        """Return (line, factor) if a value is a line plus the factor times the integer part of another line, else None."""
         steps: dict[int, TapeScalar] = {}
         line: Piece = (self.tape.scalar(0.0),)
         pending = [(value, self.tape.scalar(1.0))]
@@ -217,7 +218,7 @@ class Roots:
         return (line, *steps.values()) if len(steps) == 1 else None  # type: ignore[return-value]
 
     def _stepped(self, line: Piece, factor: TapeScalar, goal: TapeScalar) -> list[Root]:
-        """Return the times at which a line in time plus `factor` times some integer is `goal`."""
+        """Return the times at which a line in time plus `factor` times an integer equals `goal`."""
         if len(line) != 2:
             return []
         c0, c1 = line
@@ -228,7 +229,7 @@ class Roots:
         return [piece for piece in pieces if len(piece) == 2] if all(len(piece) < 3 for piece in pieces) else []
 
     def _periodic(self, code: int, angle: TapeScalar, goal: TapeScalar) -> list[Root]:
-        """Return the times at which the sine, cosine or tangent of straight lines in time is `goal`."""
+        """Return the times at which the sine, cosine or tangent of straight lines in time equals `goal`."""
         if code == op.TAN:
             angles, turn = [s.atan(goal)], math.pi
         elif code == op.SIN:
@@ -268,7 +269,7 @@ _POLYNOMIAL: dict[int, Any] = {
     op.MULTIPLY: _product,
     **dict.fromkeys((op.NEGATIVE, op.ABSOLUTE, op.MINIMUM, op.MAXIMUM, op.WHERE)),
 }
-"""Instructions that map polynomials to polynomials, with the formula of those of two operands that compute."""
+"""Instructions that map polynomials to polynomials, with the formula for two operands, or None."""
 
 _INVERSE: dict[int, Any] = {
     op.RECIPROCAL: lambda y: 1.0 / y,
@@ -286,15 +287,15 @@ _INVERSE: dict[int, Any] = {
 
 @dataclass(frozen=True)
 class Breaks:
-    """Elements by path, one for each time event, and a routine of the parameters: a time for each (s, not finite for none), then
-    a period for each (s, infinite for a single event)."""
+    """Paths of elements, one for each time event, and a routine of the parameters: the time of each (s, not finite if the event
+    never happens), then the period of each (s, infinite for a single event)."""
 
     elements: tuple[str, ...]
     routine: Routine
 
 
 def breaks_of(system: System) -> Breaks | None:
-    """Return all time events of a system with known shapes, or None."""
+    """Return all time events of a system with known shapes; None if there are none."""
     if not system.clocks and not system.events and not any("time" in s.args for s in system.statements):
         return None
     values = _ValuesOfTime(system)
@@ -311,7 +312,7 @@ def breaks_of(system: System) -> Breaks | None:
 
 @dataclass
 class _ValuesOfTime:
-    """Values that depend on time, on a tape of their own; values of other inputs are inputs of this tape."""
+    """Values that depend on time, on a separate tape; values that depend on other inputs become inputs of this tape."""
 
     system: System
     tape: Tape = field(default_factory=Tape)
@@ -347,7 +348,7 @@ class _ValuesOfTime:
                 yield guards[name], root
 
     def _statements(self, moving: set[str]) -> Iterator[tuple[Statement, list[Statement]]]:
-        """Yield statements with an argument that depends on time alone, each with those of parameters alone that it needs."""
+        """Yield statements with an argument that depends on time, each with the statements of parameters that it needs."""
         fixed: dict[str, Statement] = {}
         done: set[int] = set()
         numbers = set(self.system.parameters)
@@ -361,7 +362,7 @@ class _ValuesOfTime:
                 yield statement, _needed(statement.args, fixed, done)
 
     def _value(self, name: str) -> Any:
-        """Return a value of time and parameters, or inputs instead of another one."""
+        """Return a value of time and parameters; new inputs for any other value."""
         if name in self.of_time:
             return self.of_time[name]
         if name not in self.foreign:
@@ -371,7 +372,7 @@ class _ValuesOfTime:
         return self.foreign[name]
 
     def _new_inputs(self, count: int) -> np.ndarray:
-        """Append inputs (count,) to the block `other`, for values that depend on other inputs than time and parameters."""
+        """Append inputs (count,) to the block `other`, for values that depend on more than time and parameters."""
         blocks, start = self.tape.blocks, self.tape.blocks["other"]
         blocks["other"] += count
         number, scalars = list(blocks).index("other"), np.empty(count, dtype=object)
@@ -380,7 +381,7 @@ class _ValuesOfTime:
         return scalars
 
     def _keep(self, statement: Statement, env: Values, moving: set[str]) -> None:
-        """Keep results that depend on time and parameters alone."""
+        """Keep results that depend only on time and parameters."""
         for out in statement.outs:
             scalars = [self.tape.scalar(scalar) for scalar in scalars_of(env[out])]
             if all(self.solver.alone(scalar.index) for scalar in scalars):
@@ -390,7 +391,7 @@ class _ValuesOfTime:
 
 
 def _needed(names: Sequence[str], fixed: dict[str, Statement], done: set[int]) -> list[Statement]:
-    """Return the statements of parameters alone that these values need, in order, each once."""
+    """Return the statements of parameters that these values need, in order, each once."""
     statements: list[Statement] = []
     for name in names:
         statement = fixed.get(name)

@@ -1,1 +1,1 @@
-"""Linear equations on a tape: solve a matrix and a right side of scalars in every mode, singular ones too."""
+"""Linear equations on a tape: solutions for a matrix and a right side of scalars in every mode, including singular modes."""

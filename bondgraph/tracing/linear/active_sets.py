@@ -1,29 +1,30 @@
-"""Linear systems of many ideal elements: one elimination whose equations the modes switch, whatever the number of combinations.
+"""Linear systems of many ideal elements: one elimination for any number of mode combinations; the modes switch its equations.
 
-The equation of an ideal element is that of its holding, A w = b, or gives its unknown a number, w_i = o_i, by its mode alone.
-The holding equations of elements that act on masses or coils are symmetric and semidefinite, A = J M^-1 J^T with a sign for
-each. Those of any modes are a principal submatrix, which is eliminated with diagonal pivots in one order for all modes.
+The mode of an ideal element decides its equation: a row of A w = b while the element holds, else w_i = o_i, which gives its
+unknown a number. The holding equations of elements that act on masses or coils are symmetric and semidefinite, A = J M^-1 J^T
+with a sign for each. In any mode the equations that hold are a principal submatrix, eliminated with diagonal pivots in one
+order for all modes.
 
-A principal submatrix of such a matrix is singular exactly if it contains a null vector n of A, whatever the other modes are. All
-of these are combinations of circuits, null vectors with least sets of elements: a row of locks between two walls, two clutches
-side by side. Where all elements of a circuit hold, their shares are open along n, and b does not depend on them. Those of least
-norm fulfil
+A principal submatrix of such a matrix is singular exactly if it contains a null vector n of A, whatever the other modes are.
+All null vectors are combinations of circuits, null vectors with minimal sets of elements: a row of locks between two walls, two
+parallel clutches. While all elements of a circuit hold, their reactions are undetermined along n, and b does not depend on
+them. The reactions of least norm satisfy
 
     s(w) = sum_k W_k (r_k . n) (r_k . w + o_k) = 0
 
-for the reactions r_k . w + o_k with their weights W. A term p s(w) with n^T p > 0 makes A regular and leaves its solutions alone,
-since n^T b = 0: one elimination gives the shares of least norm, without any small regularisation.
+for the reactions r_k . w + o_k with their weights W. A term p s(w) with n^T p > 0 makes A regular and does not change its
+solutions, since n^T b = 0: one elimination gives the reactions of least norm without regularisation.
 
-A part may have vanishing quantities of two levels: those on which unknowns act, and those of states alone, whose rates are the
-equations: diodes in series with a coil, or across a capacitor. One implicit step of a short length h has the matrix A0 + h A1
-of both. Only where no unknown acts on a combination n of vanishing quantities, n^T A0 = 0, does its rate count. So each equation
-of a rate is that of a circuit of A0 of its own, which is solved together with the others: one level after the other would be
-wrong, as rates decide what a circuit of A0 leaves open. Shares are open along common null vectors of A0 and A1; rates repeat
-each other there. With the terms p = A1 n of rates, n^T p is zero for those, so that both have their equations.
+A part may have vanishing quantities at two levels: unknowns act on some directly; others depend only on states, and their rates
+are the equations (diodes in series with a coil, or across a capacitor). An implicit step of a short length h has the matrix A0
++ h A1 of both levels. The rate of a combination n of vanishing quantities counts only if no unknown acts on it, n^T A0 = 0. So
+each equation of a rate belongs to its own circuit of A0. All are solved together: solving one level after the other would be
+wrong, because rates determine what a circuit of A0 does not. Reactions are undetermined along common null vectors of A0 and A1,
+where rates are redundant. There the terms p = A1 n of rates have n^T p = 0, so both have their equations.
 
-The matrix of diodes and switches between floating potentials is monotone, but skew in part, so that diagonal pivots may cancel: a
-run chooses the pivot of each column, with a small compliance and iterative refinement. Where n^T b is not zero, either its rate
-along the motion is the equation of the circuit, or its elements contradict each other and push as stiff ones would.
+The matrix of diodes and switches between floating potentials is monotone but partly skew, so that diagonal pivots may cancel: a
+run chooses the pivot of each column, with a small compliance and iterative refinement. If n^T b is not zero, either its rate
+along the motion is the equation of the circuit, or the elements contradict each other and push as stiff elements would.
 
 Source: Rockafellar 1969, The elementary vectors of a subspace; Cottle, Pang and Stone 1992, The Linear Complementarity Problem.
 """
@@ -65,22 +66,22 @@ RESIDUAL_TOLERANCE = 1e-7
 """Largest residual at sample states, as a fraction of the terms of the equation."""
 
 COMPLIANCE = 2.0**-42
-"""Compliance or resistance of an ideal element in a part with skew couplings, in natural sizes; of the least loss the refinements
-remove it to 1e-6, and a smaller one would magnify rounding."""
+"""Compliance or resistance of an ideal element in a part with skew couplings, in natural sizes. At the least loss, the
+refinements reduce its effect to 1e-6; a smaller value would magnify rounding."""
 
 MAX_CIRCUITS = 128
-"""Maximum number of circuits of a part that are listed."""
+"""Maximum number of circuits to list for one part."""
 
 FEW_CIRCUITS = 16
-"""Maximum number of circuits of a symmetric part for which a term each costs less than refined shares (`self_stresses`)."""
+"""Maximum number of circuits of a symmetric part for which one term per circuit costs less than refinement (`self_stresses`)."""
 
 RUIZ_ROUNDS = 8
-"""Rounds of scaling, each of which halves the logarithms of the largest entries."""
+"""Rounds of scaling; each halves the logarithms of the largest entries."""
 
 
 @dataclass(frozen=True)
 class OpenShares:
-    """A circuit that leaves reactions of these elements open."""
+    """A circuit that does not determine the reactions of these elements."""
 
     circuit: Circuit
     elements: tuple[str, ...]
@@ -92,14 +93,14 @@ class OpenShares:
 
 @dataclass(frozen=True)
 class ActiveSetSolution:
-    """The unknowns of a part in all modes, and the circuits that leave reactions open."""
+    """The unknowns of a part in all modes, and the circuits with undetermined reactions."""
 
     values: list[Any]
     shares: tuple[OpenShares, ...]
     boxes: tuple[BoxPart, ...] = ()
-    """Problem by which modes and shares are found together, if there is one."""
+    """Problem that determines modes and reactions together, if any."""
     stresses: SelfStresses | None = None
-    """Reactions that circuits leave open, where these are too many to list."""
+    """Undetermined reactions, if the circuits are too many to list."""
 
 
 def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal) -> ActiveSetSolution | None:
@@ -164,15 +165,15 @@ def solve_active_sets(context: TracingContext, entries: Entries, right: Sequence
 
 
 def _distinct(samples: Mapping[tuple[int, int], np.ndarray]) -> dict[tuple[int, int], np.ndarray]:
-    """Return samples of a matrix without repetitions, the first one first."""
+    """Return the distinct samples of a matrix, in their original order."""
     table = np.array(list(samples.values())).T
     kept = list({row.tobytes(): k for k, row in reversed(list(enumerate(table)))}.values())
     return dict(zip(samples, table[sorted(kept)].T, strict=True))
 
 
 def _row_factors(entries: Entries, matrices: np.ndarray, senses: Mapping[int, float]) -> list[Any]:
-    """Return factors of equations, by which the diagonal is positive, and couplings are symmetric or skew; `senses` are the signs
-    of those of ideal elements that take power, for a part without a diagonal."""
+    """Return factors of equations that make the diagonal positive and couplings symmetric or skew; for a part without a
+    diagonal, `senses` are the signs with which the equations of ideal elements take power."""
     n = matrices.shape[1]
     top = np.abs(matrices).max(axis=0)
     coupled = top > SUM_ROUNDING * np.maximum(top.max(axis=0), top.max(axis=1, keepdims=True))
@@ -188,7 +189,7 @@ def _row_factors(entries: Entries, matrices: np.ndarray, senses: Mapping[int, fl
                 if factors[i] is None and coupled[i, j] and coupled[j, i]:
                     k = int(np.argmax(np.abs(matrices[:, i, j] * matrices[:, j, i])))
                     sign = np.sign(matrices[k, i, j] * matrices[k, j, i])
-                    sense = float(diagonal[i] * diagonal[j] or -sign) * sign  # of two dissipative ones +, of a skew pair -
+                    sense = float(diagonal[i] * diagonal[j] or -sign) * sign  # + for two dissipative equations, - for a skew pair
                     sizes = np.abs(matrices[:, [i, j], [j, i]])
                     is_one = bool(np.all(np.abs(sizes[:, 0] - sizes[:, 1]) <= SYMMETRY_TOLERANCE * sizes.max(axis=1)))
                     factors[i] = factors[j] * sense * (float(sign) if is_one else entries[j, i] / entries[i, j])
@@ -197,7 +198,7 @@ def _row_factors(entries: Entries, matrices: np.ndarray, senses: Mapping[int, fl
 
 
 def _monotone_scale(matrices: np.ndarray) -> np.ndarray | None:
-    """Return the sizes of the unknowns (n,) by which the largest entry of each is near one (Ruiz 2001); None if a sample is not
+    """Return sizes of the unknowns (n,) that bring the largest entry of each close to one (Ruiz 2001); None if a sample is not
     monotone."""
     n = matrices.shape[1]
     if not np.isfinite(matrices).all():
@@ -214,12 +215,12 @@ def _monotone_scale(matrices: np.ndarray) -> np.ndarray | None:
 
 
 LinearForm = tuple[Mapping[int, Any], Any, tuple[str, ...]]
-"""Slopes and offset of slopes . w + offset = 0, and the elements that share a reaction by it."""
+"""Slopes and offset of slopes . w + offset = 0, and the elements that share a reaction in this equation."""
 
 
 @dataclass(frozen=True)
 class _CircuitEquation:
-    """Equation slopes . w + offset = 0 of a circuit while it holds: its rate along the motion, or the shares of least norm."""
+    """Equation slopes . w + offset = 0 of a circuit while it holds: its rate along the motion, or the condition of least norm."""
 
     circuit: Circuit
     vector: Mapping[int, Any]
@@ -227,17 +228,17 @@ class _CircuitEquation:
     slopes: Mapping[int, Any]
     offset: Any
     elements: tuple[str, ...]
-    """Elements that share a reaction by it; none if it is a rate."""
+    """Elements that share a reaction in this equation; none if it is a rate."""
     misfit: Any
     """Contradiction of the right sides along the circuit; None if they always fit."""
     alone: bool = False
-    """True if no other circuit has an element of it."""
+    """True if the circuit has no element in common with others."""
     of_rates: bool = False
-    """True if its misfit is one of rates, while right sides of vanishing quantities fit."""
+    """True if rates misfit, while the right sides of vanishing quantities fit."""
 
     @property
     def contradicts(self) -> bool:
-        """True if its right sides may contradict each other, and no unknown acts on their rate."""
+        """True if the right sides may contradict each other and no unknown acts on their rate."""
         return self.misfit is not None and bool(self.elements)
 
     @property
@@ -246,7 +247,7 @@ class _CircuitEquation:
         return _along(self.slopes, self.vector)
 
     def term(self, sizes: Sequence[Any], misfit: Mapping[int, Any]) -> CircuitTerm:
-        """Return its term; in one equation if it is alone, which leaves the others sparse."""
+        """Return the term of the circuit; if `alone`, it goes into one equation, which keeps the others sparse."""
         if self.alone:
             first = self.circuit.rows[0]
             factors = {first: sizes[first] / self.along}
@@ -259,7 +260,7 @@ class _CircuitEquation:
 def _circuit_equations(
     context: TracingContext, levels: Levels, right: Sequence[Any], ideal: Ideal, circuits: Sequence[Circuit]
 ) -> list[_CircuitEquation] | None:
-    """Return the equations of circuits of vanishing quantities; None if there are none for one."""
+    """Return the equations of circuits of vanishing quantities; None if a circuit has no equation."""
     held, n = levels.values, len(right)
     vectors = [null_vector(context, held.entries, circuit, n) for circuit in circuits]
     misfits = [_misfit(context, held, circuit, vector) for circuit, vector in zip(circuits, vectors, strict=True)]
@@ -284,7 +285,7 @@ def _circuit_equations(
 
 
 def _rate_equations(levels: Levels, repeated: Sequence[Circuit]) -> list[_CircuitEquation]:
-    """Return equations of rates, each as that of a circuit of one element; not of those on which nothing acts, `repeated`."""
+    """Return the equations of rates, each as a circuit of one element, without the `repeated` circuits, on which nothing acts."""
     rows, held = rows_of(levels.every.entries, len(levels.every.right)), levels.every
     circuits = [(i, Circuit((i,), ())) for i in sorted(levels.rated - held.never)]
     return [
@@ -297,8 +298,8 @@ def _rate_equations(levels: Levels, repeated: Sequence[Circuit]) -> list[_Circui
 def _repeated_rates(
     context: TracingContext, levels: Levels, ideal: Ideal, circuits: Sequence[Circuit]
 ) -> list[_CircuitEquation] | None:
-    """Return the equations of circuits that change no rate, since those of their parts repeat each other: closed diodes across
-    one capacitor. None if there are none for one."""
+    """Return the equations of circuits that change no rate because their elements repeat each other: closed diodes across one
+    capacitor. None if a circuit has no equation."""
     entries, n = {**levels.values.entries, **levels.rates}, len(levels.every.right)
     vectors = [null_vector(context, entries, circuit, 2 * n) for circuit in circuits]
     equations = []
@@ -312,7 +313,7 @@ def _repeated_rates(
 
 
 def _misfit_of_rates(context: TracingContext, levels: Levels, ideal: Ideal, circuit: Circuit, vector: Mapping[int, Any]) -> Any:
-    """Return what the right sides of rates of a circuit must cancel to."""
+    """Return the sum of the right sides of rates around a circuit, which must be zero."""
     held = levels.every
     parts = {i: n / (absolute(held.factors[i]) * ideal.decays.get(i, 1.0)) for i, n in vector.items()}
     values = {i: part for i, part in parts.items() if i not in levels.rated}
@@ -325,14 +326,14 @@ def _misfit_of_rates(context: TracingContext, levels: Levels, ideal: Ideal, circ
 
 
 def _alone(equations: Sequence[_CircuitEquation]) -> list[_CircuitEquation]:
-    """Mark the equations of circuits that have no element in common with another one."""
+    """Mark the equations of circuits that have no element in common with others."""
     users = Counter(i for e in equations for i in e.circuit.rows)
     return [replace(e, alone=all(users[i] == 1 for i in e.circuit.rows)) for e in equations]
 
 
 def _misfit_parts(equations: Sequence[_CircuitEquation], sizes: Sequence[Any]) -> list[Mapping[int, Any]]:
-    """Return for each circuit its contradiction, as a fraction of right sides; circuits that hold at a time may contradict each
-    other by common elements: cuts in series with one coil, closed diodes in parallel."""
+    """Return the contradiction of each circuit as fractions of right sides. Circuits that hold at the same time and have
+    elements in common may contradict each other: cuts in series with one coil, closed diodes in parallel."""
     parts: list[Mapping[int, Any]] = [{} for _ in equations]
     couplings = {
         (i, j): sum((sizes[k] * n * b.vector[k] for k, n in a.vector.items() if k in b.vector), 0.0)
@@ -355,7 +356,7 @@ def _misfit_parts(equations: Sequence[_CircuitEquation], sizes: Sequence[Any]) -
 
 
 def _open_shares(context: TracingContext, held: Holding, equation: _CircuitEquation) -> OpenShares:
-    """Return which reactions a circuit leaves open, and where its right sides contradict each other."""
+    """Return the undetermined reactions of a circuit, and the condition under which its right sides contradict each other."""
     circuit, misfit, tape = equation.circuit, equation.misfit, context.tape
     if not equation.contradicts:
         return OpenShares(circuit, equation.elements)
@@ -378,7 +379,7 @@ def _pushed(
     sizes: Sequence[Any],
     w: Sequence[Any],
 ) -> list[Any]:
-    """Return right sides by which contradicting elements push as stiff ones would; w is the solution without them."""
+    """Return right sides that make contradicting elements push as stiff ones would; w is the solution without them."""
     right: list[Any] = [0.0] * len(w)
     for e, share, term in zip(equations, shares, terms, strict=True):
         if share.contradiction is None:
@@ -408,7 +409,7 @@ def _motions(
 
 
 def _shares(context: TracingContext, ideal: Ideal, vectors: Sequence[Mapping[int, Any]]) -> list[LinearForm | None]:
-    """Return for each circuit the equation of least norm of the reactions that it leaves open; None if there are none."""
+    """Return for each circuit the least-norm equation of its undetermined reactions; None if it has no such reactions."""
     reactions = ideal.reactions
     steps, weights = reaction_steps(context, reactions, vectors)
     equations: list[LinearForm | None] = []
@@ -431,21 +432,21 @@ def _condition(held: Holding, circuit: Circuit) -> Any:
 
 
 def _row_size(entries: Entries, i: int, scale: np.ndarray) -> Any:
-    """Return the size of an equation in units of its diagonal."""
+    """Return the size of an equation, scaled like its diagonal."""
     terms = [absolute(v) * float(abs(scale[j] / scale[i])) for (k, j), v in entries.items() if k == i]
     return sum(terms[1:], terms[0]) if terms else 1.0
 
 
 def _misfit(context: TracingContext, held: Holding, circuit: Circuit, vector: Mapping[int, Any]) -> Any:
-    """Return what the right sides of a circuit must cancel to."""
+    """Return the sum of the right sides around a circuit, which must be zero."""
     return context.tape.scalar(sum((n * held.right_without(i, circuit.released) for i, n in vector.items()), 0.0))
 
 
 def _fits(
     context: TracingContext, entries: Entries, right: Sequence[Any], values: Sequence[Any], excluded: Sequence[Any]
 ) -> bool:
-    """Return True if the values solve the equations at all samples where these are finite, and no circuit needs an equation of
-    motion, whose states are not consistent there."""
+    """Return True if the values solve the equations at all samples at which they are finite and no `excluded` circuit holds,
+    since the states of the samples need not be consistent with it."""
     rows = rows_of(entries, len(right))
     residuals = [sum((a * values[j] for j, a in row.items()), -b) for row, b in zip(rows, right, strict=True)]
     terms_of_right = magnitudes(context.tape, right)

@@ -1,9 +1,10 @@
 """Circuits of ideal elements: elementary vectors of the space in which a part of a network takes no power.
 
-A circuit is a least set of elements that hold against each other: a loop of closed switches, a cut of open ones, locks in a row.
-The vectors of a space with least sets of entries are its elementary vectors (Rockafellar 1969). Those with one pivot each in a
-reduced basis are some of them. Of two that share an entry, a combination without it contains another one; the set is complete
-when these are all known (Boros, Elbassioni, Gurvich and Khachiyan 2003, on the circuits of matroids).
+A circuit is a minimal set of elements that hold against each other: a loop of closed switches, a cut of open switches, locks in
+a row. The vectors of a space with minimal sets of nonzero entries are its elementary vectors (Rockafellar 1969). The vectors of
+a reduced basis, each with its own pivot, are elementary. If two elementary vectors share an entry, their combination without
+that entry contains another one. The set is complete when this yields no new vector (Boros, Elbassioni, Gurvich and Khachiyan
+2003, on the circuits of matroids).
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ import numpy as np
 from bondgraph.assembly.indeterminate import NULL_TOLERANCE
 
 LEAST_LOSS, LOSSLESS = 1e-11, 1e-14
-"""Dissipation of a direction, in natural sizes: the least that one elimination for all modes resolves, and the most that is
-rounding; null directions of networks have less than 1e-15."""
+"""Dissipation of a direction, in natural sizes: the least that one elimination for all modes resolves, and the largest that
+counts as rounding. Null directions of networks have less than 1e-15."""
 
 SCALING_ROUNDS = 4
 """Rounds in which rows and columns are scaled by their largest entries."""
@@ -26,18 +27,18 @@ SCALING_ROUNDS = 4
 
 @dataclass(frozen=True)
 class Circuit:
-    """Elements that hold against each other: a null vector of the equations of all modes in which its elements hold and its
-    released ones do not."""
+    """Elements that hold against each other: a null vector of the equations in all modes in which the elements of `rows` hold
+    and those of `released` do not."""
 
     rows: tuple[int, ...]
     """Equations of the elements that hold."""
     released: tuple[int, ...]
-    """Equations of elements whose vanishing quantity it changes, and which must not hold."""
+    """Equations of elements whose vanishing quantity the circuit changes, and which must therefore not hold."""
 
 
 def lossless(matrix: np.ndarray) -> np.ndarray | None:
-    """Return an orthonormal basis (2 n, r) of the unknowns x and vanishing quantities y = A x that take no power; None if some
-    take next to none."""
+    """Return an orthonormal basis (2 n, r) of the unknowns x and vanishing quantities y = A x that take no power; None if the
+    power of a direction is neither zero nor clearly positive."""
     _, values, right = np.linalg.svd(matrix + matrix.T)
     if np.any((values > LOSSLESS) & (values < LEAST_LOSS)):
         return None
@@ -46,8 +47,8 @@ def lossless(matrix: np.ndarray) -> np.ndarray | None:
 
 
 def without_rates(basis: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """Return a basis of the vectors of a space (2 n, r) of x and y whose x does not act on rates (n, n) x, whatever the units of
-    these."""
+    """Return a basis of the vectors of a space (2 n, r) of x and y for which rates (n, n) x = 0, whatever the units of the
+    rates."""
     vectors = basis @ np.linalg.inv(basis[independent_rows(basis)])
     vectors[np.abs(vectors) <= NULL_TOLERANCE * np.abs(vectors).max(axis=0, initial=0.0)] = 0.0
     terms = np.abs(rates) @ np.abs(vectors[: len(rates)])
@@ -66,13 +67,13 @@ def without_rates(basis: np.ndarray, rates: np.ndarray) -> np.ndarray:
 
 
 def circuits_of(basis: np.ndarray, gated: Set[int], never: Set[int], most: int) -> list[Circuit] | None:
-    """Return all circuits of a space (2 n, r) of x and y, in none of which both x and y of an element differ from zero; None if
-    there are more than `most`.
+    """Return all circuits of a space (2 n, r) of x and y; None if there are more than `most`. In a circuit, x or y of each
+    element is zero.
 
     Parameters
     ----------
-    gated : equations that modes release; y of the others is zero.
-    never : equations that never hold; x of these is zero.
+    gated : equations that modes can release; y of all others is zero.
+    never : equations that never hold; their x is zero.
     """
     n = len(basis) // 2
     allowed = {k for k in range(n) if k not in never} | {n + k for k in gated | never}
@@ -91,19 +92,20 @@ def circuits_of(basis: np.ndarray, gated: Set[int], never: Set[int], most: int) 
 
 
 def fundamental_circuits(basis: np.ndarray, never: Set[int]) -> list[Circuit]:
-    """Return circuits whose vectors are a basis of a space (2 n, r) of x, without any y; arguments as of `circuits_of`."""
+    """Return circuits whose vectors are a basis of the vectors x with y = 0 in a space (2 n, r); arguments as in
+    `circuits_of`."""
     space = _within(basis, set(range(len(basis) // 2)) - never)
     blocks = [(rows, _fundamental(_full_rank(space[rows]))) for rows in _blocks(space)]
     return [Circuit(tuple(rows[k] for k in sorted(support)), ()) for rows, supports in blocks for support in supports]
 
 
 def _fundamental(block: np.ndarray) -> list[frozenset[int]]:
-    """Return the sets of entries of elementary vectors that are a basis of a space (m, r)."""
+    """Return the sets of nonzero entries of elementary vectors that are a basis of a space (m, r)."""
     return [_support(vector) for vector in (block @ np.linalg.inv(block[independent_rows(block)])).T]
 
 
 def _supports(block: np.ndarray, most: int) -> list[frozenset[int]] | None:
-    """Return the sets of entries of all elementary vectors of a space (m, r); None if there are more than `most`."""
+    """Return the sets of nonzero entries of all elementary vectors of a space (m, r); None if there are more than `most`."""
     supports = _fundamental(block)
     last = 0
     while last < len(supports):
@@ -119,13 +121,13 @@ def _supports(block: np.ndarray, most: int) -> list[frozenset[int]] | None:
 
 
 def _support(vector: np.ndarray) -> frozenset[int]:
-    """Return the entries of a vector that are not zero."""
+    """Return the indices of the nonzero entries of a vector."""
     sizes = np.abs(vector)
     return frozenset(np.flatnonzero(sizes > NULL_TOLERANCE * sizes.max()).tolist())
 
 
 def _elementary(block: np.ndarray, allowed: Set[int]) -> np.ndarray:
-    """Return an elementary vector of a space (m, r) that has no other entries than these."""
+    """Return an elementary vector of a space (m, r) whose nonzero entries are all in `allowed`."""
     space = _within(block, allowed)
     while space.shape[1] > 1:
         largest = int((space**2).sum(axis=1).argmax())
@@ -134,7 +136,7 @@ def _elementary(block: np.ndarray, allowed: Set[int]) -> np.ndarray:
 
 
 def _within(space: np.ndarray, allowed: Set[int]) -> np.ndarray:
-    """Return a basis of the vectors of a space (m, r) that have no other entries than these."""
+    """Return a basis of the vectors of a space (m, r) whose nonzero entries are all in `allowed`."""
     others = space[[k for k in range(len(space)) if k not in allowed]]
     _, values, right = np.linalg.svd(others)
     kept = space @ right[int((values > NULL_TOLERANCE).sum()) :].T
@@ -156,7 +158,7 @@ def _full_rank(rows: np.ndarray) -> np.ndarray:
 
 
 def independent_rows(matrix: np.ndarray) -> list[int]:
-    """Return as many rows of a matrix (n, m) as it has columns, each the one farthest from those before."""
+    """Return the indices of m rows of a matrix (n, m), each the farthest from the span of the previous rows."""
     left, kept = matrix.copy(), list[int]()
     for _ in range(matrix.shape[1]):
         kept.append(int((left**2).sum(axis=1).argmax()))

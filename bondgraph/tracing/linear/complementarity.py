@@ -1,8 +1,9 @@
-"""Box complementarity problem of the dry friction of a part: its matrix, offsets and bounds on the tape, for the event iteration.
+"""Box complementarity problem of the dry friction of a part: its matrix, offsets and bounds on the tape, for the event
+iteration.
 
-While all elements of a part hold, their equations are w = A y - b: the rate of the flow of each by the efforts y. Friction along
-a line keeps its effort between its limits, and its flow leaves zero only where the effort is at one of them. Where a limit of
-sticking exceeds that of slipping, numbers are not finite, and transitions fire one by one.
+While all elements of a part hold, their equations are w = A y - b, which give the rate of each flow from the efforts y.
+Friction along a line keeps its effort between two limits, and its flow leaves zero only if the effort is at a limit. If the
+limit of sticking differs from the limit of slipping, the numbers are not finite, and transitions fire one by one.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from screws.scalars import equal, where
 
 @dataclass(frozen=True)
 class BoxPart:
-    """Problem of a part: where its numbers belong, and the numbers, of entries, offsets, lower and upper bounds, and 1 for rows
-    that hold."""
+    """Problem of a part: the layout of its numbers, and the numbers: entries, offsets, lower bounds, upper bounds, and 1 for
+    each row that holds, else 0."""
 
     layout: BoxLayout
     scalars: tuple[Any, ...]
@@ -37,7 +38,7 @@ def box_parts(
 ) -> tuple[BoxPart, ...]:
     """Return the problem of a part with these equations, if it has friction along a line.
 
-    `holding` are the equations while all elements hold, with a positive semidefinite matrix.
+    `holding` contains the equations while all elements hold; their matrix is positive semidefinite.
     """
     tape, n, held, b, released = context.tape, len(right), holding.entries, holding.right, holding.released
     slots, sticks, lows, highs = ([-1] * n for _ in range(4))
@@ -68,26 +69,26 @@ def box_parts(
 
 
 def _slides(system: System, gate: RowGate) -> bool:
-    """Return True for the automaton of friction along a line, which sticks in the state in which it holds."""
+    """Return True if the mode belongs to friction along a line, which sticks in its one active state."""
     edges = [event for event in system.events if event.slot == gate.slot]
     return len(gate.active) == 1 and all(_stops(edges, k, gate.active[0], j) for k, j in (gate.others, gate.others[::-1]))
 
 
 def _stops(edges: Sequence[LoweredTransition], slip: int, stick: int, other: int) -> bool:
-    """Return True if edges lead from slip to stick, passing into the other sense, and back."""
+    """Return True if edges lead from slip to stick, passing on to `other`, and back from stick to slip."""
     ends = [(edge.source, edge.target, edge.passes) for edge in edges]
     return (slip, stick, other) in ends and (stick, slip, None) in ends
 
 
 def _equal_limits(system: System, values: Mapping[str, Any], slot: int) -> Any:
-    """Return the condition that friction begins to slip at the effort with which it slips, without which its problem is not
-    monotone; None if its limits are not parameters."""
+    """Return the condition that the limits of sticking and slipping are equal, without which the problem is not monotone; None
+    if they are not parameters."""
     owner = list(system.modes)[slot].removesuffix(".mode")
     limits = [values.get(f"{owner}.{name}") for name in ("limit", "stick_limit")]
     return None if any(limit is None for limit in limits) else equal(*limits)
 
 
 def _released(context: TracingContext, entries: Entries, right: Sequence[Any], i: int, slot: int, state: int) -> Any:
-    """Return the unknown of row i in a state in which the row gives it a number."""
+    """Return the unknown of row i in a state in which the row alone determines it."""
     value, slope = specialise(context.tape, [right[i], entries[i, i]], {("m", slot): float(state)})
     return context.tape.scalar(value / slope)

@@ -1,8 +1,8 @@
 """Constraint (Delassus) matrix A = J M^-1 J^T of constraints on positions for the run, with its redundant rows.
 
-A planar loop of hinges in space holds three motions twice: its constraints are redundant, the motion is unique, and the shares of
-the forces are not. The matrix is then singular wherever the loop closes, though not at states off it. The least-norm solution is
-used, each multiplier measured by its own diagonal entry (`linear.indeterminate`).
+A planar loop of hinges in space constrains three motions twice: its constraints are redundant, so its motion is unique, but its
+forces are not. The matrix is then singular wherever the loop closes, but not at other states. The least-norm solution is used;
+each multiplier is measured by its own diagonal entry (`linear.indeterminate`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from bondgraph.tracing.on_tape.values import Values, owners_of, scalars_of
 
 @dataclass(frozen=True)
 class Closures:
-    """The constraints of a system, and the scalars of their routine: flows, entries of A, then the right sides of redundant
-    rows, then the residuals of these."""
+    """The constraints of a system, and the scalars of their routine: flows, entries of A, the right sides of redundant rows,
+    and the residuals of these rows."""
 
     closing: Closing
     scalars: tuple[Any, ...]
@@ -41,7 +41,7 @@ class Closures:
 def closures_of(
     system: System, values: Values, equations: SparseEquations, repeating: Sequence[RedundantPart]
 ) -> Closures | None:
-    """Return the constraints among the unknowns of a system with their values, or None."""
+    """Return the constraints among the unknowns of a system with their values; None if there are none."""
     owners = owners_of(system, system.unknowns)
     flows = [(u.element, s) for u in system.unknowns if u.reason == "constraint" for s in scalars_of(values[u.vanishing])]
     if not flows:
@@ -57,7 +57,7 @@ def closures_of(
 
 
 def positions_held(system: System) -> frozenset[int]:
-    """Return indices, in the row of all scalars, of unknowns that hold a position which is a function of the states."""
+    """Return the indices, among the scalars of all unknowns, of those that hold a position that is a function of the states."""
     states = {state.name for state in system.states}
     makes = {out for s in system.statements for out in s.outs if s.op is STABILISED and s.args[2] not in states}
     return frozenset(k for k, unknown in enumerate(owners_of(system, system.unknowns)) if unknown.held in makes)

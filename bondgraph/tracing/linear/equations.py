@@ -1,12 +1,12 @@
-"""Linear equations from the residuals on a tape: their matrix, or a larger and sparser one with intermediate steps as unknowns.
+"""Linear equations from the residuals on a tape: their matrix, or a larger, sparser one with intermediate steps as unknowns.
 
-Masses on levers have one acceleration in common, so that the matrix of their forces is full, although the tape needs few
-operations a mass. In such cases steps on the way from unknowns to residuals stay unknowns of their own:
+Masses on levers share one acceleration, so the matrix of their forces is full, although the tape needs few operations per mass.
+In such cases the steps between unknowns and residuals remain separate unknowns:
 
     v - sum_a c_a v_a = k        for a step v that depends on others with the slopes c_a and the offset k.
 
-Solved in an order of little fill, the system of a tree of levers then costs as many operations as it has levers, as when inertias
-are reflected from lever to lever.
+Solved in an order of little fill, the system of a tree of levers then costs a number of operations proportional to the number
+of levers, as when inertias are reflected from lever to lever.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries, nonzero, partials, through
 
 MIN_WORK_RATIO = 4
-"""Operations of eliminating A in units of the entries of the larger matrix from which the larger one is solved."""
+"""Minimum ratio of the operations to eliminate A to the entries of the larger matrix for which the larger matrix is solved."""
 
 
 @dataclass(frozen=True, eq=False)
 class SparseEquations:
     """A w = b for `count` unknowns w.
 
-    `steps` is the larger matrix, whose first rows and columns are these, with `size` rows; None if it is no better. `offsets` is
-    its right side from the tape: offsets of the steps themselves, so that b, in which large terms may cancel, is never formed.
+    `steps` is the larger matrix with `size` rows, whose first `count` rows and columns are those of w; None if it is no better.
+    `offsets` is its right side from the tape, so that b, in which large terms may cancel, is never formed.
     """
 
     count: int
@@ -44,7 +44,7 @@ class SparseEquations:
 
     @cached_property
     def entries(self) -> Entries:
-        """A, (equation, unknown) -> scalar; expensive for equations with steps."""
+        """A as (equation, unknown) -> scalar; expensive for equations with steps."""
         return self.matrix()
 
     def through(self, function: Callable[[Sequence[Any]], Sequence[Any]]) -> SparseEquations:
@@ -78,7 +78,7 @@ def equations_of(context: TracingContext, residuals: Sequence[Any], w: Sequence[
 def _steps(
     tape: Tape, residuals: Sequence[Any], w: Sequence[TapeScalar]
 ) -> tuple[dict[tuple[int, int], Any], tuple[TapeScalar, ...]]:
-    """Return a matrix with residuals and their steps as rows, unknowns and steps as columns; and the right side of each row."""
+    """Return a matrix with residuals and steps as rows and unknowns and steps as columns, and the right side of each row."""
     roots = [tape.scalar(residual).index for residual in residuals]
     seeds = {scalar.index: column for column, scalar in enumerate(w)}
     order = [position for position in active_nodes(tape, roots, seeds) if position not in seeds]
@@ -89,7 +89,7 @@ def _steps(
     inlined: dict[int, _Combination] = {}
     for position, row in combinations.items():
         row = row.with_steps(tape, inlined)
-        single = len(row.slopes) == 1 and users[position] == 1  # depends on one step and is used once: no step of its own
+        single = len(row.slopes) == 1 and users[position] == 1  # depends on one step and is used once: not a separate step
         (inlined if single else rows)[position] = row
     one, zero = tape.constant(1.0), tape.constant(0.0)
     ends = [_Combination({root: one}, zero).with_steps(tape, inlined) for root in roots]
@@ -103,14 +103,14 @@ def _steps(
 
 @dataclass(frozen=True)
 class _Combination:
-    """A step as the sum of others with their slopes, and an offset; all as positions on the tape."""
+    """A step as a sum of other steps times slopes, plus an offset; all are positions on the tape."""
 
     slopes: Mapping[int, int]
     offset: int
 
     @staticmethod
     def of(tape: Tape, position: int, active: Collection[int]) -> _Combination:
-        """Return the combination of active nodes that a node is."""
+        """Return a node as a combination of active nodes."""
         code, *arguments = tape.nodes[position]
         total: dict[int, int] = {}
         for argument, slope in slopes(tape, position):

@@ -1,7 +1,9 @@
-"""Equations of ideal elements that hold: a part of a linear system while all of them do, and masks for those that yield.
+"""Equations of ideal elements that hold: a part of a linear system while all elements hold, and masks for those that are
+released.
 
-The equation of an ideal element is that of its holding, A w = b, or gives its unknown a number, w_i = o_i, by its mode alone. So
-the equations of any modes are a principal submatrix of A: rows and columns of elements that yield are masked.
+The mode of an ideal element decides its equation: a row of A w = b while the element holds, else w_i = o_i, which gives its
+unknown a number. So in any mode the equations that hold are a principal submatrix of A: rows and columns of released elements
+are masked.
 """
 
 from __future__ import annotations
@@ -31,21 +33,21 @@ class CircuitTerm:
     offset: Any
     factors: Mapping[int, Any]
     misfit: Mapping[int, Any]
-    """Contradiction of its right sides, which is left out of them."""
+    """Contradiction by equation, which is subtracted from the right sides."""
 
 
 @dataclass(frozen=True)
 class Holding:
-    """Equations of a part while all its elements hold, and their replacements for elements that do not."""
+    """Equations of a part while all its elements hold, and the equations that replace them for released elements."""
 
     entries: Entries
     right: Sequence[Any]
     holds: Mapping[int, Any]
     """Equation -> condition that it holds; without an entry it always does."""
     released: Mapping[int, Any]
-    """Equation -> value of its unknown while it does not hold, zero while it does."""
+    """Equation -> value of its unknown while it does not hold; zero while it holds."""
     never: frozenset[int]
-    """Equations that never hold: of an event's own mode."""
+    """Equations that never hold, in the mode that an event sets."""
     factors: Sequence[Any]
     """Factor by which each equation has been multiplied."""
 
@@ -61,7 +63,7 @@ class Holding:
         return replace(self, entries=entries, right=right, factors=[a * b for a, b in zip(self.factors, factors, strict=True)])
 
     def right_without(self, i: int, released: Iterable[int]) -> Any:
-        """Return the right side of an equation less the terms of unknowns that are released."""
+        """Return the right side of an equation minus the terms of released unknowns."""
         value = self.right[i]
         for j in released:
             if (i, j) in self.entries and not _is_zero(self.released[j]):
@@ -69,13 +71,13 @@ class Holding:
         return value
 
     def masked(self, sizes: Sequence[Any], terms: Sequence[CircuitTerm] = ()) -> tuple[Entries, list[Any]]:
-        """Return entries and right sides in all modes, with the terms of circuits; an equation that does not hold gives its
-        unknown, multiplied by its size (n,)."""
+        """Return entries and right sides in all modes, with the terms of circuits; an equation that does not hold sets its
+        unknown, scaled by its size in `sizes` (n,)."""
         entries: dict[tuple[int, int], Any] = {(i, i): 0.0 for i in range(len(self.right))}
         right = list(self.right)
 
         def add(i: int, j: int, value: Any, *conditions: Any) -> None:
-            """Add a term of equation i; that of an unknown that does not hold is fixed."""
+            """Add a term to equation i; the term of a released unknown goes to the right side."""
             conditions = (*conditions, self.holds.get(i))
             if j in self.released and i != j and not _is_zero(self.released[j]):
                 right[i] = right[i] - masked(value, *conditions) * self.released[j]
@@ -99,8 +101,8 @@ class Holding:
 def holding_equations(
     context: TracingContext, entries: Entries, right: Sequence[Any], gates: Mapping[int, RowGate]
 ) -> Holding | None:
-    """Return the equations of A w = b while all elements hold; None if a released equation has other unknowns, or a holding one
-    depends on modes."""
+    """Return the equations of A w = b while all elements hold; None if a released equation contains other unknowns or a holding
+    equation depends on modes."""
     tape = context.tape
     rows = rows_of(entries, len(right))
     varying = {i: gate for i, gate in gates.items() if tape.scalar(gate.holds).value != 1.0}
@@ -134,27 +136,28 @@ def holding_equations(
 
 @dataclass(frozen=True)
 class Levels:
-    """Equations of a part while all its elements hold, at two levels: one implicit step of a short length h has the matrix
-    A0 + h A1, with A0 of vanishing quantities by the unknowns, A1 of their rates."""
+    """Equations of a part while all its elements hold, at two levels: an implicit step of a short length h has the matrix A0 +
+    h A1, where A0 are the slopes of vanishing quantities by the unknowns, and A1 those of their rates."""
 
     every: Holding
-    """All equations: of vanishing quantities on which unknowns act, and of the rates of the others."""
+    """All equations: those of vanishing quantities on which unknowns act, and those of the rates of the other vanishing
+    quantities."""
     values: Holding
-    """Equations of vanishing quantities alone, A0; those of rates are empty."""
+    """Equations of vanishing quantities, A0; the equations of rates are empty."""
     rated: frozenset[int]
-    """Equations of rates; none if no unknown of the other level acts on them, so that all count as one level."""
+    """Equations of rates; empty if no unknown of the other level acts on them, so that all count as one level."""
     rates: Entries
-    """A1 up to factors of its rows, which are those from n on; empty if there are no `rated`."""
+    """A1 up to factors of its rows, which start at row n; empty if `rated` is empty."""
 
     @property
     def separate(self) -> Entries:
-        """Entries of both levels without couplings between these."""
+        """Entries of both levels, without couplings between the levels."""
         return {(i, j): value for (i, j), value in self.every.entries.items() if (i in self.rated) == (j in self.rated)}
 
 
 def levels_of(context: TracingContext, held: Holding, ideal: Ideal) -> Levels:
-    """Separate holding equations by their levels. All count as one where no level acts on the other, and where they are not those
-    of one step: a vanishing quantity jumps with time, or is acted on by an unknown on whose own vanishing quantity none acts."""
+    """Separate holding equations by their levels. All count as one level if no unknown of the other level acts on the rates, or
+    if a vanishing quantity jumps with time or depends on an unknown whose own equation is a rate."""
     rated, n = ideal.rated, len(held.right)
     acting = {key for key, numbers in context.sampled(held.entries).items() if np.any(numbers != 0.0)} if held.entries else ()
     others, one_level = [i for i in range(n) if i not in rated], Levels(held, held, frozenset(), {})

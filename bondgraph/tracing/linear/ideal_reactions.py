@@ -1,6 +1,6 @@
-"""Ideal elements behind the unknowns of a linear system on a tape, by part of its equations or mode, and their reactions.
+"""Reactions of the ideal elements in a linear system on a tape, also for parts of the system and single modes.
 
-If equations do not determine all unknowns, ideal elements share an effort or flow by their reactions (`indeterminate`).
+If the equations do not determine all unknowns, the reactions of ideal elements share an effort or flow (`indeterminate`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ are none."""
 
 @dataclass(frozen=True)
 class IdealReaction:
-    """An effort or flow by which an ideal element keeps its vanishing quantity at zero: slopes by the unknowns, value without
-    them, and the limit of its size, if it has one."""
+    """An effort or flow with which an ideal element keeps its vanishing quantity at zero: slopes by the unknowns, value at zero
+    unknowns, and the limit of its size, if any."""
 
     element: str
     slopes: Mapping[int, Any]
@@ -33,7 +33,7 @@ class IdealReaction:
     limit: Any = None
 
     def at(self, w: Sequence[Any]) -> Any:
-        """Return its value for the unknowns w."""
+        """Return the reaction for the unknowns w."""
         return sum((slope * w[j] for j, slope in self.slopes.items()), self.offset)
 
 
@@ -46,34 +46,34 @@ class RowGate:
     """States in which the element holds."""
     others: tuple[int, ...]
     holds: Any
-    """Condition that it holds, a scalar of the tape; of an event's own mode a constant."""
+    """Condition that the element holds, a scalar of the tape; a constant for the mode that an event sets."""
     sense: int
-    """+1 if its reaction times its vanishing quantity is power taken, else -1."""
+    """+1 if the element takes the power reaction times vanishing quantity, else -1."""
 
 
 @dataclass(frozen=True)
 class Ideal:
-    """Reactions of ideal elements in a linear system, for the case that its equations do not determine all unknowns."""
+    """Reactions of ideal elements in a linear system, used if its equations do not determine all unknowns."""
 
     reactions: tuple[IdealReaction, ...]
     senses: Mapping[int, Any]
-    """Equation of a holding element -> +1 if its reaction times its vanishing quantity is power taken, else -1."""
+    """Equation of a holding element -> +1 if it takes the power reaction times vanishing quantity, else -1."""
     moves: Entries
     """(state, unknown) -> slope of the state's rate by the unknown."""
     derived: Derived
     demanded: Callable[[Sequence[Any]], Sequence[Any]]
-    """Right sides without the stabilisation of positions, which demands nothing at rest."""
+    """Function that removes from right sides the stabilisation of positions, which demands nothing at rest."""
     motion: bool = True
-    """True for the motion, False for an impulse."""
+    """True along the motion, False in an impulse."""
     gates: Mapping[int, RowGate] = field(default_factory=dict)
-    """Equation -> its two forms, of elements that a mode switches."""
+    """Equation of an element that a mode switches -> its two forms."""
     decays: Mapping[int, Any] = field(default_factory=dict)
-    """Equation of a vanishing quantity itself, on which unknowns act -> the rate of decay by which it is multiplied, 1/s."""
+    """Equation of a vanishing quantity on which unknowns act -> the rate of decay that multiplies it, 1/s."""
     rated: frozenset[int] = frozenset()
-    """Equations of rates of vanishing quantities, on which states alone act."""
+    """Equations of the rates of vanishing quantities that depend only on states."""
 
     def part(self, rows: Sequence[int], columns: Sequence[int], solution: Sequence[Any]) -> Ideal:
-        """Restrict to some equations and unknowns; the other unknowns are those of `solution`."""
+        """Restrict to some equations and unknowns; the other unknowns have their values in `solution`."""
         row, column = {i: k for k, i in enumerate(rows)}, {j: k for k, j in enumerate(columns)}
         reactions = []
         for r in self.reactions:
@@ -97,7 +97,7 @@ class Ideal:
         return replace(restricted, decays=decays, rated=frozenset(rated))
 
     def folded(self, fold: Callable[[Sequence[Any]], Sequence[Any]]) -> Ideal:
-        """Fold all scalars, as in one mode."""
+        """Pass all scalars through `fold`, such as specialisation to one mode."""
         reactions = []
         for r in self.reactions:
             bound = {} if r.limit is None else {"limit": r.limit}
@@ -115,7 +115,7 @@ class Ideal:
 
 
 Evaluated = Callable[[Sequence[Any]], Sequence[Any]]
-"""Scalars in terms of the unknowns w -> their values at w = 0 (of an impulse: at the states before it, in the modes after it)."""
+"""Scalars in terms of the unknowns w -> their values at w = 0 (in an impulse: at the states before it, in the modes after it)."""
 
 
 def along_the_motion(context: TracingContext, acting: ActingUnknowns) -> Ideal:
@@ -201,7 +201,7 @@ def _ideal(
 
 
 def _row_gate(context: TracingContext, gate: Statement, at: Evaluated, sense: int) -> RowGate:
-    """Return the two forms of the equation that a statement selects by a mode."""
+    """Return the two forms of the equation between which a statement selects by mode."""
     assert isinstance(gate.op, Choice)
     slot = list(context.system.modes).index(gate.args[0])
     states = range(len(context.system.modes[gate.args[0]][0]))
@@ -211,7 +211,7 @@ def _row_gate(context: TracingContext, gate: Statement, at: Evaluated, sense: in
 
 
 def _reactions(u: Unknown, gate: Statement | None, acting: ActingUnknowns, at: Evaluated, motion: bool) -> list[IdealReaction]:
-    """Return the reactions of an unknown: its value while the element holds, of an open switch its vanishing quantity."""
+    """Return the reactions of an unknown: its value while the element holds, or the vanishing quantity of an open switch."""
     values = acting.values
     value, limits = values[u.value], None
     if gate is not None and gate.args[2] == u.value:
@@ -234,7 +234,7 @@ def _reactions(u: Unknown, gate: Statement | None, acting: ActingUnknowns, at: E
 
 
 def reaction_names(context: TracingContext, elements: Collection[str], modes: Mapping[int, int]) -> tuple[str, ...]:
-    """Return the names of the reactions of these elements in a mode (slot -> state): efforts, or the flow of a closed switch."""
+    """Return the names of the reactions of these elements in a mode (slot -> state): efforts, or flows of closed switches."""
     system, gates, slots = context.system, context.stages.gates, list(context.system.modes)
     states = {slots[slot]: float(state) for slot, state in modes.items()}
     names = []
@@ -247,6 +247,6 @@ def reaction_names(context: TracingContext, elements: Collection[str], modes: Ma
 
 
 def _decay_rate(values: Values, elements: Sequence[str]) -> Any:
-    """Return the fastest of the elements' rates of decay, 1/s, or None."""
+    """Return the fastest rate of decay of the elements, 1/s; None if they have none."""
     rates = [values[name] for element in dict.fromkeys(elements) if (name := f"{element}.alpha1") in values]
     return functools.reduce(maximum, rates) if rates else None

@@ -1,23 +1,25 @@
-"""Statically indeterminate systems: singular but consistent equations, whose motion is unique and whose reactions are not.
+"""Statically indeterminate systems: singular but consistent equations with a unique motion but reactions that are not unique.
 
-Two clutches that stick side by side hold one speed with two torques; two diodes that block in series stop one current with two
-voltages. The equations A w = b then depend on each other, and there are w = N y without any effect. Of all solutions that with
-the least norm of its reactions (torques of clutches that stick, voltages of open switches, currents of closed ones) is used, each
-measured by its natural size, so that neither units nor order nor causality matter and equal parts have equal shares.
+Two parallel clutches that stick hold one speed with two torques; two diodes that block in series stop one current with two
+voltages. The equations A w = b are then dependent, and changes w = N y have no effect. Of all solutions, the one whose
+reactions (torques of sticking clutches, voltages of open switches, currents of closed switches) have the least norm is used.
+Each reaction is measured by its natural size, so that units, order and causality do not matter and equal parts have equal
+shares.
 
-If b does not fit, the residual (g = L^T b, L^T A = 0) must vanish by the states alone: it is differentiated along the motion
-(index reduction), and its rate replaces the equation. If no unknown acts on that either, the mode contradicts itself as long as g
-is not zero. The ideal elements then push as stiff ones would, so that a diode among them can give way.
+If b does not fit, the states alone must make the residual (g = L^T b, L^T A = 0) vanish: it is differentiated along the motion
+(index reduction), and its rate replaces the equation. If no unknown acts on the rate either, the equations of the mode
+contradict each other while g is not zero. The ideal elements then push as stiff elements would, so that a diode among them can
+give way.
 
-Least-norm solutions of symmetric, positive semidefinite systems A w = b on a tape, to rounding. Redundant constraints have such a
-matrix, A = J M^-1 J^T with dependent rows of J. Elimination would divide by the rounding error of a pivot; instead each pivot is
-raised by a small part of its diagonal, and iterative refinement removes the error:
+Symmetric, positive semidefinite systems A w = b on a tape are solved with least norm, to rounding. Redundant constraints have
+such a matrix, A = J M^-1 J^T with dependent rows of J. Elimination would divide by the rounding error of a pivot; instead each
+pivot is raised by a small fraction of its diagonal entry, and iterative refinement removes the error:
 
     w_0 = 0,   w_{k+1} = w_k + (A + eps D)^-1 (b - A w_k),   D = diag A.
 
-Components in the range of A converge by eps / (eps + s) a step, s the eigenvalue of D^-1 A; those in its null space stay zero, so
-that the limit is the solution of least w^T D w. Any order of pivots is stable, no choice depends on values, and units cancel. D
-are natural sizes, which do not vanish where a row of A does.
+Components in the range of A converge by the factor eps / (eps + s) per step, where s is the eigenvalue of D^-1 A; those in its
+null space stay zero, so that the limit is the solution of least w^T D w. Any order of pivots is stable, no choice depends on
+values, and units cancel. The entries of D are natural sizes, which do not vanish where a row of A does.
 
 Source: Riley 1955; Bayo and Ledesma 1996 (constraints of multibody systems in singular positions).
 """
@@ -48,13 +50,13 @@ from bondgraph.tracing.on_tape.values import Entries
 from screws.scalars import absolute, less, maximum, sign, where
 
 REGULARISATION = 1e-9
-"""Fraction of itself by which each diagonal entry is raised (eps)."""
+"""Relative increase of each diagonal entry (eps)."""
 
 REFINEMENTS = 3
 """Corrections after the first solution."""
 
 SYMMETRY_TOLERANCE = 1e-6
-"""Largest difference of a matrix, each row with a sign of its own, from a symmetric and semidefinite one, as a fraction of its
+"""Largest deviation of a matrix, up to a sign of each row, from a symmetric and semidefinite one, as a fraction of its
 entries."""
 
 
@@ -70,7 +72,7 @@ class RedundantPart:
 def solve_redundant(
     entries: Entries, right: Sequence[Any], numbers: Mapping[tuple[int, int], np.ndarray]
 ) -> tuple[list[Any], list[Any]] | None:
-    """Return the least-norm solution and its residuals; None for a matrix that is not that of constraints on positions."""
+    """Return the least-norm solution and its residuals; None unless the matrix is symmetric up to signs and semidefinite."""
     matrices = matrices_of(numbers, len(right))
     sizes = semidefinite_sizes(matrices)
     if sizes is None or not np.all(np.diagonal(matrices[0])):
@@ -79,8 +81,8 @@ def solve_redundant(
 
 
 def semidefinite_sizes(matrices: np.ndarray) -> np.ndarray | None:
-    """Return natural sizes of the diagonal, with the sign of each row (n,), if matrices (k, n, n) at samples are symmetric except
-    for these signs, and positive semidefinite; else None."""
+    """Return natural sizes of the diagonal, with the sign of each row (n,), if matrices (k, n, n) at samples are symmetric up
+    to these signs and positive semidefinite; else None."""
     diagonal = np.diagonal(matrices, axis1=1, axis2=2)
     signs = np.sign(diagonal.sum(axis=0))
     if not np.all(signs) or np.any(signs * diagonal < 0.0):
@@ -113,8 +115,8 @@ def solve_semidefinite(
 def semidefinite_solver(
     matrix: Mapping[tuple[int, int], Any], sizes: Sequence[Any], part: float = REGULARISATION, pivoted: bool = False
 ) -> Callable[[Sequence[Any]], list[Any]]:
-    """Factorise a matrix and return its solver, as `solve_semidefinite`; `part` of the sizes raises the diagonal. Pivots are the
-    diagonal, or those of each column that are largest in a run, where skew couplings may let the diagonal cancel."""
+    """Factorise a matrix and return its solver, as `solve_semidefinite`; the diagonal is raised by `part` of the sizes. Pivots
+    are the diagonal or, if `pivoted`, the largest of each column at run time, since skew couplings may cancel the diagonal."""
     n = len(sizes)
     rows = rows_of(matrix, n)
     raised = [row | {i: row.get(i, 0.0) + part * size} for i, (row, size) in enumerate(zip(rows, sizes, strict=True))]
@@ -136,7 +138,8 @@ def residuals(rows: Sequence[Mapping[int, Any]], right: Sequence[Any], w: Sequen
 
 
 def factorised(rows: list[dict[int, Any]]) -> Callable[[Sequence[Any]], list[Any]]:
-    """Factorise a definite matrix and return its solver; rows are eliminated in place, with diagonal pivots of least fill."""
+    """Factorise a definite matrix and return its solver; rows are eliminated in place, with diagonal pivots in an order of
+    least fill."""
     remaining, order, below = set(range(len(rows))), list[int](), list[tuple[int, int, Any]]()
     while remaining:
         i = min(remaining, key=lambda k: (sum(j in remaining for j in rows[k]), k))
@@ -167,23 +170,23 @@ def factorised(rows: list[dict[int, Any]]) -> Callable[[Sequence[Any]], list[Any
 
 
 RANK_GAP = 1e3
-"""Ratio of the smallest pivot to the remaining entries from which a system counts as singular."""
+"""Minimum ratio of the smallest pivot to the remaining entries for which a system counts as singular."""
 
 SUM_ROUNDING = 1e-9
 """Fraction of the terms of a sum below which it counts as zero, at sample states."""
 
 CONTRADICTION_RTOL = 1e-6
-"""Fraction of its terms from which the right side of an equation without unknowns is a contradiction in a run; `SUM_ROUNDING` for
-values of time alone, which no integration has touched."""
+"""Fraction of its terms above which the right side of an equation without unknowns is a contradiction in a run; `SUM_ROUNDING`
+if it depends only on time, which has no integration error."""
 
 MAX_REDUCTIONS = 3
 """Maximum number of times that equations without unknowns are differentiated."""
 
 PREFERENCE = 1e4
-"""Weight of a reaction with a limit (friction) against one without (a stop)."""
+"""Weight of a reaction with a limit (friction) relative to one without (a stop)."""
 
 STIFFNESS = 1e6
-"""Stiffness of contradicting ideal elements for each other, in natural sizes."""
+"""Stiffness with which contradicting ideal elements push, in natural sizes."""
 
 
 @dataclass(frozen=True)
@@ -192,19 +195,19 @@ class LeastNormSolution:
 
     values: list[Any]
     elements: tuple[str, ...] = ()
-    """Elements whose reactions the equations leave open, so that these are shares by least norm."""
+    """Elements whose reactions the equations do not determine, so that they are the least-norm choice."""
     contradiction: Any = None
     """None if the equations always fit; else a scalar that is positive where they do not."""
     always: bool = False
-    """True if time and parameters alone determine the misfit, whatever the states are."""
+    """True if time and parameters alone determine the misfit."""
     decided: bool = True
     """True if the motion is unique."""
     singular: SingularSystem | None = field(default=None, compare=False)
 
 
 def solve_least_norm(context: TracingContext, entries: Entries, right: Sequence[Any], ideal: Ideal) -> LeastNormSolution:
-    """Solve a singular A w = b in one mode by least norm; `SingularSystem` if the rank of A is unclear, or unknowns without any
-    reaction are free."""
+    """Solve a singular A w = b in one mode by least norm; `SingularSystem` if the rank of A is unclear, or a free unknown acts
+    on no reaction."""
     entries, right = dict(entries), list(right)
     eliminated = _eliminated(context, entries, right)
     misfits = _misfits(context, eliminated, right, ideal)
@@ -248,7 +251,7 @@ def _eliminated(context: TracingContext, entries: Entries, right: Sequence[Any])
 
 
 def is_zero(context: TracingContext, values: Sequence[Any]) -> list[bool]:
-    """Return for each value True if it is no more than the rounding of its terms, at all samples."""
+    """Return for each value True if it is only the rounding of its terms at all samples."""
     if not values:
         return []
     numbers = context.sampled.row([*values, *magnitudes(context.tape, values)])
@@ -262,7 +265,7 @@ Misfit = tuple[Any, Any]
 
 
 def _misfits(context: TracingContext, eliminated: Eliminated, right: Sequence[Any], ideal: Ideal) -> dict[int, Misfit]:
-    """Return the right side and the size of its terms for each equation without unknowns, if it is more than rounding."""
+    """Return the right side of each equation without unknowns, if it exceeds rounding, and the size of its terms."""
     if not eliminated.equations:
         return {}
     tape = context.tape
@@ -286,8 +289,8 @@ def _depends_on_states(context: TracingContext, value: Any) -> bool:
 def _rates(
     context: TracingContext, eliminated: Eliminated, misfits: Mapping[int, Misfit], ideal: Ideal
 ) -> dict[int, tuple[Mapping[int, Any], Any]]:
-    """Return the rates along the motion of those misfits on whose rates unknowns act, by equation (index reduction)."""
-    equations = list(misfits) if ideal.motion else list(eliminated.equations)  # of an impulse the right side does not tell
+    """Return the rates along the motion of misfits, by equation, if unknowns act on the rates (index reduction)."""
+    equations = list(misfits) if ideal.motion else list(eliminated.equations)  # for an impulse, right sides do not show misfits
     if not equations:
         return {}
     combinations = [_without_zeros(context, eliminated.combination(i)) for i in equations]
@@ -301,14 +304,14 @@ def _rates(
 
 
 def _without_zeros(context: TracingContext, row: Mapping[int, Any]) -> dict[int, Any]:
-    """Return a row without entries that are only the rounding of their terms: elements that have no part in it."""
+    """Return a row without entries that are only the rounding of their terms."""
     return {j: entry for (j, entry), zero in zip(row.items(), is_zero(context, list(row.values())), strict=True) if not zero}
 
 
 def _open_reactions(
     context: TracingContext, ideal: Ideal, free: Mapping[int, Sequence[Any]]
 ) -> tuple[list[IdealReaction], list[dict[int, Any]], list[float]]:
-    """Return the reactions that free unknowns act on, their slopes by these, and their natural sizes."""
+    """Return the reactions that free unknowns act on, their slopes by the free unknowns, and their natural sizes."""
     every = {
         (k, j): context.tape.scalar(sum((slope * vector[i] for i, slope in reaction.slopes.items()), 0.0))
         for k, reaction in enumerate(ideal.reactions)
@@ -349,9 +352,9 @@ def _least_norm(
 
 
 def reaction_weights(reactions: Sequence[IdealReaction], sizes: Sequence[float]) -> list[Any]:
-    """Return the weights W of the norm of reactions, sum of W r^2, where each is measured by its size.
+    """Return the weights W of the norm of reactions r, the sum of W r^2, with each reaction measured by its size.
 
-    Reactions with limits have shares in proportion to them, and next to nothing if there are reactions without.
+    Reactions with limits have shares in proportion to these limits, and almost none if there are reactions without limits.
     """
     limits = [None if r.limit is None else absolute(r.limit) / s for r, s in zip(reactions, sizes, strict=True)]
     total = sum((limit for limit in limits if limit is not None), 0.0)
@@ -378,7 +381,7 @@ def _contradiction(misfits: Mapping[int, Misfit], by_time: Collection[int]) -> A
 def _pushes(
     context: TracingContext, eliminated: Eliminated, entries: Entries, free: Mapping[int, Sequence[Any]], ideal: Ideal
 ) -> list[Any]:
-    """Return the direction of y while the equations contradict, as of elements with a little compliance D.
+    """Return the direction of y while the equations contradict each other, as for elements with a small compliance D.
 
     (A - eps D) w = b gives w = N y / eps with L^T D N y = -L^T b.
     """

@@ -1,4 +1,4 @@
-"""Linear systems whose entries depend on modes: one elimination for all modes, one for each, or pivots chosen at run time.
+"""Linear systems whose entries depend on modes: one elimination for all modes, one for each mode, or pivots chosen at run time.
 
 Independent parts are solved separately, so that the modes of one part need not be combined with those of another.
 """
@@ -33,7 +33,7 @@ from screws.scalars import equal, where
 
 
 class SolutionCache:
-    """Solutions of a system in its modes; equal matrices and right sides of several modes are solved once."""
+    """Solutions of a system in its modes; modes with equal matrices and right sides are solved once."""
 
     def __init__(self, context: TracingContext, ideal: Ideal | None):
         self._context, self._ideal = context, ideal
@@ -41,14 +41,14 @@ class SolutionCache:
         self._shared: dict[tuple[Any, ...], list[tuple[list[Any], list[Any], LeastNormSolution | SingularSystem]]] = {}
 
     def regular(self, matrix: Entries, right: Sequence[Any]) -> list[Any] | None:
-        """Return the solution in a mode in which the matrix is regular, None in others."""
+        """Return the solution in a mode, or None if the matrix is singular there."""
         key = (self._entries_key(matrix), self._indices(right))
         if key not in self._regular:
             self._regular[key] = regular(self._context, matrix, right)
         return self._regular[key]
 
     def shared(self, matrix: Entries, right: Sequence[Any], fixed: Mapping[tuple[str, int], float]) -> LeastNormSolution:
-        """Return the solution in a mode in which the matrix is singular. Raises `SingularSystem`."""
+        """Return the least-norm solution in a mode in which the matrix is singular. Raises `SingularSystem` if there is none."""
         if self._ideal is None:
             raise singular_part(self._context, matrix, right)
         ideal, fold, queries = self._ideal, functools.partial(specialise, self._context.tape, fixed=fixed), []
@@ -58,7 +58,7 @@ class SolutionCache:
             return queries[-1]
 
         def folded(rates: Sequence[Any]) -> list[Any]:
-            """Return the derived equations in this mode, on which the solution also depends."""
+            """Return keys of the derived equations in this mode, on which the solution also depends."""
             return [self._indices(fold([*row.values(), value])) for equations in rates for row, value in equations]
 
         mode_ideal = replace(ideal, derived=derived).folded(fold)
@@ -73,8 +73,8 @@ class SolutionCache:
         return outcome
 
     def elsewhere(self, matrix: Entries, right: Sequence[Any]) -> list[Any] | None:
-        """Return the solution in a mode in which the matrix is singular only where no effort of dry friction acts on its flow (a
-        dead centre), None in others: friction slips there, so that other states decide the pivots."""
+        """Return the solution in a mode in which the matrix is singular only at states where no effort of dry friction acts on
+        its flow (dead centres), else None. Friction slips at dead centres, so other states decide the pivots."""
         if self._ideal is None:
             return None
         numbers, n = self._context.sampled(matrix), len(right)
@@ -113,15 +113,15 @@ MAX_CASES = 16
 """Maximum number of combinations of modes of one part that are solved one by one; with more, pivots are chosen at run time."""
 
 MAX_SEPARATE = 8
-"""Maximum number of combinations of modes of one part for which one elimination for each is preferred to one for all."""
+"""Maximum number of combinations of modes of one part for which an elimination for each is preferred to one for all."""
 
 MAX_SINGULAR_CASES = 256
 """Maximum number of combinations of modes of one part that are searched for singular ones."""
 
 
 class SingularMode(Exception):
-    """Raised for a system that is singular in some modes only: automaton -> state of each, and the singular part; with the number
-    of combinations of modes and the most that are searched, if that is less."""
+    """Raised for a system that is singular only in some modes. `cases` are these modes (automaton -> state), each with its
+    singular part; `too_many` is the number of combinations of modes and the maximum that is searched, if that is less."""
 
     def __init__(self, cases: Sequence[tuple[Mapping[str, str], SingularSystem]], too_many: tuple[int, int] = (0, 0)):
         self.cases, self.too_many = tuple(cases), too_many
@@ -138,7 +138,7 @@ class SharedMode:
     shared: LeastNormSolution
 
     def renumbered(self, rows: Sequence[int], columns: Sequence[int]) -> SharedMode:
-        """Number equations and unknowns as in the complete system."""
+        """Renumber equations and unknowns as in the complete system."""
         singular = self.shared.singular
         if singular is None:
             return self
@@ -146,7 +146,7 @@ class SharedMode:
 
     @property
     def holds(self) -> bool:
-        """True if there are states in which the equations fit, and the motion is unique."""
+        """True if the equations fit at some states and the motion is unique."""
         return self.shared.decided and not self.shared.always
 
 
@@ -169,13 +169,14 @@ def solve_in_modes(
     positions: Collection[int] = (),
     cases: int = MAX_SINGULAR_CASES,
 ) -> Solved:
-    """Solve A w = b for scalars of the tape, with separate pivot orders for all combinations of modes if no order suits all.
+    """Solve A w = b for scalars of the tape, with a separate order of pivots for each combination of modes if no order suits
+    all.
 
-    In modes in which A is singular, `ideal_reactions` determines the solution; constraints on positions, with the indices
-    `positions`, may be redundant. At most `cases` combinations of modes of a part are searched for singular ones.
+    In modes in which A is singular, `ideal` determines the solution; constraints on positions, with the indices `positions`,
+    may be redundant. At most `cases` combinations of modes of a part are searched for singular ones.
 
-    Raises `SingularSystem`, or `SingularMode` with those modes if only some are singular without a solution. Avoidable modes do
-    not count: a state of an automaton is refused if it has no solution in any state of the others.
+    Raises `SingularSystem`, or `SingularMode` with the modes without a solution if only some have none. Avoidable modes do not
+    count: a state of an automaton is refused only if it has no solution whatever the states of the other automata.
     """
     solution: list[Any] = [0.0] * len(right)
     refused, repeating = list[tuple[Mapping[str, str], SingularSystem]](), list[RedundantPart]()
@@ -227,12 +228,12 @@ def solve_in_modes(
 
 
 Part = tuple[list[int], list[int], Entries]
-"""Equations and unknowns of a part of a system, and entries that contain theirs."""
+"""Equations and unknowns of a part of a system, and entries that include those of the part."""
 
 
 def _joined(parts: Iterable[Part], shared: bool) -> Iterator[Part]:
-    """Yield the parts with as many equations as unknowns, and all others as one if shares are found by least norm: a mode may
-    leave an unknown without equation, and others with one too many. Raises `SingularSystem`."""
+    """Yield the parts with as many equations as unknowns, and all others as one part if `shared`: a mode may leave some
+    unknowns with too few equations and others with too many. Raises `SingularSystem` if the numbers do not match."""
     others = []
     for rows, columns, entries in parts:
         if len(rows) == len(columns):
@@ -251,9 +252,9 @@ def _joined(parts: Iterable[Part], shared: bool) -> Iterator[Part]:
 def _unsolved_parts(
     context: TracingContext, equations: SparseEquations, right: Sequence[Any], solution: list[Any]
 ) -> Iterator[Part]:
-    """Yield (equations, unknowns) of the parts of a system, with entries that contain theirs.
+    """Yield (equations, unknowns) of the parts of a system, with entries that include those of the part.
 
-    Of a system with steps, the parts with one order of pivots for all modes are solved first, into `solution`, and not yielded.
+    In a system with steps, parts with one order of pivots for all modes are solved into `solution` and not yielded.
     """
     count, entries, unsolved = equations.count, equations.steps, list[int]()
     if entries is not None:
@@ -292,7 +293,7 @@ def _insert(solution: list[Any], columns: Sequence[int], values: Sequence[Any]) 
 
 
 def parts_of(entries: Iterable[tuple[int, int]], count: int) -> list[tuple[list[int], list[int]]]:
-    """Return (equations, unknowns) of the connected components of a matrix; a single row or column is one that is not square."""
+    """Return (equations, unknowns) of the connected components of a matrix; an empty row or column is a separate component."""
     parent = list(range(2 * count))
 
     def find(k: int) -> int:
@@ -362,7 +363,7 @@ def _solve_part(context: TracingContext, entries: Entries, right: Sequence[Any],
 
 
 def _shared_modes(system: System, shares: Iterable[OpenShares], ideal: Ideal) -> Iterator[SharedMode]:
-    """Yield the modes in which circuits leave their reactions open."""
+    """Yield the modes in which circuits do not determine their reactions."""
     gates = ideal.gates
     for share in shares:
         states = {gates[row].slot: gates[row].active for row in share.circuit.rows if row in gates}
@@ -374,7 +375,7 @@ def _shared_modes(system: System, shares: Iterable[OpenShares], ideal: Ideal) ->
 
 
 def in_modes(m: Sequence[Any] | np.ndarray, states: Mapping[int, int]) -> Any:
-    """Return the condition that all these modes (slot -> state, not empty) hold."""
+    """Return the condition that all automata are in these `states` (slot -> state, not empty)."""
     return functools.reduce(operator.and_, (equal(m[slot], float(value)) for slot, value in states.items()))
 
 
@@ -385,10 +386,10 @@ def _refuse(
     failures: Sequence[tuple[tuple[int, ...], SingularSystem]],
     modes: Sequence[SharedMode],
 ) -> None:
-    """Refuse a system without a solution in all modes, or in all modes with one state of some automaton; not with one of a diode,
-    which a run enters by the diode's reaction only."""
+    """Refuse a system that has no solution in any mode, or in any mode with a certain state of an automaton. States of diodes
+    do not count: a run enters them only by the diode's reaction."""
     wrong, diodes = dict(failures), {f"{u.element}.mode" for u in system.unknowns if u.reason == "switch"}
-    for mode in modes:  # of the motion; an impulse may lead anywhere
+    for mode in modes:  # only along the motion; an impulse may lead to any mode
         if not mode.holds and mode.shared.singular is not None:
             wrong[tuple(mode.slots[slot] for slot in slots)] = mode.shared.singular
     if len(wrong) == len(combinations):
@@ -417,7 +418,7 @@ def _pivoted(
     slots: Sequence[int],
     cases: int,
 ) -> list[Any]:
-    """Solve with pivots chosen at run time; refuse modes in which the samples are singular."""
+    """Solve with pivots chosen at run time; refuse modes in which samples are singular."""
     bad = np.flatnonzero(singular_at(numbers, len(right)))
     if len(bad):
         modes = {(0, k): context.inputs["m"][slot] for k, slot in enumerate(slots)}

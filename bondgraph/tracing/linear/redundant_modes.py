@@ -1,8 +1,8 @@
 """Least-norm solutions of redundant constraints together with elements that switch: dry friction, stops and locks in a loop.
 
-Where an element holds, its equation is a row of A = J M^-1 J^T like that of a constraint. In each mode, what remains of A is a
-principal submatrix (`holding`), again symmetric and positive semidefinite, with dependent rows. So one elimination with a raised
-diagonal suits all modes (`indeterminate`).
+The equation of an element that holds is a row of A = J M^-1 J^T, like that of a constraint. In each mode, the equations that
+hold are a principal submatrix of A (`holding`), again symmetric and positive semidefinite, with dependent rows. So one
+elimination with a raised diagonal suits all modes (`indeterminate`).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from bondgraph.tracing.on_tape.values import Entries
 from screws.scalars import absolute, less, where
 
 LIMITED_WEIGHT = 1e3
-"""Weight of a reaction with a limit (friction) against one without (a constraint)."""
+"""Weight of a reaction with a limit (friction) relative to one without (a constraint)."""
 
 SMALLEST_PART = 1e-2
-"""Fraction of all limits that a smaller limit counts as, in the shares of reactions."""
+"""Smallest fraction of the sum of all limits that a limit counts as, in the shares of reactions."""
 
 
 def solve_redundant_modes(
@@ -33,9 +33,9 @@ def solve_redundant_modes(
 ) -> tuple[list[Any], RedundantPart] | None:
     """Return the least-norm solution in all modes, with the residuals of the rows that hold a position in every mode.
 
-    None unless these rows are redundant at the start, and the rows that hold are symmetric and semidefinite. None as well if a
-    row that always holds, but no position, depends on rows without limits: a commanded motion may contradict them. Reactions
-    with limits take what the others leave, in proportion to their limits.
+    None unless these rows are redundant at the start, and the rows that hold are symmetric and semidefinite. Also None if a row
+    that always holds, but holds no position, depends on rows without limits: a commanded motion may contradict them. Reactions
+    with limits take the remaining load, in proportion to their limits.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def solve_redundant_modes(
 
 
 def _repeating(entries: Entries, right: Sequence[Any], sizes: np.ndarray, rows: Sequence[int]) -> RedundantPart:
-    """Return the residuals of some rows without the others, which do not change what these demand of each other."""
+    """Return the residuals of these rows alone; the other rows do not change whether they are consistent."""
     at = {i: k for k, i in enumerate(rows)}
     matrix = {(at[i], at[j]): a for (i, j), a in entries.items() if i in at and j in at}
     b = [right[i] for i in rows]
@@ -74,7 +74,8 @@ def _repeating(entries: Entries, right: Sequence[Any], sizes: np.ndarray, rows: 
 
 
 def _scaled(matrix: np.ndarray, rows: Sequence[int]) -> np.ndarray | None:
-    """Return these rows and columns of a matrix in natural sizes, by its diagonal; None if that is zero, or sizes are missing."""
+    """Return these rows and columns of a matrix scaled to a unit diagonal; None if the diagonal is zero or the rows have no
+    sizes."""
     block = matrix[np.ix_(rows, rows)]
     sizes = np.abs(np.diagonal(block))
     if not len(sizes) or not np.all(sizes > 0.0) or not np.all(np.isfinite(block)):
@@ -89,12 +90,12 @@ def _rank(matrix: np.ndarray, rows: Sequence[int]) -> int:
 
 
 def _depend(matrix: np.ndarray, rows: Sequence[int]) -> bool:
-    """Return True if these rows have a diagonal and depend on each other in their columns."""
+    """Return True if these rows have a nonzero diagonal and are linearly dependent in their columns."""
     return 0 < _rank(matrix, rows) < len(rows)
 
 
 def _weights(limits: Mapping[int, Any], sizes: np.ndarray) -> dict[int, Any]:
-    """Return the weights of unknowns with limits, by their parts of all limits in natural sizes."""
+    """Return the weights of unknowns with limits, by their fractions of the sum of all limits in natural sizes."""
     scaled = {j: absolute(limit) * math.sqrt(abs(float(sizes[j]))) for j, limit in limits.items()}
     total: Any = sum(scaled.values(), 0.0)
     parts = {j: where(less(0.0, total), limit / where(less(0.0, total), total, 1.0), 1.0) for j, limit in scaled.items()}

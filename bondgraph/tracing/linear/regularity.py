@@ -1,4 +1,4 @@
-"""Regular matrices of the tape at samples, and their solutions."""
+"""Regularity of matrices on the tape at samples, and solutions of regular systems."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from bondgraph.tracing.on_tape.values import Entries
 
 
 def regular(context: TracingContext, entries: Entries, right: Sequence[Any], one_mode: bool = False) -> list[Any] | None:
-    """Solve by one elimination, with pivots as they are, or by the natural sizes of equations and unknowns; None if both fail.
+    """Solve by one elimination, with pivots of the matrix as it is or, failing that, scaled to natural sizes; None if both
+    fail.
 
-    Of a matrix without modes, singular samples do not count if the start is regular: a curve is so steep there, in the units of
-    its state, that other terms are lost.
+    With `one_mode`, singular samples do not count if the start is regular: a curve is so steep at them, in the units of its
+    state, that other terms are lost.
     """
     numbers, n = context.sampled(entries), len(right)
     trials = [lambda: numbers, lambda: equilibrated(numbers, n, n)]
@@ -30,7 +31,7 @@ def regular(context: TracingContext, entries: Entries, right: Sequence[Any], one
 
 
 def _regular_samples(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> dict[tuple[int, int], np.ndarray]:
-    """Return the samples at which a matrix is regular, all if it is singular at the first one, the start."""
+    """Return the samples at which a matrix is regular; all samples if it is singular at the start, which is the first one."""
     count = len(next(iter(numbers.values())))
     samples = ({key: values[k : k + 1] for key, values in numbers.items()} for k in range(count))
     is_regular = np.array([not singular_somewhere(sample, n) for sample in samples])

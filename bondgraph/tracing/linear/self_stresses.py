@@ -1,13 +1,13 @@
-"""Shares of least norm in symmetric parts with too many circuits to list: rows and trees of masses with many dry frictions.
+"""Reactions of least norm in symmetric parts with too many circuits to list: rows and trees of masses with many dry frictions.
 
-Let A be symmetric and positive semidefinite, and b orthogonal to its null vectors, states of self-stress. Then the equations of
-any elements that hold, a principal submatrix, have solutions. With Q = sum_k W_k r_k r_k^T of the reactions r_k . w + o_k and
-q = -sum_k W_k o_k r_k, that of least norm is the limit of
+Let A be symmetric and positive semidefinite, and b orthogonal to its null vectors (states of self-stress). Then the equations
+of any elements that hold, a principal submatrix, have solutions. With Q = sum_k W_k r_k r_k^T of the reactions r_k . w + o_k
+and q = -sum_k W_k o_k r_k, the solution of least norm is the limit of
 
     R = (A + eps Q)^-1,   w_0 = (1 - eps R Q) R b + eps R q,   w_{k+1} = w_k + (1 - eps R Q) R (b - A w_k).
 
-R b - A w alone (Riley 1955) would raise the rounding errors of the residual, which are not orthogonal to the null vectors, by
-1 / eps; the second factor takes these parts away. The others converge by 2 eps / s a step, s the eigenvalue of A by Q.
+R (b - A w) alone (Riley 1955) would magnify the part of the rounding errors along the null vectors by 1 / eps; the factor 1 -
+eps R Q removes it. The other parts converge by the factor 2 eps / s per step, where s is an eigenvalue of A relative to Q.
 
 Source: Riley 1955, Solving systems of linear equations with a positive definite, symmetric, but possibly ill-conditioned matrix;
 Pellegrino and Calladine 1986 (states of self-stress).
@@ -30,15 +30,15 @@ from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries
 
 NORM_PART = 1e-7
-"""Fraction of the mean diagonal that the mean weight of reactions raises it by (eps)."""
+"""Increase of the mean diagonal by the mean weight of reactions, as a fraction of the diagonal (eps)."""
 
 SHARE_REFINEMENTS = 5
-"""Corrections after the first solution; with three, some random trees of 40 masses ended early."""
+"""Corrections after the first solution; with three, the runs of some random trees of 40 masses ended early."""
 
 
 @dataclass(frozen=True)
 class SelfStresses:
-    """Null vectors of all modes, as a basis (n, k), and the elements and gates of their n rows, as far as they have some."""
+    """Basis (n, k) of the null vectors of all modes, and the elements and gates of the n rows that have any."""
 
     basis: np.ndarray
     elements: Mapping[int, str]
@@ -48,13 +48,13 @@ class SelfStresses:
 def shared_without_circuits(
     context: TracingContext, held: Holding, ideal: Ideal, circuits: Sequence[Circuit], scale: np.ndarray
 ) -> tuple[list[Any], SelfStresses] | None:
-    """Return the solution of least norm in all modes, and what it shares; None if right sides contradict each other, or no
-    reaction acts along a null vector.
+    """Return the solution of least norm in all modes and its self-stresses; None if right sides contradict each other, or no
+    reaction changes along a null vector.
 
     Parameters
     ----------
     circuits : a basis of the null vectors.
-    scale : natural sizes of the unknowns (n,), by which the diagonal is near one.
+    scale : natural sizes of the unknowns (n,), which bring the diagonal close to one.
     """
     n = len(held.right)
     try:
@@ -82,7 +82,7 @@ def shared_without_circuits(
 
 
 def null_vector(context: TracingContext, entries: Entries, circuit: Circuit, n: int) -> dict[int, Any]:
-    """Return the null vector of a circuit, the first entry at 1."""
+    """Return the null vector of a circuit, with 1 as its first entry."""
     first, *others = circuit.rows
     at = {j: k for k, j in enumerate(others)}
     numbers = matrices_of(context.sampled(entries), n)[0] if others else np.zeros((n, n))
@@ -117,8 +117,8 @@ def _least_norm(
 
     Parameters
     ----------
-    weights : of each reaction, by its natural size.
-    scale : natural sizes of the unknowns (n,), by which the diagonal is near one.
+    weights : weight of each reaction, from its natural size.
+    scale : natural sizes of the unknowns (n,), which bring the diagonal close to one.
     """
     n = len(held.right)
     norm: dict[tuple[int, int], Any] = {}
@@ -137,7 +137,7 @@ def _least_norm(
 
 
 def _refined(matrix: Entries, right: Sequence[Any], norm: Entries, offsets: Sequence[Any]) -> list[Any]:
-    """Return w of A w = b with the least w^T Q w / 2 - q w; `norm` and `offsets` are eps Q and eps q."""
+    """Return the solution w of A w = b with the least w^T Q w / 2 - q w; `norm` and `offsets` are eps Q and eps q."""
     rows, n = rows_of(matrix, len(right)), len(right)
     solved = factorised(rows_of({key: matrix.get(key, 0.0) + norm.get(key, 0.0) for key in {**matrix, **norm}}, n))
     w: list[Any] = [0.0] * n

@@ -1,8 +1,8 @@
 """Gaussian elimination of linear systems A w = b on a tape, with pivots chosen before the run, from sample values, or at run
 time.
 
-Natural sizes, independent of units: equilibration of the rows and columns of a matrix, and magnitudes of the terms of a value.
-Factors bring the entries of a matrix close to one; the rounding error of a value is measured against its terms.
+Natural sizes make the numbers independent of units: factors of rows and columns bring the entries of a matrix close to one, and
+the rounding error of a value is measured against the magnitudes of its terms.
 """
 
 from __future__ import annotations
@@ -21,17 +21,18 @@ from bondgraph.tape.scalar import Tape, TapeScalar
 from screws.scalars import absolute, equal, less, maximum, where
 
 PIVOT_THRESHOLD = 1e-2
-"""A pivot must be at least this part of the largest entry of its row, at every sample."""
+"""Minimum size of a pivot as a fraction of the largest entry of its row, at every sample."""
 
 SINGULAR = 1e-10
-"""Pivots below this part of the largest original entry of their equation count as zero, at any sample."""
+"""Fraction of the largest original entry of its equation below which, at any sample, a pivot counts as zero."""
 
 MAX_CANDIDATES = 64
-"""Equations, shortest first, among which a pivot is selected."""
+"""Maximum number of equations, shortest first, among which a pivot is selected."""
 
 
 class SingularSystem(Exception):
-    """Raised without a further pivot: the remaining equations depend on the others, or the remaining unknowns have none."""
+    """Raised if there is no further pivot: the remaining equations depend on the others, or the remaining unknowns are in
+    none."""
 
     def __init__(self, equations: Sequence[int], unknowns: Sequence[int]):
         self.equations = tuple(equations)
@@ -56,10 +57,10 @@ class Eliminated:
     least: float
     """Size of the smallest pivot, as a fraction of the largest original entry of its equation, at the worst sample."""
     remaining: float
-    """Size of the largest entry without a pivot, likewise."""
+    """Size of the largest entry without a pivot, measured in the same way."""
 
     def solution(self, free: Mapping[int, Any]) -> list[Any]:
-        """Return the unknowns for these values of the free ones."""
+        """Return all unknowns for these values of the free unknowns."""
         return self._back(self.right, free)
 
     def null_vector(self, unknown: int) -> list[Any]:
@@ -101,16 +102,15 @@ def solve(
 ) -> list[Any]:
     """Solve A w = b for w (n,) as scalars of the tape; raises `SingularSystem` if there is no solution.
 
-    Pivots have the least fill (Markowitz) of those that are large enough at all samples; zeros of the sparsity pattern cost
-    nothing. The order is part of the code, so an A that is regular at the samples but singular with this order elsewhere gives
-    no finite number there.
+    Of the pivots that are large enough at all samples, the one with the least fill (Markowitz) is chosen; structural zeros cost
+    nothing. The order is part of the code: if a pivot vanishes elsewhere, the result there is not finite.
 
     Parameters
     ----------
     matrix : (equation, unknown) -> scalar, structurally nonzero entries only.
     right : b, one scalar for each equation.
     samples : values (k,) of the same entries at k states and modes.
-    ones_first : prefer pivots that are the number 1 or -1 among equally good ones, to avoid divisions.
+    ones_first : among equally good pivots, prefer the numbers 1 and -1, to avoid divisions.
     """
     eliminated = eliminate(matrix, right, samples, ones_first)
     if eliminated.equations:
@@ -124,7 +124,7 @@ def eliminate(
     samples: Mapping[tuple[int, int], np.ndarray],
     ones_first: bool = False,
 ) -> Eliminated:
-    """Eliminate A w = b as far as there are pivots; arguments as of `solve`."""
+    """Eliminate A w = b until no pivots are left; arguments as in `solve`."""
     n = len(right)
     rows, numbers = rows_of(matrix, n), rows_of({entry: np.array(samples[entry], dtype=float) for entry in matrix}, n)
     scale = [np.max([np.abs(v) for v in row.values()], axis=0) if row else np.zeros(1) for row in numbers]
@@ -174,7 +174,7 @@ def eliminate(
 
 
 class _RowQueue:
-    """Rows without a pivot, the shortest first, in the order of their numbers."""
+    """Rows without a pivot, the shortest first, then in the order of their numbers."""
 
     def __init__(self, lengths: Sequence[int]):
         self.lengths = dict(enumerate(lengths))
@@ -207,8 +207,8 @@ class _RowQueue:
 
 
 def _relative(row: Mapping[int, np.ndarray], scale: np.ndarray) -> np.ndarray:
-    """Return sizes of entries (entries, samples) as parts of the largest original one of the row at each sample."""
-    with np.errstate(invalid="ignore"):  # a number that has overflown becomes nan, and no pivot
+    """Return sizes of entries (entries, samples) as fractions of the largest original entry of the row at each sample."""
+    with np.errstate(invalid="ignore"):  # a number that overflowed becomes nan, never a pivot
         return np.abs(np.array(list(row.values()))) / np.where(scale > 0.0, scale, 1.0)
 
 
@@ -246,9 +246,9 @@ def factorised_in_run(
 ) -> Callable[[Sequence[Any]], list[Any]]:
     """Factorise a matrix A (n, n) with partial pivoting at run time, and return its solver.
 
-    For an A whose zeros change with modes. Its rows are scaled by their largest entries. The columns with the fewest entries come
-    first; of each the largest entry is the pivot, selected by `where`. A singular A gives no finite number, unless missing pivots
-    are `filled` with 1: an unknown that no equation determines is then what its equation leaves over, zero if that fits.
+    It suits an A whose zeros change with modes. Its rows are scaled by their largest entries. The columns with the fewest entries
+    come first; in each, `where` selects the largest entry as the pivot. A singular A gives no finite result, unless missing
+    pivots are `filled` with 1: an undetermined unknown is then the residual of its equation, zero if the equation fits.
     """
     rows, largest = rows_of(matrix, n), list[Any]()
     for row in rows:
@@ -307,13 +307,13 @@ NEGLIGIBLE = 1e-13
 _ROUNDS = 3
 
 MAX_DENSE_ENTRIES = 2**18
-"""Maximum number of entries of the matrix of a least-squares problem that is solved as a dense one."""
+"""Maximum number of entries of the matrix of a least-squares problem that is solved densely."""
 
 
 def natural_sizes(samples: Mapping[tuple[int, int], np.ndarray], rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return factors r (rows,) and c (columns,) such that r_i |a_ij| c_j is close to one, in the mean of the logarithms.
+    """Return factors r (rows,) and c (columns,) such that r_i |a_ij| c_j is close to one on average, in logarithms.
 
-    A change of unit of an equation or of an unknown changes its factor inversely and nothing else; order does not matter.
+    A change of the unit of an equation or unknown changes its factor inversely and no other factor; order does not matter.
 
     Parameters
     ----------
@@ -369,7 +369,7 @@ def equilibrated(samples: Mapping[tuple[int, int], np.ndarray], rows: int, colum
 
 
 def matrices_of(samples: Mapping[tuple[int, int], np.ndarray], n: int) -> np.ndarray:
-    """Return samples of a sparse matrix as full matrices (k, n, n)."""
+    """Return samples of a sparse matrix as dense matrices (k, n, n)."""
     matrices = np.zeros((len(next(iter(samples.values()))), n, n))
     for (i, j), values in samples.items():
         matrices[:, i, j] = values
@@ -390,8 +390,8 @@ def _mean_logs(samples: Mapping[tuple[int, int], np.ndarray]) -> list[float]:
 def magnitudes(tape: Tape, values: Sequence[Any]) -> list[TapeScalar]:
     """Return each value with all its terms taken as positive, so that none cancel.
 
-    |a| + |b| for a + b and a - b, |a| |b| for a b; of everything else its absolute value. A sum that is zero except for rounding
-    is about 1e-16 of this, whatever the units.
+    It is |a| + |b| for a + b and a - b, |a| |b| for a b, and the absolute value of anything else. A sum that is zero except for
+    rounding is about 1e-16 of it, whatever the units.
     """
     roots = [tape.scalar(value).index for value in values]
     sizes: dict[int, TapeScalar] = {}

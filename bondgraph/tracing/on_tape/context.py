@@ -1,7 +1,7 @@
-"""Tracing context: a system, its stages, a tape with its inputs, and sample states; derivatives along the motion; and values
-that certainly jump, so that their time derivative does not exist.
+"""Tracing context: a system, its stages, a tape with its inputs, and sample states; derivatives along the motion; and detection
+of values that jump, so that they have no time derivative.
 
-Sample states at which pivots of implicit equations are chosen, and the values of matrices there.
+Pivots of implicit equations are chosen from the values of their matrices at the sample states.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.on_tape.values import Entries, Values, flat, scalars_of
 
 SAMPLES_PER_MODE = 4
-"""States, in addition to the start, at which pivots of implicit equations are chosen."""
+"""Number of states, in addition to the start, at which pivots of implicit equations are chosen in each combination of modes."""
 
 MAX_COMBINATIONS = 64
 """Maximum number of combinations of modes of the sample states."""
@@ -47,7 +47,8 @@ def samples_of(system: System) -> list[tuple[np.ndarray, ...]]:
 
 
 def _mode_combinations(system: System) -> list[tuple[int, ...]]:
-    """Return all combinations of modes; of more than `MAX_COMBINATIONS` the start with one mode changed, and random ones."""
+    """Return all combinations of modes; if they exceed `MAX_COMBINATIONS`, those that differ from the start in one mode, and
+    random ones."""
     counts = [len(states) for states, _ in system.modes.values()]
     start = tuple(states.index(first) for states, first in system.modes.values())
     if math.prod(counts) <= MAX_COMBINATIONS:
@@ -63,13 +64,13 @@ MAX_CACHED_BYTES = 2**27
 
 
 SUSPECT = 1e-8
-"""Fraction of the largest entry of a matrix below which an entry may be rounding of its terms, and is examined."""
+"""Fraction of the largest entry of a matrix below which an entry may be rounding of its terms and is examined."""
 
 
 class Samples:
     """Values of a tape's scalars at sample states (t, x, p, m); unknowns of outer systems count as zero.
 
-    Successive matrices have most of their terms in common: values are cached, up to `MAX_CACHED_BYTES`.
+    Successive matrices have most of their terms in common, so values are cached, up to `MAX_CACHED_BYTES`.
     """
 
     def __init__(self, tape: Tape, samples: Sequence[Sequence[Any]]):
@@ -91,7 +92,7 @@ class Samples:
             self.shrunk[k] = self.shrunk.get(k, 1.0) * factor
 
     def weakened(self, sources: Sequence[int], factor: float) -> Samples:
-        """Return samples with the parameters of sources, at these indices, and all states times a factor."""
+        """Return samples with all states and the parameters of sources, at the indices `sources`, multiplied by a factor."""
         scaled = []
         for t, x, p, m in self.states:
             weak = np.array(p, dtype=float)
@@ -105,11 +106,12 @@ class Samples:
         self._marked.clear()
 
     def row(self, scalars: Sequence[Any]) -> list[np.ndarray]:
-        """Return values (samples,) of each scalar, at the samples where all are finite; at all if there are none."""
+        """Return values (samples,) of each scalar at the samples where all are finite; at all samples if there is no such
+        sample."""
         return list(_finite(self.table(scalars)).T)
 
     def __call__(self, entries: Entries) -> dict[tuple[int, int], np.ndarray]:
-        """Return values (samples,) of each entry of a matrix, likewise; zero where an entry is only rounding of its terms."""
+        """Return values (samples,) of each entry of a matrix, as `row`; zero where an entry is only rounding of its terms."""
         scalars = list(entries.values())
         table = self.table(scalars)
         sizes = np.abs(table)
@@ -139,7 +141,7 @@ class Samples:
 
 
 def _finite(table: np.ndarray) -> np.ndarray:
-    """Return the rows of a table that are finite, all if there are none."""
+    """Return the finite rows of a table; all rows if none is finite."""
     finite = np.all(np.isfinite(table), axis=1)
     return table[finite] if np.any(finite) else table
 
@@ -166,12 +168,12 @@ class TracingContext:
         return set(reachable(self.tape, [self.tape.scalar(scalar).index for scalar in scalars]))
 
     def without(self, inputs: Sequence[TapeScalar], scalars: Sequence[Any]) -> list[TapeScalar]:
-        """Return scalars with zero instead of some inputs."""
+        """Return scalars with zeros for these inputs."""
         zeros = {scalar.index: self.tape.constant(0.0) for scalar in inputs}
         return list(substitute(self.tape, scalars, zeros))
 
     def rates(self, values: Values) -> list[Any]:
-        """Return the rates of all states in a row; zero for guesses, and for rates that are still to be found: no differentiated
+        """Return the rates of all states in a row; zero for guesses and for rates that are still unknown, as no differentiated
         value depends on these states."""
         guesses, rates = self.system.guesses, list[Any]()
         for state in self.system.states:
@@ -201,7 +203,7 @@ def context_of(system: System) -> TracingContext:
 
 
 def along(sparse: SparseJacobian, rates: Sequence[Any], begin: Sequence[Any]) -> list[Any]:
-    """Return derivatives along the motion, from those by states and time, added to `begin`."""
+    """Return derivatives along the motion, from the derivatives by states and time, added to `begin`."""
     total = list(begin)
     for i, j, partial in zip(sparse.rows, sparse.columns, sparse.values, strict=True):
         total[i] = total[i] + partial * (rates[j] if j < len(rates) else 1.0)
@@ -210,18 +212,18 @@ def along(sparse: SparseJacobian, rates: Sequence[Any], begin: Sequence[Any]) ->
 
 @dataclass(frozen=True)
 class ActingUnknowns:
-    """The unknowns whose residuals hold time derivatives, as inputs w of the tape, and all values in terms of them."""
+    """The unknowns whose residuals contain time derivatives, as inputs w of the tape, and all values in terms of w."""
 
     w: tuple[TapeScalar, ...]
     owners: tuple[Unknown, ...]
     """The unknown of each scalar in w."""
     values: Values
     decided: Mapping[str, Sequence[Any]]
-    """Element with an algebraic unknown -> conditions under which no unknown acts on its vanishing quantity, but an impulse."""
+    """Element with an algebraic unknown -> conditions under which an impulse, but no unknown, acts on its vanishing quantity."""
     sides: tuple[TapeScalar, ...] = ()
-    """Sides of the bends of piecewise linear equations, on which the values are."""
+    """Side of each bend of piecewise linear equations on which the values lie."""
     folds: tuple[tuple[frozenset[int], Any], ...] = ()
-    """Equations that bend together, with the determinant beyond the bend as a fraction of that before it."""
+    """Equations that bend together, with the ratio of the determinant beyond the bend to the determinant before it."""
 
 
 def first_discontinuous(context: TracingContext, groups: Sequence[Sequence[Any]]) -> int | None:
@@ -232,11 +234,12 @@ def first_discontinuous(context: TracingContext, groups: Sequence[Sequence[Any]]
 
 
 def is_discontinuous(context: TracingContext, scalars: Sequence[Any], any_condition: bool = False) -> bool:
-    """Return True if values depend on a state that a clock changes, or by states or time on a sign, on a comparison used as a
-    number, or on a selection between two different numbers (a step).
+    """Return True if values depend on a state that a clock changes, or on a sign, a comparison used as a number, or a selection
+    between two different numbers (a step) that changes with states or time.
 
     A selection between formulas may be continuous and does not count; a value that a mode selects jumps at an event, which
-    accounts for it. With `any_condition` a comparison that selects one value counts if another uses it: "no" is as certain.
+    accounts for it. With `any_condition`, a comparison that selects one value also counts if another value uses it: False is
+    then certain, but True is not.
     """
     tape, selected = context.tape, context.reached(scalars)
     if selected & context.ticking:

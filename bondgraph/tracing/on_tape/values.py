@@ -1,4 +1,4 @@
-"""Values by name on a tape: evaluate a statement, split a value into scalars and back, partial derivatives."""
+"""Values by name on a tape: evaluate a statement, split values into scalars and join them again, partial derivatives."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Entries = Mapping[tuple[int, int], Any]
 
 
 class Untraceable(Exception):
-    """Raised by a formula that works on floats but cannot be recorded with traced values."""
+    """Raised for a formula that works with floats but cannot be recorded with traced values."""
 
     def __init__(self, statement: Statement, error: Exception):
         self.statement = statement
@@ -42,7 +42,7 @@ def scalars_of(value: Any) -> list[Any]:
 
 
 def shaped(scalars: Sequence[Any] | np.ndarray, shape: tuple[int, ...]) -> Any:
-    """Return a value of a shape from its scalars in row-major order."""
+    """Return a value of this shape from its scalars in row-major order."""
     return array(list(scalars)).reshape(shape) if shape else scalars[0]
 
 
@@ -78,16 +78,16 @@ def residuals_of(env: Values, unknowns: Sequence[Unknown]) -> list[Any]:
 
 
 def through(function: Callable[[Sequence[Any]], Sequence[Any]], table: Mapping[Key, Any]) -> dict[Key, Any]:
-    """Return a table with its values passed through a function of all of them."""
+    """Return a table with all its values passed through a function together."""
     return dict(zip(table, function(list(table.values())), strict=True))
 
 
 def nonzero(table: Mapping[Key, Any]) -> dict[Key, Any]:
-    """Return a table without the values on the tape that are zero."""
+    """Return a table without its zero values."""
     return {key: value for key, value in table.items() if value.value != 0.0}
 
 
 def partials(values: Sequence[Any], w: Sequence[Any]) -> dict[tuple[int, int], Any]:
-    """Return the nonzero partial derivatives of scalars by others."""
+    """Return the nonzero partial derivatives of scalars `values` by scalars `w`."""
     J = jacobian(values, w)
     return {(int(i), int(j)): v for i, j, v in zip(J.rows, J.columns, J.values, strict=True)}

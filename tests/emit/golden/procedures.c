@@ -1,5 +1,5 @@
 #ifdef __FAST_MATH__
-#error "numbers that are not finite are met here, and sums are not to be reordered: no -ffast-math"
+#error "compile without -ffast-math: numbers may not be finite, and sums must not be reordered"
 #endif
 
 #include <math.h>

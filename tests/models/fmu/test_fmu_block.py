@@ -135,7 +135,7 @@ def test_a_library_may_allow_one_instance_at_a_time(libraries, tmp_path):
     assert model.simulate(0.01).ok and model.simulate(0.01).ok
     (clock,) = (clock for clock in model.program.clocks if clock.library)
     instance = clock.library.unit.begin("other", 0.0, [0.4, 1e-3, 0.0])
-    with pytest.raises(RunError, match=r'E692 the FMU of "pid" allows one instance in a process'):
+    with pytest.raises(RunError, match=r'E692 the FMU of "pid" allows only one instance per process'):
         model.simulate(0.01)
     instance.free()
     assert model.simulate(0.01).ok
@@ -192,7 +192,7 @@ def test_a_model_file_names_a_library_and_never_opens_it(paths, compiled, tmp_pa
         ModelError, match=r'E694 the block "pid" needs the library "pid3\.fmu"[\s\S]*libraries={"pid": "pid3\.fmu"}'
     ):
         load_model(file)
-    with pytest.raises(ModelError, match='E695 libraries: no block "pd" needs one'):
+    with pytest.raises(ModelError, match='E695 libraries: there is no block "pd" with a library'):
         load_model(file, libraries={"pd": paths[3]})
     with pytest.raises(ModelError, match=r'E696 "pid2\.fmu" is not the library that "pid" was saved with'):
         load_model(file, libraries={"pid": paths[2]})

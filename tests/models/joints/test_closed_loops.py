@@ -178,7 +178,7 @@ def test_an_inline_joint_closes_a_loop_in_a_plane_where_a_hinge_repeats_constrai
     def pinned(joint):
         return attach_joint(Graph("loop"), joint_graph("pin", joint((0, 0, 1), c)), (chain := bars()).link("2"), chain.link("4"))
 
-    with pytest.raises(ModelError, match="an inline joint for the last revolute") as refused:
+    with pytest.raises(ModelError, match="an inline joint instead of the last revolute") as refused:
         compile_model(pinned(joints.revolute))
     assert "E208" in str(refused.value)
     graph, by_hand = pinned(joints.inline), bars()

@@ -1,15 +1,15 @@
 """Transitions and ticks as `when` clauses.
 
-All that assign or reinitialise the same variable are in one chain of `elsewhen`, because a variable has one such equation. Of it
-one branch is taken in each iteration of an event. Where transitions of several automata become true at once, the first by name
-fires first, as in runs here: the others wait for the next iteration, in which its changes may have changed their guards.
+All clauses that assign or reinitialise the same variable form one chain of `elsewhen`, because a variable has only one such
+equation. Each iteration of an event takes one branch of a chain. If guards of several automata become true at once, the first
+automaton by name fires first, as in `simulate`: the others wait for the next iteration, when their guards may have changed.
 
-A transition reads the states that ticks set after them, a later clock those that an earlier one set, as in runs here; the rest is
-read as it was before the instant.
+A transition reads states as simultaneous ticks have set them, and a later clock as earlier clocks have set them, as in
+`simulate`; everything else is read as it was before the instant.
 
-A guard that is positive at the start fires there: all wait for `begun`, which the event at time 0 makes true, since `when` needs
-a condition that becomes true. The unknowns of nonlinear loops belong to the modes and samples before an instant, so that what
-fires cannot depend on itself; the next iteration of the event solves them again.
+A guard that is positive at the start fires there: since `when` needs a condition that becomes true, all conditions wait for
+`begun`, which the event at time 0 makes true. The unknowns of nonlinear loops belong to the modes and samples before an
+instant, so that a firing cannot depend on itself; the next iteration of the event solves for them again.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from bondgraph.tracing.events.time_events import breaks_of
 
 @dataclass
 class Variables:
-    """Names of the model: parameters and those derived from them, states, modes; and the indices of sampled states that
-    change, and of unknowns that are solved again at events."""
+    """Names of the model: parameters and values derived from them, states, modes; and the indices of sampled states that
+    change, and of unknowns that are solved for again at events."""
 
     p: list[str]
     x: list[str]
@@ -39,7 +39,8 @@ class Variables:
     unknowns: frozenset[int]
 
     def blocks(self, assigned: frozenset[int] = frozenset(), before: bool = False) -> list[list[str]]:
-        """Return the inputs of a routine; of states that are `assigned` at the instant, and of modes, the values `before` it."""
+        """Return the inputs of a routine, with the values before the instant for `assigned` states and, with `before`, for
+        modes."""
         x = [f"pre({name})" if k in assigned else name for k, name in enumerate(self.x)]
         return [["time"], x, self.p, [f"pre({name})" for name in self.m] if before else self.m]
 
@@ -50,13 +51,13 @@ class WhenBranch:
 
     Parameters
     ----------
-    condition : of the `when`, for a transition or a single tick the name of a Boolean.
+    condition : condition of the `when`: the name of a Boolean, for a transition or a single tick.
     owner : automaton or block.
-    fires : value of that Boolean; "" for a clock.
-    meaning : of it, in words.
-    assigned, reinitialised : variable -> its value after.
-    ends : the words with which it ends a run.
-    stays : its condition may stay true after it.
+    fires : value of this Boolean; "" for a clock.
+    meaning : meaning of this Boolean, in words.
+    assigned, reinitialised : variable -> its new value.
+    ends : message with which it ends a run.
+    stays : True if the condition may stay true.
     """
 
     condition: str
@@ -70,7 +71,7 @@ class WhenBranch:
 
     @property
     def touched(self) -> set[str]:
-        """Variables of which a chain has the only equation."""
+        """Variables for which only one chain may have an equation."""
         return {*self.assigned, *self.reinitialised}
 
 
@@ -84,7 +85,7 @@ class Clauses:
 
 def solved_anew(content: Content) -> frozenset[int]:
     """Return the indices of the states that are the unknowns of nonlinear loops, if they jump during a run: at ticks, at breaks
-    of time, or where a transition resets states. Otherwise those states follow their loops by themselves, as in runs here."""
+    of time, or when a transition resets states. Otherwise these states follow the solution by their rates, as in `simulate`."""
     events = content.system.events
     jumps = any(_differences(content.resets[k]) for k in content.resets if not is_end(events[k]))
     if not (content.ticks or jumps or breaks_of(content.system) is not None):
@@ -94,7 +95,7 @@ def solved_anew(content: Content) -> frozenset[int]:
 
 
 def changes(content: Content, k: int) -> list[int]:
-    """Return the indices of the states that transition k resets."""
+    """Return the indices of the states that transition k changes."""
     return _changed(content, content.resets[k]) if k in content.resets else []
 
 
@@ -117,12 +118,12 @@ def is_end(event: LoweredTransition) -> bool:
     return event.error is not None or event.found
 
 
-BEGUN = '  discrete Boolean begun(start = false, fixed = true) "true from the event at the start on";'
+BEGUN = '  discrete Boolean begun(start = false, fixed = true) "true after the event at the start";'
 BEGIN = ("  when sample(0.0, 1e9) then", "    begun = true;", "  end when;")
 
 
 def clauses(content: Content, names: Variables, order: Sequence[int]) -> Clauses:
-    """Return the `when` clauses of a model; `order` is that in which its transitions fire at one instant."""
+    """Return the `when` clauses of a model, whose simultaneous transitions fire in this `order`."""
     result = Clauses()
     branches = dict(_transitions(content, names, result.declarations))
     transitions = [branches[k] for k in order if k in branches]
@@ -165,7 +166,7 @@ def _transitions(content: Content, names: Variables, lines: list[str]) -> Iterat
 
 
 def _condition(code: Listing, output: int) -> tuple[int, ...]:
-    """Return the steps of a guard by itself, after that of the condition under which it counts; none if it never fires."""
+    """Return the steps of the condition under which a guard counts, if any, and of the guard itself; empty if it never fires."""
     kind, *arguments = code.steps[output]
     if kind == op.CONSTANT:
         return ()  # -1
@@ -173,9 +174,9 @@ def _condition(code: Listing, output: int) -> tuple[int, ...]:
 
 
 def _is_instant(code: Listing, guard: int, held: frozenset[int]) -> bool:
-    """Return True for the guard "time - instant", where the instant does not move between events.
+    """Return True for the guard "time - instant" if the instant does not move between events.
 
-    It fires at its instant, as in runs here, so that a tick at the same time comes after it.
+    It fires at this instant, as in `simulate`, so that a simultaneous tick comes after it.
     """
     kind, *operands = code.steps[guard]
     if kind != op.SUBTRACT or code.steps[operands[0]] != (op.INPUT, 0, 0):
@@ -192,7 +193,7 @@ def _ticks(content: Content, names: Variables, lines: list[str]) -> Iterator[Whe
         offset = names.p[tick.offset]
         if tick.period is None:
             branch = WhenBranch(f"ticks{k}", tick.element, f"begun and time >= {offset}", f"tick of {tick.element}")
-        else:  # `sample` has its place in the `when` itself
+        else:  # `sample` must be in the `when` itself
             branch = WhenBranch(f"sample({offset}, {names.p[tick.period]})", tick.element)
         _fill(branch, tick.routine, tick_changes(content, k), names, names.blocks(later, before=True), f"t{k}_", lines)
         yield branch
@@ -207,11 +208,11 @@ def _fill(
     prefix: str,
     lines: list[str],
 ) -> None:
-    """Add to a branch what a routine sets.
+    """Add to a branch the values that a routine sets.
 
-    Tools carry out one `reinit` after the other, and some do not let a clock read what another one sets. So what reads states of
-    either kind is a variable of its own, which is evaluated before all of them; a state by itself is read by `pre`, because tools
-    replace such a variable by the state."""
+    Tools carry out one `reinit` after the other, and some do not let a clock read states that another clock sets. So
+    expressions of states of either kind become separate variables, which are evaluated before all assignments. A state alone is
+    read with `pre`, because tools would replace such a variable by the state."""
     t, x, p, m = blocks
     jumping = {i for i in changed if i not in names.discrete}
     apart = (jumping if len(jumping) > 1 else set()) | {i for i in names.discrete if x[i] == names.x[i]}
@@ -229,7 +230,7 @@ def _fill(
 
 
 def _chains(branches: Sequence[WhenBranch]) -> list[list[WhenBranch]]:
-    """Return the branches in groups that touch no variable in common, in their order."""
+    """Return the branches in groups without common variables, in their order."""
     chains: list[list[WhenBranch]] = []
     for branch in branches:
         near = [chain for chain in chains if any(branch.touched & other.touched for other in chain)]
@@ -239,7 +240,7 @@ def _chains(branches: Sequence[WhenBranch]) -> list[list[WhenBranch]]:
 
 
 def _firings(transitions: Sequence[WhenBranch], ticks: Sequence[WhenBranch]) -> Iterator[str]:
-    """Yield the Booleans of ticks, and of transitions in their order, which wait for those of other automata before them."""
+    """Yield the Booleans of ticks and of transitions, in order; transitions wait for earlier ones of other automata."""
     wait, groups = "", [list(group) for _, group in itertools.groupby(transitions, lambda branch: branch.owner)]
     for number, group in enumerate([list(ticks), *groups]):
         for branch in group:
@@ -252,7 +253,7 @@ def _firings(transitions: Sequence[WhenBranch], ticks: Sequence[WhenBranch]) -> 
 
 
 def _chain_text(chain: Sequence[WhenBranch]) -> list[str]:
-    """Return one `when` clause; every branch assigns the same discrete variables."""
+    """Return a `when` clause in which every branch assigns the same discrete variables."""
     lines: list[str] = []
     assigned = sorted({name for branch in chain for name in branch.assigned})
     for k, branch in enumerate(chain):

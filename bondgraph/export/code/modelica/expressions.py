@@ -1,7 +1,7 @@
-"""Steps of a routine as Modelica expressions: short ones inline, others as variables of their own.
+"""Steps of a routine as Modelica expressions: short ones inline, others as separate variables.
 
-Values that depend on time and parameters alone may make events of time, as breaks of time do here; all others are evaluated
-within steps, by `noEvent`, as the solvers here do.
+Expressions that depend only on time and parameters may generate time events, like breaks of time in `simulate`. In all others,
+`noEvent` prevents events within steps.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ TEXTS = {
     op.SEARCHSORTED: "count({0}, {1})",
     op.TAKE: "entry({0}, {1})",
 }
-"""Texts of operations; conditions, and the first argument of `where`, are Booleans."""
+"""Operation -> its text; conditions and the first argument of `where` are Booleans."""
 
 _BROKEN = frozenset((op.ABSOLUTE, op.SIGN, op.FLOOR, op.MINIMUM, op.MAXIMUM, op.WHERE))
-"""Operations that make events by default; functions of tables never do."""
+"""Operations that generate events by default; functions of tables never do."""
 
 _CLOSED = _BROKEN | {code for code, form in TEXTS.items() if re.fullmatch(r"\w+\(\{0\}(, \{1\})?\)", form)}
-"""Operations whose text needs no parentheses around it."""
+"""Operations whose text needs no parentheses."""
 
 FUNCTIONS = {
     "count(": """\
-  function count "How many of ascending points are at most u"
+  function count "Number of ascending points that are at most u"
     input Real u;
     input Real points[:];
     output Real n;
@@ -69,7 +69,7 @@ FUNCTIONS = {
     end for;
   end count;""",
     "entry(": """\
-  function entry "Entry of a table at a whole number from 0, the first or last one beyond it"
+  function entry "Entry of a table at an index from 0; the first or last entry for an index out of range"
     input Real index;
     input Real values[:];
     output Real y;
@@ -77,7 +77,7 @@ FUNCTIONS = {
     y := values[integer(max(0.0, min(index, size(values, 1) - 1.0))) + 1];
   end entry;""",
 }
-"""Functions by the text of their call."""
+"""Beginning of a call -> definition of the function."""
 
 
 @dataclass
@@ -86,12 +86,12 @@ class RoutineText:
 
     Parameters
     ----------
-    code : its steps, of which those that its outputs need are written.
+    code : steps of the routine; only those that its outputs need are written.
     blocks : text of each input, by the number of its block.
-    prefix : of the names of its own variables, which no name of the user resembles: those are quoted.
-    moving : blocks of which a value is not known before the run: x and m.
+    prefix : prefix of the names of its variables; the user's names cannot clash, because they are quoted.
+    moving : blocks whose values are not known before the run: x and m.
     kind : words before a variable, "Real" or "final parameter Real".
-    lines : declarations, filled when expressions are read.
+    lines : declarations of its variables.
     """
 
     code: Listing
@@ -103,7 +103,7 @@ class RoutineText:
     lines: list[str] = field(default_factory=list)
     _texts: dict[int, str] = field(default_factory=dict)
     _bare: dict[int, str] = field(default_factory=dict)
-    """Inline texts without parentheses around them."""
+    """Step -> its inline text without enclosing parentheses."""
     _moves: list[bool] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -122,12 +122,12 @@ class RoutineText:
 
     @property
     def operands(self) -> list[str]:
-        """Texts of the results, to be parts of others."""
+        """Texts of the results as operands."""
         return [self.number(output) for output in self.code.outputs]
 
     @property
     def results(self) -> list[str]:
-        """Texts of the results, each by itself."""
+        """Texts of the results as complete expressions."""
         return [self._bare.get(output) or self.number(output) for output in self.code.outputs]
 
     def number(self, a: int) -> str:
@@ -148,7 +148,7 @@ class RoutineText:
         return f"(abs({self.number(a)}) > 0.0)"
 
     def _within(self, expression: str, a: int) -> str:
-        """Return an expression with breaks, of a step, that makes events of time alone."""
+        """Return the expression of a step with breaks, which may generate only time events."""
         return f"noEvent({expression})" if self._moves[a] else f"({expression})"
 
     def _write(self, position: int, step: Node) -> None:
@@ -180,7 +180,7 @@ class RoutineText:
         self._texts[position] = f"({name} > 0.5)" if is_condition else name
 
     def _mode_equals(self, arguments: Sequence[int]) -> str:
-        """Return the comparison of a mode, which is an Integer, with a whole number; "" for another one."""
+        """Return the comparison of a mode, which is an Integer, with an integer; "" for other comparisons."""
         for a, b in (arguments, reversed(arguments)):
             step, other = self.code.steps[a], self.code.steps[b]
             if step[0] == op.INPUT and step[1] == self.modes and other[0] == op.CONSTANT and float(other[1]).is_integer():
@@ -188,7 +188,7 @@ class RoutineText:
         return ""
 
     def _whole(self, a: int) -> str:
-        """Return a constant that is a whole number as one, so that bases may be negative; "" for another value."""
+        """Return an integer constant as an Integer, so that the base of a power may be negative; "" for other values."""
         code, *value = self.code.steps[a]
         if code != op.CONSTANT or not float(value[0]).is_integer():
             return ""

@@ -9,7 +9,7 @@ from bondgraph.errors import ModelError, Problem
 from bondgraph.export.code.content import Content, transition_text
 from bondgraph.export.code.modelica.events import changes, tick_changes
 
-CURES = ("an FMU of the model, which brings its own solver along", "c_run(model, t_end), if a C program will do")
+CURES = ("an FMU of the model, which contains its solver", "c_run(model, t_end), if a C program is sufficient")
 
 
 def refuse(content: Content) -> None:
@@ -27,11 +27,11 @@ def _transitions(content: Content) -> Iterator[Problem]:
 
 
 def _reason(content: Content, k: int, event: LoweredTransition) -> str:
-    """Return why a transition cannot be written, "" if it can."""
+    """Return why a transition cannot be written; "" if it can."""
     if event.accumulates is not None:
-        return "it happens ever faster and comes to rest: infinitely many events in finite time"
+        return "its events accumulate until it comes to rest: infinitely many events in finite time"
     if k in content.pushes:
-        return "its impulse may be answered by another transition at the same instant"
+        return "another transition may respond to its impulse at the same instant"
     if content.system.boxes or event.passes is not None:
         return "dry friction decides at each event between sticking and slipping, for all contacts at once"
     return ""
@@ -46,6 +46,6 @@ def _ticks(content: Content) -> Iterator[Problem]:
             shared = other if other != tick.element else events.get(i, "")
             if shared:
                 title = f'the ticks of "{tick.element}" cannot be exported to Modelica'
-                why = f'"{shared}" sets the same state, and both may occur at once'
+                why = f'"{shared}" sets the same state, and both may occur at the same time'
                 yield Problem("E664", title, (why,), (), CURES)
                 break

@@ -29,7 +29,7 @@ class ModelicaSource:
     source: str = field(repr=False)
 
     def write(self, folder: str | Path) -> Path:
-        """Write `name.mo` to a folder, which is created if needed, and return its path. Atomic (E413)."""
+        """Write `name.mo` to a folder, which is created if needed, and return its path. Writing is atomic (E413)."""
         (path,) = write_texts(folder, {f"{self.name}.mo": self.source})
         return path
 
@@ -40,16 +40,16 @@ class ModelicaSource:
 def modelica_source(model: Compilable, name: str | None = None) -> ModelicaSource:
     """Return a model as flat Modelica (3.6): explicit equations of its states, `when` for transitions, `sample` for clocks.
 
-    Parameters, states and modes have the user's names, as quoted identifiers such as `'spring.q'` (letters beyond ASCII as in
-    HTML: `'&omega;.q'`), their units and start values; equations that were solved here need no symbolic work there.
+    Parameters, states and modes have the user's names, as quoted identifiers such as `'spring.q'` (non-ASCII letters as in
+    HTML: `'&omega;.q'`), units and start values. The equations are already solved, so tools need no symbolic processing.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
-    name : of the model, an identifier; the model's name by default.
+    name : name of the Modelica model, an identifier; the model's name by default.
 
-    Raises `ModelError` E100 for no model, E270 if `name` is not an identifier or taken, E262 if an algebraic loop has no solution
-    at the start; E335 for delays; E663, E664 for transitions and ticks that Modelica cannot express.
+    Raises `ModelError` E100 if `model` is not a model, E270 if `name` is not an identifier or taken, E262 if an algebraic loop
+    has no solution at the start; E335 for delays; E663, E664 for transitions and ticks that Modelica cannot express.
     Source: Modelica Language Specification 3.6, sections 8.3.5 (when) and 8.3.6 (reinit).
     """
     compiled = compiled_form(model, "modelica_source")
@@ -100,7 +100,7 @@ def _lines(content: Content, order: Sequence[int]) -> Iterator[str]:
 
 
 def _part(code: Listing, outputs: Iterable[int]) -> Listing:
-    """Return a routine with some of its outputs."""
+    """Return a routine with only these outputs."""
     return Listing(code.steps, tuple(code.outputs[k] for k in outputs))
 
 

@@ -1,7 +1,7 @@
-"""Names, units and texts as Modelica writes them, and names back again.
+"""Names, units and texts in Modelica's notation, and conversion of names back.
 
-A name of the user is a quoted identifier. Characters that such an identifier cannot have, letters beyond ASCII and marks like
-`'`, stand there as in HTML: "ω1" is '&omega;1', and `html.unescape` returns it.
+A user's name becomes a quoted identifier. Characters that such an identifier cannot contain, non-ASCII letters and marks like
+`'`, are written as in HTML: "ω1" becomes '&omega;1', and `html.unescape` converts it back.
 
 Source: Modelica Language Specification 3.6, section 2.3.1 (identifiers) and chapter 19 (unit expressions).
 """
@@ -21,7 +21,7 @@ _KEYWORDS = (
     " redeclare replaceable return stream then true type when while within"
 )
 KEYWORDS = frozenset(_KEYWORDS.split())
-"""Words that cannot be the plain name of a model."""
+"""Keywords, which cannot be the unquoted name of a model."""
 
 _BARE = re.compile(r"[A-Za-z0-9_!#$%()*+,\-./:;<>=?@\[\]^{}|~ ]")
 _SYMBOLS = "m g s A K mol cd rad sr Hz N Pa W J V C F Ohm S Wb T H lm lx kat l L eV bar t"
@@ -34,7 +34,7 @@ _SUPERSCRIPTS = str.maketrans(
 
 
 def quoted(name: str, index: tuple[int, ...] = ()) -> str:
-    """Return a name, of an entry of an array counted from 1, as a quoted identifier.
+    """Return a name as a quoted identifier; `index`, from 0, is that of an entry of an array, written from 1.
 
     >>> quoted("ω's mass.p"), quoted("arm.q", (0, 1))
     ("'&omega;&#39;s mass.p'", "'arm.q[1,2]'")
@@ -49,7 +49,7 @@ def subscript(index: tuple[int, ...]) -> str:
 
 
 def user_name(identifier: str) -> str:
-    """Return the user's name of a quoted identifier, as tools show it, with or without its quotes.
+    """Return the user's name for a quoted identifier as tools show it, with or without quotes.
 
     >>> user_name("'&omega;&#39;s mass.p'")
     "ω's mass.p"
@@ -67,7 +67,7 @@ def text(words: str) -> str:
 
 
 def unit(words: str) -> str:
-    """Return a unit as Modelica writes it, "" for one that it cannot write, such as "rad, m".
+    """Return a unit in Modelica's notation; "" for units that it cannot express, such as "rad, m".
 
     >>> unit("kg m^2/s"), unit("N s/(m rad)"), unit("1/s"), unit("rpm")
     ('kg.m2/s', 'N.s/(m.rad)', '1/s', '')
@@ -94,7 +94,7 @@ def _product(words: str) -> str:
 
 
 def real(value: float) -> str:
-    """Return a number with all its bits; Modelica has no nan and no infinity, which become far too large for any quantity."""
+    """Return a number with all its bits; Modelica lacks nan and infinity, which become numbers too large for any quantity."""
     number = float(np.nan_to_num(value, nan=0.0, posinf=1e300, neginf=-1e300))
     return repr(number) if number >= 0.0 else f"({number!r})"
 

@@ -1,4 +1,4 @@
-/* Model exchange: the importer integrates, and the model says what happens at events. */
+/* Model exchange: the importer integrates, and the model handles events. */
 
 /* Bring parameters, states and modes of the instance into the run. */
 static void enter_values(Instance *c)
@@ -10,7 +10,7 @@ static void enter_values(Instance *c)
     lend(c, 0);
 }
 
-/* Carry out the ticks and events at the present time; `next` is that of the next tick, s, or infinite. */
+/* Carry out the ticks and events at the current time; `next` is the time of the next tick, s, or infinite. */
 static int update(Instance *c, int *jumps, double *next)
 {
     char *table = c->block + 8 * (size_t)AT_C;
@@ -34,7 +34,7 @@ static void complete_step(Instance *c)
 static int set_time(Instance *c, double time)
 {
     if (!isfinite(time) || time < c->s.start)
-        return refuse(c, "the time %.17g s lies before the start", time);
+        return refuse(c, "the time %.17g s is before the start", time);
     c->s.now = c->s.shown = time - c->s.start;
     c->s.known = 0;
     return FINE;
@@ -43,7 +43,7 @@ static int set_time(Instance *c, double time)
 static int set_states(Instance *c, const double *states, size_t count)
 {
     if (count != NX)
-        return refuse(c, "%zu states are given, and there are %d", count, NX);
+        return refuse(c, "%zu states are given, but there are %d", count, NX);
     for (size_t k = 0; k < count; k++)
         if (!isfinite(states[k]))
             return refuse(c, "state %zu is not finite", k + 1);
@@ -52,7 +52,7 @@ static int set_states(Instance *c, const double *states, size_t count)
     return FINE;
 }
 
-/* Row of an unknown among rates, values and states, or column of a known among states and inputs; -1 for another reference. */
+/* Row of an unknown among rates, values and states, or column of a known among states and inputs; -1 for other references. */
 static int row_of(uint32_t reference)
 {
     size_t first;
@@ -75,7 +75,7 @@ static int column_of(uint32_t reference)
     return kind == STATE ? (int)first : -1;
 }
 
-/* Derivatives of unknowns by knowns times a seed; `is_adjoint` for their transpose. A reference stands for all its values. */
+/* Derivatives of unknowns by knowns times a seed, or with `is_adjoint` their transpose. A reference denotes all its values. */
 static int derivative(Instance *c, const uint32_t *unknowns, size_t unknown_count, const uint32_t *knowns, size_t known_count,
                       const double *seed, size_t seeds, double *values, size_t room, int is_adjoint)
 {
@@ -93,7 +93,7 @@ static int derivative(Instance *c, const uint32_t *unknowns, size_t unknown_coun
         columns += BY_ELEMENT ? 1 : size_of_reference(knowns[j]);
     }
     if (seeds != (is_adjoint ? rows : columns) || room != (is_adjoint ? columns : rows))
-        return refuse(c, "the derivative of %zu values by %zu has another size", rows, columns);
+        return refuse(c, "the derivative of %zu values by %zu has a different size", rows, columns);
     memset(values, 0, 8 * room);
     prepare(c);
 #if NJ

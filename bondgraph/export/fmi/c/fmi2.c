@@ -1,4 +1,4 @@
-/* The functions of version 2.0.5 of the standard, sections 2 to 4, that version 3.0 has not or has otherwise. */
+/* The functions of version 2.0.5 of the standard, sections 2 to 4, that version 3.0 lacks or defines differently. */
 typedef void (*fmi2Logger)(void *environment, const char *name, Status, const char *category, const char *message, ...);
 typedef struct {
     fmi2Logger logger;
@@ -30,7 +30,7 @@ EXPORT const char *NAMED(GetVersion)(void)
 static void say(void *instance, int failed, const char *text)
 {
     Instance *c = instance;
-    if (c->log) /* the text is no format: a name in it may have a per cent sign */
+    if (c->log) /* the text is not a format: a name in it may contain a per cent sign */
         ((fmi2Logger)c->log)(c->environment, c->name, failed ? fmiError : fmiOK, failed ? "logStatusError" : "logEvents", "%s", text);
 }
 

@@ -1,4 +1,4 @@
-/* The functions of version 3.0.2 of the standard, sections 2.2 to 4.2, that version 2.0 has not or has otherwise. */
+/* The functions of version 3.0.2 of the standard, sections 2.2 to 4.2, that version 2.0 lacks or defines differently. */
 typedef void (*fmi3Logger)(void *environment, Status, const char *category, const char *message);
 typedef void (*fmi3Callback)(void); /* the unit calls no other callback */
 
@@ -48,7 +48,7 @@ EXPORT void *NAMED(InstantiateScheduledExecution)(const char *name, const char *
                                                   fmi3Callback lock, fmi3Callback unlock)
 {
     if (log)
-        log(environment, fmiError, "logStatusError", "scheduled execution is not offered");
+        log(environment, fmiError, "logStatusError", "scheduled execution is not supported");
     return NULL;
 }
 

@@ -1,4 +1,4 @@
-/* The functions of the Functional Mock-up Interface that versions 2.0 and 3.0 have in common. The standard's types are these of C:
+/* The functions of the Functional Mock-up Interface that versions 2.0 and 3.0 share. The standard's types are types of C here:
  * fmi2Real and fmi3Float64 are double, an instance, its environment and a state are void *, a value reference is uint32_t. */
 #define JOINED_(a, b) a##b
 #define JOINED(a, b) JOINED_(a, b)
@@ -39,9 +39,9 @@ static Status status_of(int result)
     }
 #define REFERENCES const uint32_t references[], size_t count
 
-/* Functions for what no model has: they fail unless they are called for nothing. */
+/* Functions for features that no model has: they fail unless they are called for nothing. */
 #define ABSENT(name, count, ...) \
-    FUNCTION(name, ANY, (void *instance, __VA_ARGS__), (count) ? refuse(c, "the model has nothing for %s", TEXT(name)) : FINE)
+    FUNCTION(name, ANY, (void *instance, __VA_ARGS__), (count) ? refuse(c, "the model does not support %s", TEXT(name)) : FINE)
 
 EXPORT void NAMED(FreeInstance)(void *instance)
 {
@@ -63,7 +63,7 @@ FUNCTION(GetContinuousStates, SHOWN, (void *instance, double values[], size_t co
 FUNCTION(GetEventIndicators, SHOWN, (void *instance, double values[], size_t count), copy(c, values, count, indicators(c), NG))
 FUNCTION(GetNominalsOfContinuousStates, ANY, (void *instance, double values[], size_t count), copy(c, values, count, nominal, NX))
 
-/* States that are saved, and rates: their names differ. */
+/* Functions for saved states and for rates, whose names differ between versions. */
 #define STATES_AND_RATES(state, Read, Rates) \
     FUNCTION(JOINED(Get, state), ANY, (void *instance, void **saved), save(c, saved)) \
     FUNCTION(JOINED(Set, state), ANY, (void *instance, void *saved), restore(c, saved)) \

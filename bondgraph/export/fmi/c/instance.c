@@ -1,12 +1,12 @@
-/* An instance of the model: the run as one block of words, as it is now and as it was before the step that reaches beyond the
- * present communication point. Times count from the start of the run, in s. */
+/* An instance of the model: the run as one block of words, in its current state and before the step that reaches beyond the
+ * current communication point. Times count from the start of the run, in s. */
 enum { MADE = 1, SETUP = 2, STEPPING = 4, EVENTS = 8, CONTINUOUS = 16, ENDED = 32 };
 enum { EXCHANGE = 1, EVENT_MODE = 2 };
 enum { FINE, FAILED, AT_STOP, RUN_ENDS, DISCARDED };
-enum { FROM_START = 2 }; /* of `repeats`: whether inputs that change at the present point repeat its ticks, or the start */
+enum { FROM_START = 2 }; /* value of `repeats`: inputs that change at the current point repeat the start, not only its ticks */
 enum { STATE = 1, RATE, PARAMETER, OUTPUT, MODE, INDICATOR, KINDS };
 
-/* What a saved state holds besides the two blocks. */
+/* Content of a saved state in addition to the two blocks. */
 typedef struct {
     int kind, phase, stop_given, changed, pending, in_step, repeats, prepared, known, over;
     double start, stop, tolerance, now, shown, goal, begun, length;
@@ -66,7 +66,7 @@ static void set_place(char *block, size_t word, void *place)
     fmu_store_ptr(block + 8 * word, place);
 }
 
-/* Say why a call fails; returns FAILED. */
+/* Say why a call fails; return FAILED. */
 static int refuse(Instance *c, const char *format, ...)
 {
     const int length = snprintf(c->text, sizeof c->text, "t = %.9g s: ", c->s.start + c->s.now);
@@ -79,7 +79,7 @@ static int refuse(Instance *c, const char *format, ...)
     return FAILED;
 }
 
-/* Return 1, and say so, if a function is called in a phase in which it may not be. */
+/* Return 1, and log it, if a function is not allowed in the current phase. */
 static int out_of_order(Instance *c, int phases, const char *function)
 {
     static const char *const names[] = {"before initialization", "in initialization mode", "in step mode", "in event mode",
@@ -117,13 +117,13 @@ static void free_instance(Instance *c)
     }
 }
 
-/* Return a new instance of a kind, or NULL and say why there is none. */
+/* Return a new instance of a kind; if that fails, log why and return NULL. */
 static Instance *instantiated(const char *name, const char *token, int kind, const char **why)
 {
     const int offered = kind & EXCHANGE ? HAS_EXCHANGE : HAS_COSIMULATION;
     Instance *c = calloc(1, sizeof *c);
     *why = !name || (BY_ELEMENT && !*name)      ? "an instance has no name"
-           : !token || strcmp(token, TOKEN) != 0 ? "the token, or GUID, is that of another unit"
+           : !token || strcmp(token, TOKEN) != 0 ? "the token, or GUID, belongs to another unit"
            : !offered                            ? "the model was not exported for this interface type"
                                                  : NULL;
     if (c && !*why) {
@@ -133,7 +133,7 @@ static Instance *instantiated(const char *name, const char *token, int kind, con
     }
     if (!c || !c->block || !c->before || !c->name) {
         free_instance(c);
-        *why = *why ? *why : "there is no memory for an instance";
+        *why = *why ? *why : "there is not enough memory for an instance";
         return NULL;
     }
     strcpy(c->name, name);

@@ -1,10 +1,10 @@
-/* States of an instance that are saved, moved to another instance, and turned into bytes. */
+/* Saved states of an instance, which can be moved to another instance and turned into bytes. */
 
 static int save(Instance *c, void **state)
 {
     Saved *saved = !state ? NULL : *state ? *state : malloc(sizeof *saved);
     if (!saved)
-        return refuse(c, "there is no memory for a state");
+        return refuse(c, "there is not enough memory for a state");
     *state = saved;
     saved->key = KEY;
     saved->base = (uint64_t)(uintptr_t)c->block;
@@ -14,7 +14,7 @@ static int save(Instance *c, void **state)
     return FINE;
 }
 
-/* Move the places of a block that was at `base`. */
+/* Adjust the addresses in a block that was at `base`. */
 static void moved(char *words, uint64_t base, const char *block)
 {
     for (size_t k = 0; k < sizeof pointers / sizeof *pointers; k++) {
@@ -30,7 +30,7 @@ static int restore(Instance *c, const void *state)
 {
     const Saved *saved = state;
     if (!saved || saved->key != KEY || saved->s.kind != c->s.kind)
-        return refuse(c, "this is not a state of this model, used like this instance");
+        return refuse(c, "this is not a state of this model and of this kind of instance");
     c->s = saved->s;
     memcpy(c->block, saved->words[0], sizeof saved->words[0]);
     memcpy(c->before, saved->words[1], sizeof saved->words[1]);
@@ -71,7 +71,7 @@ static int deserialize(Instance *c, const void *bytes, size_t count, void **stat
     if (!*state)
         *state = malloc(sizeof(Saved));
     if (!*state)
-        return refuse(c, "there is no memory for a state");
+        return refuse(c, "there is not enough memory for a state");
     memcpy(*state, bytes, sizeof(Saved));
     return FINE;
 }

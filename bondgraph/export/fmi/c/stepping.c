@@ -1,6 +1,6 @@
-/* Co-simulation: the run goes on by itself, and shows what it is at communication points. */
+/* Co-simulation: the run advances with its own steps, and shows its values at communication points. */
 
-/* Lend the run room for `samples` rows, one at most, at `c->time`. */
+/* Give the run space for `samples` rows, at most one, at `c->time`. */
 static void lend(Instance *c, int samples)
 {
     char *b = c->block;
@@ -44,7 +44,7 @@ static int judged(Instance *c, int64_t status)
     case STATUS_LOG_FULL: return FINE;
     case STATUS_STOP: return AT_STOP;
     case STATUS_STIFF: why = "the model has become stiff: export it with method=\"rodas5p\""; break;
-    case STATUS_STEP_TOO_SMALL: why = "the error of a step stays too large however small the step"; break;
+    case STATUS_STEP_TOO_SMALL: why = "the error remains too large even for the smallest steps"; break;
     case STATUS_NOT_FINITE: why = "a rate is not finite"; break;
 #if HAS_EVENTS
     case STATUS_EVENT_ENDS:
@@ -58,7 +58,7 @@ static int judged(Instance *c, int64_t status)
     return c->s.over = result;
 }
 
-/* Handle the event that waits, or carry out one tick, or attempt one step. */
+/* Handle a pending event, or carry out one tick, or attempt one step. */
 static int advance(Instance *c)
 {
     char *b = c->block, *table = b + 8 * (size_t)AT_C;
@@ -73,7 +73,7 @@ static int advance(Instance *c)
     if (may_pass && !c->s.repeats)
         memcpy(c->before, b, 8 * (size_t)WORDS);
     if (HAS_CLOCKS && t >= c->s.goal && sb_s_has_tick(table))
-        c->s.repeats = 1; /* inputs that are set at this point belong to the ticks there */
+        c->s.repeats = 1; /* inputs that are set at this point apply to its ticks */
     set_whole(b, AT_C_TRIED, 0);
     const int64_t status = sb_s_advance_run(table);
     if (real_at(b, AT_C_T) != t) {
@@ -88,16 +88,16 @@ static int advance(Instance *c)
     return judged(c, status);
 }
 
-/* Multiply or set the numbers that follow from the start, the length and the tolerance of a run. */
+/* Set or scale the numbers that depend on the start, the length and the tolerance of a run. */
 static int fit_experiment(Instance *c)
 {
     const double span = c->s.stop_given ? c->s.stop - c->s.start : SPAN;
     size_t k;
     if (!(span > 0.0))
-        return refuse(c, "the stop time lies before the start");
+        return refuse(c, "the stop time is before the start");
     if (c->s.start != START) {
         if (!STARTS_MOVE)
-            return refuse(c, "the model has times of its own: start at %.9g s, as it was exported", (double)START);
+            return refuse(c, "the model contains absolute times: start at %.9g s, as it was exported", (double)START);
         for (k = 1; k < sizeof starts / sizeof *starts; k++)
             set_real(c->block, starts[k], c->s.start);
     }
@@ -105,7 +105,7 @@ static int fit_experiment(Instance *c)
         for (k = 1; k < sizeof spans / sizeof *spans; k++)
             set_real(c->block, spans[k], real_at(c->block, spans[k]) * (span / SPAN));
     if (span > SPAN && !SPANS_SCALE)
-        return refuse(c, "the model has times of its own, which are known for %.9g s from the start", (double)SPAN);
+        return refuse(c, "the model contains absolute times, which are known only for %.9g s from the start", (double)SPAN);
     if (c->s.tolerance != RTOL)
         for (k = 1; k < sizeof tolerances / sizeof *tolerances; k++)
             set_real(c->block, tolerances[k], real_at(c->block, tolerances[k]) * (c->s.tolerance / RTOL));
@@ -141,7 +141,7 @@ static int begin(Instance *c)
     return FINE;
 }
 
-/* Go back to the present point, if the run is ahead, and before the ticks there; go on with the new parameters. At the start, begin
+/* If the run is ahead, go back to the current point, before its ticks, to continue with the new parameters. At the start, begin
  * again. */
 static int take_changes(Instance *c)
 {
@@ -176,11 +176,11 @@ static int take_changes(Instance *c)
     return status;
 }
 
-/* Show the run at a time within the step that it has taken last. */
+/* Show the run at a time within its last step. */
 static void show_within(Instance *c, double t)
 {
     char *b = c->block, *table = b + 8 * (size_t)AT_C;
-    /* the copy's addresses are those of the block */
+    /* the addresses in the copy are those of the block */
     const char *y = c->before + (place_at(c->before, AT_C_Y) - b);
     sb_s_look_within(table, (char *)y, (t - c->s.begun) / c->s.length, (char *)c->row);
     memcpy(c->s.x, c->row, 8 * NX);
@@ -188,17 +188,17 @@ static void show_within(Instance *c, double t)
     c->s.known = 0;
 }
 
-/* Whether an event or a tick waits at the time of the run, and this is not beyond `t`. */
+/* Return 1 if an event or a tick is pending at the time of the run, and this time is not beyond `t`. */
 static int waits(Instance *c, double t)
 {
     return real_at(c->block, AT_C_T) <= t && (c->s.pending || (HAS_CLOCKS && sb_s_has_tick(c->block + 8 * (size_t)AT_C)));
 }
 
-/* Handle the events and carry out the ticks that wait. */
+/* Handle pending events and carry out pending ticks. */
 static int settle(Instance *c)
 {
     int status = FINE;
-    c->s.goal = c->s.shown; /* it may lie before the communication point */
+    c->s.goal = c->s.shown; /* it may be before the communication point */
     while (status == FINE && waits(c, c->s.shown))
         status = advance(c);
     if (status == FAILED || status == RUN_ENDS)
@@ -207,8 +207,8 @@ static int settle(Instance *c)
     return FINE;
 }
 
-/* In event mode: show the run where an event or a tick waits that has not been told, at the point or, if the instance returns early,
- * before it; return 1 there. */
+/* In event mode: stop at a pending event or tick that has not been reported, at the point or, if the instance returns early, before
+ * it; show the run there and return 1. */
 static int stops(Instance *c)
 {
     const double t = real_at(c->block, AT_C_T);
@@ -233,7 +233,7 @@ static void meet_tick(Instance *c)
 #endif
 }
 
-/* Go on until the sample at `c->time` is written, or the run stops before. */
+/* Continue until the sample at `c->time` is written, or the run stops before. */
 static int run_on(Instance *c)
 {
     char *b = c->block;
@@ -251,8 +251,8 @@ static int run_on(Instance *c)
 }
 
 /* Reach a communication point. The run takes its own steps, the last one beyond the point; ticks and events at the point
- * belong to it, unless the importer handles them in event mode. A point beyond the stop time by no more than `slack` is the stop
- * time: importers add up steps. */
+ * belong to the step, unless the importer handles them in event mode. A point beyond the stop time by at most `slack` counts as
+ * the stop time: importers add up steps. */
 static int reach(Instance *c, double t, double slack)
 {
     char *b = c->block;
@@ -269,7 +269,7 @@ static int reach(Instance *c, double t, double slack)
         if (c->s.stop_given)
             return refuse(c, "a step leads beyond the stop time, %.9g s", c->s.stop);
         if (!SPANS_SCALE)
-            return refuse(c, "the model has times of its own, which are known for %.9g s from the start", (double)SPAN);
+            return refuse(c, "the model contains absolute times, which are known only for %.9g s from the start", (double)SPAN);
         set_real(b, AT_C_STOP, t + SPAN);
     }
     c->time = t;
@@ -306,12 +306,12 @@ static int take_step(Instance *c, double from, double length)
     if (!isfinite(from) || !(length > 0.0) || !isfinite(length))
         return refuse(c, "a step from %.17g s of length %.17g s is not forward in time", from, length);
     if (fabs(since - c->s.now) > slack)
-        return refuse(c, "a step begins at %.17g s, where the instance is not", from);
+        return refuse(c, "a step begins at %.17g s, but the instance is at a different time", from);
     return reach(c, from + length - c->s.start, slack);
 }
 
 #if !BY_ELEMENT
-/* Event mode of co-simulation: handle what waits, with the inputs that are set now; `next` is the time of the next tick, s. */
+/* Event mode of co-simulation: handle pending ticks and events with the current inputs; `next` is the time of the next tick, s. */
 static int pass_events(Instance *c, int *jumps, double *next)
 {
     double x[NX + 1];
@@ -327,7 +327,7 @@ static int pass_events(Instance *c, int *jumps, double *next)
 }
 #endif
 
-/* Begin the run, and the phase after initialization. */
+/* Begin the run and the phase after initialization. */
 static int begin_phase(Instance *c)
 {
     if (begin(c))
@@ -340,7 +340,7 @@ static int begin_phase(Instance *c)
 static int enter(Instance *c, int phase)
 {
     if (phase == STEPPING ? c->s.kind != EVENT_MODE : phase == CONTINUOUS ? c->s.kind != EXCHANGE : !c->s.kind)
-        return refuse(c, "the instance was not made for this mode");
+        return refuse(c, "the instance was not created for this mode");
     c->s.phase = phase;
     return FINE;
 }

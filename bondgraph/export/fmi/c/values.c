@@ -1,6 +1,6 @@
-/* Values of an instance: what follows from states, parameters and modes, by value reference. */
+/* Values of an instance: states, parameters, modes and the values computed from them, by value reference. */
 
-/* Compute what the parameters alone decide. */
+/* Compute the values that depend only on parameters. */
 static void prepare(Instance *c)
 {
 #if HAS_PREPARE
@@ -10,7 +10,7 @@ static void prepare(Instance *c)
     c->s.prepared = 1;
 }
 
-/* Time of the formulas: just before a break that is ahead, just after one that has passed. */
+/* Time at which formulas are evaluated: just before an upcoming break, just after a passed one. */
 static double formula_time(const Instance *c)
 {
     const double t = c->s.start + c->s.shown;
@@ -64,7 +64,7 @@ static const double *indicators(Instance *c)
     return c->levels;
 }
 
-/* Return the number of values of a reference, 0 for an unknown one, and where they begin among those of their kind. */
+/* Return the number of values of a reference, 0 if it is unknown, and the index of the first among the values of its kind. */
 static size_t values_of(uint32_t reference, int *kind, size_t *first)
 {
     static const size_t counts[] = {1, NX, NX, NP, NY, NM, NG};
@@ -77,7 +77,7 @@ static size_t values_of(uint32_t reference, int *kind, size_t *first)
 
 static int take_changes(Instance *c);
 
-/* Read the values of references; `whole` for integers, which only modes are. */
+/* Read the values of references; `whole` for integers: only modes are integers. */
 static int get_values(Instance *c, const uint32_t *references, size_t count, double *values, size_t room, int whole)
 {
     size_t written = 0;
@@ -91,7 +91,7 @@ static int get_values(Instance *c, const uint32_t *references, size_t count, dou
         if (!size || (kind == MODE) != whole)
             return refuse(c, "there is no %s with the value reference %u", whole ? "mode" : "real value", references[k]);
         if (size > room - written)
-            return refuse(c, "there is no room for the values of reference %u", references[k]);
+            return refuse(c, "there is not enough room for the values of reference %u", references[k]);
         switch (kind) {
         case 0: from = &t; break;
         case STATE: from = c->s.x; break;
@@ -104,7 +104,7 @@ static int get_values(Instance *c, const uint32_t *references, size_t count, dou
         memcpy(values + written, from + first, 8 * size);
         written += size;
     }
-    return written == room ? FINE : refuse(c, "%zu values are asked for, and the references have %zu", room, written);
+    return written == room ? FINE : refuse(c, "%zu values are requested, but the references have %zu", room, written);
 }
 
 #if BY_ELEMENT
@@ -117,7 +117,7 @@ static int get_wholes(Instance *c, const uint32_t *references, size_t count, Who
 {
     double value = 0.0;
     if (count != room)
-        return refuse(c, "%zu values are asked for, and the references have %zu", room, count);
+        return refuse(c, "%zu values are requested, but the references have %zu", room, count);
     for (size_t k = 0; k < count; k++) {
         if (get_values(c, references + k, 1, &value, 1, 1))
             return FAILED;
@@ -160,13 +160,13 @@ static int set_values(Instance *c, const uint32_t *references, size_t count, con
         }
         read += size;
     }
-    return read == given ? FINE : refuse(c, "%zu values are given, and the references have %zu", given, read);
+    return read == given ? FINE : refuse(c, "%zu values are given, but the references have %zu", given, read);
 }
 
 static int set_wholes(Instance *c, const uint32_t *references, size_t count, const Whole *values, size_t given)
 {
     if (count != given)
-        return refuse(c, "%zu values are given, and the references have %zu", given, count);
+        return refuse(c, "%zu values are given, but the references have %zu", given, count);
     for (size_t k = 0; k < count; k++) {
         const double value = (double)values[k];
         if (set_values(c, references + k, 1, &value, 1, 1))
@@ -178,7 +178,7 @@ static int set_wholes(Instance *c, const uint32_t *references, size_t count, con
 static int copy(Instance *c, double *values, size_t room, const double *from, size_t count)
 {
     if (room != count)
-        return refuse(c, "%zu values are asked for, and there are %zu", room, count);
+        return refuse(c, "%zu values are requested, but there are %zu", room, count);
     memcpy(values, from, 8 * count);
     return FINE;
 }

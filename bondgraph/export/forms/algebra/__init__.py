@@ -1,1 +1,1 @@
-"""Algebra with statements and symbols: values as exact, readable expressions, with long parts defined apart."""
+"""Algebra with statements and symbols: values as exact, readable expressions, with long parts defined separately."""

@@ -1,4 +1,4 @@
-"""Canonical form of a SymPy expression: an equal one, as it would be written by hand."""
+"""Canonical form of a SymPy expression: an equal expression, as it would be written by hand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from bondgraph.output.lazy import sympy
 
 MAX_OPERATIONS = 400
-"""Maximum number of operations of an expression that is brought into canonical form; a longer one stays a sum of fractions."""
+"""Maximum number of operations of an expression that is brought into canonical form; longer ones remain sums of fractions."""
 
 MAX_NUMERATOR = 10**6
 """Maximum numerator of a rational number; larger ones become decimals."""
@@ -40,8 +40,8 @@ def rational(number: float) -> Any:
 def decimal(expression: Any, keep_fractions: bool) -> Any:
     """Write the numbers of an exact expression readably, sums and fractions scaled so that their largest number is near 1.
 
-    Fractions of small numbers stay if `keep_fractions` (all numbers of the user are whole), or if there is no short decimal;
-    otherwise 9.81 is 9.81.
+    Fractions of small numbers are kept if `keep_fractions` (the user's numbers are all integers) or if there is no short
+    decimal; otherwise numbers are decimals, such as 9.81.
     """
     return _with_numbers(_scaled(sympy.S(expression)), keep_fractions)
 
@@ -65,13 +65,13 @@ def _with_numbers(expression: Any, keep_fractions: bool) -> Any:
 def _number(q: Any, keep_fractions: bool) -> Any:
     if q.is_Integer:
         return q if abs(q.p) <= MAX_NUMERATOR else sympy.Float(float(q), 15)
-    if not keep_fractions and Fraction(repr(float(q))) == Fraction(int(q.p), int(q.q)):  # a decimal with the digits of a float
+    if not keep_fractions and Fraction(repr(float(q))) == Fraction(int(q.p), int(q.q)):  # the shortest decimal of a float
         return sympy.Float(float(q), 15)
     return q if abs(q.p) <= MAX_NUMERATOR and q.q <= MAX_DENOMINATOR else sympy.Float(float(q), 15)
 
 
 def _scaled(expression: Any) -> Any:
-    """Take powers of ten out of sums with long numbers, which a common denominator has made large."""
+    """Factor powers of ten out of sums whose numbers a common denominator has made long."""
     if not expression.args or not isinstance(expression, sympy.Expr):
         return expression
     if isinstance(expression, sympy.Piecewise):
@@ -90,7 +90,7 @@ def _scaled(expression: Any) -> Any:
 
 
 def _power_of_ten(total: Any) -> Any:
-    """Return 10^k near the largest coefficient of a sum with long ones; else 1."""
+    """Return 10^k near the largest coefficient of a sum with long coefficients; 1 for other sums."""
     numbers = [term.as_coeff_Mul()[0] for term in total.args]
     rationals = [q for q in numbers if q.is_Rational]
     if not any(abs(q.p) > MAX_NUMERATOR or q.q > MAX_DENOMINATOR for q in rationals):
@@ -99,7 +99,7 @@ def _power_of_ten(total: Any) -> Any:
 
 
 def reduced(expression: Any) -> Any:
-    """Return one fraction without common factors; anything but a rational function counts as a symbol."""
+    """Return one fraction without common factors; every function that is not rational counts as a symbol."""
     if sympy.count_ops(expression) > MAX_OPERATIONS:
         return expression
     inner, back = _rational_in(expression, ())
@@ -107,8 +107,8 @@ def reduced(expression: Any) -> Any:
 
 
 def canonical(expression: Any, moving: Collection[Any]) -> Any:
-    """Return a sum of coefficients times monomials in the `moving` symbols if there is one, else the shorter of one fraction and
-    a sum of fractions; coefficients and fractions are factored."""
+    """Return a sum of coefficients times monomials in the `moving` symbols, if possible, else a single fraction or a sum of
+    fractions, whichever is shorter; coefficients and fractions are factored."""
     if not expression.args or sympy.count_ops(expression) > MAX_OPERATIONS:
         return expression
     inner, back = _rational_in(expression, moving)
@@ -143,7 +143,7 @@ def _factored(expression: Any) -> Any:
 
 
 def _rational_in(expression: Any, moving: Collection[Any]) -> tuple[Any, dict[Any, Any]]:
-    """Return a rational function of symbols, some of which stand for other functions; and those functions."""
+    """Return a rational function of symbols, some of which stand for other functions, and these functions."""
     dummies: dict[Any, Any] = {}
     numbers: Iterator[int] = itertools.count()
 

@@ -1,4 +1,4 @@
-"""Definitions of long expressions: each gets a symbol, defined once in a line of its own."""
+"""Definitions of long expressions: each gets a symbol, defined once on a separate line."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bondgraph.output.lazy import sympy
 
 
 class Definitions:
-    """Definitions so far, in an order of evaluation; and the numbers of the formulas.
+    """Definitions so far, in an order of evaluation, and the floats in the formulas.
 
     Parameters
     ----------
-    taken : names with another meaning.
-    longest : number of operations of an expression beyond which it gets a name.
+    taken : names that are already used.
+    longest : number of operations beyond which an expression gets a name.
     """
 
     def __init__(self, taken: Collection[str], longest: int) -> None:
@@ -26,7 +26,7 @@ class Definitions:
         self.expressions: dict[Any, Any] = {}
         """Symbol -> the expression that it stands for."""
         self.value_names: dict[Any, str] = {}
-        """Symbol -> its value, unless it is a common part of several."""
+        """Symbol -> name of its value, unless it is a common part of several values."""
         self.systems: list[LinearSystem] = []
         self.floats: set[float] = set()
         self._symbols: dict[Any, Any] = {}
@@ -39,7 +39,7 @@ class Definitions:
         return exact(scalar)
 
     def new_symbol(self, name: str) -> Any:
-        """Return a new symbol of this name, numbered if there is one."""
+        """Return a new symbol with this name, numbered if the name is already used."""
         number, free = 1, name
         while free in self.taken:
             number, free = number + 1, f"{name} ({number + 1})"
@@ -55,9 +55,9 @@ class Definitions:
         return sympy.Symbol(name, real=True)
 
     def define(self, name: str, expression: Any) -> Any:
-        """Return the symbol for an expression, of this name if it has none; "" for a common part of several values.
+        """Return the symbol for an expression; a new symbol gets this name, "" for a common part of several values.
 
-        A sign stays outside.
+        The negative of a defined expression is minus its symbol.
         """
         if expression.is_Atom or (-expression).is_Atom:
             return expression
@@ -73,8 +73,8 @@ class Definitions:
         return symbol
 
     def shortened(self, name: str, expression: Any, unknowns: Collection[Any], longest: int | None = None) -> Any:
-        """Return the expression, or its symbol if it is long; for an expression linear in `unknowns`, which no definition
-        contains before they are solved, its coefficients are shortened."""
+        """Return the expression, or its symbol if it is long. If it is linear in `unknowns`, its coefficients are shortened
+        instead, since definitions must not contain unknowns before they are solved for."""
         if sympy.count_ops(expression) <= (self.longest if longest is None else longest):
             return expression
         split = linear_in(expression, unknowns)
@@ -90,7 +90,7 @@ class Definitions:
         return len(self.expressions)
 
     def forget(self, mark: int, used: Iterable[Any]) -> None:
-        """Drop definitions after a mark that neither the used expressions nor a system needs."""
+        """Drop definitions after a mark that are needed neither by the `used` expressions nor by a system."""
         roots = [*used, *(e for system in self.systems for e in (*system.A, *system.b))]
         kept = self.needed(roots)
         for symbol in list(self.expressions)[mark:]:
@@ -99,7 +99,7 @@ class Definitions:
                 self.taken.discard(symbol.name)
 
     def needed(self, expressions: Iterable[Any]) -> dict[Any, Any]:
-        """Return the definitions that expressions need, in their order."""
+        """Return the definitions that expressions need, in order."""
         systems = {name: system for system in self.systems for name in system.unknowns}
         todo, reached = [s for e in expressions for s in e.free_symbols], set[Any]()
         while todo:
@@ -121,10 +121,10 @@ class Definitions:
 
 
 def linear_in(expression: Any, unknowns: Collection[Any]) -> tuple[Any, dict[Any, Any]] | None:
-    """Return constant and coefficients of an expression that is linear in the unknowns; None if it is not."""
+    """Return the constant and coefficients of an expression that is linear in the unknowns; None if it is not."""
     constant: list[Any] = []
     slopes: dict[Any, list[Any]] = {}
-    # term by term: most have one factor with unknowns, and derivatives of long sums by each of many are slow
+    # term by term: most terms have one factor with unknowns, and derivatives of long sums by many unknowns are slow
     todo = [(term, sympy.S.One) for term in sympy.Add.make_args(expression)]
     symbols = frozenset(unknowns)
     while todo:
@@ -156,7 +156,7 @@ def _parted(term: Any, symbols: frozenset[Any]) -> tuple[Any, list[Any]]:
 
 
 def _by_derivatives(term: Any, symbols: frozenset[Any]) -> tuple[Any, dict[Any, Any]] | None:
-    """Return constant and coefficients of any expression that is linear in the symbols; None if it is not."""
+    """Return the constant and coefficients of any expression that is linear in the symbols; None if it is not."""
     met = sorted(term.free_symbols & symbols, key=str)
     slopes = {w: sympy.diff(term, w) for w in met}
     if any(not symbols.isdisjoint(slope.free_symbols) for slope in slopes.values()):
@@ -171,7 +171,7 @@ class TimeDerivatives:
     ----------
     definitions : expressions of symbols.
     moving : symbol -> its time derivative.
-    sought : symbols that no definition may contain.
+    unknowns : symbols that definitions must not contain.
     """
 
     def __init__(self, definitions: Definitions, moving: Mapping[Any, Any], unknowns: Collection[Any]) -> None:

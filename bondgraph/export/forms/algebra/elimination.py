@@ -1,7 +1,7 @@
 """Elimination: the values of a small system as expressions in states, parameters, inputs and time.
 
-The stages are those of the tape (`bondgraph.tracing.evaluate`), here with symbols: linear algebraic loops are solved in place,
-dependent storages and constraints with time derivatives by the chain rule.
+The stages are the same as on the tape (`bondgraph.tracing.evaluate`), but with symbols: linear algebraic loops are solved in
+place, dependent storages and constraints with time derivatives by the chain rule.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from screws.errors import GeometryError
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of the expressions that are written in one piece; longer ones are defined in lines of their own."""
+    """Limits of the expressions that are written in one piece; longer expressions are defined on separate lines."""
 
     longest: int
-    """Operations of an expression."""
+    """Maximum number of operations of an expression."""
     at_once: int
-    """Operations in all results of one formula, equal parts counted as often as they occur, up to which SymPy runs it."""
+    """Maximum number of operations in all results of a formula that SymPy runs; equal parts count each time they occur."""
     block: int
-    """Unknowns that are solved for at once."""
+    """Maximum number of unknowns that are solved for at once."""
     value: int
-    """Operations of a complete value of the model."""
+    """Maximum number of operations of a complete value of the model."""
 
 
 READABLE = Limits(400, 4000, 6, 400)
@@ -47,7 +47,7 @@ READABLE = Limits(400, 4000, 6, 400)
 BY_PARTS = Limits(60, 60, 1, 12)
 """Limits for large models."""
 IN_ONE_PIECE = Limits(10**9, 10**9, 10**9, 10**9)
-"""No limits: nothing may be defined apart, since all is put into matrices."""
+"""No limits: nothing may be defined separately, since all expressions go into matrices."""
 
 
 def eliminate(
@@ -60,7 +60,7 @@ def eliminate(
 ) -> Values:
     """Return all values of the stages by name, from the known values, with all floats exact.
 
-    `slopes` are the time derivatives of independent variables: time, and inputs that vary. Expressions beyond the limits are
+    `slopes` are the time derivatives of independent variables: time, and inputs that vary. Expressions beyond the limits become
     symbols of `definitions`. Raises `ModelError` E273, E274.
     """
     computed = {out for index in stages.statements for out in system.statements[index].outs}
@@ -80,7 +80,7 @@ def eliminate(
 
 @dataclass(frozen=True)
 class _Elimination:
-    """Runs statements on expressions."""
+    """Execution of statements on expressions."""
 
     system: System
     stages: Stages
@@ -115,8 +115,9 @@ class _Elimination:
     def run_late(
         self, values: Values, sought: Mapping[Any, Unknown], derivatives: Mapping[str, list[Any]]
     ) -> tuple[Values, dict[str, list[Any]]]:
-        """Add time derivatives along the motion and the values that follow from them; return also the differentiated expressions
-        of elements that yield: from `derivatives`, else by the symbols `sought` of the unknowns."""
+        """Add time derivatives along the motion and the values that follow from them. Also return the differentiated
+        expressions of yielding elements: those in `derivatives`, or else those found to depend on the symbols `sought` of
+        unknowns."""
         moving, decided = dict(self.slopes), dict(derivatives)
         for state in own_states(self.system)[0]:
             if state.rate in values and state.name in values:
@@ -137,7 +138,7 @@ class _Elimination:
         return values, decided
 
     def _where_none_acts(self, flat: Sequence[Any], values: Values, sought: Mapping[Any, Unknown]) -> list[Any]:
-        """Return scalars that vanish, without the unknowns; 0 where one acts, which makes them vanish by itself."""
+        """Return vanishing scalars with the unknowns at zero; 0 where an unknown acts, which makes the scalar vanish."""
 
         def yields(scalar: Any) -> bool:
             met = (w for w in scalar.free_symbols & sought.keys() if self.stages.acts(sought[w], values))
@@ -156,7 +157,7 @@ class _Elimination:
     def _results(
         self, statement: Statement, arguments: Sequence[Any], sought: Collection[Any]
     ) -> list[tuple[tuple[int, ...], list[Any]]]:
-        """Return shape and scalars of every result of a statement."""
+        """Return the shape and scalars of every result of a statement."""
         try:
             if self._is_long(statement, arguments):
                 return through_tape(statement.op, list(zip(statement.args, arguments, strict=True)), self.definitions, sought)
@@ -165,8 +166,8 @@ class _Elimination:
         except Exception as error:  # show the error of a user's formula with its element
             if isinstance(error, ScrewbondError) and not isinstance(error, GeometryError):
                 raise
-            title = f'the formula of "{statement.outs[0]}" takes no symbols'
-            cure = "functions of `screws.scalars` and + - * / in the formula"
+            title = f'the formula of "{statement.outs[0]}" does not accept symbols'
+            cure = "only functions of `screws.scalars` and + - * / in the formula"
             why = (f'element "{statement.element}"', f"{type(error).__name__}: {error}")
             raise refusal("E274", title, cure, about=self.system.name, why=why, places=()) from error
 
@@ -182,12 +183,12 @@ class _Elimination:
         return shaped([self.definitions.shortened(n, s, sought, longest) for n, s in zip(labels, scalars, strict=True)], shape)
 
     def solution(self, unknowns: Sequence[Unknown], w: Sequence[Any], values: Values) -> list[Any]:
-        """Return the solution for the symbols w: their residuals, given in terms of w, vanish."""
+        """Return the solution for the symbols w, at which the residuals, given in terms of w, vanish."""
         residuals = [sympy.S(scalar) for scalar in residuals_of(values, unknowns)]
         every = {(i, j): sympy.diff(r, x) for i, r in enumerate(residuals) for j, x in enumerate(w) if x in r.free_symbols}
         matrix = {index: entry for index, slope in every.items() if (entry := reduced(slope)) != 0}
         if any(entry.free_symbols & set(w) for entry in matrix.values()):
-            raise self._unsolved(unknowns, "they depend on each other by a formula that is not linear")
+            raise self._unsolved(unknowns, "they depend on each other nonlinearly")
         zero, solution = dict.fromkeys(w, sympy.S.Zero), dict[int, Any]()
         shapes = shapes_of(self.system, unknowns)
         labels = [label for u, shape in zip(unknowns, shapes, strict=True) for label in labels_of(u.value, shape)]
@@ -211,7 +212,7 @@ class _Elimination:
     def _as_linear_system(
         self, entries: Sequence[Sequence[Any]], right: Sequence[Any], labels: Sequence[str]
     ) -> list[Any] | None:
-        """Return symbols for the unknowns of a linear system, which is stored; None if its matrix may be singular."""
+        """Store a linear system and return symbols for its unknowns; None if its matrix may be singular."""
         closing = self.system.closing
         if self.system.indeterminate or (closing is not None and closing.repeating):
             return None
@@ -230,7 +231,7 @@ class _Elimination:
 
 
 def _linear(matrix: Sequence[Sequence[Any]], right: Sequence[Any]) -> list[Any] | None:
-    """Return the solution of a small linear system, every entry reduced; None if there is no unique one."""
+    """Return the solution of a small linear system, every entry reduced; None if it is not unique."""
     A = sympy.Matrix(matrix)
     try:
         solution = A.LUsolve(sympy.Matrix(right), iszerofunc=lambda entry: reduced(entry) == 0)

@@ -1,6 +1,6 @@
-"""Long formulas: run on a tape, and read back as short definitions.
+"""Long formulas: run on a tape and read back as short definitions.
 
-The tape holds every distinct operation once, so that a part used a thousand times is written once.
+The tape stores every distinct operation once, so that a part used a thousand times is written once.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.on_tape.values import scalars_of, shaped
 
 MAX_REPEATED = 3
-"""Maximum number of operations of an expression that is repeated instead of defined."""
+"""Maximum number of operations of an expression that is repeated, not defined."""
 
 
 def through_tape(
     formula: Op, arguments: Sequence[tuple[str, Any]], definitions: Definitions, sought: Collection[Any]
 ) -> list[tuple[tuple[int, ...], list[Any]]]:
-    """Return shape and scalars of every result of formula(*arguments), in symbols of definitions if they are long.
+    """Return the shape and scalars of every result of formula(*arguments), in symbols of definitions if they are long.
 
-    `arguments` are names and values; their scalars may be linear in the symbols `sought`, and then the results are too: their
+    `arguments` are names and values. If their scalars are linear in the symbols `sought`, so are the results, and only their
     coefficients are defined.
     """
     tape = Tape()
@@ -73,7 +73,7 @@ def _on_tape(
     tables: tuple[dict[int, Any], dict[int, str]],
     unknown: Mapping[Any, TapeScalar],
 ) -> Any:
-    """Return an argument on the tape: numbers as numbers, linear functions of unknowns as such, everything else as inputs."""
+    """Return an argument on the tape: numbers and linear functions of unknowns as such, everything else as inputs."""
     leaves, names = tables
     scalars = [sympy.S(s) for s in scalars_of(value)]
     split = [linear_in(s, unknown.keys()) or (s, {}) for s in scalars]
@@ -99,7 +99,7 @@ def _on_tape(
 def _split(
     tape: Tape, flat: Sequence[TapeScalar], inputs: Mapping[Any, TapeScalar]
 ) -> tuple[list[TapeScalar], dict[tuple[int, Any], TapeScalar]] | None:
-    """Return constants and coefficients (result, unknown) of results that are linear in unknowns; None if some are not."""
+    """Return the constants and coefficients (result, unknown) of results that are linear in unknowns; None if some are not."""
     w = list(inputs)
     if not w:
         return list(flat), {}
@@ -113,7 +113,7 @@ def _split(
 
 
 class _TapeReader:
-    """Reader of a tape: nodes as expressions, repeated ones as definitions."""
+    """Reader of a tape: nodes become expressions, and repeated nodes definitions."""
 
     def __init__(self, tape: Tape, leaves: Mapping[int, Any], names: Mapping[int, str], definitions: Definitions) -> None:
         self.tape, self.leaves, self.names, self.definitions = tape, leaves, names, definitions

@@ -1,1 +1,1 @@
-"""Derivation of energy forms: the model is cut at its storages, resistors and sources, and their matrices follow, in SymPy."""
+"""Derivation of energy forms in SymPy: the model is cut at its storages, resistors and sources, which gives the matrices."""

@@ -1,9 +1,9 @@
 """Port-Hamiltonian form of a model of storages, junctions, two-ports, resistors and sources, from its energy balance.
 
-Storages are cut at their outputs, the gradient z of their energy, and resistors at theirs, d. The remaining junction structure
-gives all inputs by these outputs and by the sources u, linearly and without power. Resistors d = D r close it. Dependent storages
-have states that are functions phi of the others: with x' = F z + B u - N^T (d phi/dx) x', and z_d = N z, the matrix E = 1 + N^T d
-phi/dx includes them: E x' = F z + B u, and E^T z is the gradient of the energy of all storages.
+Storages are cut at their outputs, the gradient z of their energy, and resistors at their outputs d. The remaining junction
+structure is linear and lossless and gives all inputs in terms of these outputs and the sources u. Resistors d = D r close it.
+The states of dependent storages are functions phi of the other states x: with x' = F z + B u - N^T (d phi/dx) x' and z_d = N z,
+the matrix E = 1 + N^T d phi/dx includes them: E x' = F z + B u, and E^T z is the gradient of the energy of all storages.
 
 Source: van der Schaft and Jeltsema, Port-Hamiltonian systems theory (2014), section 4.
 """
@@ -47,34 +47,34 @@ from bondgraph.output.tables import labels_of
 from bondgraph.tracing.on_tape.values import scalars_of
 
 WITHOUT_POWER = (laws.Transformer, laws.Gyrator, laws.SkewGyrator, laws.Junction, laws.SignalBlock)
-"""Laws that pass power on, or have none; of signal blocks only those without states."""
+"""Laws that pass power on or have none; signal blocks must have no states."""
 
 
 @dataclass
 class _Ports:
-    """Cuts of the structure: values by role, each with its element."""
+    """Cuts of the structure: values by role and element."""
 
     states: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Storage in integral causality -> its states."""
     outputs: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Storage in integral causality -> values that are the gradient of its energy by its states."""
+    """Storage in integral causality -> values that are the gradient of its energy with respect to its states."""
     following: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Dependent storage -> its state and the rate of that."""
+    """Dependent storage -> its state and the rate of this state."""
     resistors: dict[str, tuple[int, str, str]] = field(default_factory=dict)
     """Resistor -> its statement, its input and its output."""
     sources: dict[str, tuple[str, str, int]] = field(default_factory=dict)
-    """Source -> its output, the conjugate, and the sign with which their product is supplied power."""
+    """Source -> its output, the conjugate variable, and the sign with which their product is supplied power."""
     symbols: dict[str, Any] = field(default_factory=dict)
     """Value -> its symbols."""
     laws: dict[int, Op] = field(default_factory=dict)
-    """Replaced formulas of some statements."""
+    """Index of a statement -> formula that replaces its own."""
 
 
 def port_hamiltonian(model: Compilable, *, numbers: bool = False) -> PortHamiltonian:
     """Return x' = (J - R) grad H + G u, y = G^T grad H of a model of storages, junctions, two-ports, resistors and sources.
 
-    Moduli of two-ports, and resistances, may depend on states. Storages in derivative causality are taken into H. Where sources
-    meet resistors directly, terms P, M and S are there as well.
+    Moduli of two-ports, and resistances, may depend on states. Storages in derivative causality are included in H. If sources
+    meet resistors directly, the form also has terms P, M and S.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def _add(ports: _Ports, compiled: Compiled, path: str, element: Element) -> None
     if isinstance(law, laws.Storage):
         state = f"{path}.{law.state}"
         if law.rate is not None:
-            raise no_form(compiled, path, "its state is not a plain integral of what it takes")
+            raise no_form(compiled, path, "its state is not simply the integral of its input")
         if path in compiled.causality.derivative:
             rate = next(s.outs[0] for s in system.statements if s.element == path and s.op is TIME_DERIVATIVE)
             ports.symbols[rate] = new_symbols(system, rate, f"{state}'")
@@ -140,9 +140,9 @@ def _add(ports: _Ports, compiled: Compiled, path: str, element: Element) -> None
     elif isinstance(law, laws.Resistor):
         statement = statement_of(compiled, path, law.effort) or statement_of(compiled, path, law.flow)
         if law.relation is not None:
-            raise no_form(compiled, path, "neither effort nor flow is given by the other", "`effort` or `flow`")
+            raise no_form(compiled, path, "its relation gives neither effort nor flow by the other", "`effort` or `flow`")
         if statement is None or statement[1].outs[0].endswith(":by relation"):
-            raise no_form(compiled, path, "only its inverse relation is given", "its other relation too")
+            raise no_form(compiled, path, "only its inverse relation is given", "its other relation, in addition")
         out = statement[1].outs[0]
         ports.symbols[out] = new_symbols(system, out, f"{path}:given")
         ports.resistors[path] = statement[0], statement[1].args[0], out
@@ -154,15 +154,15 @@ def _add(ports: _Ports, compiled: Compiled, path: str, element: Element) -> None
             sign = -1 if bond.head.element == path else 1
             ports.sources[path] = out, system.resolve(f"{path}.{laws.OTHER[law.gives]}"), sign
     elif not isinstance(law, WITHOUT_POWER):
-        raise no_form(compiled, path, "what it does has no place in J, R and G")
+        raise no_form(compiled, path, "its effect does not fit into J, R and G")
     elif law.states():
         raise no_form(compiled, path, "it has states that store no energy")
 
 
 def _add_field(ports: _Ports, compiled: Compiled, path: str, law: laws.InertialField) -> None:
-    """Cut a Hamiltonian IC field: its momenta feel dH/dq, and dH/dp = q'."""
+    """Cut a Hamiltonian IC field: dH/dq acts on its momenta, and dH/dp = q'."""
     if path in compiled.causality.derivative:
-        raise no_form(compiled, path, "its velocities are set by others")
+        raise no_form(compiled, path, "other elements set its velocities")
     if law.motion != "p":
         raise no_form(compiled, path, "its states are velocities, not momenta", 'form="hamiltonian" for it')
     statement = statement_of(compiled, path, law.rate)
@@ -175,7 +175,7 @@ def _add_field(ports: _Ports, compiled: Compiled, path: str, law: laws.InertialF
 
 
 def _out(compiled: Compiled, path: str, op: Op) -> str:
-    """Return the value that a formula of an element gives."""
+    """Return the name of the value that a formula of an element gives."""
     statement = statement_of(compiled, path, op)
     assert statement is not None
     return statement[1].outs[0]
@@ -222,7 +222,7 @@ class _Balance:
         if ports.following:
             phi = column(values[state] for state, _ in ports.following.values()).xreplace(at)
             if phi.free_symbols & {*d, *u, *rho}:
-                raise no_form(compiled, next(iter(ports.following)), "it follows sources or resistors, not storages alone")
+                raise no_form(compiled, next(iter(ports.following)), "it depends on sources or resistors, not only on storages")
             H += sum((values[energies[path]].xreplace(at) for path in ports.following), sympy.S.Zero)
             E = inverse(sympy.eye(n) - S[X, N] * slopes_of(phi, x))
             F, B, A = E * F * E.T, E * B, A * E.T
@@ -231,7 +231,8 @@ class _Balance:
         return self._record(names, x, {name: half * matrix for name, matrix in matrices.items()}, H)
 
     def _energy(self, path: str, value: str) -> Any:
-        """Return the energy of a storage by its states; that of an IC field is given by q and v, which is M^-1 p."""
+        """Return the energy of a storage in terms of its states; in an IC field, where q and v give it, v is replaced by M^-1
+        p."""
         compiled, values = self.model.compiled, self.model.values
         law, energy = compiled.model.elements[path].law, sympy.S(values[value])
         if not isinstance(law, laws.InertialField):
@@ -258,15 +259,15 @@ class _Balance:
             raise no_form(compiled, path, "its modulus depends on efforts or flows", "a modulus of states, such as `body.p`")
         if any(entry != 0 for entry in others):
             path = next(iter(self.ports.following))
-            raise no_form(compiled, path, "what it takes acts on a source or a resistor at once")
+            raise no_form(compiled, path, "its input acts directly on a source or a resistor")
 
     def _check_energies(self, stored: Mapping[str, Any], x: Sequence[Any], z: Sequence[Any]) -> None:
-        """Check that each energy depends on its own states, of which the outputs are then the gradient (else E155)."""
+        """Check that each energy depends only on its own states (else E277)."""
         values, compiled = self.model.values, self.model.compiled
         for path, names in self.ports.states.items():
             states = {s for name in names for s in scalars_of(values[name])}
             if stored[path].free_symbols & ({*x, *z} - states):
-                raise no_form(compiled, path, "its energy depends on the states of others")
+                raise no_form(compiled, path, "its energy depends on the states of other elements")
 
     def _dissipation(self, taken: Any, z: Sequence[Any], others: set[Any]) -> Any:
         """Return D with d = D r for all resistors, in terms of z and x."""
@@ -281,7 +282,7 @@ class _Balance:
             argument = np.array(r, dtype=object) if self.model.shape_of(statement.args[0]) else r[0]
             block = secant(self.model.evaluate(statement.op, argument, *(values[arg] for arg in statement.args[1:])), r)
             if block is None:
-                raise no_form(compiled, path, "its relation is not a resistance times what it takes")
+                raise no_form(compiled, path, "its relation is not a resistance times its input")
             if block.free_symbols & set(r):
                 if rows.free_symbols & others:
                     raise no_form(compiled, path, "its resistance would depend on sources or other resistors")

@@ -29,19 +29,19 @@ MAX_ENTRY_OPERATIONS = 150
 
 @dataclass(frozen=True)
 class CutModel:
-    """Model some of whose values are symbols of their own.
+    """Model in which independent symbols replace some values.
 
     Parameters
     ----------
     symbols : value -> its symbols, (its shape).
-    values : requested values, in terms of these and of states and parameters, by name.
+    values : requested values by name, in terms of these symbols, states and parameters.
     """
 
     compiled: Compiled
     symbols: Mapping[str, Any]
     values: Values
     notes: Definitions
-    """Numbers of the formulas."""
+    """Floats that occur in the formulas."""
 
     def evaluate(self, op: Op, *arguments: Any) -> Any:
         """Return a column of all scalars of a formula's result, with exact numbers."""
@@ -89,7 +89,7 @@ def statement_of(compiled: Compiled, path: str, op: Op | None) -> tuple[int, Sta
 
 
 def source_values(model: CutModel, outs: Mapping[str, str]) -> Mapping[str, Any]:
-    """Return the inputs `path.effort` or `path.flow` of sources -> their expressions."""
+    """Return name of an input, `path.effort` or `path.flow` of a source -> its expression."""
     compiled, values = model.compiled, model.values
     inputs: dict[str, Any] = {}
     for path, out in outs.items():
@@ -108,7 +108,7 @@ def column(values: Iterable[Any]) -> Any:
 
 
 def slopes_of(values: Any, symbols: Sequence[Any]) -> Any:
-    """Return derivatives (n, m) of a column by symbols."""
+    """Return the derivatives (n, m) of a column with respect to symbols."""
     return sympy.Matrix(len(values), len(symbols), lambda i, j: sympy.diff(values[i], symbols[j]))
 
 
@@ -141,16 +141,16 @@ def with_decimals(matrix: Any, keep_fractions: bool) -> Any:
 
 
 def is_whole(model: CutModel, numbers: bool) -> bool:
-    """Return True if all numbers of the model are whole."""
+    """Return True if all numbers of the model are integers."""
     sources = inputs_of(model.compiled)
     put_in = [v for n, value in model.compiled.system.parameters.items() if numbers and n not in sources for v in np.ravel(value)]
     return all(float(number).is_integer() for number in (*put_in, *model.notes.floats))
 
 
 def secant(law: Any, variables: Sequence[Any]) -> Any | None:
-    """Return a matrix D (n, n) with law = D taken, for expressions of symbols `variables`; None if there is none.
+    """Return a matrix D (n, n) such that law = D variables, for expressions of these symbols; None if there is none.
 
-    A linear law has its slopes; one of a single variable is divided by it, if that is finite at zero.
+    A linear law gives its slopes; a law of a single variable is divided by it, if the quotient is finite at zero.
     """
     slopes = slopes_of(law, variables)
     zero = dict.fromkeys(variables, sympy.S.Zero)
@@ -163,7 +163,7 @@ def secant(law: Any, variables: Sequence[Any]) -> Any | None:
 
 
 def _ratio(expression: Any, variable: Any) -> Any | None:
-    """Return expression / variable, with its limit at 0 / 0; None if that is not finite."""
+    """Return expression / variable, with its limit for 0 / 0; None if the limit is not finite."""
     ratio, endless = sympy.cancel(expression / variable), (sympy.nan, sympy.zoo, sympy.oo, -sympy.oo)
     if not ratio.subs(variable, 0).has(*endless):
         return ratio

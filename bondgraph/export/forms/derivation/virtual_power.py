@@ -1,8 +1,9 @@
 """Mechanical equations M v' + C v + D v + grad V = H^T lambda + B u of inertias and potentials, by virtual power.
 
-Cut at the flows v of the independent inertias, junctions and two-ports give every other flow as N(q) v. The power of all elements
-for any v then gives the equations: the sum of N^T times their efforts is zero. An inertia of mass matrix m takes m (N v)' + c N v
-+ dV/dq, where c are the Christoffel symbols of m(q); a potential its effort, a damper its resistance times N v.
+If the model is cut at the flows v of the independent inertias, junctions and two-ports give every other flow as N(q) v. Since
+the power of all elements is zero for any v, the sum of N^T times their efforts is zero. The effort of an inertia with mass
+matrix m is m (N v)' + c N v + dV/dq, where c are the Christoffel symbols of m(q); the effort of a damper is its resistance
+times N v.
 
 Sources: Featherstone, Rigid body dynamics algorithms (2008), section 3; Breedveld 1984 for the IC field.
 """
@@ -47,17 +48,17 @@ from bondgraph.output.tables import labels_of
 from bondgraph.tracing.on_tape.values import scalars_of
 
 WITHOUT_VIRTUAL_POWER = (laws.Transformer, laws.Junction, laws.SignalBlock)
-"""Laws of which only the flows are needed."""
+"""Laws that contribute only flows."""
 
 
 @dataclass
 class MechanicalParts:
-    """Elements by their role in the equations, and the cuts of the model."""
+    """Elements by role in the equations, and the cuts of the model."""
 
     moving: dict[str, str] = field(default_factory=dict)
     """Independent inertia -> its flow."""
     following: list[str] = field(default_factory=list)
-    """Inertias whose flow is set by others."""
+    """Inertias whose flow other elements set."""
     potentials: list[str] = field(default_factory=list)
     dampers: list[str] = field(default_factory=list)
     gyrators: list[str] = field(default_factory=list)
@@ -79,11 +80,11 @@ def mechanical_parts(compiled: Compiled) -> MechanicalParts:
     for path, element in compiled.model.elements.items():
         _add(parts, compiled, path, element)
     if not parts.moving:
-        raise no_form(compiled, next(iter(compiled.model.elements)), "no inertia of the model moves by itself")
+        raise no_form(compiled, next(iter(compiled.model.elements)), "the model has no independent inertia")
     return parts
 
 
-def no_form(compiled: Compiled, path: str, why: str, cure: str = "`state_equations` of the model as it is") -> ModelError:
+def no_form(compiled: Compiled, path: str, why: str, cure: str = "`state_equations` of the model") -> ModelError:
     """Return E278 for an element."""
     element = compiled.model.elements[path]
     title = f'{element.kind} "{path}" does not fit mechanical equations'
@@ -102,7 +103,7 @@ def values_wanted(compiled: Compiled, path: str) -> list[str]:
 
 
 def _formulas(law: laws.Law) -> tuple[Op | None, ...]:
-    """Return the formulas of a law whose arguments its contribution depends on."""
+    """Return the formulas of a law that determine its contribution."""
     if isinstance(law, laws.Storage):
         return law.output, law.rate, law.inverse
     if isinstance(law, laws.InertialField):
@@ -123,7 +124,7 @@ def _add(parts: MechanicalParts, compiled: Compiled, path: str, element: Element
         if isinstance(law, laws.Storage) and law.rate is not None:
             raise no_form(compiled, path, "its momentum is not an integral of its effort")
         if isinstance(law, laws.Storage) and law.inverse is None:
-            raise no_form(compiled, path, "its momentum is not given by its velocity", "`inertia`, or `inverse` for its formula")
+            raise no_form(compiled, path, "its velocity does not give its momentum", "`inertia`, or `inverse` for its formula")
         if depends:
             parts.following.append(path)
             return
@@ -136,7 +137,7 @@ def _add(parts: MechanicalParts, compiled: Compiled, path: str, element: Element
         parts.moving[path] = flow
     elif isinstance(law, laws.Storage):
         if depends:
-            raise no_form(compiled, path, "its displacement is set by others, so that its effort is not a function of position")
+            raise no_form(compiled, path, "other elements set its displacement, so that its effort is not a function of position")
         if law.output is None:
             raise no_form(compiled, path, "its force is not given by its position", "`output`, or its energy")
         parts.potentials.append(path)
@@ -146,7 +147,7 @@ def _add(parts: MechanicalParts, compiled: Compiled, path: str, element: Element
         parts.dampers.append(path)
     elif isinstance(law, laws.Source):
         if law.gives == "flow" and law.value is not None:
-            raise no_form(compiled, path, "it moves a place as it likes, whatever force that takes")
+            raise no_form(compiled, path, "it prescribes a velocity, whatever the force")
         if law.value is not None:
             statement = statement_of(compiled, path, law.value)
             assert statement is not None
@@ -156,7 +157,7 @@ def _add(parts: MechanicalParts, compiled: Compiled, path: str, element: Element
     elif isinstance(law, laws.IdealConstraint) and law.automaton is None:
         parts.constraints.append(path)
     elif not isinstance(law, WITHOUT_VIRTUAL_POWER) or (isinstance(law, laws.Junction) and law.automaton is not None):
-        raise no_form(compiled, path, "what it does is neither inertia, potential, damping, transmission nor force")
+        raise no_form(compiled, path, "it is neither an inertia, potential, damper, transmission nor force")
 
 
 def mechanics_of(compiled: Compiled, numbers: bool) -> MechanicalEquations:
@@ -175,12 +176,12 @@ def mechanics_of(compiled: Compiled, numbers: bool) -> MechanicalEquations:
 
 @dataclass(frozen=True)
 class _VirtualPower:
-    """Flows by velocities, and the forces of all elements."""
+    """Flows in terms of the velocities, and the forces of all elements."""
 
     model: CutModel
     parts: MechanicalParts
     state_rates: dict[str, str]
-    """State of configuration -> its rate."""
+    """State of the configuration -> its rate."""
     numbers: bool
 
     @property
@@ -190,7 +191,7 @@ class _VirtualPower:
         return [s for flow in self.parts.moving.values() for s in scalars_of(self.model.symbols.get(flow, values.get(flow)))]
 
     def equations(self) -> MechanicalEquations:
-        """Return the record, all forces summed."""
+        """Return the mechanical equations, with all forces summed."""
         model, parts, values, v = self.model, self.parts, self.model.values, self.v
         n = len(v)
         D = sympy.zeros(n, n)
@@ -220,14 +221,14 @@ class _VirtualPower:
         H, h, gamma, multipliers = self._constraints(moving)
         time = symbol_of(model.compiled.system, "time")
         if any(time in matrix.free_symbols for matrix in (M, C, D, force, B, H)):
-            raise no_form(model.compiled, next(iter(parts.moving)), "its motion depends on time by itself")
+            raise no_form(model.compiled, next(iter(parts.moving)), "its motion depends explicitly on time")
         T = (sympy.Matrix(v).T * M * sympy.Matrix(v))[0] / 2
         V = sympy.Add(*(self._potential(path) for path in (*parts.moving, *parts.following, *parts.potentials)))
         matrices = {"M": M, "C": C, "D": D, "grad_V": force, "B": B, "H": H, "h": h, "gamma": gamma, "E": E, "drift": drift}
         return self._record(q, matrices, (T, V), multipliers)
 
     def _kinematics(self) -> tuple[Any, Any]:
-        """Return E and drift of q' = E v + drift; a storage whose state has a rate of its own, such as a pose, may drift."""
+        """Return E and drift of q' = E v + drift; only a storage with its own formula for its rate, such as a pose, may drift."""
         E, drift = sympy.zeros(0, len(self.v)), sympy.zeros(0, 1)
         rest = dict.fromkeys(self.v, sympy.S.Zero)
         for name, rate in self.state_rates.items():
@@ -259,12 +260,12 @@ class _VirtualPower:
         if N.free_symbols & set(v):
             raise no_form(self.model.compiled, path, "flows are not linear in the velocities of the inertias")
         if any(sympy.simplify(rest) != 0 for rest in flows.xreplace(dict.fromkeys(v, sympy.S.Zero))):
-            why = "its flow is not given by the velocities of inertias"
+            why = "its flow does not follow from the velocities of inertias"
             raise no_form(self.model.compiled, path, why, "an I where it moves, or `state_equations`")
         return N
 
     def _flows(self, path: str, sign: int = 1) -> Any:
-        """Return N of the flow into an element."""
+        """Return N for the flow into an element."""
         law, (bond,) = self._element(path).law, self.model.compiled.model.bonds_at(path)
         if sign == 1 and not isinstance(law, (laws.Source, laws.InertialField)) and not self._is_inertia(path):
             sign = 1 if bond.head.element == path else -1
@@ -274,7 +275,7 @@ class _VirtualPower:
         return path in self.parts.moving or path in self.parts.following
 
     def _time_derivative(self, matrix: Any, moving: dict[Any, Any]) -> Any:
-        """Return the time derivative of a matrix of the configuration."""
+        """Return the time derivative of a matrix that depends on the configuration."""
 
         def slope(entry: Any) -> Any:
             return sympy.Add(*(sympy.diff(entry, s) * rate for s, rate in moving.items() if s in entry.free_symbols))
@@ -282,7 +283,7 @@ class _VirtualPower:
         return matrix.applyfunc(slope)
 
     def _inertia(self, path: str, moving: dict[Any, Any]) -> tuple[Any, Any, Any]:
-        """Return mass matrix, Coriolis matrix and dV/dq of an inertia, in its own flow."""
+        """Return the mass matrix, Coriolis matrix and dV/dq of an inertia, in terms of its own flow."""
         law = self._element(path).law
         if isinstance(law, laws.Storage):
             assert law.inverse is not None
@@ -296,7 +297,7 @@ class _VirtualPower:
         return self._field(path)
 
     def _field(self, path: str) -> tuple[Any, Any, Any]:
-        """Return M(q), Christoffel symbols and dV/dq of an IC field, in its own flow."""
+        """Return M(q), the Coriolis matrix and dV/dq of an IC field, in terms of its own flow."""
         law, values = self._element(path).law_as(laws.InertialField), self.model.values
         assert law.mechanics is not None
         statement = self._statement(path, law.energy)
@@ -325,7 +326,7 @@ class _VirtualPower:
         return scalars[0] if len(scalars) == 1 and not vector else np.array(scalars, dtype=object)
 
     def _evaluated(self, path: str, op: Op) -> Any:
-        """Return the scalars of a formula of an element's law."""
+        """Return a column of the scalars that a formula of an element's law gives."""
         return self.model.evaluate(op, *map(self._value, self._statement(path, op).args))
 
     def _damping(self, path: str) -> Any:
@@ -353,7 +354,7 @@ class _VirtualPower:
         return sympy.S.Zero if self._is_inertia(path) else sympy.S(self._value(f"{path}.energy"))
 
     def _constraints(self, moving: dict[Any, Any]) -> tuple[Any, Any, Any, tuple[str, ...]]:
-        """Return Jacobian, positions, right side and multipliers of all constraints."""
+        """Return the Jacobian, positions, right side and multipliers of all constraints."""
         v = sympy.Matrix(self.v)
         H, h, gamma, names = sympy.zeros(0, len(v)), sympy.zeros(0, 1), sympy.zeros(0, 1), list[str]()
         system = self.model.compiled.system
@@ -373,7 +374,7 @@ class _VirtualPower:
     def _record(
         self, q: Sequence[Any], matrices: Mapping[str, Any], energies: tuple[Any, Any], multipliers: tuple[str, ...]
     ) -> MechanicalEquations:
-        """Return the record, with entries in canonical form."""
+        """Return the mechanical equations, with entries in canonical form."""
         compiled, system = self.model.compiled, self.model.compiled.system
         moving, keep_fractions = [*q, *self.v], is_whole(self.model, self.numbers)
         written = {name: with_decimals(arranged(matrix, moving), keep_fractions) for name, matrix in matrices.items()}

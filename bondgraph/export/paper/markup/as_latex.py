@@ -1,4 +1,4 @@
-"""LaTeX of a document: source for pdflatex, with packages that every TeX has, and diagrams as a `picture`."""
+"""LaTeX of a document: source for pdflatex, with packages of every TeX distribution, and diagrams as a `picture`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bondgraph.render.primitives import Lettering, Outline, Point, primitives
 PAGE_WIDTH = 490.0
 """Width of a page, points (bp)."""
 MAX_SCALE = 0.66
-"""Maximum number of points per px."""
+"""Maximum scale of a figure, points per px."""
 
 
 def drawing(figure: Figure) -> str:
@@ -30,12 +30,12 @@ def drawing(figure: Figure) -> str:
 
 
 _STEPS = {"M": "m", "L": "l", "C": "c", "Z": "h"}
-"""Step of an outline -> PDF operator, which follows its points."""
+"""Step of an outline -> PDF operator, written after its points."""
 
 
 @dataclass(frozen=True)
 class _Pen:
-    """Writes primitives in points, upwards."""
+    """Writer of primitives, in points, with y upwards."""
 
     height: float
     scale: float
@@ -44,7 +44,7 @@ class _Pen:
         return f"{point[0] * self.scale:.2f} {(self.height - point[1]) * self.scale:.2f}"
 
     def outline(self, outline: Outline) -> str:
-        """Return operators of PDF."""
+        """Return an outline as PDF operators."""
         steps = [" ".join([*map(self._at, points), _STEPS[letter]]) for letter, points in outline.cubics()]
         operators = " ".join([*self._state(outline.style), *steps, _PAINT[_inked(outline.style)]])
         return rf"\put(0,0){{\pdfliteral{{q {operators} Q}}}}"
@@ -72,7 +72,7 @@ class _Pen:
 
 
 _PAINT = {(True, True): "B", (True, False): "f", (False, True): "S", (False, False): "n"}
-"""Paint operator of a path, by whether it is filled and stroked."""
+"""(filled, stroked) -> paint operator of a path."""
 
 
 def _inked(style: Mapping[str, str]) -> tuple[bool, bool]:
@@ -129,19 +129,19 @@ def _words(words: Words) -> str:
 
 
 def _spoken(words: str) -> str:
-    """Return text, in which names may be long."""
+    """Return text that may contain long names."""
     return " ".join(_named(word) if len(word) > _LONG else escape_latex(word) for word in words.split(" "))
 
 
 def _named(name: str) -> str:
-    """Return text that may be broken after a dot, parenthesis or underscore, and inside long words."""
+    """Return text that may be broken after dots, parentheses and underscores, and inside long words."""
     pieces = re.split(r"(?<=[.)_\-/ ])(?=.)", name)
     pieces = [piece[k : k + _LONG] for piece in pieces for k in range(0, len(piece), _LONG)]
     return r"\allowbreak ".join(map(escape_latex, pieces))
 
 
 _LONG = 14
-"""Number of letters of a name that stay together."""
+"""Number of letters of a name between possible breaks."""
 
 
 def _parted(match: re.Match[str]) -> str:

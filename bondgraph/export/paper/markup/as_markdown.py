@@ -1,4 +1,4 @@
-"""Markdown of a document: a page for KaTeX or MathJax, with its figure inside."""
+"""Markdown of a document: a page for KaTeX or MathJax, with embedded figures."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _row(cells: list[str]) -> str:
 
 
 def _cell(words: Words) -> str:
-    """Return text in a table cell, which a bar would end."""
+    """Return text for a table cell, which a vertical bar would end."""
     return _words(words).replace(r"\|", r"\Vert ").replace("|", r"\vert ")
 
 
@@ -46,7 +46,7 @@ def _words(words: Words) -> str:
 
 
 def _plain(words: str) -> str:
-    """Escape all signs of Markdown."""
+    """Escape all special characters of Markdown."""
     for sign in "\\`*_{}[]<>#|$":
         words = words.replace(sign, f"\\{sign}")
     return words

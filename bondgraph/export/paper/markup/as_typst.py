@@ -1,6 +1,6 @@
-"""Typst of a document: source for the Typst compiler without packages, with its figures inside.
+"""Typst of a document: source for the Typst compiler without packages, with embedded figures.
 
-Typst mathematics: translate LaTeX formulas of documents into formulas of Typst, with the words of `PREAMBLE`.
+LaTeX formulas of documents are translated into Typst formulas, with the definitions of `typst_head.txt`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SIGNS: Mapping[str, str] = {
     **{",": "thin", ":": "med", ">": "med", ";": "thick", "!": "#h(-1em / 6);", " ": "space", "quad": "quad", "qquad": "wide"},
     **{"_": r"\_", "&": r"\&", "#": r"\#", "$": r"\$", "%": "%"},
 }
-"""Commands that stand for a sign or a space."""
+"""Command of LaTeX -> sign or space."""
 _NAMES = frozenset(
     re.findall(
         r"\w+",
@@ -49,7 +49,7 @@ _ACCENTS: Mapping[str, str] = {
     **{"grave": "grave", "mathring": "circle", "overline": "overline", "underline": "underline"},
     **{"boldsymbol": "bold", "mathbb": "bb", "mathcal": "cal", "mathfrak": "frak", "sqrt": "sqrt"},
 }
-"""Commands that are functions of one argument."""
+"""Command of LaTeX -> function of one argument."""
 _FACES: Mapping[str, tuple[str, str]] = {
     "mathrm": ("", "upright({})"),
     "mathsf": ("sans({})", "sf({})"),
@@ -57,7 +57,7 @@ _FACES: Mapping[str, tuple[str, str]] = {
     "mathit": ("italic({})", "italic({})"),
     "mathtt": ("mono({})", "mono({})"),
 }
-"""Font commands: forms of words, and of single letters and formulas."""
+"""Font command -> its form for words, and for single letters and formulas."""
 _MATRICES: Mapping[str, str] = {"bmatrix": '"["', "pmatrix": '"("', "vmatrix": '"|"', "Bmatrix": '"{"', "matrix": "#none"}
 _AS_THEY_ARE = frozenset("+-=<>()[]|!?*.,;:%")
 _ESCAPED = frozenset('/@"`')
@@ -67,13 +67,13 @@ _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|\d+(?:\.\d+)*|:=|\s+|.", re.DOTALL)
 _WORD = re.compile(r"(?:[^\W_]|[.'-]|\\[ _&#%$])+")
 _IN_TEXT: Mapping[str, str] = {r"\textbackslash": "\\", r"\textasciicircum": "^", r"\textasciitilde": "~", "~": "\u00a0"}
 _LONG = 20
-"""Number of letters of words in a formula that stay together."""
+"""Number of letters above which words in a formula may be broken."""
 _END = ""
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """Piece of a formula: its body, its scripts, and whether spaces next to it are visible."""
+    """Piece of a formula: its body, scripts, and whether adjacent spaces are visible."""
 
     body: str
     scripts: str = ""
@@ -85,9 +85,9 @@ class _Piece:
 
 
 def typst_math(latex: str) -> str:
-    """Return a formula of LaTeX in Typst, without its dollar signs.
+    """Return a LaTeX formula in Typst, without dollar signs.
 
-    Raises `ModelError` E280 for an unknown command, which only a symbol or formula of the user's own can have.
+    Raises `ModelError` E280 for an unknown command, which only a symbol or formula of the user can contain.
 
     >>> typst_math(r"\\dot{q}_{1} = \\frac{\\mathsf{a}}{2}\\,x^{\\top}")
     'dot(q)_1 = frac(sf(a), 2) br x^(⊤)'
@@ -96,19 +96,19 @@ def typst_math(latex: str) -> str:
 
 
 def quoted(words: str) -> str:
-    """Return a string of Typst."""
+    """Return a Typst string."""
     return '"' + words.replace("\\", r"\\").replace('"', r"\"") + '"'
 
 
 class _Reader:
-    """Reads the tokens of a formula from the first to the last."""
+    """Reader of the tokens of a formula."""
 
     def __init__(self, latex: str):
         self.latex, self.tokens, self.at = latex, _TOKEN.findall(latex), 0
 
     def refused(self, what: str) -> ModelError:
-        """Return E280."""
-        cure = 'style="latex", or another symbols= or latex= where the model has it'
+        """Return E280 for a formula that cannot be written in Typst."""
+        cure = 'style="latex", or a different symbols= or latex= in the model'
         return refusal("E280", f"the formula {self.latex} cannot be written in Typst: {what}", cure, about="document", places=())
 
     def next(self) -> str:
@@ -126,7 +126,8 @@ class _Reader:
         return token
 
     def sequence(self, ends: tuple[str, ...], outermost: bool = False) -> list[_Piece]:
-        """Return the pieces before one of these tokens; the outermost ones may be broken after commas, thin spaces and words."""
+        """Return the pieces before one of these tokens; an outermost formula may be broken after commas, thin spaces and
+        words."""
         result: list[_Piece] = []
         while (token := self.next()) not in ends:
             pieces = self.scripted()
@@ -169,7 +170,7 @@ class _Reader:
         return pieces
 
     def raw(self) -> str:
-        """Return the source of the content of braces, or the next token."""
+        """Return the source text in braces, or the next token."""
         if self.next() != "{":
             return self.take()
         self.take()
@@ -196,7 +197,7 @@ class _Reader:
             return [_Piece(token, spaced=token in _BARS)]
         if token in _ESCAPED:
             return [_Piece(f"\\{token}")]
-        raise self.refused(f"{token} is out of place")
+        raise self.refused(f"{token} is misplaced")
 
     def command(self, name: str) -> list[_Piece]:
         """Return the translation of a command with its arguments."""
@@ -225,10 +226,10 @@ class _Reader:
                 return self.fenced()
             case "begin":
                 return self.matrix()
-        raise self.refused(f"\\{name} is not known")
+        raise self.refused(f"\\{name} is unknown")
 
     def face(self, name: str) -> list[_Piece]:
-        """Return letters of a font: words as text, anything else as a formula."""
+        """Return content in a font: words as text, anything else as a formula."""
         words, letters = _FACES[name]
         start = self.at
         raw = self.raw()
@@ -256,7 +257,7 @@ class _Reader:
         return [*result, _Piece(quoted(words), spaced=True)] if words else result
 
     def _unknown(self, token: str) -> str:
-        raise self.refused(f"{token} is not known")
+        raise self.refused(f"{token} is unknown")
 
     def fenced(self) -> list[_Piece]:
         """Return the content between fences that grow with it."""
@@ -266,15 +267,15 @@ class _Reader:
         return [_Piece(f"lr({_argument([*left, *inner, *self.fence()])})")]
 
     def fence(self) -> list[_Piece]:
-        """Return one fence; a point stands for none."""
+        """Return one fence; a point means no fence."""
         pieces = self.atom()
         return [] if pieces[0].body == "." else pieces
 
     def matrix(self) -> list[_Piece]:
-        """Return rows of cells."""
+        """Return a matrix."""
         kind = self.raw()
         if kind not in _MATRICES:
-            raise self.refused(f"\\begin{{{kind}}} is not known")
+            raise self.refused(f"\\begin{{{kind}}} is unknown")
         rows: list[list[str]] = [[]]
         while True:
             rows[-1].append(_argument(self.sequence(("&", r"\\", r"\end", _END))))
@@ -290,7 +291,7 @@ class _Reader:
 
 
 def _parted(piece: _Piece) -> list[_Piece]:
-    """Split long words into pieces, between which the formula may be broken."""
+    """Split long words into pieces between which the formula may be broken."""
     if not (piece.body.startswith('"') and len(piece.body) > _LONG and not piece.scripts):
         return [piece]
     parts = [_Piece(f'"{part}"', spaced=True) for part in re.findall(r"[^_ ]*[_ ]|[^_ ]+", piece.body[1:-1])]
@@ -298,12 +299,12 @@ def _parted(piece: _Piece) -> list[_Piece]:
 
 
 def _argument(pieces: Iterable[_Piece]) -> str:
-    """Return pieces as an argument of a function, with its commas, semicolons and colons escaped."""
+    """Return pieces as an argument of a function, with commas, semicolons and colons escaped."""
     return _joined([replace(each, body=f"\\{each.body}") if each.body in (",", ";", ":") else each for each in pieces])
 
 
 def _joined(pieces: list[_Piece]) -> str:
-    """Join pieces to one formula; fences without a partner are escaped."""
+    """Join pieces into a formula, with unmatched fences escaped."""
     depth, lowest = 0, 0
     for each in pieces:
         depth += (each.body in _OPEN) - (each.body in _CLOSE)
@@ -318,7 +319,7 @@ def _joined(pieces: list[_Piece]) -> str:
 
 
 def _between(before: _Piece, after: _Piece) -> str:
-    """Return a space between letters and names; next to words and bars it would be visible."""
+    """Return a space between letters and names, but not next to words and bars, where it would be visible."""
     if before.spaced or after.spaced:
         last, first = before.text[-1], after.text[0]
         name = last.isalnum() and first.isalnum()
@@ -329,11 +330,11 @@ def _between(before: _Piece, after: _Piece) -> str:
 
 
 _HEAD = Path(__file__).with_name("typst_head.txt").read_text(encoding="utf-8")
-"""Settings of the page, and definitions for formulas; Typst itself breaks them only after relations and operators."""
+"""Settings of the page, and definitions for formulas, which Typst itself breaks only after relations and operators."""
 
 
 def as_typst(paper: Paper) -> str:
-    """Return the source of a whole document; raise `ModelError` E280 for a formula of the user's that Typst cannot express."""
+    """Return the source of a whole document; raise `ModelError` E280 for a user's formula that Typst cannot express."""
     title = _plain(paper.title)
     head = [_HEAD, f"#set document(title: [{title}])", f"#align(center, text(size: 1.44em, weight: 700)[{title}])"]
     return "\n\n".join(["\n".join(head), *map(_block, paper.blocks)]) + "\n"
@@ -371,11 +372,11 @@ def _formula(latex: str) -> str:
 
 def _words(words: Words) -> str:
     text = marked(words, _formula, lambda name: f"#raw({quoted(name)})", _plain)
-    return re.sub(r"(#raw\(\"(?:[^\"\\]|\\.)*\"\))(?=[(\[.])", r"\1;", text)  # text right after a name is not an argument
+    return re.sub(r"(#raw\(\"(?:[^\"\\]|\\.)*\"\))(?=[(\[.])", r"\1;", text)  # text directly after a name is not an argument
 
 
 def _plain(words: str) -> str:
-    """Escape all signs of Typst."""
+    """Escape all special characters of Typst."""
     words = re.sub(r"[\\#$*_`<>@~\[\]\"']", r"\\\g<0>", words)
-    words = re.sub(r"(?<=[-/.])[-/*.]", r"\\\g<0>", words)  # signs of their own, comments, addresses
-    return re.sub(r"(?m)^(\s*\d+(?=\.)|\s*(?=[-+=/]))([-+=/.])", r"\1\\\2", words)  # lines that would be items of a list
+    words = re.sub(r"(?<=[-/.])[-/*.]", r"\\\g<0>", words)  # special characters, comments, addresses
+    return re.sub(r"(?m)^(\s*\d+(?=\.)|\s*(?=[-+=/]))([-+=/.])", r"\1\\\2", words)  # lines that would become items of a list

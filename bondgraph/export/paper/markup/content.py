@@ -1,4 +1,4 @@
-"""Content of a document without its markup: built by the sections, written as LaTeX, Markdown or Typst."""
+"""Content of a document without markup: built by the sections, written as LaTeX, Markdown or Typst."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Math:
-    """Formula in a line of text, as LaTeX."""
+    """Formula within text, as LaTeX."""
 
     latex: str
 
@@ -23,21 +23,21 @@ class InlineCode:
 
 Piece = str | Math | InlineCode
 Words = tuple[Piece, ...]
-"""Text with formulas and names in it."""
+"""Text with formulas and names."""
 
 
 def worded(text: str) -> Words:
-    """Return text with formulas between dollar signs."""
+    """Return text in which formulas are between dollar signs, as pieces."""
     return tuple(Math(piece) if k % 2 else piece for k, piece in enumerate(text.split("$")) if piece)
 
 
 def listed(sign: str, parts: Iterable[Words]) -> Words:
-    """Return the parts of a text with a sign between them."""
+    """Return parts of a text, separated by a sign."""
     return tuple(piece for k, part in enumerate(parts) for piece in (sign if k else "", *part))
 
 
 def marked(words: Words, math: Callable[[str], str], code: Callable[[str], str], plain: Callable[[str], str]) -> str:
-    """Return text in a markup, given the forms of formulas (as LaTeX), of names in the program, and of plain text."""
+    """Return text in a markup, given functions for formulas (as LaTeX), names in the program, and plain text."""
     return "".join(
         math(piece.latex) if isinstance(piece, Math) else code(piece.text) if isinstance(piece, InlineCode) else plain(piece)
         for piece in words
@@ -46,7 +46,7 @@ def marked(words: Words, math: Callable[[str], str], code: Callable[[str], str],
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Paragraph; a title stands in front of it, and small ones are set in small letters."""
+    """Paragraph, preceded by a title, if any; with `small`, in small letters."""
 
     words: Words
     title: str = ""
@@ -65,7 +65,7 @@ class Numbered:
 
 @dataclass(frozen=True)
 class Equations:
-    """Equations below each other; small ones are set in small letters."""
+    """Equations below each other; with `small`, in small letters."""
 
     items: tuple[Numbered, ...]
     small: bool = False
@@ -73,7 +73,7 @@ class Equations:
 
 @dataclass(frozen=True)
 class TableBlock:
-    """Table: heads of its columns, their widths (relative), rows of cells, and the caption above it."""
+    """Table: heads and relative widths of its columns, rows of cells, and the caption above it."""
 
     heads: tuple[str, ...]
     widths: tuple[float, ...]
@@ -93,7 +93,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Section:
-    """Heading of level 1 or 2; its parts follow it as blocks of their own."""
+    """Heading of level 1 or 2; the content of the section follows as separate blocks."""
 
     title: str
     level: int = 1
@@ -103,7 +103,7 @@ Block = Paragraph | Equations | TableBlock | Figure | Section
 
 
 def with_numbers(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Yield the blocks with the numbers of figures and tables in their captions."""
+    """Yield the blocks, with numbers in the captions of figures and tables."""
     counts: Counter[str] = Counter()
     for block in blocks:
         if isinstance(block, (Figure, TableBlock)):

@@ -1,1 +1,1 @@
-"""Notation: a model's parts, values and operations in; numbers, letters, units and formulas written out, out."""
+"""Notation: numbers, letters, units and formulas for a model's parts, values and operations."""

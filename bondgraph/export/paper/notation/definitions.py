@@ -1,10 +1,10 @@
 """Function definitions: a name for each operation that is not a plain formula, and its formula, written once.
 
-LaTeX of an operation: a line for each result and for shared parts, built from pieces that know their precedence and width.
+The LaTeX of an operation has a line for each result and shared part, built from pieces with precedence and width.
 
-The operation is recorded on a tape, as in compilation: the document prints what is computed. A part that occurs more than once,
-or is too long to read in one piece, gets a name. Letters that remarks introduce hold in these lines alone and are set as such:
-Latin ones without serifs, Greek ones bold.
+The operation is recorded on a tape, as in compilation, so that the document prints the actual computation. A part that occurs
+more than once, or is too long to read in one piece, gets a name. Letters that are local to these lines are marked: Latin
+letters have no serifs, Greek letters are bold.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from bondgraph.tracing.on_tape.values import scalars_of, shaped
 SIGNIFICANT = 6
 """Default number of significant digits."""
 CHOICE, SUM, RATIO, PRODUCT, POWER, ATOM = range(6)
-"""Precedence of a piece; a lower one takes parentheses inside of a higher one."""
+"""Precedence of a piece; a piece of lower precedence gets parentheses inside one of higher precedence."""
 
 
 @dataclass(frozen=True)
@@ -40,17 +40,17 @@ class Piece:
     strength: int = ATOM
 
     def within(self, strength: int) -> str:
-        """Return its text as an operand of an operator of this precedence."""
+        """Return the piece as an operand of an operator of this precedence."""
         return self.latex if self.strength >= strength else f"({self.latex})"
 
     @property
     def negative(self) -> bool:
-        """Return True if it begins with a minus sign."""
+        """Return True if the piece begins with a minus sign."""
         return self.latex.startswith("-")
 
 
 def number(value: float, digits: int) -> Piece:
-    """Return a number: a fraction of small numbers that has the same bits, or decimals with this many significant digits."""
+    """Return a number as a fraction of small numbers with the same bits, or as a decimal with this many significant digits."""
     for below in range(2, 13) if np.isfinite(value) and abs(value) < 100 else ():
         above = round(value * below)
         if above / below == value and 0 < abs(above) < 100 and value != round(value) and repr(value) != f"{value:.4g}":
@@ -70,7 +70,7 @@ def plus(a: Piece, b: Piece) -> Piece:
 
 
 def minus(a: Piece, b: Piece) -> Piece:
-    """Return a - b; a negative number b is added without its sign."""
+    """Return a - b; if b begins with a minus sign, it is added without the sign."""
     if b.negative and b.latex[1:].replace(".", "").isdigit():
         return plus(a, Piece(b.latex[1:]))
     return Piece(f"{a.within(SUM)} - {b.within(PRODUCT)}", SUM)
@@ -82,7 +82,7 @@ def opposite(a: Piece) -> Piece:
 
 
 def times(a: Piece, b: Piece) -> Piece:
-    """Return a b; a number stands first."""
+    """Return a b, with a number first."""
     if b.latex[0].isdigit() and not a.latex[0].isdigit() and b.strength >= PRODUCT:
         a, b = b, a
     reciprocal = re.fullmatch(r"\\frac\{1\}\{((?:[^{}]|\{[^{}]*\})*)\}", b.latex)
@@ -93,7 +93,7 @@ def times(a: Piece, b: Piece) -> Piece:
 
 
 def over(a: Piece, b: Piece, widest: int) -> Piece:
-    """Return a / b: as a fraction if it is narrow, else in the line, where it may be broken."""
+    """Return a / b as a fraction if it is narrow, else inline, where it may be broken."""
     if max(width(a.latex), width(b.latex)) <= widest and r"\frac" not in a.latex + b.latex and not a.negative:
         return Piece(rf"\frac{{{a.latex}}}{{{b.latex}}}", POWER)
     return Piece(f"{a.within(PRODUCT)} / {b.within(POWER)}", RATIO)
@@ -111,7 +111,7 @@ def called(function: str, *arguments: Piece) -> Piece:
 
 
 def chosen(condition: Piece, held: Piece, otherwise: Piece) -> Piece:
-    """Return one of two values, by a condition."""
+    """Return one of two values, selected by a condition."""
     words = rf"\text{{ if }} {condition.latex} \text{{, else }}"
     return Piece(f"{held.within(SUM)} {words} {otherwise.within(CHOICE)}", CHOICE)
 
@@ -120,7 +120,7 @@ _INVISIBLE = re.compile(r"\\(mathsf|mathrm|text|mathcal|bar|hat|dot|tilde|left|r
 
 
 def width(latex: str) -> float:
-    """Return the approximate width of a formula in the line, in letters; scripts count less."""
+    """Return the approximate width of an inline formula, in letters; scripts count less."""
     small = sum(
         len(_INVISIBLE.sub("", scripts)) for scripts in re.findall(r"[_^]\{([^{}]*)\}|[_^](\w)", latex) for scripts in scripts
     )
@@ -131,18 +131,18 @@ def width(latex: str) -> float:
 SHARED = "s"
 """Letter of shared parts."""
 _MAX_REPEATED_WIDTH = 3.0
-"""Maximum width of a part that is repeated wherever it occurs."""
+"""Maximum width of a part that is repeated wherever it occurs, in letters."""
 _MAX_UNNAMED_WIDTH = 70.0
-"""Maximum width of a part without a name, if it occurs once."""
+"""Maximum width of a part without a name that occurs once, in letters."""
 _MAX_LISTED_ZEROS = 4
 """Maximum number of zeros that are listed one by one."""
 _MAX_FRACTION_WIDTH = 16
-"""Maximum width of a numerator or denominator."""
+"""Maximum width of a numerator or denominator, in letters."""
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """Operation on arguments of certain shapes, as steps; equal ones compute the same."""
+    """Operation on arguments of these shapes, as steps; equal records compute the same."""
 
     shapes: tuple[tuple[int, ...], ...]
     results: tuple[tuple[int, ...], ...]
@@ -152,7 +152,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Formula:
-    """LaTeX of a recorded operation: equations of the shared parts in order, then of the results."""
+    """LaTeX of a recorded operation: equations of the shared parts, in order, and of the results."""
 
     parts: tuple[str, ...]
     results: tuple[str, ...]
@@ -161,7 +161,8 @@ class Formula:
 
 
 def record(operation: Op, shapes: Sequence[tuple[int, ...]]) -> Recorded:
-    """Record the steps of an operation; raises the operation's errors with scalars of a tape (`TraceError`, `TypeError`, ...)."""
+    """Record the steps of an operation; errors of the operation with scalars of a tape (`TraceError`, `TypeError`, ...) are
+    raised."""
     tape = Tape()
     blocks = tuple((f"a{k}", int(np.prod(shape))) for k, shape in enumerate(shapes))
     arguments = [shaped(list(tape.inputs(name, size)), shape) for (name, size), shape in zip(blocks, shapes, strict=True)]
@@ -173,7 +174,7 @@ def record(operation: Op, shapes: Sequence[tuple[int, ...]]) -> Recorded:
 
 
 def components(letter: str, shape: tuple[int, ...]) -> list[str]:
-    """Return letters of the scalars of a value, in row-major order, with indices from 1."""
+    """Return the letters of the scalars of a value, in row-major order, with indices from 1."""
     if not shape:
         return [letter]
     indices = [[k + 1 for k in index] for index in np.ndindex(*shape)]
@@ -182,7 +183,7 @@ def components(letter: str, shape: tuple[int, ...]) -> list[str]:
 
 
 def formula_latex(code: Recorded, arguments: Sequence[str], results: Sequence[str], shared: str, digits: int) -> Formula:
-    """Return LaTeX of the results, in the arguments' letters; shared parts are `shared_1`, `shared_2`, ..."""
+    """Return LaTeX of the results in terms of the arguments' letters; shared parts are `shared_1`, `shared_2`, ..."""
     writer = _FormulaWriter(code, arguments, shared, digits)
     right = [writer.piece(position).latex for position in code.outputs]
     left = [letter for name, shape in zip(results, code.results, strict=True) for letter in components(name, shape)]
@@ -195,7 +196,7 @@ def formula_latex(code: Recorded, arguments: Sequence[str], results: Sequence[st
 
 
 class _FormulaWriter:
-    """Turns steps into text, from the first to the last."""
+    """Writer of steps as text, in order."""
 
     def __init__(self, code: Recorded, arguments: Sequence[str], shared: str, digits: int):
         self.code, self.shared, self.digits = code, shared, digits
@@ -212,7 +213,7 @@ class _FormulaWriter:
             self._pieces.append(self._named(position, self._piece(step)))
 
     def piece(self, position: int) -> Piece:
-        """Return the text of a step: its formula, or the name of the part."""
+        """Return the piece of a step: its formula, or the name of the part."""
         return self._pieces[position]
 
     def _named(self, position: int, piece: Piece) -> Piece:
@@ -247,7 +248,7 @@ class _FormulaWriter:
 
 
 def _table(entries: Sequence[str]) -> Piece:
-    """Return the first two entries of a table and the last one."""
+    """Return the first two entries and the last entry of a table."""
     return Piece(rf"({entries[0]}, {entries[1]}, \ldots, {entries[-1]})")
 
 
@@ -302,7 +303,7 @@ FORMS: Mapping[int, Callable[..., Piece]] = {
     op.SEARCHSORTED: _function(r"\operatorname{searchsorted}"),
     op.TAKE: _function(r"\operatorname{take}"),
 }
-"""Formula of each instruction."""
+"""Instruction -> function that writes its formula."""
 _KNOWN = re.compile(
     r"#\d+|\\(?:tfrac|frac|cdot|times|left|right|min|max|sin|cos|exp|ln|det|top|le|mathrm\{(?:Ad|ad|tr)\}|tilde|mathbf\{1\})(?![a-zA-Z])"
     r"|\\(?:begin|end)\{bmatrix\}|\\[,;!|\\]|\^T(?![a-zA-Z])|_[xyz](?![a-zA-Z])|[\d\s+\-*/^_{}()\[\]|,.<>=&]"
@@ -315,7 +316,7 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class LatexParts:
-    """Right-hand sides with #1, #2, ... for the arguments, and equations of further letters."""
+    """Right-hand sides with #1, #2, ... for the arguments, and equations that explain other letters."""
 
     lines: tuple[str, ...]
     remarks: tuple[str, ...]
@@ -332,7 +333,7 @@ def latex_parts(operation: Op, results: int) -> LatexParts | None:
     remarks += [remark for line in lines[results:] for remark in line.split(r",\; ")]
     new_letters = {letter for remark in remarks for letter in _letters(remark.partition("=")[0])}
     if any(_letters(left) & _letters(right) for left, _, right in (remark.partition("=") for remark in remarks)):
-        return None  # a letter for what has no formula of its own
+        return None  # a letter without a formula
     marked = [_marked(text, new_letters) for text in (*right, first, *remarks)]
     if any(_KNOWN.sub("", re.sub(r"\\mathsf\{\w\}|\\boldsymbol\{\\\w+\}", "", text)) for text in marked):
         return None
@@ -340,7 +341,7 @@ def latex_parts(operation: Op, results: int) -> LatexParts | None:
 
 
 def local(letter: str) -> str:
-    """Return a letter that holds only where it is defined."""
+    """Return a letter in the font of local letters."""
     return rf"\boldsymbol{{{letter}}}" if letter.startswith("\\") else rf"\mathsf{{{letter}}}"
 
 
@@ -360,7 +361,7 @@ _MAX_INLINE_STEPS = 24
 
 @dataclass(frozen=True)
 class Definition:
-    """Function of the document: its number, its name, and its arguments and results in local letters."""
+    """Function of the document: its number and name, and its arguments and results in local letters."""
 
     number: int
     title: str
@@ -374,19 +375,19 @@ class Definition:
 
     @property
     def reads(self) -> tuple[bool, ...]:
-        """Return for each argument whether the function depends on it."""
+        """Return for each argument True if the function depends on it."""
         blocks = {int(step[1]) for step in self.code.steps if step[0] in opcodes.OF_BLOCKS}
         return tuple(k in blocks for k in range(len(self.arguments)))
 
 
 class Functions:
-    """Gives names to operations, each one once; equal ones share a name. Numbers have `digits` significant digits."""
+    """Names of operations; equal operations share a name. Numbers have `digits` significant digits."""
 
     def __init__(self, digits: int) -> None:
         self.digits = digits
         self.definitions: dict[Recorded, Definition] = {}
         self.with_all_arguments: set[int] = set()
-        """Numbers of functions that are called with all arguments, including those that they do not read."""
+        """Numbers of functions that are called with all arguments, even unused ones."""
 
     def plain(self, operation: Op, shapes: Sequence[tuple[int, ...]], letters: Sequence[str]) -> str:
         """Return the formula of an operation on scalars in these letters, if it is short; else ""."""
@@ -399,7 +400,7 @@ class Functions:
         return "" if formula.parts else formula.results[0].removeprefix("y = ")
 
     def of(self, operation: Op, shapes: Sequence[tuple[int, ...]], letters: Sequence[str], results: Sequence[str]) -> Definition:
-        """Return the definition of an operation on arguments of these shapes; the letters are those of its first use."""
+        """Return the definition of an operation on arguments of these shapes, with the letters of its first use."""
         code = record(operation, shapes)
         definition = self.definitions.get(code)
         if definition is None:
@@ -416,7 +417,7 @@ class Functions:
 
 
 def _local(letters: Sequence[str]) -> list[str]:
-    """Return a local letter for each: its own; with a hat or another mark if an earlier one has it already."""
+    """Return a local letter for each: the same letter, with a hat or another mark if it is already used."""
     taken, results = {local(SHARED)}, list[str]()
     for letter in letters:
         match = re.search(r"\\[a-z]+|[A-Za-z]", re.sub(r"\\(?:bar|hat|tilde|d+ot|math[a-z]+|text)(?![a-z])", "", letter))

@@ -1,6 +1,6 @@
 """Letters: LaTeX of every value of a system, all distinct.
 
-A value that shares its letter with others bears the number of its part: e_{2.3} is the effort of part 2.3.
+A value that shares its letter with others has the number of its part: e_{2.3} is the effort of part 2.3.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ DOTS = ("", r"\dot", r"\ddot", r"\dddot")
 ARROW = r"\to "
 _LITTLE = ("of", "a", "the", "at", "in", "and", "for", "to")
 _MAX_WORD, _SHORTENED = 8, 4
-"""Maximum number of letters of a word that stands for itself, and the number kept of a longer one."""
+"""Maximum length of a word that stands for itself, and the number of letters kept of a longer word."""
 WORDS = LOCAL | {
     "centre": "c",
     "radius": "r",
@@ -67,15 +67,15 @@ WORDS = LOCAL | {
     "offset": r"t_0",
     "quaternion": r"\eta",
 }
-"""Letters of the literature for words of longer names."""
+"""Word in a longer name -> its letter in the literature."""
 
 RESERVED = frozenset({"t", "u", "e"})
-"""Letters that need the number of a part: time, and values from outside of equal parts."""
+"""Letters that need the number of a part, because they also denote time and values from outside of equal parts."""
 
 
 @dataclass(frozen=True)
 class Letter:
-    """Letter of a value in pieces: its scripts, and the number of its part."""
+    """Letter of a value, in pieces: its scripts and the number of its part."""
 
     core: str
     below: str = ""
@@ -92,7 +92,7 @@ class Letter:
 
     @property
     def seen(self) -> str:
-        """Return what a reader sees: equal for letters that look alike."""
+        """Return the letter as it looks, the same for letters that look alike."""
         return _FONTS.sub("", _ALIKE.sub(lambda match: ALIKE.get(match[0], match[0]), self.latex))
 
 
@@ -100,7 +100,7 @@ ALIKE = {
     **{r"\alpha": "a", r"\eta": "n", r"\iota": "i", r"\kappa": "k", r"\nu": "v", r"\omega": "w", r"\rho": "p", r"\chi": "x"},
     **{r"\upsilon": "u", r"\varepsilon": r"\epsilon", r"\varphi": r"\phi", r"\vartheta": r"\theta", "I": "l", "1": "l"},
 }
-"""Letters and those that they look like."""
+"""Letter -> letter that it looks like."""
 _ALIKE = re.compile(r"\\[a-z]+|[A-Za-z\d]")
 _FONTS = re.compile(r"\\(?:mathrm|mathsf|mathbf|mathit|text|boldsymbol|left|right|,| )|[{}\s]")
 """Fonts, braces and spaces."""
@@ -108,20 +108,20 @@ _FONTS = re.compile(r"\\(?:mathrm|mathsf|mathbf|mathit|text|boldsymbol|left|righ
 
 @dataclass(frozen=True)
 class Letters:
-    """LaTeX of values by name; inside equal parts, a letter stands for the number of the part."""
+    """LaTeX of values by name; within equal parts, a letter stands for the number of the part."""
 
     letters: Mapping[str, Letter]
     parts: Parts
     tree: tuple[Branch, ...]
     used: set[str] = field(default_factory=set)
-    """First value of each group that was used: they need an entry in the list of symbols."""
+    """First value of each used group, which needs an entry in the list of symbols."""
     inside: tuple[Branch, ...] = ()
     """Branches whose numbers are letters."""
     renamed: Mapping[str, str] = field(default_factory=dict)
-    """Values from outside of such branches -> their names inside."""
+    """Values from outside of these branches -> their names inside."""
 
     def __getitem__(self, name: str) -> str:
-        """Return LaTeX of a value; of `-x` with its sign."""
+        """Return LaTeX of a value; `-x` is the negative of x."""
         name = name.removesuffix(":computed")
         if name.startswith("-"):
             return f"-{self[name[1:]]}"
@@ -148,13 +148,13 @@ class Letters:
         return replace(self, inside=(*self.inside, branch), renamed={**self.renamed, **renamed})
 
     def first(self, name: str) -> str:
-        """Return the corresponding value in the first of the equal parts, if each of them has one; else the value itself."""
+        """Return the corresponding value in the first of the equal parts, if all of them have one; else the value itself."""
         first = self._counterpart(name)
         return first if first in self.shared else name
 
     @cached_property
     def shared(self) -> frozenset[str]:
-        """Return values of the first of equal parts which every other has too."""
+        """Return values of the first of equal parts that all others have, too."""
         counts = Counter(map(self._counterpart, self.letters))
         return frozenset(
             name for name, count in counts.items() if count == math.prod(len(branch.members) for branch, _ in self._around(name))
@@ -167,12 +167,12 @@ class Letters:
         return name
 
     def general(self, name: str) -> str:
-        """Return LaTeX of the first of a group of values, with letters for the numbers of parts."""
+        """Return LaTeX of the first of a group of values, with letters for the numbers of equal parts."""
         around = [branch for branch, _ in self._around(name) if branch.index] if name in self.shared else []
         return replace(self, inside=tuple(around), renamed={}).letter(name).latex
 
     def ranges(self, name: str) -> list[tuple[str, tuple[str, ...]]]:
-        """Return the letters for numbers of parts in `general`, and these numbers."""
+        """Return the letters for numbers of parts in `general`, each with these numbers."""
         around = self._around(name) if name in self.shared else ()
         return [(branch.index, tuple(part.number for part in branch.members)) for branch, _ in around if branch.index]
 
@@ -197,7 +197,7 @@ def _begins(text: str, start: str, after: str) -> bool:
 
 
 def letters_of(system: System, parts: Parts, tree: tuple[Branch, ...], names: Iterable[str]) -> Letters:
-    """Return letters of these values; those of equal parts always bear their numbers."""
+    """Return letters of these values; values of equal parts always have the numbers of their parts."""
     many = [part.path for top in tree for branch in top.all() if branch.index for part in branch.members]
     letters: dict[str, Letter] = {}
     rates = {state.rate: state.name for state in system.states}
@@ -221,7 +221,8 @@ def letters_of(system: System, parts: Parts, tree: tuple[Branch, ...], names: It
 
 
 def _to_be_numbered(letters: Mapping[str, Letter], alike: Collection[str]) -> list[str]:
-    """Return values without the number of their part that need it: they are in equal parts, or their letter is not unique."""
+    """Return values whose letters lack the number of their part but need it: those in equal parts, or with a letter that is not
+    unique."""
     clashes = Counter(letter.seen for letter in letters.values())
     return [
         name
@@ -241,7 +242,7 @@ def _base(system: System, name: str, many: Collection[str]) -> Letter:
     value = system.values.get(name)
     if name == "time":
         return Letter("t")
-    # a symbol with the name of one of several equal parts does not fit the others
+    # a symbol with the name of one of several equal parts does not suit the others
     symbol = value.symbol if value is not None else ""
     if symbol and not any(_begins(name, path, ".:") and path.partition(".")[0] in symbol.replace("\\ ", " ") for path in many):
         own_letter = split(symbol)
@@ -262,10 +263,10 @@ def _base(system: System, name: str, many: Collection[str]) -> Letter:
 
 
 def _of_words(name: str) -> Letter:
-    """Return the letter of a name of several words: that of the main one, with the others below it.
+    """Return the letter of a name of several words: the letter of the main word, with the other words as subscript.
 
-    The main word is the last one (before "of") that the literature has a letter for, else the last that is a letter, with an
-    index after it ("zB"), else the last: if it is not long, it stands for itself.
+    The main word is the last word (before "of") with a letter in the literature, else the last word that is itself a letter
+    with an index ("zB"), else the last word, which stands for itself if it is not long.
     """
     head, *rest = (_WORD.findall(part) for part in re.split(r"(?<=[^\W_])[\s_]+of[\s_]+(?=[^\W_])", name, maxsplit=1))
     order = [word for part in (head, *rest) for word in reversed(part)]
@@ -284,13 +285,13 @@ def _of_words(name: str) -> Letter:
 
 
 def _standing(word: str) -> Letter:
-    """Return a word that stands for itself: a Greek letter, or an upright word that is not long."""
+    """Return a word that stands for itself: a Greek letter, or an upright word, shortened if it is long."""
     written = escape_latex(word if len(word) <= _MAX_WORD else word[:_SHORTENED])
     return Letter(written.strip("$")) if re.fullmatch(r"\$\\[a-zA-Z]+\$", written) else Letter(_upright(written))
 
 
 def _upright(words: str) -> str:
-    """Return text as a part of a letter; with signs that only text can hold, as text."""
+    """Return an upright part of a letter, as text if it has characters that only text can contain."""
     return "" if not words else rf"\text{{{words}}}" if "$" in words else rf"\mathrm{{{words}}}"
 
 
@@ -301,7 +302,7 @@ _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|.", re.DOTALL)
 
 
 def split(symbol: str) -> Letter:
-    """Split a symbol into its letter and its outermost scripts; a symbol with several of these is kept whole."""
+    """Split a symbol into its letter and its outermost scripts; a symbol with repeated scripts is kept whole."""
     tokens = _TOKEN.findall(symbol)
     core, scripts = "", {"_": "", "^": ""}
     at = 0
@@ -325,7 +326,7 @@ def split(symbol: str) -> Letter:
 
 
 def _group(tokens: list[str], at: int) -> tuple[str, int]:
-    """Return the content of a token or a pair of braces, and its end."""
+    """Return a token or the content of a pair of braces, and its end."""
     if tokens[at] != "{":
         return tokens[at], at + 1
     depth, end = 0, at

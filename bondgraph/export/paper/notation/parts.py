@@ -15,14 +15,14 @@ from bondgraph.model.ops import Choice, Constant, Gate
 
 @dataclass(frozen=True)
 class Component:
-    """Element, automaton, or nested graph with its own parts; numbered like the sections of a book."""
+    """Element, automaton or nested graph, with its own parts; numbered like the sections of a book."""
 
     path: str
     number: str
     parts: tuple[Component, ...] = ()
 
     def all(self) -> list[Component]:
-        """Return itself and all below, in order."""
+        """Return this part and all parts below it, in order."""
         return [self, *(component for part in self.parts for component in part.all())]
 
 
@@ -38,7 +38,7 @@ class Parts:
         return {part.path: part for part in self.root.all()[1:]}
 
     def owner(self, name: str) -> Component:
-        """Return the smallest part that contains a value, by its name, or both ends of a bond; the root for time."""
+        """Return the smallest part that contains the value with this name, or both ends of a bond; the root for time."""
         ends = [self._owner(end.partition(":")[0]).split(".") for end in name.lstrip("-").split(" -> ")]
         common = ".".join(one for one, *others in itertools.takewhile(lambda each: len(set(each)) == 1, zip(*ends, strict=False)))
         return self.by_path[common] if common else self.root
@@ -85,23 +85,23 @@ MIN_SAVED = 7
 
 @dataclass(frozen=True)
 class Branch:
-    """Parts with the same equations, except for numbers and connections; often only one."""
+    """Parts with the same equations, except for numbers and connections; often a single part."""
 
     members: tuple[Component, ...]
     index: str
     """Letter for their numbers; "" for a single part."""
     outside: tuple[tuple[str, ...], ...]
-    """Values from outside, in the order of their first use: a row for each, with the name for each member."""
+    """Values from outside, in the order of their first use: a row for each, with its name for each member."""
     below: tuple[Branch, ...]
-    """Parts of the first."""
+    """Branches of the parts of the first member."""
 
     def all(self) -> list[Branch]:
-        """Return itself and all below, in order."""
+        """Return this branch and all branches below it, in order."""
         return [self, *(component for branch in self.below for component in branch.all())]
 
 
 def branches(system: System, model: Model, parts: Parts) -> tuple[Branch, ...]:
-    """Return the tree of parts with equal ones in one branch; inside of these, each part stands alone."""
+    """Return the tree of parts, with equal parts in one branch, inside which each part has its own branch."""
     indices = _letters()
 
     def grown(siblings: Iterable[Component], alone: bool = False) -> tuple[Branch, ...]:
@@ -129,7 +129,7 @@ def _letters() -> Iterator[str]:
 def _worthwhile(
     system: System, groups: Iterable[list[tuple[Component, tuple[str, ...]]]]
 ) -> Iterator[list[tuple[Component, tuple[str, ...]]]]:
-    """Yield the groups, split if they save few equations; in the order of their first parts."""
+    """Yield the groups, split if they save too few equations, in the order of their first parts."""
     kept_groups = []
     for group in groups:
         saved = len(inside(system, group[0][0])) * (len(group) - 1)
@@ -138,7 +138,7 @@ def _worthwhile(
 
 
 def _form(system: System, model: Model, parts: Parts, part: Component) -> tuple[object, tuple[str, ...]]:
-    """Return a form, equal for parts that are written once; and the values from outside in order of their first use."""
+    """Return a form, the same for parts that are written once, and the values from outside in the order of their first use."""
     statements = inside(system, part)
     if not statements:
         return part.path, ()
