@@ -28,6 +28,7 @@ from bondgraph.render.layout.spacing import frame
 from bondgraph.render.paint import paint, tikz
 from bondgraph.render.palette import Palette, palette_of
 from bondgraph.render.sketch import Sketch, sketch, text_width
+from screws.similar_names import MAX_LISTED, similar_names
 
 LEGEND_SIZE, LINE, GLYPH = 11.0, 22.0, 34.0
 
@@ -199,10 +200,11 @@ def diagram(
     model, causality = _with_causality(model)
     palette = palette_of(colours, model.name)
     drawn = canonical(sketch(model, folded, unfolded, values))
+    texts = _texts(model, drawn, labels)
     where = placed(drawn, positions) if positions else automatic(drawn)
     frames = [frame(drawn, box, where) for box in drawn.boxes]
     lines = routes(drawn, where)
-    letters = bond_labels(drawn, where, lines, _texts(model, drawn, labels))
+    letters = bond_labels(drawn, where, lines, texts)
     names = captions(drawn, where, lines, frames, [label.rectangle for each in letters.values() for label in each])
     head = model.name if title is None else title
     shift, width, height, foot = _extent(drawn, where, frames, lines, names, head)
@@ -241,9 +243,9 @@ def _texts(model: Model, drawn: Sketch, labels: BondLabels) -> Mapping[str, Text
         names = {bond.name: None for bond in model.bonds}
         for bond, texts in labels.items():
             if bond not in names:
-                raise refusal(
-                    "E589", f'there is no bond "{bond}" to label', f"bonds: {', '.join(list(names)[:8])}", about=model.name
-                )
+                own = [name for name in names if bond in name.split(" -> ")] or similar_names(bond, names)
+                cure = ", ".join(f'"{name}"' for name in (own or list(names))[:MAX_LISTED])
+                raise refusal("E589", f'there is no bond "{bond}" to label', cure, about=model.name)
             if not (isinstance(texts, tuple) and len(texts) == 2 and all(isinstance(each, str) for each in texts)):
                 title = f'the label of "{bond}" is not a pair of texts'
                 raise refusal("E589", title, 'a text for its effort and a text for its flow: ("3 N", "2 m/s")', about=model.name)

@@ -155,6 +155,11 @@ WRONG = {
         ("E589", "node 0", "mapping"),
         lambda: cart().diagram(labels={"v -> spring": ("F", "v")}),
     ),
+    "a label of an element": Wrong(
+        lambda: cart().diagram(labels={"spring": ("F", "v")}),
+        ("E589", '"spring"', '"v -> spring"'),
+        lambda: cart().diagram(labels={"v -> spring": ("F", "v")}),
+    ),
     "one plot that is not there": Wrong(
         lambda: sb.page(run(), plots="spring.x"), ("E581", '"spring.x"'), lambda: sb.page(run(), plots="spring.q")
     ),

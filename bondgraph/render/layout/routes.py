@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bondgraph.output.progress import track
 from bondgraph.render.layout.line import POINT_SPACING, Route, straight, through
 from bondgraph.render.layout.parts import MIRRORS, Copies, equal_parts, mark_of
 from bondgraph.render.layout.spacing import frame
@@ -435,7 +436,7 @@ def _add_routes(
             else:
                 route_of[index] = best
                 drawn.append(index)
-        for index, used in barred:
+        for index, used in track(barred, "draw lines around nodes"):
             lines = [(i, route_of[i]) for i in drawn]
             best, cost = _direct(sketch, where, index, used, world, lines)
             if cost > BARRED:
