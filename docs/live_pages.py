@@ -118,7 +118,7 @@ def draw(path: Path = PICTURE) -> None:
     """Take a screenshot of the page of the rolling eggs in Chromium."""
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder), ["rolling_eggs"])
-        options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1300,760", "--virtual-time-budget=15000"]
+        options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1300,800", "--virtual-time-budget=15000"]
         page_file = Path(folder, "rolling_eggs.html").as_uri()
         subprocess.run(["chromium", *options, f"--screenshot={path}", page_file], check=True, capture_output=True)
 

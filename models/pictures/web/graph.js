@@ -113,8 +113,8 @@ function divide() {
     const room = all + $("plots").clientHeight, need = Math.min(1.2, Math.max(READABLE, fitting)) * home[3] + words;
     document.body.style.setProperty("--graph", `${Math.min(.7 * room, Math.max(.35 * room, need))}px`);
   } else if (beside()) {
-    const scale = Math.min(READABLE, fitting), need = scale * home[3] + words;
-    if (scale > WHOLE && need > pane.clientHeight && need < .6 * all) pane.style.flex = `0 0 ${need}px`;
+    const scale = Math.min(READABLE, fitting, Math.max(1.001 * WHOLE, (.52 * all - words) / home[3])), need = scale * home[3] + words;
+    if (scale > WHOLE && need > pane.clientHeight && need < .62 * all) pane.style.flex = `0 0 ${need}px`;
   }
 }
 // Where the whole would be too small to read, show a part around the chosen bond, or around the one with the largest power.
@@ -132,7 +132,9 @@ if (whole) useDrawing();
 // Without bodies a graph that cannot be read beside the plots opens above them, if it is larger there.
 if (drawing && !beside() && !phone() && drawing === whole && !isLegible()) { const scale = scaleOf(); spread(true); if (scaleOf() <= scale) spread(false); }
 if (drawing) {
-  let before = innerWidth; addEventListener("resize", () => { if (innerWidth !== before) { before = innerWidth; useDrawing(); drawGraph(); } });
+  // On a phone, the height changes while the page scrolls.
+  const size = () => phone() ? `${innerWidth}` : `${innerWidth} ${innerHeight}`; let before = size();
+  addEventListener("resize", () => { if (size() !== before) { before = size(); useDrawing(); drawGraph(); } });
   $("drawing").addEventListener("wheel", e => { e.preventDefault(); zoom(Math.exp(.0012 * e.deltaY), ...place_in(e)); }, { passive: false });
   $("drawing").addEventListener("dblclick", () => zoom(0));
   drag($("drawing"), (e, x, y) => { const scale = 1 / drawing.getScreenCTM().a; show([see[0] - scale * x, see[1] - scale * y, see[2], see[3]]); },
