@@ -1,12 +1,14 @@
 // Plots: a panel for each title; its curves are drawn once per size, then the cursor moves over them.
 const PLOT_FONT = `11px ${SANS}`, LEFT = 58, RIGHT = 12, TOP = 6, FOOT = 18;
 const panels = [];
+// One panel for each unit of a quantity; `units` names those of its components, or of blocks of them.
 function quantityPanels(k, words = "") {
-  const [name, unit, first, count] = M.quantities[k], units = unit ? unit.split(", ") : [""], blocks = count % units.length ? 1 : units.length, size = count / blocks;
-  return Array.from({ length: blocks }, (_, b) => ({
-    title: (words || name) + (units[b] && blocks === units.length ? ` (${units[b]})` : unit && blocks === 1 ? ` (${unit})` : ""),
-    curves: Array.from({ length: size }, (_, i) => ({ curve: first + b * size + i, colour: size === 1 ? M.ink : M.palette[i % M.palette.length],
-      name: size === 1 ? "" : size === 3 ? "xyz"[i] : String(b * size + i), dash: false })) }));
+  const [name, unit, first, count] = M.quantities[k], units = unit ? unit.split(", ") : [""], size = count % units.length ? 0 : count / units.length;
+  const unitOf = i => size ? units[Math.floor(i / size)] : unit, all = Array.from({ length: count }, (_, i) => i);
+  return [...new Set(all.map(unitOf))].map(own => { const parts = all.filter(i => unitOf(i) === own), spatial = size === 3 && parts.length === 3; return {
+    title: (words || name) + (own ? ` (${own})` : ""),
+    curves: parts.map((i, n) => ({ curve: first + i, colour: parts.length === 1 ? M.ink : M.palette[n % M.palette.length],
+      name: count === 1 ? "" : spatial ? "xyz"[n] : String(i), dash: false })) }; });
 }
 function addPanel(plot, first = false, bond = null) {
   const own = plot.curves.map(c => curve(c.curve)), outputs = own.map(() => make("output", { "aria-live": "off" })), close = make("button", { type: "button", "aria-label": `Remove ${plot.title}` }, "×");

@@ -276,6 +276,10 @@ def test_components_of_a_screw_bond_are_plotted_by_unit(paths: dict[str, Path], 
     titles = window.run(TITLES)
     assert [title.rpartition(" (")[2] for title in titles[:5]] == ["N m)", "N)", "rad/s)", "m/s)", "W)"]
     assert window.run("panels.slice(0, 4).every(panel => panel.outputs.length === 3)")
+    window.run("M.quantities.push(['q', 'rad, m, rad', 0, 3]); 1")  # joints of a robot
+    drawn = "quantityPanels(M.quantities.length - 1)"
+    panels = window.run(f"{drawn}.map(plot => [plot.title, plot.curves.map(own => own.name).join()])")
+    assert panels == [["q (rad)", "0,2"], ["q (m)", "1"]]
 
 
 @pytest.mark.thorough
