@@ -181,11 +181,11 @@ def _failure(statement: Statement, system: System, model: Model, arguments: list
     owner = owner_of(statement, model)
     if isinstance(error, TypeError) and (wrong := wrong_arguments(statement, system, owner)) is not None:
         return Problem("E129", title, (wrong[0],), (owner.place if owner else None,), wrong[1])
+    reason = f"{type(error).__name__}: {error}"
     if isinstance(error, (ValueError, IndexError)) and not is_users(statement.op.function):
-        return _problem(
-            "E128", f"{_owner(statement, model)}: its numbers and signals do not fit together", statement, model, arguments
-        )
-    return _problem("E129", title, statement, model, arguments, f"{type(error).__name__}: {error}")
+        title = f"{_owner(statement, model)}: its numbers and signals do not fit together"
+        return _problem("E128", title, statement, model, arguments, reason)
+    return _problem("E129", title, statement, model, arguments, reason)
 
 
 def _no_number(statement: Statement, model: Model, results: tuple[Any, ...]) -> Problem:

@@ -65,7 +65,7 @@ FORMULAS: list[Case] = [
     ),
     ("E129", lambda: loop(I("m", 1.0), R("r", effort=lambda f, g: f * g)), ('R "r"', "fails", "takes 2 arguments (f, g)")),
     ("E129", lambda: loop(Se("u", 1.0), R("r", effort=lambda f: f / 0)), ('R "r"', "ZeroDivisionError")),
-    ("E129", lambda: turned(), ('MTF "turn"', "fails", "matmul")),
+    ("E128", lambda: turned(), ('MTF "turn"', "do not fit", "matmul")),
     ("E129", lambda: loop(I("m", 1.0), Se("u", lambda: {}["speed"])), ('Se "u"', "KeyError")),
     ("E174", lambda: loop(I("m", 1.0), Se("u", lambda t: random.random() * t, signals=["time"])), ('Se "u"', "signals.noise")),
     (
