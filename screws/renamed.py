@@ -139,13 +139,19 @@ class MissingImport(ScrewbondError, ModuleNotFoundError):
 
 
 def where_instead(name: str, names: Iterable[str]) -> str:
-    """Return where to import a name that is missing here, or which of the `names` here are similar."""
-    if homes := homes_of(name):
-        return "try: " + ", or ".join(f"from {home} import {name}" for home in homes[:3])
-    if near := similar_names(name, listed := sorted(names), most=2):
-        return f"did you mean {' or '.join(near)}?"
+    """Return a cure for a name that is missing here: `near_or_elsewhere`, or the `names` here."""
+    if near := near_or_elsewhere(name, listed := sorted(names)):
+        return near
     more = f" and {len(listed) - MAX_LISTED} more" if len(listed) > MAX_LISTED else ""
     return f"try: one of {', '.join(listed[:MAX_LISTED])}{more}, as dir() lists them"
+
+
+def near_or_elsewhere(name: str, names: Iterable[str]) -> str:
+    """Return where to import a name that is missing here, or which of the `names` here are similar; "" if neither exists."""
+    if homes := homes_of(name):
+        return "try: " + ", or ".join(f"from {home} import {name}" for home in homes[:3])
+    near = similar_names(name, names, most=2)
+    return f"did you mean {' or '.join(near)}?" if near else ""
 
 
 def now(old: str, new: str) -> str:
@@ -244,8 +250,9 @@ class _OldImports(MetaPathFinder):
             raise ImportError(f"{now(name, NAMES[name])} in {package}", name=package)
         module = sys.modules.get(package)
         answering = getattr(vars(module or object).get("__getattr__"), "__module__", None) == __name__
-        if answering and not name.startswith("_"):
-            instead = where_instead(name, getattr(module, "__all__", ()))
+        wanted = answering and not name.startswith("_")
+        # Without a cure, `importlib.util.find_spec` gets its None.
+        if wanted and (instead := near_or_elsewhere(name, getattr(module, "__all__", ()))):
             raise MissingImport(f"E684 cannot import name {name!r} from {package!r}; {instead}", name=package)
 
 

@@ -1,4 +1,4 @@
-"""Results of forward sensitivity analysis: derivatives of every quantity of a run with respect to parameters and start values.
+"""Forward sensitivities of a run: derivatives of every quantity over time with respect to parameters and start values.
 
 A finished run is integrated again together with S = dx/dp, so that the run itself keeps the steps that it has without
 sensitivities. Between events, x and S are integrated together, with separate error control of S; at each event, x takes the value
