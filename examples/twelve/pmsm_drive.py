@@ -1,6 +1,6 @@
 """A synchronous motor under field-oriented control of speed and currents, sampled at 10 kHz.
 
-It has p pole pairs and magnets with the flux `psi`, Wb; `goal` is its speed, rad/s, `most` the
+It has p pole pairs and magnets with the flux `psi`, Wb; `goal` is its target speed, rad/s, `most` the
 largest current, A.
 """
 
