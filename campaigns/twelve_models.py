@@ -142,7 +142,7 @@ def scara_deviation(run: Result, n: SimpleNamespace) -> float:
 
 
 def rattleback_deviation(run: Result, n: SimpleNamespace) -> float:
-    """Newton-Euler equations of rolling without slip, in axes of the body (Kane and Levinson 1982)."""
+    """Newton-Euler equations of rolling without slip, in body axes (Kane and Levinson 1982)."""
     square, centre = np.square(n.axes), np.array([0.0, 0.0, -n.depth])
     c, s = np.cos(n.skew), np.sin(n.skew)
     R0 = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
@@ -168,7 +168,7 @@ def rattleback_deviation(run: Result, n: SimpleNamespace) -> float:
 
 
 def cam_deviation(run: Result, n: SimpleNamespace) -> float:
-    """Lift of an ellipse in closed form; free oscillation from the point where the force would pull until landing."""
+    """Lift of an ellipse in closed form; free oscillation from where the force would pull to the landing."""
     (a, b), frequency = n.axes, np.sqrt(n.stiffness / n.mass)
 
     def lift(t: Any) -> tuple[Any, Any, Any]:

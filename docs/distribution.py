@@ -4,8 +4,8 @@ A package index shows README.md without the files around it: links and pictures 
 address, from setup.cfg (`project_urls`, "Source") or from `make dist ADDRESS=https://example.org/owner/screwbond`. Without an
 address, links stay unchanged and a message says so.
 
-The wheel contains the machine code of the solvers for the system that packs it: there the first run need not compile them. It
-works on every system: others compile, as a checkout does.
+The wheel contains the machine code of the solvers for the system that packs it: there the
+first run need not compile them. The wheel works on every system; others compile, as a checkout does.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def pack(out: Path, address: str = "") -> list[Path]:
 def main(given: Sequence[str] | None = None) -> None:
     """Pack into dist/."""
     parser = argparse.ArgumentParser(prog="python -m docs.distribution", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--address", default="", help="where the sources are in public, as https://host/owner/project")
+    parser.add_argument("--address", default="", help="public address of the sources, as https://host/owner/project")
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     options = parser.parse_args(given)
     for path in pack(options.out, options.address):

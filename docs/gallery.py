@@ -1,7 +1,7 @@
 """Every picture of these pages, drawn by one command: `python -m docs.gallery` (or `make pictures`).
 
-Arguments name the pictures to draw; the default is all. Diagrams are the same text on every machine; pictures of VTK and
-Matplotlib may differ in a few pixels, so the tests compare them coarsely (`tests/docs`).
+Arguments name the pictures to draw; the default is all. Diagrams are the same text on every machine; VTK and
+Matplotlib pictures may differ in a few pixels, so the tests compare them coarsely (`tests/docs`).
 """
 
 from __future__ import annotations

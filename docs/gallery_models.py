@@ -22,8 +22,8 @@ page.
 |---|---|
 | lines | of the function that builds the model; shared parts and templates are not counted |
 | statements | of the original: components, equations, connections; shared sub-circuits are not counted |
-| deviation | largest of all compared signals, relative to the signal's maximum (E5: to its current value) |
-| cold, warm | processor time of compiling with the first run; of another run |
+| deviation | largest over all compared signals, relative to the signal's maximum (E5: to its current value) |
+| cold, warm | processor time of compiling and the first run; of another run |
 
 Deviations are mostly due to the tolerances of the published results. E5 is compared with its current values because its amounts
 span fourteen decades. For E5, glycolysis, phosphorylation, calcium pump and cardiac action potential only equations or end values

@@ -1,4 +1,4 @@
-"""Install requirements at the pinned versions into this Python's environment, by uv or by pip.
+"""Install requirements at the pinned versions into this Python's environment, with uv or pip.
 
 uv needs half of pip's time for two hundred packages and finds the same versions, since all are pinned. It does not read the
 configuration of pip, such as the addresses of indexes; this module passes it on as options and environment variables. Pip
@@ -58,7 +58,7 @@ def uv_settings(listed: str) -> UvSettings | None:
 
 
 def by_uv(requirements: Sequence[str]) -> bool:
-    """Install uv, then the requirements by it; return False if anything is missing or fails."""
+    """Install uv, then the requirements with it; return False if anything is missing or fails."""
     listed = subprocess.run((sys.executable, "-m", "pip", "config", "list"), capture_output=True, text=True, check=False)
     settings = uv_settings(listed.stdout) if listed.returncode == 0 else None
     if settings is None or subprocess.run((*PIP, "uv"), capture_output=True, check=False).returncode != 0:

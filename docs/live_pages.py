@@ -1,5 +1,5 @@
 """Live pages of the site, one for each example: `python -m docs.live_pages FOLDER [NAME ...]` writes them, and
-`python -m docs.live_pages --picture` draws the one that the README shows, by Chromium.
+`python -m docs.live_pages --picture` draws the one in the README, with Chromium.
 
 They take about two minutes of processor time; with SCREWBOND_LIVE_PAGES=0 each is replaced by one line.
 """

@@ -146,7 +146,7 @@ def pages() -> Iterator[tuple[str, str]]:
     for package in PACKAGES:
         inside = [room for room in rooms() if f"{room.name}.".startswith(f"{package}.")]
         rows = [(f":doc:`{room.name}`", inline((inspect.getdoc(room.module) or "").splitlines()[0])) for room in inside]
-        lines += [package, "-" * len(package), "", *table(("import from", "what is there"), rows, widths=(26, 74))]
+        lines += [package, "-" * len(package), "", *table(("import from", "contents"), rows, widths=(26, 74))]
         lines += [".. toctree::", "   :hidden:", "", *(f"   {room.name}" for room in inside), ""]
     yield "index", "\n".join(lines) + "\n"
 

@@ -1,6 +1,7 @@
 """A Furuta pendulum is balanced with the LQR gains of the linear system at the top.
 
-A mass m sits at `reach` (m) from the end of an arm (m) of inertia J; it starts at `tilt`, rad.
+A mass m swings at the distance `reach` from the end of an arm of inertia J; lengths in m. It starts
+at the angle `tilt`, rad.
 """
 
 import numpy as np

@@ -1,6 +1,7 @@
-"""A half car drives over a sine, which the rear axle meets later.
+"""A half car drives on a sinusoidal road, which the rear axle reaches later.
 
-Arms reach from the centre of mass to the axles, m; `road` is its vertical speed, m/s.
+Arms reach from the centre of mass to the axles, m; `road` is the amplitude of the road's vertical
+speed, m/s.
 """
 
 from screwbond import J0, J1, TF, C, Graph, I, R, Sf

@@ -15,7 +15,7 @@ def simulate(mass=1.0, inertia=(0.01, 0.01, 0.02), arm=0.2, drag=0.02, tilt=0.4,
     graph = Graph("quadrotor")
     for k, (x, y, turn) in enumerate(((arm, 0, 1), (0, arm, -1), (-arm, 0, 1), (0, -arm, -1))):
 
-        def rotor(H, T, x=x, y=y, turn=turn):  # its share of the control of height and attitude
+        def rotor(H, T, x=x, y=y, turn=turn):  # its share of height and attitude control
             R = pose_from_state(H)[:3, :3]
             lift = 0.25 * mass * (9.81 + 4.0 * (goal - H[6]) - 3.0 * (R @ T[3:])[2])
             roll, pitch = 2.0 * R[2, 1] + 0.4 * T[0], -2.0 * R[2, 0] + 0.4 * T[1]

@@ -1,7 +1,7 @@
 """A rattleback: an ellipsoid with skewed inertia rolls without slip, rattles and turns back.
 
-Semi-axes and depth of the centre of mass below their centre, m; `skew` of the principal axes of
-inertia against the axes of the surface, rad; velocities `spin` and `rock` at the start, rad/s.
+Semi-axes and depth of the centre of mass below their centre, m; `skew` from the surface's axes
+to the principal axes of inertia, rad; angular velocities `spin` and `rock` at the start, rad/s.
 After several reversals the motion is so sensitive that no two programs agree.
 """
 

@@ -22,7 +22,7 @@ SOUGHT = [
     ),
     *("step size", "Gauss-Seidel", "checkpoint", "confidence interval", "prediction interval", "index reduction", "tearing"),
     *("saltation matrix", "error weight", "natural scale", "rounding noise", "Jacobian sparsity", "ear decomposition"),
-    *("Delassus matrix", "mode search", "sample time", "dense output", "tableau", "Rosenbrock method", "forward sensitivity"),
+    *("Delassus matrix", "mode search", "sample time", "dense output", "tableau", "Rosenbrock method", "forward sensitivities"),
     *("identifiability", "causality", "Gauss frame"),
 ]
 """Terms that a reader who is new to the code searches for."""
