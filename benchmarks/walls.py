@@ -259,7 +259,7 @@ def measured(build: Callable[[int], Graph], count: int, runs: bool) -> dict[str,
 
 
 def main(arguments: list[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print a table, and write JSON if asked to."""
+    """Measure, print a table, and write JSON if requested."""
     return run_command(__doc__, arguments, _run, "two small graphs")
 
 

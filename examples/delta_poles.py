@@ -1,7 +1,7 @@
 """Poles and zeros of a delta robot at rest, and the motor angle below which it falls (Bortoff 2018, figure 5).
 
-   arm 1 --> 0 --> arm 2      each arm an IC field of three angles; its tip, a velocity in space, is tied to those of the
-     |       |                others by stabilised constraints, which add twelve poles at -5, all cancelled by zeros
+   arm 1 --> 0 --> arm 2      each arm is an IC field of three angles; stabilised constraints make the velocities of the
+     |       |                three tips equal, and add twelve poles at -5, all cancelled by zeros
      0 --> arm 3
      |     constraint
    constraint

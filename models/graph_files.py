@@ -54,7 +54,7 @@ def load_any(path: Path) -> Graph | Model:
     """Return the model in a file, read by its ending. Raises E357 for an unknown ending, and the errors of the readers."""
     read = READERS.get(path.suffix.lower())
     if read is None:
-        title = f"no model is read from {printable_path(path)}: its ending is unknown"
+        title = f"cannot read a model from {printable_path(path)}: its ending is unknown"
         raise refusal("E357", title, f"a file that ends in {', '.join(READERS)}", about=printable_path(path), places=())
     return read(path)
 

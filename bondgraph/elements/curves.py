@@ -60,7 +60,7 @@ class Curve(Frozen):
     """Coefficients (degree + 1, n + 1) of the local coordinate, lowest power first, one column for each interval."""
     kind: str = "linear"
     gain: float = 0.0
-    """Increase over each period, of the integral of a periodic curve."""
+    """Increase of the integral of a periodic curve over each period."""
     is_integral: bool = False
     __name__ = "curve"
 

@@ -119,7 +119,7 @@ def logic(name: str, relation: str, inputs: Sequence[str], *, symbol: str = "") 
     if relation not in ("and", "or", "not"):
         title = f'logic "{name}": there is no relation {relation!r}'
         cure = 'one of these; any other is a chain of blocks, such as "not" of "and"'
-        raise refusal("E149", title, cure, about=name, why="there are: and, or, not")
+        raise refusal("E149", title, cure, about=name, why="relations: and, or, not")
     inputs = names_of(inputs, "inputs")
     need_inputs("logic", name, inputs)
     if relation == "not" and len(inputs) != 1:

@@ -194,7 +194,7 @@ RELAY = Op(
 
 
 def _beyond(u: Any, level: Any) -> Any:
-    """Return a guard that jumps, so that it fires at the start if it is positive there, although it falls."""
+    """Return a guard of 1 or -1, which fires at the start if it is positive there, even if u is falling."""
     return where(less(level, u), 1.0, -1.0)
 
 

@@ -75,7 +75,7 @@ def oregonator() -> Graph:
 
 
 @MODELS.model(
-    "Sel'kov 1968 as of Strogatz 2014, glycolysis", statements=4, t_end=60.0, signals=amounts("ADP F6P"), tolerance=1e-5
+    "Sel'kov 1968 as in Strogatz 2014, glycolysis", statements=4, t_end=60.0, signals=amounts("ADP F6P"), tolerance=1e-5
 )
 def glycolysis() -> Graph:
     """Oscillations of glycolysis, with phosphofructokinase activated by its product; dimensionless."""

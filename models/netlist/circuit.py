@@ -109,7 +109,7 @@ def _close_nodes(circuit: Circuit) -> None:
 
 
 def _hold_nodes(circuit: Circuit) -> None:
-    """Add sources of the voltages of .ic while the operating point is sought; E641 for an unknown node."""
+    """Hold the nodes of .ic at their voltages while the operating point is sought; E641 for an unknown node."""
     for name, voltage in circuit.settings.voltages.items():
         if name not in circuit.nodes:
             card = circuit.settings.ic[name]

@@ -85,7 +85,7 @@ def read_urdf(
 
 
 def rename_links(root: Any) -> tuple[Ignored, ...]:
-    """Replace the names of robot and links in the tree by plain names."""
+    """Give the robot and its links plain names in the tree."""
     named = {element.get("name"): element.sourceline for element in (root, *root.findall("link")) if element.get("name")}
     attributes = [(element, "name") for element in (root, *root.findall("link")) if element.get("name")]
     attributes += [(end, "link") for joint in root.findall("joint") for end in (joint.find("parent"), joint.find("child"))]

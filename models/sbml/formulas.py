@@ -1,4 +1,4 @@
-"""Formulas of SBML as trees of plain Python, and their values for numbers, symbols and scalars of the tape."""
+"""SBML formulas as trees of plain Python, and their values for numbers, symbols and scalars of the tape."""
 
 from __future__ import annotations
 
