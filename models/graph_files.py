@@ -60,7 +60,7 @@ def load_any(path: Path) -> Graph | Model:
 
 
 def read_request(options: Namespace) -> RunRequest:
-    """Load and compile the model of a file, as `read_saved`."""
+    """Load and compile the model of a file, as `read_saved` does."""
     return read_saved(options, load_any)
 
 
@@ -123,7 +123,7 @@ class Export:
 
 
 def _fmu(model: Graph | Model, out: Path, options: Namespace) -> Path:
-    """Write a functional mock-up unit. Raises `ModelError` E613 if the end of its run is missing; others as `fmu`."""
+    """Write a functional mock-up unit. Raises `ModelError` E613 if the end of its run is missing, and the errors of `fmu`."""
     if options.t_end is None:
         title = "a functional mock-up unit needs the end time of its run"
         raise refusal("E613", title, "--t-end 10, in s", about=model.name, places=())

@@ -65,7 +65,10 @@ def limiter(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[Fo
 
 @spelled_out
 def dead_zone(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[Format]) -> Element:
-    """Dead zone: y = u - lowest below `lowest`, 0 between, u - highest above `highest`. Raises `ModelError` E148 as `limiter`."""
+    """Dead zone: y = u - lowest below `lowest`, 0 between, u - highest above `highest`.
+
+    Raises `ModelError` E148 as `limiter` does.
+    """
     values = of_result(shown.get("unit", ""), lowest=lowest, highest=highest)
     need_order("dead zone", name, **values)
     return static_block(name, formulas.DEAD_ZONE, [input], values, **shown)
@@ -87,7 +90,7 @@ def table(
     `values` of a linear table that holds its ends are a run-time parameter; points, and the values of other tables, belong to the
     equations.
 
-    Raises `ModelError` E146 for points that are not finite and ascending, E147 for lengths that differ, or as `curve`.
+    Raises `ModelError` E146 for points that are not finite and ascending, E147 for different lengths, and the errors of `curve`.
     """
     parameters = of_result(shown.get("unit", ""), values=values)
     knots, ordinates = numbers_of(points), numbers_of(parameters["values"])

@@ -33,7 +33,7 @@ FIRST_BATCH = 19
 SMALLEST_GAIN = 1e-13
 """Relative decrease of the squared error in a step below which the search from a start ends."""
 AT_LIMIT = 1e-9
-"""Distance from a limit, in sizes of the coordinate, at which a joint counts as held by it."""
+"""Distance from a limit, relative to the natural size of the coordinate, at which a joint counts as held by it."""
 
 
 @short_repr

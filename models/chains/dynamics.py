@@ -190,7 +190,7 @@ def mass_problems(tree: Tree, name: str, carried: Sequence[Moments] | None = Non
 
 
 def massless(tree: Tree, carried: Sequence[Moments]) -> list[str]:
-    """Return the names of coordinates that move no mass, wherever the joints are; `carried` are the moments of the sections."""
+    """Return the names of coordinates that move no mass in any position; `carried` are the moments of the sections."""
     freedoms = tree.sections.freedoms
     loaded = [bool(body.mass) or bool(np.any(body.second)) for body in carried]
     for k in range(len(freedoms) - 1, -1, -1):
@@ -388,7 +388,7 @@ class _Hinged:
 
     @classmethod
     def of(cls, section: Section, body: Articulated, effort: Any, rotor: Any) -> _Hinged:
-        """Project a body on its joint; `effort` is about or along the positive axis."""
+        """Project a body onto its joint; `effort` is about or along the positive axis."""
         a, h, has_rotor = section.axis, section.pitch, not (isinstance(rotor, float) and rotor == 0.0)
         if not section.turns:
             return cls((body.B[:, a], body.C[:, a]), body.C[a, a] + rotor, effort - body.bias[1][a], has_rotor)

@@ -107,7 +107,7 @@ class Defaults:
     classes: Mapping[str, Mapping[str, Mapping[str, str]]]
 
     def attributes(self, element: Any, childclass: str) -> dict[str, str]:
-        """Return the attributes of an element, completed by its class."""
+        """Return the attributes of an element, completed by the defaults of its class."""
         of_class = self.classes[element.get("class") or childclass].get(SHORTCUTS.get(element.tag, element.tag), {})
         written = dict(element.attrib)
         if any(key in written for key in ORIENTATIONS):

@@ -227,7 +227,7 @@ _MESH = _many(
         "the file determines it, or it changes no picture",
         "smoothnormal maxhullvert vertex normal texcoord face content_type builtin params material octree_maxdepth",
     ),
-    refused=_refused("the origin and axes of a mesh are those of its file", "refpos refquat"),
+    refused=_refused("a mesh keeps the origin and axes of its file", "refpos refquat"),
 )
 _MATERIAL = _many(
     {"name": NAME, "class": NAME, "rgba": _numbers(4)},
@@ -266,7 +266,7 @@ _COMPILER = _many(
         "savecanonical savecompiled saveinertial conflict fitaabb",
     ),
     elements={"lengthrange": ElementRule()},
-    refused={"coordinate": Refusal("poses are those in the parent body", ("local",), "a file for MuJoCo 2.3.3 or later", False)},
+    refused={"coordinate": Refusal("poses are relative to the parent", ("local",), "a file for MuJoCo 2.3.3 or later", False)},
 )
 
 _OPTION = _many(

@@ -203,7 +203,7 @@ def is_convex(surface: Surface) -> bool:
 
 
 MERGE_DISTANCE = 1e-3
-"""Distance in body sizes below which two local minima count as one."""
+"""Distance relative to the body's size below which two local minima count as one."""
 
 
 def _local_minima(bodies: Bodies) -> tuple[list[StationaryPair], list[str], list[StationaryPair]]:
