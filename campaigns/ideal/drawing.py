@@ -12,7 +12,7 @@ import numpy as np
 from campaigns.ideal.records import Branch, Dyad, Link, Linkage, Mass, Masses, Network, Rub, Wave
 
 END = 2.0
-"""Time (s) of all runs; samples are 40, and switches turn between them at multiples of the judges' steps."""
+"""Time (s) of all runs; there are 40 samples, and switches turn between them at multiples of the judges' steps."""
 SAMPLES = np.linspace(0.0, END, 41)
 
 

@@ -141,7 +141,7 @@ def mass_matrix(tree: Tree, q: Any, *numbers: Any) -> np.ndarray:
     """Return the mass matrix M(q) (n, n) of the joint coordinates, kg m^2, kg m or kg, by composite bodies.
 
     Raises `ModelError` E538 for a coordinate that moves no mass, E526 for a link whose kinetic energy could be negative (both
-    only without `numbers`: graphs check when they are made).
+    only without `numbers`: a graph is checked when it is made).
     """
     moves, freedoms = steps(tree, q), tree.sections.freedoms
     carried = section_moments(tree, numbers)

@@ -126,7 +126,7 @@ def sections_of(
 
 
 def _section(before: int, R: np.ndarray, p: np.ndarray, screw: np.ndarray, size: float) -> tuple[Section, np.ndarray, np.ndarray]:
-    """Return the section of a screw and its frame, as rotation and origin; R, p are the frame before it. Frames are in the base."""
+    """Return the section of a screw and its frame, as rotation and origin; R, p are the frame before. Both are in the base."""
     omega, v = screw[:3], screw[3:]
     turns = bool(np.any(omega))
     direction = omega if turns else v

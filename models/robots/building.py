@@ -249,7 +249,7 @@ def _immobile_note(tree_links: TreeLinks) -> list[Ignored]:
 
 
 def _omitted_links(selected: SelectedTree) -> list[Ignored]:
-    """Return the links outside the selected tree as ignored."""
+    """List the links outside the selected tree among the ignored parts."""
     if not selected.omitted:
         return []
     named = ", ".join(selected.omitted[:8]) + (" ..." if len(selected.omitted) > 8 else "")
@@ -258,7 +258,7 @@ def _omitted_links(selected: SelectedTree) -> list[Ignored]:
 
 
 def _ignored_shapes(robot: RobotFile, meshes: str | bool) -> list[Ignored]:
-    """Return the shapes of the kinds not drawn as ignored."""
+    """List the shapes that are not drawn among the ignored parts."""
     kinds = {
         "collision": sum(len(link.collisions) for link in robot.links),
         "visual": sum(len(link.visuals) for link in robot.links),

@@ -154,7 +154,7 @@ _MACROS = {
         "macros are not expanded",
         "composite flexcomp replicate attach",
         neutral=(),
-        cure="the file as mj_saveLastXML of MuJoCo writes it, with all macros expanded",
+        cure="the file as MuJoCo's mj_saveLastXML writes it, with all macros expanded",
     ),
     **_refused("such bodies are not read", "plugin", neutral=()),
 }

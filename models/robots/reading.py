@@ -28,7 +28,7 @@ JOINTS: dict[str, Callable[[Sequence[float]], Joint]] = {
     "fixed": lambda axis: fixed(),
     "floating": lambda axis: free(),
 }
-"""Joint kinds of URDF: the joint about or along an axis, in its own frame."""
+"""Joint kind of URDF -> function that makes the joint about or along an axis, in its own frame."""
 
 LIMITED = ("revolute", "prismatic")
 """Joint kinds with position limits."""

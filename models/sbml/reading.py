@@ -198,7 +198,7 @@ class _Reader:
         if tree[0] != "name":
             bound = (tree[0], *(self._bound(each, values, species, line) for each in tree[1:]))
             if not any(names_in(bound)):
-                self._number(bound, {}, line)  # raises if numbers alone have no value
+                self._number(bound, {}, line)  # raises if a formula of numbers has no value
             return bound
         name = tree[1]
         if name in values and not math.isnan(values[name]):
