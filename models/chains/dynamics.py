@@ -184,7 +184,7 @@ def mass_problems(tree: Tree, name: str, carried: Sequence[Moments] | None = Non
     for link in tree.links:
         if isinstance(link.inertia, UncheckedInertia) and not link.inertia.is_passive:
             title = f'{about}: the kinetic energy of "{link.name}" could be negative'
-            cures = ("moments about the centre of mass, all positive", "<inertial> of a real body in the file")
+            cures = ("moments about the centre of mass, all positive", "the <inertial> of a real body in the file")
             problems.append(Problem("E526", title, (link.inertia.defect,), (link.inertia.place,), cures))
     return problems
 

@@ -27,7 +27,7 @@ from screws.surfaces.surface import Surface
 _AWAY = 0.05
 """Distance from all contact points, relative to the smaller body's size, beyond which a point belongs to another place."""
 _REACH = 0.2
-"""Largest distance of a point from the normal at the nearest sample, relative to the surface's size; beyond it is no surface."""
+"""Largest distance of a point from the normal at the nearest sample, relative to the surface's size; the surface ends there."""
 _STARTS, _APART = 6, 0.3
 """Number of points from which a place is searched, and their minimum distance relative to the smaller body's size."""
 _SHALLOW = 1e-6
