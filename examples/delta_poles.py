@@ -6,7 +6,7 @@
      |     constraint
    constraint
 
-With constant torques that hold it there, six poles remain. At 45 degrees the robot swings, lightly damped; at 0 degrees one
+With constant torques that hold the robot, six poles remain. At 45 degrees the robot swings, lightly damped; at 0 degrees one
 pole is unstable: all arms fold or stretch together and the tool runs away up or down.
 """
 

@@ -293,7 +293,7 @@ def C(
     effort; `output`(q, ...), the effort, whose energy from q = 0 is found by quadrature unless `energy` gives it too; or
     `charge`(e, ...), the inverse law q(e), which Newton iteration solves for the effort. If something else sets the effort
     (derivative causality), Newton iteration from `initial` finds the q with this effort; q = `inverse`(e, *parameters, *signals),
-    in addition to `output` or `energy`, saves it.
+    in addition to `output` or `energy`, saves this iteration.
 
     Raises `ModelError` E110 unless exactly one is given, E562 for a number without its name, E563 for a word of another domain.
     """

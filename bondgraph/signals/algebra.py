@@ -169,7 +169,7 @@ def chirp(
     offset: Any = 0.0,
     **shown: Unpack[Format],
 ) -> Element:
-    """Chirp: a sine whose angular frequency goes linearly from `omega` to `omega_end` (rad/s) in `duration` (s) from t = start.
+    """Chirp: sine whose angular frequency changes linearly from `omega` to `omega_end` (rad/s) in `duration` (s) from t = start.
 
     Before, y = offset + amplitude sin(phase); afterwards it continues at `omega_end`. Raises `ModelError` E142 unless the
     duration is positive.

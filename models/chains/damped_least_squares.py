@@ -238,7 +238,7 @@ def rotation_vectors(R: Array) -> Array:
 
 
 def _size(tree: Tree) -> float:
-    """Return the largest distance of a link from the base at home, m; 1 if all are there."""
+    """Return the largest distance of a link from the base at home, m; 1 if all are at the base."""
     return max(float(np.linalg.norm(link.home[:3, 3])) for link in tree.links) or 1.0
 
 

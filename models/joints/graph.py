@@ -9,7 +9,7 @@
            / \\
     MTF held  MTF free
          |        |
-   constraint     1 --> port "motion": springs, dampers, motors; nothing there means no torque
+   constraint     1 --> port "motion": springs, dampers, motors; no torque if left open
 ```
 """
 

@@ -124,7 +124,7 @@ class Stoichiometry:
         """Return free species that follow from others, with the factors of the others.
 
         A moiety whose total is zero sets no scale: its members may become arbitrarily small, and the rounding of the fast
-        reactions between them exceeds the slow change of the others. The member with the most reactions is eliminated.
+        reactions between them exceeds the slow change of other species. The member with the most reactions is eliminated.
         """
         count = Counter(each for reaction in self.reactions for each in reaction.change)
         follow: dict[str, dict[str, float]] = {}
