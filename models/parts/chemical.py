@@ -87,7 +87,7 @@ def membrane(name: str, P: Value, z: Value, T: Value) -> Element:
 
 
 Gate = tuple[int, Callable[[Value], Value], Callable[[Value], Value]]
-"""Exponent of a gate, and its rates of opening and closing by the voltage."""
+"""Exponent of a gate, and its rates of opening and closing as functions of the voltage."""
 POTASSIUM: Mapping[str, Gate] = {
     "n": (4, lambda V: 1e4 * (V + 0.055) / (1 - exp(-100 * (V + 0.055))), lambda V: 125 * exp(-(V + 0.065) / 0.08))
 }

@@ -249,7 +249,7 @@ def _immobile_note(tree_links: TreeLinks) -> list[Ignored]:
 
 
 def _omitted_links(selected: SelectedTree) -> list[Ignored]:
-    """List the links outside the selected tree among the ignored parts."""
+    """Return a note on the links outside the selected tree."""
     if not selected.omitted:
         return []
     named = ", ".join(selected.omitted[:8]) + (" ..." if len(selected.omitted) > 8 else "")
@@ -258,7 +258,7 @@ def _omitted_links(selected: SelectedTree) -> list[Ignored]:
 
 
 def _ignored_shapes(robot: RobotFile, meshes: str | bool) -> list[Ignored]:
-    """List the shapes that are not drawn among the ignored parts."""
+    """Return notes on the shapes that are not drawn."""
     kinds = {
         "collision": sum(len(link.collisions) for link in robot.links),
         "visual": sum(len(link.visuals) for link in robot.links),
