@@ -114,7 +114,7 @@ _GEOM = _many(
     },
     listed={**_CONTACT, **_LOOKS, **_FLUID},
     refused={
-        **_refused("mass in a thin skin is not read", "shellinertia", cure="<inertial> in the body"),
+        **_refused("the inertia of a thin shell is not read", "shellinertia", cure="<inertial> in the body"),
         **_refused("such shapes are not read", "plugin", neutral=()),
     },
 )
