@@ -16,7 +16,7 @@ from benchmarks.timing import processor, table
 
 
 def their_chain(sections: int) -> Any:
-    """Masses in a row from a wall, as `benchmarks.chain.chain`."""
+    """Masses in a row from a wall, as in `benchmarks.chain.chain`."""
     import BondGraphTools as peer
 
     graph, before = peer.new(name="chain"), peer.new("Sf", value=0, name="wall")

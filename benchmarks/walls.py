@@ -111,7 +111,7 @@ def multiplier(stages: int) -> Graph:
 
 
 def balls(count: int) -> Graph:
-    """Balls that fall in a box without lid, each with a contact to the floor and to each of four walls."""
+    """Balls that fall in a box without a lid, each with a contact to the floor and to each of four walls."""
     graph, sides = _box("balls")
     for k in range(count):
         place = (0.07 * (k % 9) - 0.3, 0.11 * (k % 5) - 0.25, 0.2 + 0.11 * k)
