@@ -100,7 +100,7 @@ def _words(device: Device, nodes: int, keys: Sequence[str] = ()) -> list[str]:
 
 
 def _number(device: Device, key: str, keys: Sequence[str] = ()) -> float:
-    """Return the one value of a device of two nodes: the word after them, or the value of its key; E640 otherwise."""
+    """Return the one value of a device of two nodes, the word after them or the value of its key; E640 for none or several."""
     words = [*_words(device, 2, (key, *keys)), *(value for name, value in device.card.pairs.items() if name == key)]
     if len(words) != 1:
         raise device.card.error("E640", f'"{device.name}" has {len(words)} values', "one number after its nodes")
