@@ -1,7 +1,7 @@
 """The same chain in BondGraphTools 0.4.6: from the graph to its equations, against ours to a compiled right-hand side.
 
 `python -m benchmarks.bondgraphtools [--quick] [--json FILE]`; needs `pip install BondGraphTools==0.4.6`. Its simulator is not
-used: it needs packages that current Python no longer has.
+used: it needs packages that do not support current Python.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from benchmarks.timing import processor, table
 
 
 def their_chain(sections: int) -> Any:
-    """Masses in a row from a wall, as `benchmarks.chain.chain`."""
+    """Masses in a row from a wall, as in `benchmarks.chain.chain`."""
     import BondGraphTools as peer
 
     graph, before = peer.new(name="chain"), peer.new("Sf", value=0, name="wall")

@@ -43,7 +43,7 @@ from bondgraph.tape.scalar import Tape
 KP, KD = 1600.0, 80.0
 T_END = 10.0
 ROWS = 100
-"""Times at which the tool is compared, in equal steps to the end."""
+"""Number of times at which the tool is compared, in equal steps to the end."""
 STABLE = 1.5
 """Largest step times rate of the constraints' double pole that is tried with RK4."""
 GOAL = 1e-6

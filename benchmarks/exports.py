@@ -144,7 +144,7 @@ def speeds(case: Case, folder: Path, rounds: int, seconds: float) -> dict[str, f
     node = _node()
     calls["wasm"] = lambda: told(*node, "run.js")
     times = {name: np.empty(rounds) for name in calls}
-    for k in range(rounds):  # in turn, so that a disturbance meets all of them
+    for k in range(rounds):  # in turn, so that a disturbance affects all of them
         for name, call in calls.items():
             times[name][k] = call()
     ratios = {f"{name} / here": median(times[name] / times["here"]) for name in ("C", "wasm")}

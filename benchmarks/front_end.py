@@ -48,7 +48,7 @@ def uneven(sections: int) -> Graph:
 
 
 def driven(sections: int) -> Graph:
-    """A chain with a force of time at every mass, each with its own number in the formula."""
+    """A chain with a force at every mass that depends on time, each with its own number in the formula."""
     graph = chain(sections)
     for i in range(sections):
         graph.connect(Se(f"u{i}", lambda t, w=1.0 + 0.001 * i: sin(w * t), signals=["time"]), graph[f"v{i}"])

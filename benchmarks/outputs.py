@@ -25,7 +25,7 @@ STEPS = "two samples"
 
 
 def one_output(sections: int, rounds: int) -> dict[str, dict[str, float]]:
-    """CPU seconds, and peak megabytes of arrays without the model's, by what is kept."""
+    """CPU seconds, and peak megabytes of arrays other than the model's, by kept quantities."""
     compiled = compile_model(chain(sections), progress=False)
     names = compiled.program.layout.names("out")
     name, times = names[len(names) // 2], np.linspace(0.0, T_END, SAMPLES)

@@ -78,8 +78,8 @@ def _cpu(call: Callable[[], Any], inner: int) -> float:
 
 
 def overhead(compiled: Compiled, t_end: float, inner: int, rounds: int) -> dict[str, float]:
-    """CPU seconds of a run by `simulate`, also with another parameter each time, by `run`, and as one of many, watched and not,
-    whose loop in machine code contains only the steps."""
+    """CPU seconds of a run: by `simulate`, with the same parameters and with one that changes each time; by `run`; and as one of
+    many, watched and not, whose loop in machine code contains only the steps."""
     run = compiled.prepare_run(t_end, samples=[t_end], progress=False)
     x, p, m = run.start_values()
     copies, few = np.tile(p, (inner, 1)), max(inner // 2, 1)

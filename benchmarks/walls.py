@@ -111,7 +111,7 @@ def multiplier(stages: int) -> Graph:
 
 
 def balls(count: int) -> Graph:
-    """Balls that fall in a box without lid, each with a contact to the floor and to each of four walls."""
+    """Balls that fall in a box without a lid, each with a contact to the floor and to each of four walls."""
     graph, sides = _box("balls")
     for k in range(count):
         place = (0.07 * (k % 9) - 0.3, 0.11 * (k % 5) - 0.25, 0.2 + 0.11 * k)
@@ -259,7 +259,7 @@ def measured(build: Callable[[int], Graph], count: int, runs: bool) -> dict[str,
 
 
 def main(arguments: list[str] | None = None) -> dict[str, Any] | None:
-    """Measure, print a table, and write JSON if asked to."""
+    """Measure, print a table, and write JSON if requested."""
     return run_command(__doc__, arguments, _run, "two small graphs")
 
 

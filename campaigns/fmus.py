@@ -1,4 +1,4 @@
-"""FMUs in graphs: a plant whose sampled PID is one of our units equals the whole graph, to the last bit; and the cost of a tick.
+"""FMUs in graphs: a plant whose sampled PID is one of our FMUs equals the whole graph, to the last bit; and the cost of a tick.
 
 `python -m campaigns.fmus --ticks N` exits with 1 if a run differs, or a tick takes 10 us of CPU time more than a tick in the
 graph. It needs the C compiler `cc`, on Linux.

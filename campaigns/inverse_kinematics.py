@@ -41,7 +41,7 @@ def farthest(tree: Tree) -> str:
 
 
 def bounds(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
-    """Return limits (n,), one turn if there are none."""
+    """Return limits (n,); one turn for a joint without limits."""
     lower, upper = tree.limits.T
     return np.where(np.isfinite(lower), lower, -np.pi), np.where(np.isfinite(upper), upper, np.pi)
 
@@ -49,7 +49,7 @@ def bounds(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
 def reached_by_pinocchio(
     judge: Judge, follow: tuple[np.ndarray, np.ndarray], tree: Tree, link: str, goal: np.ndarray, starts: np.ndarray
 ) -> bool:
-    """Return True if damped least squares (Wampler 1986) with clipped steps reach the goal from one of the starts.
+    """Return True if damped least squares (Wampler 1986) with clipped steps reaches the goal from one of the starts.
 
     `follow` : S and s, positions of all joints = S q + s.
     """

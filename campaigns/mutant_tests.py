@@ -94,7 +94,7 @@ def tree_of(function: Any) -> ast.FunctionDef:
 
 
 def plant(mutant: Mutant) -> None:
-    """Replace a function by its mutant in this process, both for CPython and for its translation."""
+    """Replace a function with its mutant in this process, both for CPython and for its translation."""
     function, file = mutant.function, inspect.getsourcefile(mutant.function) or ""
     constants = compile(ast.Module([mutant.tree], []), file, "exec").co_consts
     source._definitions(file)[function.__code__.co_firstlineno] = mutant.tree

@@ -80,7 +80,7 @@ def of_tokens(data: bytes, rng: random.Random) -> bytes:
 
 
 def of_numbers(data: bytes, rng: random.Random) -> bytes:
-    """Replace one number by an extreme one, or scale it; the file stays valid JSON."""
+    """Replace one number with an extreme one, or scale it; the file stays valid JSON."""
     text = data.decode("utf-8", "replace")
     places = [found.span() for found in NUMBER.finditer(text)]
     if not places:

@@ -1,4 +1,4 @@
-"""The models of `examples/twelve` against independent programs and closed forms, also for random numbers.
+"""The models of `examples/twelve` against independent programs and closed forms, for their own numbers and random ones.
 
 Run `python -m campaigns.twelve_models --count 3 --seed 1`; `--only rattleback` for one of them.
 """

@@ -1,6 +1,6 @@
 """A robot arm strikes a wall (Wang, Dehio and Kheddar 2022): its effective mass, its force, and how fast it rebounds.
 
-   arm (IC of seven joints) --> MTF n . v  --> ideal constraint      joints free: turned round is one component of the twist, or
+   arm (IC of seven joints) --> MTF n . v  --> ideal constraint      joints free: one component of the twist is reversed, or
    one free body            --> MTF n . v  --> ideal constraint      all six; joints locked: the links are one body
 
 Each graph measures a mass, impulse over velocity jump, for which the paper has a formula. The force of the impact is k s + c s s'

@@ -2,7 +2,7 @@
 
 The tool follows a cubic spline that is as fast as limits of velocity, acceleration and jerk allow. The controller's output
 u = kp (r - w) + kd (r' - w') + r'' is an acceleration of the tool; the task-space inertia turns it into torques, to which the
-gravity torques are added. The tool is computed from the motors' angles, its velocity is a filtered difference.
+gravity torques are added. The position of the tool is computed from the motors' angles; its velocity is a filtered difference.
 """
 
 from __future__ import annotations

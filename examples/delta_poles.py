@@ -1,12 +1,12 @@
 """Poles and zeros of a delta robot at rest, and the motor angle below which it falls (Bortoff 2018, figure 5).
 
-   arm 1 --> 0 --> arm 2      each arm an IC field of three angles; its tip, a velocity in space, is tied to those of the
-     |       |                others by stabilised constraints, which add twelve poles at -5, all cancelled by zeros
+   arm 1 --> 0 --> arm 2      each arm is an IC field of three angles; stabilised constraints make the velocities of the
+     |       |                three tips equal, and add twelve poles at -5, all cancelled by zeros
      0 --> arm 3
      |     constraint
    constraint
 
-With constant torques that hold it there, six poles remain. At 45 degrees the robot swings, lightly damped; at 0 degrees one
+With constant torques that hold the robot, six poles remain. At 45 degrees the robot swings, lightly damped; at 0 degrees one
 pole is unstable: all arms fold or stretch together and the tool runs away up or down.
 """
 

@@ -4,8 +4,8 @@ a motor drives a wheel through a gear with losses, a tyre slips on the road, and
     battery - bridge - winding - GY gap - rotor - gear - wheel - TF rim - tyre - cart      The winding and the brake warm two
                           | heat                           | brake (pressure, heat)        bodies, which ambient air cools.
 
-The duty goes up, stays, and goes down again: then the motor brakes and charges the battery. The picture shows the energy ledger
-by domain: what one domain gives, another receives.
+The duty rises, stays constant, and falls again: then the motor brakes and charges the battery. The picture shows the energy
+ledger by domain: what one domain gives, another receives.
 """
 
 from __future__ import annotations

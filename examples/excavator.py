@@ -33,7 +33,7 @@ OIL, COOLING = 2e4, 60.0  # J/K, W/K
 
 
 def lever(name: str, q: Any) -> Any:
-    """Metres by which a cylinder grows per radian of its joint, at the angles q of the joints."""
+    """Metres by which a cylinder extends per radian of its joint, at the angles q of the joints."""
     a, b, between, sign, *_ = CYLINDERS[name]
     angle = between + sign * q[list(CYLINDERS).index(name)]
     return sign * a * b * sin(angle) / sqrt(a * a + b * b - 2 * a * b * cos(angle))

@@ -5,8 +5,8 @@ commanded 0.01 m into the disc and 0.03 m down, in 0.5 s, through springs; the d
                   |                        and the contact would both decide its velocity (Hogan 1985). The fingers share one
                   C                        height. The disc does not rotate.
 
-The fingers stick until 0.08 s, slide to 0.15 s, where the command stops, and stick again: 10 N each, friction min(200 t, 16) N
-together, the gripper ends at y = -0.014 m. The convex friction law lifts sliding bodies off by mu v h.
+The fingers stick until 0.08 s, slide until 0.15 s, when the command stops, and stick again: 10 N each; together their friction is
+min(200 t, 16) N, and the gripper ends at y = -0.014 m. The convex friction law lifts sliding bodies off by mu v h.
 """
 
 from __future__ import annotations

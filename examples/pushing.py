@@ -1,7 +1,7 @@
 """A finger pushes a box over the floor, in a plane and in space.
 
-In the plane the box stands on two corners, and the push becomes mu m g. In space its four corners are found from its shape at
-every step; pushed off centre it turns away, and the finger slides along it.
+In the plane the box stands on two corners, and the push rises to mu m g. In space its four corners are found from its shape at
+every step; pushed off centre, it turns away, and the finger slides along it.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ finger."""
 
 
 def speed(t: float) -> np.ndarray:
-    """The command: slowly there, quickly back, m/s."""
+    """The command: slowly forward, quickly back, m/s."""
     return array([where(t < TURN, SPEED, where(t < TURN + 0.2, -BACK, 0.0)), 0.0])
 
 

@@ -27,7 +27,7 @@ def motor() -> Graph:
 
 
 def rise(result: Result) -> float:
-    """Time at which the motor has nine tenths of its speed, s."""
+    """Time at which the motor reaches nine tenths of its final speed, s."""
     speed = result["rotor.flow"]
     return float(np.interp(0.9 * speed[-1], speed, result.t))
 

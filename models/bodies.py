@@ -134,9 +134,9 @@ def diagonal_if_possible(matrix: np.ndarray) -> np.ndarray:
 def gyroscopic(momentum: Any, twist: Any, inertia: Any) -> Any:
     """Return J(P, T, M), (6, 6) skew-symmetric, with J T = -ad(T)^T P: the efforts of the Euler junction structure.
 
-    The linear momentum is p = m v + b. The part m v is along v: it has no torque, and turns with the body under the force m omega
-    x v. Computed as p x v, its torque would be a difference of equal products, whose rounding turns a body in flight. m is the
-    entry (4, 4) of M; b is m omega x c for the centre of mass c, plus (M_vv - m 1) v if the inertia depends on the direction.
+    The linear momentum is p = m v + b. The part m v is along v: it exerts no torque, and turns with the body under the force m
+    omega x v. Computed as p x v, its torque would be a difference of equal products, whose rounding turns a body in flight. m is
+    the entry (4, 4) of M; b is m omega x c for the centre of mass c, plus (M_vv - m 1) v if the inertia depends on the direction.
     """
     omega, v = twist[:3], twist[3:]
     if np.ndim(inertia) == 1:

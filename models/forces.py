@@ -85,7 +85,7 @@ def force(name: str, force: Applied, *, at: Vector = (0.0, 0.0, 0.0), axes: str 
 
 @in_units(torque="N m")
 def torque(name: str, torque: Applied, *, axes: str = "world", signals: Signals = ()) -> AppliedForce:
-    """Return a torque (3,), N m, on a body: as `force`, without a point."""
+    """Return a torque (3,), N m, on a body, as `force` does, but without a point."""
     return _applied(name, torque, ROTATION, (0.0, 0.0, 0.0), axes, signals)
 
 
@@ -93,7 +93,7 @@ def torque(name: str, torque: Applied, *, axes: str = "world", signals: Signals 
 def wrench(
     name: str, wrench: Applied, *, at: Vector = (0.0, 0.0, 0.0), axes: str = "world", signals: Signals = ()
 ) -> AppliedForce:
-    """Return a wrench [torque; force] (6,), N m and N, about the point `at` of a body: as `force`."""
+    """Return a wrench [torque; force] (6,), N m and N, about the point `at` of a body, as `force` does."""
     return _applied(name, wrench, SCREW, at, axes, signals)
 
 

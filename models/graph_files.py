@@ -54,13 +54,13 @@ def load_any(path: Path) -> Graph | Model:
     """Return the model in a file, read by its ending. Raises E357 for an unknown ending, and the errors of the readers."""
     read = READERS.get(path.suffix.lower())
     if read is None:
-        title = f"no model is read from {printable_path(path)}: its ending is unknown"
+        title = f"cannot read a model from {printable_path(path)}: its ending is unknown"
         raise refusal("E357", title, f"a file that ends in {', '.join(READERS)}", about=printable_path(path), places=())
     return read(path)
 
 
 def read_request(options: Namespace) -> RunRequest:
-    """Load and compile the model of a file, as `read_saved`."""
+    """Load and compile the model of a file, as `read_saved` does."""
     return read_saved(options, load_any)
 
 
@@ -123,7 +123,7 @@ class Export:
 
 
 def _fmu(model: Graph | Model, out: Path, options: Namespace) -> Path:
-    """Write a functional mock-up unit. Raises `ModelError` E613 if the end of its run is missing; others as `fmu`."""
+    """Write a functional mock-up unit. Raises `ModelError` E613 if the end of its run is missing, and the errors of `fmu`."""
     if options.t_end is None:
         title = "a functional mock-up unit needs the end time of its run"
         raise refusal("E613", title, "--t-end 10, in s", about=model.name, places=())

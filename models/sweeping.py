@@ -98,7 +98,7 @@ def _points(section: JsonSection) -> Any:
 
 
 def _accept_all_keys(section: JsonSection) -> Mapping[str, Any]:
-    """Return a section in which every key is accepted, as a name in the model."""
+    """Return a section that accepts every key as a name in the model."""
     section.known_keys.extend(section.values)
     return section.values
 

@@ -25,7 +25,7 @@ def spatial_inertia(
     rotational : inertia about the centre of mass in the axes of the frame, kg m^2: (3, 3), or (3,) principal.
     centre : centre of mass (3,), m.
 
-    Raises `GeometryError` if all values are numbers that no rigid body can have (see `check_inertia`).
+    Raises `GeometryError` for numbers that no rigid body can have (see `check_inertia`); symbols are not checked.
     """
     J = np.asarray(rotational)
     if J.shape == (3,):

@@ -44,7 +44,7 @@ def inverse(H: np.ndarray) -> np.ndarray:
 
 
 def product(H_a_b: np.ndarray, H_b_c: np.ndarray) -> np.ndarray:
-    """Return the pose H_a_c = H_a_b @ H_b_c, without the products by the constant last row."""
+    """Return the pose H_a_c = H_a_b @ H_b_c, without multiplying by the constant last row."""
     R = H_a_b[:3, :3]
     return pose(R @ H_b_c[:3, :3], R @ H_b_c[:3, 3] + H_a_b[:3, 3])
 

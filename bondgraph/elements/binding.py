@@ -87,7 +87,7 @@ def _refused(
     about: str, arguments: Sequence[inspect.Parameter], count: int, parameters: Sequence[str], signals: Sequence[str]
 ) -> ModelError:
     shown = ", ".join(each.name for each in arguments)
-    title = f'the arguments ({shown}) of a formula of "{about}" do not show which argument is which'
+    title = f'the arguments ({shown}) of a formula of "{about}" are ambiguous'
     arity = f"own arguments: {count}; " if count else ""
     why = f"{arity}parameters: {', '.join(parameters) or 'none'}; signals: {', '.join(signals) or 'none'}"
     cures = ("arguments named like the parameters, and one for each signal", 'signals={"argument": "path"}')

@@ -94,7 +94,7 @@ def _amount(potential: Any, constant: Any, RT: Any) -> Any:
 
 
 def _energy(q: Any, constant: Any, RT: Any) -> Any:
-    """Return the integral of the potential, also where `TINY` limits it."""
+    """Return the integral of the potential, even where `TINY` limits it."""
     present = _present(constant * q)
     return RT * (q * log(present) - present / constant)
 

@@ -60,7 +60,7 @@ class Curve(Frozen):
     """Coefficients (degree + 1, n + 1) of the local coordinate, lowest power first, one column for each interval."""
     kind: str = "linear"
     gain: float = 0.0
-    """Increase over each period, of the integral of a periodic curve."""
+    """Increase of the integral of a periodic curve over each period."""
     is_integral: bool = False
     __name__ = "curve"
 
@@ -126,7 +126,7 @@ class Curve(Frozen):
         return f"it is constant beyond {' and '.join(ends)}", cure
 
     def need_monotone(self, what: str, about: str = "curve", places: Sequence[Place | None] | None = None) -> None:
-        """Raise `ModelError` E180, where `what` needs a curve that has an inverse, unless it is strictly monotone."""
+        """Raise `ModelError` E180 unless the curve, whose inverse `what` needs, is strictly monotone."""
         why, cure = self._flaw_and_cure
         if why:
             raise refusal("E180", f"{what} needs a monotone curve", cure, about=about, why=why, places=places)
@@ -215,7 +215,7 @@ def checked_points(what: str, about: str, points: Any) -> np.ndarray:
 
 
 def _checked_values(about: str, values: Any, axes: Sequence[np.ndarray], outside: Sequence[str]) -> np.ndarray:
-    """Return the values at the points of the axes. Raises `ModelError` E147 as `curve`."""
+    """Return the values at the points of the axes. Raises `ModelError` E147 as `curve` does."""
     numbers, shape = real(values), tuple(map(len, axes))
     shown = "no numbers" if numbers is None else f"shape {numbers.shape}"
     if numbers is None or numbers.shape != shape:

@@ -181,7 +181,7 @@ def with_flow_law(element: Element, automaton: Automaton) -> tuple[Element, Auto
 
 
 def _direction_soon(flow: Any, rate: Any, heading: Any, alpha1: Any) -> Any:
-    """Return the direction of a flow that leaves zero, when it has started."""
+    """Return the direction that a flow takes just after it leaves zero."""
     return direction([f + r * _FIRST / alpha1 for f, r in zip(flow, rate, strict=True)], heading)
 
 
@@ -263,7 +263,7 @@ _STILL = 1e-8
 
 def _sliding(flow: Any, heading: Any, pace: Any) -> Any:
     """Return the direction of the friction effort: the flow's, or the heading's where the flow is past rest or small relative to
-    its pace, so that nothing reverses, and nothing small grows, in a step past rest."""
+    its pace, so that in a step past rest it neither reverses nor follows rounding errors."""
     still, forward = _STILL * pace, less(0.0, _dot(flow, heading))
     ahead = still * still / (length(flow) + still + _NO_FLOW)
     return direction([where(forward, f + ahead * u, u) for f, u in zip(flow, heading, strict=True)], heading)

@@ -167,7 +167,7 @@ def Constraint(
         1). Each has a port ("1", "2" ... in their order), to be connected where q_k' is the flow; the compiler derives
         h' = sum of J_k q_k' and the efforts J_k^T lambda from the position, so that no MTF is needed. `dimension` is then the
         number of scalars of h.
-    holds : "position", h = 0 (in a switched constraint h is a gap, measured also while the constraint is off), or "velocity":
+    holds : "position", h = 0 (in a switched constraint h is a gap, measured even while the constraint is off), or "velocity":
         then there is no h, and h'' + alpha1 h' = 0 (a clutch locks at any angle).
     automaton, active : a switched constraint holds while the automaton is in one of the `active` states; else its effort is 0.
     closing : "impulse": when it begins to hold, the flow jumps to zero and momentum is conserved (a plastic impact);
@@ -293,7 +293,7 @@ def C(
     effort; `output`(q, ...), the effort, whose energy from q = 0 is found by quadrature unless `energy` gives it too; or
     `charge`(e, ...), the inverse law q(e), which Newton iteration solves for the effort. If something else sets the effort
     (derivative causality), Newton iteration from `initial` finds the q with this effort; q = `inverse`(e, *parameters, *signals),
-    in addition to `output` or `energy`, saves it.
+    in addition to `output` or `energy`, saves this iteration.
 
     Raises `ModelError` E110 unless exactly one is given, E562 for a number without its name, E563 for a word of another domain.
     """
@@ -465,10 +465,10 @@ def Diode(
 ) -> Element:
     """Return an ideal diode: it conducts flow into the element without effort, and blocks flow out of it.
 
-    The sense of positive power is into the element, as for any one-port, for both directions of the half arrow at its bond. At a
-    1-junction the diode conducts along the arrow if that points to it, and reversing the arrow reverses the diode. At a
-    0-junction it conducts from the node to ground. A diode that feeds a node needs its own 1-junction, `j = J1("j")`: `connect(j,
-    d).connect(j, node)` conducts from ground into the node.
+    Positive power flows into the element, as for any one-port, whichever way the half arrow of its bond points. At a 1-junction
+    the diode conducts along the arrow if that points to it, and reversing the arrow reverses the diode. At a 0-junction it
+    conducts from the node to ground. A diode that feeds a node needs its own 1-junction, `j = J1("j")`: `connect(j, d).connect(j,
+    node)` conducts from ground into the node.
 
     Its automaton has its name and the states "open" and "closed"; it opens as the flow falls through zero and closes as the
     effort rises through zero. Signals: `<name>.mode`, `<name>.inflow` (the flow into it; the negative of the bond's

@@ -67,7 +67,10 @@ def limiter(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[Fo
 
 @spelled_out
 def dead_zone(name: str, input: str, lowest: Any, highest: Any, **shown: Unpack[Format]) -> Element:
-    """Dead zone: y = u - lowest below `lowest`, 0 between, u - highest above `highest`. Raises `ModelError` E148 as `limiter`."""
+    """Dead zone: y = u - lowest below `lowest`, 0 between, u - highest above `highest`.
+
+    Raises `ModelError` E148 as `limiter` does.
+    """
     values = of_result(shown.get("unit", ""), lowest=lowest, highest=highest)
     need_order("dead zone", name, **values)
     return static_block(name, formulas.DEAD_ZONE, [input], values, **shown)
@@ -89,7 +92,7 @@ def table(
     `values` of a linear table that holds its ends are a run-time parameter; points, and the values of other tables, belong to the
     equations.
 
-    Raises `ModelError` E146 for points that are not finite and ascending, E147 for lengths that differ, or as `curve`.
+    Raises `ModelError` E146 for points that are not finite and ascending, E147 for different lengths, and the errors of `curve`.
     """
     parameters = of_result(shown.get("unit", ""), values=values)
     knots, ordinates = numbers_of(points), numbers_of(parameters["values"])
@@ -121,7 +124,7 @@ def logic(name: str, relation: str, inputs: Sequence[str], *, symbol: str = "") 
     if relation not in ("and", "or", "not"):
         title = f'logic "{name}": there is no relation {relation!r}'
         cure = 'one of these; any other is a chain of blocks, such as "not" of "and"'
-        raise refusal("E149", title, cure, about=name, why="there are: and, or, not")
+        raise refusal("E149", title, cure, about=name, why="relations: and, or, not")
     inputs = names_of(inputs, "inputs", name)
     need_inputs("logic", name, inputs)
     if relation == "not" and len(inputs) != 1:
@@ -168,7 +171,7 @@ def chirp(
     offset: Any = 0.0,
     **shown: Unpack[Format],
 ) -> Element:
-    """Chirp: a sine whose angular frequency goes linearly from `omega` to `omega_end` (rad/s) in `duration` (s) from t = start.
+    """Chirp: sine whose angular frequency changes linearly from `omega` to `omega_end` (rad/s) in `duration` (s) from t = start.
 
     Before, y = offset + amplitude sin(phase); afterwards it continues at `omega_end`. Raises `ModelError` E142 unless the
     duration is positive.

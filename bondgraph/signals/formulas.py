@@ -51,7 +51,7 @@ def matrix_times(count: int, single: bool) -> Op:
 
 @cache
 def state_space(count: int, single: bool) -> Op:
-    """Return (x, N, M, u1, u2 ...) -> N x + M u, as `matrix_times`."""
+    """Return (x, N, M, u1, u2 ...) -> N x + M u, as `matrix_times` does."""
     of_state, of_input = matrix_times(1, single), matrix_times(count, single)
 
     def formula(x: Any, first: Any, second: Any, *u: Any) -> Any:
@@ -194,7 +194,7 @@ RELAY = Op(
 
 
 def _beyond(u: Any, level: Any) -> Any:
-    """Return a guard that jumps, so that it fires at the start if it is positive there, although it falls."""
+    """Return a guard of 1 or -1, which fires at the start if it is positive there, even if u is falling."""
     return where(less(level, u), 1.0, -1.0)
 
 

@@ -1,6 +1,6 @@
 """A third way to the equations: N y' + M y = b with all bond variables and ALL storage states as unknowns y.
 
-Linear graphs only. Nothing is sorted, no state is eliminated and no derivative is taken: dependences come out of the numbers. Its
+Linear graphs only. Nothing is sorted, no state is eliminated and no derivative is taken: dependences follow from the numbers. Its
 finite generalised eigenvalues are the poles of the graph, counted with their multiplicity.
 """
 

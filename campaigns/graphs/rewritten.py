@@ -201,7 +201,7 @@ def measured(graph: Graph, rng: np.random.Generator) -> Rewritten:
 
 
 def put(scope: Graph, part: Element, changed: Element) -> None:
-    """Replace a part by another of the same name."""
+    """Replace a part with another of the same name."""
 
     def end(old: PortRef) -> PortRef:
         return PortRef(changed if old.owner is part else old.owner, old.name)

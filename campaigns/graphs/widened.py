@@ -50,7 +50,7 @@ class Drawn:
 
 
 def widened(rng: np.random.Generator) -> Drawn:
-    """One of the families of `drawn`, small, with one to three features, or one time in ten with none."""
+    """One of the families of `drawn`, small, with one to three features, or none in one case of ten."""
     base = str(rng.choice(list(BASES)))
     count = 0 if rng.random() < 0.1 else int(rng.integers(1, 4))
     features = tuple(str(f) for f in rng.permutation(FEATURES)[:count])

@@ -12,7 +12,7 @@ import numpy as np
 from campaigns.ideal.records import Branch, Dyad, Link, Linkage, Mass, Masses, Network, Rub, Wave
 
 END = 2.0
-"""Time (s) of all runs; samples are 40, and switches turn between them at multiples of the judges' steps."""
+"""Time (s) of all runs; there are 40 samples, and switches turn between them at multiples of the judges' steps."""
 SAMPLES = np.linspace(0.0, END, 41)
 
 
@@ -77,7 +77,7 @@ def _branches(rng: np.random.Generator) -> tuple[Branch, ...]:
 
 
 def without_dead_ends(network: Network) -> Network:
-    """Drop branches to nodes that nothing else joins, again and again: graphs have no such junctions (E115)."""
+    """Drop branches to nodes that nothing else joins, until none is left: graphs have no such junctions (E115)."""
     while True:
         degrees = Counter(node for branch in network.branches for node in (branch.tail, branch.head))
         ends = {node for node, degree in degrees.items() if degree == 1 and (node or not network.grounded)}

@@ -21,7 +21,7 @@ from campaigns.ideal.halving import Course, Reference, halved
 from campaigns.ideal.records import Branch, Network
 
 WIRE = 1e-9
-"""Resistance (Ohm) in series with each branch, where the others are of order one."""
+"""Resistance (Ohm) in series with each branch; other resistances are of order one."""
 SHORT = 1e-5
 """Voltage across such a resistance, relative to the largest source, that reveals an unopposed source if it lasts two steps in a
 row; an impulse, such as the charging of a capacitor, takes one step."""

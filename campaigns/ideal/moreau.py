@@ -3,7 +3,7 @@
     M (v+ - v) = h (f - D (v+ + v) / 2) - G^T p,   |p_k| <= h F_k,   p_k = h F_k sign(G_k v+) where it slips
 
 is the optimality condition of a least-squares problem with bounds, min |L^-1 G^T p - L^T v*|, which an active set solves
-(Stark and Parker, BVLS). A step first tries the modes of the last one. Source: Moreau 1988; forces at half steps.
+(Stark and Parker, BVLS). A step first tries the modes of the step before. Source: Moreau 1988; forces at half steps.
 """
 
 from __future__ import annotations

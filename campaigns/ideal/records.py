@@ -69,7 +69,7 @@ class Network:
 
     @property
     def nodes(self) -> tuple[int, ...]:
-        """Return the nodes that branches meet in."""
+        """Return the nodes at which branches meet."""
         return tuple(sorted({node for branch in self.branches for node in (branch.tail, branch.head)}))
 
     def __str__(self) -> str:

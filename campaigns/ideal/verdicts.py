@@ -134,7 +134,7 @@ def compared(seen: Run, known: Reference) -> Verdict:
     count = int(np.sum((known.ends > SAMPLES) & (last * (1.0 + 1e-12) >= SAMPLES)))
     off = np.abs(seen.values[:count] - known.values[:count])
     beyond = ~(off <= known.error)
-    beyond[:1] = False  # a start may jump
+    beyond[:1] = False  # values may jump at the start
     if np.any(beyond.sum(axis=0) >= 2):  # a single sample may be at an event
         row, channel = np.argwhere(beyond)[0]
         numbers = f"{seen.values[row, channel]:.6g}, not {known.values[row, channel]:.6g} +- {known.error[channel]:.1g}"
@@ -143,7 +143,7 @@ def compared(seen: Run, known: Reference) -> Verdict:
     if none and text and abs(last - known.ends) < 0.05:
         return Verdict("rightly refused", cause(seen.message), text, seconds)
     if none and not text:
-        return Verdict("wrong", "runs on without a solution", f"there is none from {known.ends:.3f} s on", seconds)
+        return Verdict("wrong", "runs on without a solution", f"no solution exists from {known.ends:.3f} s on", seconds)
     if seen.seconds > LONGEST:
         return Verdict("slow", cause(seen.message), f"at {last:.4f} s: {text}" if text else "", seconds)
     return (

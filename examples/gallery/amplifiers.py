@@ -21,7 +21,7 @@ VOLTAGE = {"opAmp.v_out": "out of op.effort"}
 
 
 def of(name: str) -> dict[str, str]:
-    """Voltage and current of the amplifier in a part of the original."""
+    """Voltage and current of the amplifier `name` of the original -> signals here."""
     return {f"{name}.{signal}": path for signal, path in OUT.items()}
 
 

@@ -174,7 +174,7 @@ HEATED = {"resistor.i": "resistor.flow", "resistor.LossPower": "resistor.power"}
 
 @MODELS.model(MSL + "Resistor", statements=10, t_end=5.0, signals=HEATED, tolerance=1e-6)
 def heated_resistor() -> Graph:
-    """Resistor that heats itself above its surroundings, through 50 W/K."""
+    """Resistor that its own loss heats, cooled by its surroundings through 50 W/K."""
     graph, warm = Graph("heated resistor"), J0("warm")
     resistor = R("resistor", effort=lambda i, T: 100 * (1 + 1e-3 * (T - 293.15)) * i, signals=["warm.effort"])
     graph.series(sine("source", 220.0, 1.0), resistor)

@@ -117,7 +117,7 @@ INDUCTOR = {"coil.i": "source.flow", "r_mFe.B": "iron.B"}
     tolerance=3e-5,
 )
 def saturated_inductor() -> Graph:
-    """Inductor whose core of sheets saturates, with an air gap and leakage."""
+    """Inductor whose laminated core saturates, with an air gap and leakage."""
     graph, coil, m, area = Graph("inductor"), parts.magnetic.coil("coil", 600.0, 7.5), parts.magnetic, 0.025**2
 
     def field(flux: float) -> float:
@@ -171,5 +171,5 @@ PAIRS = {f"cell.cell.capacitor[{k}].v": f"C{k}.effort" for k in (1, 2)}
 
 @MODELS.model(BATTERIES + "CCCV_CellRC", statements=12, t_end=1200.0, signals=CELL | PAIRS, tolerance=3e-5)
 def cccv_cell_rc() -> Graph:
-    """The same with two time constants of the cell."""
+    """Cell that is charged as in `cccv_cell`, with two time constants."""
     return charged("cell", {1: (0.0007, 60.0), 2: (0.00035, 10.0)})

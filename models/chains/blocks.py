@@ -46,7 +46,7 @@ def inverse_dynamics_block(
 def jacobian_block(
     name: str, tree: Tree, link: str, position: str, *, axes: str = "world", at: Vector = (0.0, 0.0, 0.0)
 ) -> Element:
-    """Build the geometric Jacobian `<name>.J` (6, n) of a point of a link, from the path of q (n,); arguments as `jacobian`."""
+    """Build the geometric Jacobian `<name>.J` (6, n) of a point of a link from the path of q (n,); arguments as in `jacobian`."""
     jacobian(tree, link, np.zeros(tree.freedoms), axes, at)  # refuses invalid arguments at the user's line
     law = Op("Jacobian", lambda q: jacobian(tree, link, vector(q), axes, at), "J(#1)", KINEMATICS)
     return Block(name, [("J", law, ["q"])], inputs={"q": position})

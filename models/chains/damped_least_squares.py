@@ -34,7 +34,7 @@ FIRST_BATCH = 19
 SMALLEST_GAIN = 1e-13
 """Relative decrease of the squared error in a step below which the search from a start ends."""
 AT_LIMIT = 1e-9
-"""Distance from a limit, in sizes of the coordinate, at which a joint counts as held by it."""
+"""Distance from a limit, relative to the natural size of the coordinate, at which a joint counts as held by it."""
 
 
 @short_repr
@@ -226,7 +226,7 @@ class _Search:
 
 
 def rotation_vectors(R: Array) -> Array:
-    """Return axis times angle (k, 3), rad, of rotations (k, 3, 3), also near a half turn."""
+    """Return axis times angle (k, 3), rad, of rotations (k, 3, 3), even near a half turn."""
     vector = 0.5 * np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1)
     sine, cosine = np.linalg.norm(vector, axis=1), 0.5 * (np.trace(R, axis1=1, axis2=2) - 1.0)
     angle = np.arctan2(sine, cosine)
@@ -241,7 +241,7 @@ def rotation_vectors(R: Array) -> Array:
 
 
 def _size(tree: Tree) -> float:
-    """Return the largest distance of a link from the base at home, m; 1 if all are there."""
+    """Return the largest distance of a link from the base at home, m; 1 if all are at the base."""
     return max(float(np.linalg.norm(link.home[:3, 3])) for link in tree.links) or 1.0
 
 
@@ -280,7 +280,7 @@ def _start(tree: Tree, start: Any, count: int) -> Array:
 
 
 def _spread(tree: Tree, count: int, size: float) -> Array:
-    """Return starts (count, n) spread over the limits, or if there are none over a turn or +-`size`; always the same."""
+    """Return starts (count, n) spread over the limits, or without limits over a turn or +-`size`; always the same."""
     reach = np.where(tree.is_angle, np.pi, size)
     lower, upper = tree.limits.T
     lower = np.where(np.isfinite(lower), lower, np.minimum(upper, reach) - 2.0 * reach)

@@ -141,7 +141,7 @@ def mass_matrix(tree: Tree, q: Any, *numbers: Any) -> np.ndarray:
     """Return the mass matrix M(q) (n, n) of the joint coordinates, kg m^2, kg m or kg, by composite bodies.
 
     Raises `ModelError` E538 for a coordinate that moves no mass, E526 for a link whose kinetic energy could be negative (both
-    only without `numbers`: graphs check when they are made).
+    only without `numbers`: a graph is checked when it is made).
     """
     moves, freedoms = steps(tree, q), tree.sections.freedoms
     carried = section_moments(tree, numbers)
@@ -184,13 +184,13 @@ def mass_problems(tree: Tree, name: str, carried: Sequence[Moments] | None = Non
     for link in tree.links:
         if isinstance(link.inertia, UncheckedInertia) and not link.inertia.is_passive:
             title = f'{about}: the kinetic energy of "{link.name}" could be negative'
-            cures = ("moments about the centre of mass, all positive", "<inertial> of a real body in the file")
+            cures = ("moments about the centre of mass, all positive", "the <inertial> of a real body in the file")
             problems.append(Problem("E526", title, (link.inertia.defect,), (link.inertia.place,), cures))
     return problems
 
 
 def massless(tree: Tree, carried: Sequence[Moments]) -> list[str]:
-    """Return the names of coordinates that move no mass, wherever the joints are; `carried` are the moments of the sections."""
+    """Return the names of coordinates that move no mass in any position; `carried` are the moments of the sections."""
     freedoms = tree.sections.freedoms
     loaded = [bool(body.mass) or bool(np.any(body.second)) for body in carried]
     for k in range(len(freedoms) - 1, -1, -1):
@@ -388,7 +388,7 @@ class _Hinged:
 
     @classmethod
     def of(cls, section: Section, body: Articulated, effort: Any, rotor: Any) -> _Hinged:
-        """Project a body on its joint; `effort` is about or along the positive axis."""
+        """Project a body onto its joint; `effort` is about or along the positive axis."""
         a, h, has_rotor = section.axis, section.pitch, not (isinstance(rotor, float) and rotor == 0.0)
         if not section.turns:
             return cls((body.B[:, a], body.C[:, a]), body.C[a, a] + rotor, effort - body.bias[1][a], has_rotor)

@@ -462,5 +462,5 @@ def _link_graph(tree: Tree, link: int) -> Body:
 
 
 def vector(q: Any) -> Any:
-    """Return joint coordinates as (n,), also of a bond of dimension 1."""
+    """Return joint coordinates as (n,), even for a bond of dimension 1."""
     return q if np.ndim(q) else array([q])

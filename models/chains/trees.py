@@ -126,7 +126,7 @@ def sections_of(
 
 
 def _section(before: int, R: np.ndarray, p: np.ndarray, screw: np.ndarray, size: float) -> tuple[Section, np.ndarray, np.ndarray]:
-    """Return the section of a screw after the frame (R, p), and its own frame, both in the base at home."""
+    """Return the section of a screw and its frame, as rotation and origin; R, p are the frame before. Both are in the base."""
     omega, v = screw[:3], screw[3:]
     turns = bool(np.any(omega))
     direction = omega if turns else v
@@ -346,8 +346,8 @@ class Tree:
     links : links from the base outward, every link after its carrier; without `parent`, each is carried by the one before.
     base : (4, 4) pose of the base in the world.
 
-    A joint that mimics another has no coordinate of its own; the n others are in the order of the links. The first link of a
-    floating mechanism has a free joint, `joints.free()`.
+    A joint that mimics another has no coordinate of its own; the n coordinates of the others are in the order of the links. The
+    first link of a floating mechanism has a free joint, `joints.free()`.
 
     Raises `ModelError` E450 without links or freedoms, for objects that are not links or joints, for two links of the same name;
     E451 for an invalid pose; E452 for a screw that is not a unit screw; E453 for damping or limits that do not fit the joint, or

@@ -79,7 +79,7 @@ def _transported_rates(s: Any, rate: Any, k: Any, turning: Any, vectors: Sequenc
 
 
 def _ratio(k_x: Any, k_y: Any) -> Any:
-    """Return sqrt(k_y / k_x), 1 if both are equal, also if both are zero."""
+    """Return sqrt(k_y / k_x), 1 if both are equal, even if zero."""
     return where(equal(k_x, k_y), 1.0, sqrt(k_y / k_x))
 
 
@@ -169,7 +169,7 @@ def range_limits(surfaces: Sequence[Surface], states: Sequence[str]) -> list[Tra
             beyond = Op("beyond the edge", lambda q, s=surface: -s.edge_margin(q))
             error = (
                 f"the nearest point leaves the range of surface {index}, the {surface.name}: its formula ends there, and "
-                "an edge has no law of contact"
+                "there is no contact law for an edge"
             )
             edge = f"edge of surface {index}"
             transitions += [Transition(s, s, beyond, (f"kinematics.q{index}",), kind=edge, error=error) for s in states]

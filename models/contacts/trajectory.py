@@ -129,7 +129,7 @@ def _wrench(result: Result, contact: RunContact) -> np.ndarray:
 
 
 def time_series(result: Result, name: str) -> np.ndarray:
-    """Return a quantity at every sample, also if it is a parameter."""
+    """Return a quantity at every sample, even if it is a parameter."""
     values = result[name]
     slot = result.program.layout[name]
     return np.broadcast_to(values, (len(result.t), *slot.shape)) if values.shape == slot.shape else values

@@ -9,7 +9,7 @@
            / \\
     MTF held  MTF free
          |        |
-   constraint     1 --> port "motion": springs, dampers, motors; nothing there means no torque
+   constraint     1 --> port "motion": springs, dampers, motors; no torque if left open
 ```
 """
 
@@ -50,9 +50,9 @@ def joint_graph(
 ) -> Graph:
     """Return a joint from body a to body b, with ports `a`, `b` for their world twists and the inputs `pose a`, `pose b`.
 
-    Port `motion` has the rates of the joint's free motions as flow, in the order of its screws, and the torques and forces on
-    them as effort: `connect(motor, joint.port("motion"))` drives b against a; it may be left open. Its domain follows from these
-    motions: rotation, translation, or both.
+    Port `motion` has the rates of the joint's free motions as flow, in the order of its screws, and the torques and forces along
+    them as effort: `connect(motor, joint.port("motion"))` drives b relative to a; it may be left open. Its domain follows from
+    these motions: rotation, translation, or both.
 
     Parameters
     ----------

@@ -31,8 +31,8 @@ def read_netlist(path: str | os.PathLike[str], name: str = "", *, uic: bool | No
 
     Raises `ModelError` E630 for a file that cannot be read; E640 for a card that cannot be read; E641 for an unknown parameter,
     model, subcircuit or source; E642 for recursive subcircuits or too many devices; E643 for devices, cards and parameters that
-    are not read; E644 for a netlist without devices. Errors of several devices are raised together. E653 if there is no operating
-    point, or no unique one; E654 for IC= if neither .tran nor `uic` decides whether to use it.
+    are not read; E644 for a netlist without devices. Errors of several devices are raised together. E653 unless there
+    is exactly one operating point; E654 for IC= if neither .tran nor `uic` decides whether to use it.
 
     Source: Nagel 1975 (SPICE2); ngspice manual, version 39.
     """
@@ -109,7 +109,7 @@ def _close_nodes(circuit: Circuit) -> None:
 
 
 def _hold_nodes(circuit: Circuit) -> None:
-    """Add sources of the voltages of .ic while the operating point is sought; E641 for an unknown node."""
+    """Hold the nodes of .ic at their voltages while the operating point is sought; E641 for an unknown node."""
     for name, voltage in circuit.settings.voltages.items():
         if name not in circuit.nodes:
             card = circuit.settings.ic[name]

@@ -100,7 +100,7 @@ def _words(device: Device, nodes: int, keys: Sequence[str] = ()) -> list[str]:
 
 
 def _number(device: Device, key: str, keys: Sequence[str] = ()) -> float:
-    """Return the value of a device of two nodes: the word after them, or its key's; E640 unless there is exactly one."""
+    """Return the one value of a device of two nodes, the word after them or the value of its key; E640 for none or several."""
     words = [*_words(device, 2, (key, *keys)), *(value for name, value in device.card.pairs.items() if name == key)]
     if len(words) != 1:
         raise device.card.error("E640", f'"{device.name}" has {len(words)} values', "one number after its nodes")
@@ -126,7 +126,7 @@ def _resistor(circuit: Circuit, device: Device) -> None:
     value = _number(device, "r")
     if not value:
         raise device.card.error(
-            "E640", f'"{device.name}" is zero; ngspice replaces it by 1 mohm', "1m", "one node instead of two"
+            "E640", f'"{device.name}" is zero; ngspice replaces it with 1 mohm', "1m", "one node instead of two"
         )
     _join(circuit, device, R(device.name, value))
 

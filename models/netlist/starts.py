@@ -20,7 +20,7 @@ _CURES = (
 def operating_starts(card: Card, graph: Graph) -> tuple[Mapping[str, float], Mapping[str, str]]:
     """Return the charges and fluxes of a circuit at its operating point by name, "c1.q", and the states of its switches.
 
-    Raises `ModelError` E653 if there is no operating point, or no unique one; and the errors of compiling.
+    Raises `ModelError` E653 unless there is exactly one operating point, and the errors of compiling.
     """
     compiled = compile_model(graph, backend="numpy", progress=False)
     modes: dict[str, str] = {}
@@ -39,7 +39,7 @@ def operating_starts(card: Card, graph: Graph) -> tuple[Mapping[str, float], Map
 
 
 def _point(card: Card, compiled: Compiled, modes: Mapping[str, str]) -> OperatingPoint:
-    """Return the operating point with these states of switches; E653 if there is none, or no unique one."""
+    """Return the operating point with these states of switches; E653 unless there is exactly one."""
     try:
         point = operating_point(compiled, modes=modes)
     except ModelError as error:

@@ -87,7 +87,7 @@ def membrane(name: str, P: Value, z: Value, T: Value) -> Element:
 
 
 Gate = tuple[int, Callable[[Value], Value], Callable[[Value], Value]]
-"""Exponent of a gate, and its rates of opening and closing by the voltage."""
+"""Exponent of a gate, and its rates of opening and closing as functions of the voltage."""
 POTASSIUM: Mapping[str, Gate] = {
     "n": (4, lambda V: 1e4 * (V + 0.055) / (1 - exp(-100 * (V + 0.055))), lambda V: 125 * exp(-(V + 0.065) / 0.08))
 }
@@ -209,7 +209,7 @@ def _kinetics(name: str, field: MassAction, held: Mapping[str, float], ports: Se
 
 
 def _bonds(part: Graph, field: MassAction, K: Mapping[str, float], RT: float, potentials: Mapping[str, float]) -> Graph:
-    """Return a network as a storage of its free energy, a dissipator of its reactions, and nodes of held species."""
+    """Return a network as a storage of its free energy, a dissipator for its reactions, and nodes for held species."""
     net, reactions = field.net, J1("reactions", domain="chemical")
 
     def energy(q: Value) -> Value:

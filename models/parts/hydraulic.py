@@ -243,7 +243,7 @@ def pump_by_curve(name: str, speed: Value, head: Curve = HEAD) -> Graph:
     "V=1e-3 m^3, p0=101325 Pa",
 )
 def gas_chamber(Vn: Value, V: Value, p0: Value) -> Value:
-    """Isothermal gas chamber; its state is the inflow since p0, as a volume at p0."""
+    """Isothermal gas chamber; its state is the gas added since the pressure was p0, as a volume at p0."""
     return p0 * ((V + Vn) * log(1 + Vn / V) - Vn)
 
 

@@ -14,7 +14,7 @@ SHELF = Shelf("machines")
 
 
 def _with_rotor(part: Graph, J: Value, b: Value, *gaps: Element) -> Graph:
-    """Add a rotor with inertia and friction behind the air gaps of all windings, and its port `shaft`."""
+    """Add a rotor with inertia and friction, which the air gaps of all windings drive, and its port `shaft`."""
     rotor = J1("rotor", domain="rotation")
     for gap in gaps:
         part.connect(gap, rotor)

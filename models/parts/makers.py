@@ -1,4 +1,4 @@
-"""Functions of all parts by name: kinds of elements for handwritten files."""
+"""Functions that make parts, by name: further kinds of elements for handwritten files."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -11,4 +11,4 @@ _DOMAINS = (chemical, electrical, electronics, hydraulic, machines, magnetic, mo
 MAKERS: Mapping[str, Callable[..., Element | Graph]] = MappingProxyType(
     {name: part.make for domain in _DOMAINS for name, part in domain.SHELF.parts.items()}
 )
-"""Functions of parts by name, for `bondgraph.read_graph(path, parts=MAKERS)`."""
+"""Functions that make parts, by name, for `bondgraph.read_graph(path, parts=MAKERS)`."""

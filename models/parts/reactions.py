@@ -124,7 +124,7 @@ class Stoichiometry:
         """Return free species that follow from others, with the factors of the others.
 
         A moiety whose total is zero sets no scale: its members may become arbitrarily small, and the rounding of the fast
-        reactions between them exceeds the slow change of the others. The member with most reactions is eliminated.
+        reactions between them exceeds the slow change of other species. The member with the most reactions is eliminated.
         """
         count = Counter(each for reaction in self.reactions for each in reaction.change)
         follow: dict[str, dict[str, float]] = {}
@@ -260,10 +260,10 @@ def _as_text(name: str, text: Text) -> str:
 def refuse_wrong(
     name: str, species: Sequence[str] | None, *, least: float = -inf, above: float = -inf, **arguments: Mapping[str, float]
 ) -> None:
-    """Refuse arguments that are not numbers by name or are out of bounds (E137), or that name other species (E570)."""
+    """Refuse arguments that do not map names to numbers or are out of bounds (E137), or that name other species (E570)."""
     for argument, values in arguments.items():
         if not isinstance(values, Mapping):
-            title = f'network "{name}": {argument} are {values!r}, not numbers by name'
+            title = f'network "{name}": {argument} are {values!r}, not a dict of names and numbers'
             raise refusal("E137", title, f'{argument}={{"A": 1.0}}', about=name)
         numbers = {each: value if isinstance(value, Real) else nan for each, value in values.items()}
         if bad := {each: values[each] for each, value in numbers.items() if not (least <= value < inf and value > above)}:

@@ -178,6 +178,6 @@ def number(parameter: Parameter) -> Any:
 
 
 def modulated(**values: Value) -> Iterator[dict[str, Value]]:
-    """Yield the numbers among values, and the paths of signals: `parameters, signals = modulated(K=K, opening=opening)`."""
+    """Yield the numbers among values, then the paths of signals: `parameters, signals = modulated(K=K, opening=opening)`."""
     yield {word: each for word, each in values.items() if not isinstance(each, str)}
     yield {word: each for word, each in values.items() if isinstance(each, str)}

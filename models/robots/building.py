@@ -161,7 +161,7 @@ def links_of(selected: SelectedTree, *, limits: bool, floating: bool) -> TreeLin
             joints += [robot_joint(joint)] if joint.moves else []
     problems += [] if problems else limit_problems(selected, links)
     if selected.serial:
-        # The parent of a fixed link may be any link of its body, also the previous one.
+        # The parent of a fixed link may be any link of its body, even the previous one.
         links = [replace(link, parent=BEFORE) for link in links]
     ignored += [*merged(notes), *unused_fields(selected, joints, limits)]
     return TreeLinks(tuple(links), tuple(joints), tuple(ignored), tuple(problems))
@@ -215,7 +215,7 @@ def _body_inertia(selected: SelectedTree, link: str, total: InertiaTerms) -> Bod
 
 
 def _massless_note(selected: SelectedTree, bodies: Sequence[str]) -> list[Ignored]:
-    """Return a note on bodies without mass that carry none: the motion under a force on them is undefined."""
+    """Return a note on bodies that neither have nor carry mass: the motion under a force on them is undefined."""
     bodies = [body for body in bodies if not getattr(selected.skeleton.parent_joint.get(body), "armature", 0.0)]
     if not bodies:
         return []
@@ -249,16 +249,16 @@ def _immobile_note(tree_links: TreeLinks) -> list[Ignored]:
 
 
 def _omitted_links(selected: SelectedTree) -> list[Ignored]:
-    """Return the links outside the selected tree as ignored."""
+    """Return a note on the links outside the selected tree."""
     if not selected.omitted:
         return []
     named = ", ".join(selected.omitted[:8]) + (" ..." if len(selected.omitted) > 8 else "")
     lines = tuple(selected.skeleton.links[link].place.line for link in selected.omitted)
-    return [Ignored(f"{len(selected.omitted)} links: {named}", "not between base and tip, with all their mass", lines)]
+    return [Ignored(f"{len(selected.omitted)} links: {named}", "not between base and tip; their mass is omitted too", lines)]
 
 
 def _ignored_shapes(robot: RobotFile, meshes: str | bool) -> list[Ignored]:
-    """Return the shapes of the kinds not drawn as ignored."""
+    """Return notes on the shapes that are not drawn."""
     kinds = {
         "collision": sum(len(link.collisions) for link in robot.links),
         "visual": sum(len(link.visuals) for link in robot.links),

@@ -20,7 +20,7 @@ MAX_ELEMENTS = 30_000
 """Largest number of elements of a file; the largest public robots have about 4000."""
 
 MAX_SLIPS = 50
-"""Number of harmless errors from which a file is refused; the parser reports a hundred messages, and no errors after those."""
+"""Largest number of harmless errors in a file that is read; the parser reports only its first hundred messages."""
 
 XACRO = re.compile(r"\{[^}]*\bxacro\b[^}]*\}|xacro:")
 """Start of the tag of a macro, with or without a declared namespace."""
@@ -208,7 +208,7 @@ def _format_problems(file: Path, root: Any, format: Format) -> list[Problem]:
     macros = [element for element in root.iter() if isinstance(element.tag, str) and XACRO.match(element.tag)]
     if macros:
         lines = tuple(place(file, element.sourceline) for element in macros[:3])
-        title = f'"{file.name}" is not expanded: it has {len(macros)} element{"s" if len(macros) > 1 else ""} of xacro'
+        title = f'"{file.name}" is not expanded: it has {len(macros)} xacro element{"s" if len(macros) > 1 else ""}'
         cures = f"xacro {file.name} > robot.urdf, and read that file", "the file without those lines, if you do not need them"
         return [Problem("E520", title, (), lines, cures)]
     return []

@@ -75,10 +75,10 @@ def read_mjcf(
     meshes : the shapes of `visuals`: "collision" (shapes that collide), "visual" (shapes of groups 0 to 2), or False.
     omit : elements and attributes, such as "tendon", to list in `ignored` instead of refusing them (E295).
 
-    A body with several joints gets massless links between them, named after the joints. Positions count as in MuJoCo, from `ref`;
-    ball and free joints have the coordinates of `screws.joints.spherical` and `free`, zero at the pose of the file. Damping,
-    armature and springs are fields of the links; motors and servos are in `drives`; a linear equality of two joints becomes a
-    mimic.
+    A body with several joints gets massless links between them, named after the joints. Positions are measured as in MuJoCo, from
+    `ref`; ball and free joints have the coordinates of `screws.joints.spherical` and `free`, zero at the pose of the file.
+    Damping, armature and springs are fields of the links; motors and servos are in `drives`; a linear equality of two joints
+    becomes a mimic.
 
     Raises `ModelError` with every problem and its line: the errors of `read_urdf`; E295 for elements and attributes that are not
     read but would change the robot; E296 for names that the file lacks; E297 for included files; E298 for shapes of unknown mass.

@@ -107,7 +107,7 @@ class Defaults:
     classes: Mapping[str, Mapping[str, Mapping[str, str]]]
 
     def attributes(self, element: Any, childclass: str) -> dict[str, str]:
-        """Return the attributes of an element, completed by its class."""
+        """Return the attributes of an element, completed by the defaults of its class."""
         of_class = self.classes[element.get("class") or childclass].get(SHORTCUTS.get(element.tag, element.tag), {})
         written = dict(element.attrib)
         if any(key in written for key in ORIENTATIONS):
@@ -148,7 +148,7 @@ def defaults_of(file: Path, root: Any) -> Defaults:
 
 
 def included(file: Path, root: Any) -> list[Ignored]:
-    """Replace the elements <include> by the contents of their files; return the ignored parts of these documents.
+    """Replace the elements <include> with the contents of their files; return the ignored parts of these documents.
 
     Raises `ModelError` E297 for a file that is outside the folder of the model or is included twice, and the errors of
     `read_document`.
@@ -181,7 +181,7 @@ def included(file: Path, root: Any) -> list[Ignored]:
 
 
 def named_assets(root: Any, kind: str, defaults: Defaults) -> dict[str, dict[str, str]]:
-    """Return name -> attributes of the assets of a kind; a mesh without a name gets its file's."""
+    """Return name -> attributes of the assets of a kind; a mesh without a name is named after its file."""
     assets = {}
     for element in root.iterfind(f"asset/{kind}"):
         attributes = defaults.attributes(element, MAIN)

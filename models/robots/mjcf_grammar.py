@@ -114,7 +114,7 @@ _GEOM = _many(
     },
     listed={**_CONTACT, **_LOOKS, **_FLUID},
     refused={
-        **_refused("mass in a thin skin is not read", "shellinertia", cure="<inertial> in the body"),
+        **_refused("the inertia of a thin shell is not read", "shellinertia", cure="<inertial> in the body"),
         **_refused("such shapes are not read", "plugin", neutral=()),
     },
 )
@@ -154,7 +154,7 @@ _MACROS = {
         "macros are not expanded",
         "composite flexcomp replicate attach",
         neutral=(),
-        cure="the file as MuJoCo saves it, mj_saveLastXML, which has none",
+        cure="the file as MuJoCo's mj_saveLastXML writes it, with all macros expanded",
     ),
     **_refused("such bodies are not read", "plugin", neutral=()),
 }
@@ -204,7 +204,7 @@ TRANSMISSION = _refused(
 _DRIVE = _many(
     _ACTUATOR,
     listed=_listed(
-        "the tree has no states of actuators",
+        "the tree has no actuator states",
         "actlimited actrange lengthrange actearly actdim dynprm group user inheritrange ffrange velrange nsample interp delay",
     ),
     refused={
@@ -227,7 +227,7 @@ _MESH = _many(
         "the file determines it, or it changes no picture",
         "smoothnormal maxhullvert vertex normal texcoord face content_type builtin params material octree_maxdepth",
     ),
-    refused=_refused("meshes are read where their files have them", "refpos refquat"),
+    refused=_refused("a mesh keeps the origin and axes of its file", "refpos refquat"),
 )
 _MATERIAL = _many(
     {"name": NAME, "class": NAME, "rgba": _numbers(4)},
@@ -266,7 +266,7 @@ _COMPILER = _many(
         "savecanonical savecompiled saveinertial conflict fitaabb",
     ),
     elements={"lengthrange": ElementRule()},
-    refused={"coordinate": Refusal("poses are those in the parent body", ("local",), "a file for MuJoCo 2.3.3 or later", False)},
+    refused={"coordinate": Refusal("poses are relative to the parent", ("local",), "a file for MuJoCo 2.3.3 or later", False)},
 )
 
 _OPTION = _many(

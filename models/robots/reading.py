@@ -28,7 +28,7 @@ JOINTS: dict[str, Callable[[Sequence[float]], Joint]] = {
     "fixed": lambda axis: fixed(),
     "floating": lambda axis: free(),
 }
-"""Joint kinds of URDF: the joint about or along an axis, in its own frame."""
+"""Joint kind of URDF -> function that makes the joint about or along an axis, in its own frame."""
 
 LIMITED = ("revolute", "prismatic")
 """Joint kinds with position limits."""
@@ -56,8 +56,8 @@ def read_urdf(
     tip : last link, or several: the tree has the links between base and tips, with all links fixed to them. None: all links below
         the base.
     floating : True if the base moves freely, by six coordinates before the others (`screws.joints.free`).
-    meshes : the shapes of `visuals`: "collision" (simple ones), "visual", or False for none, also in pictures of runs: these show
-        the visual shapes whose files are there, or else collision shapes, and read the files when they are drawn.
+    meshes : the shapes of `visuals`: "collision" (simple ones), "visual", or False for none. Pictures of runs show the
+        visual shapes whose files exist, or else collision shapes, and read the files when they draw them; none with False.
     packages : name -> folder, for meshes at package://name/...; default: folders around the file.
     limits : False to ignore position limits.
 
@@ -85,7 +85,7 @@ def read_urdf(
 
 
 def rename_links(root: Any) -> tuple[Ignored, ...]:
-    """Replace the names of robot and links in the tree by plain names."""
+    """Give the robot and its links plain names in the tree."""
     named = {element.get("name"): element.sourceline for element in (root, *root.findall("link")) if element.get("name")}
     attributes = [(element, "name") for element in (root, *root.findall("link")) if element.get("name")]
     attributes += [(end, "link") for joint in root.findall("joint") for end in (joint.find("parent"), joint.find("child"))]

@@ -144,7 +144,7 @@ def _resolve_mesh(file: Path, name: str, packages: Packages) -> tuple[Path | Non
                 candidate / package for candidate in above
             ]
         candidates = [folder / path for folder in folders]
-        unknown = f"no folder {package} holds the robot's file; packages={{{package!r}: ...}} sets its place"
+        unknown = f"no folder {package} contains the robot's file; packages={{{package!r}: ...}} sets the folder"
         why = f"there is no {path} in {packages[package]}" if package in packages else unknown
     else:
         candidates = [file.parent / unquote(parts.path)] if parts.scheme in ("", "file") else [file.parent / name]

@@ -238,7 +238,7 @@ def read_sdf(
 
 @dataclass(frozen=True, eq=False)
 class _Frame:
-    """Frame of a model: its pose (4, 4) in another, by name."""
+    """Frame of a model: its pose (4, 4) in the frame that it names."""
 
     H: np.ndarray
     relative_to: str

@@ -28,7 +28,7 @@ def to_urdf(tree: Tree) -> str:
     velocities that URDF requires and the tree lacks are written as 1e9. Surfaces and visuals are omitted.
 
     Raises `ModelError` E344 with everything that URDF does not support: joints such as helical ones, armature, springs, limits on
-    one side only; also for anything but a tree.
+    one side only; or for anything but a tree.
     """
     if not isinstance(tree, Tree):
         raise refusal("E344", f"{tree!r} is not a tree", "a Chain or Tree, such as robot.tree", about="URDF")

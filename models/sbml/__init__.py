@@ -1,4 +1,4 @@
-"""Reaction networks of SBML as graphs."""
+"""SBML reaction networks as graphs."""
 
 from screwbond.models.sbml.networks import SBMLNetwork, parse_sbml, read_sbml
 

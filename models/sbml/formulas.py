@@ -1,4 +1,4 @@
-"""Formulas of SBML as trees of plain Python, and their values for numbers, symbols and scalars of the tape."""
+"""SBML formulas as trees of plain Python, and their values for numbers, symbols and scalars of the tape."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
 """Operations of formulas that are read, in addition to piecewise."""
 ARITIES = dict.fromkeys(("plus", "times"), (0, MOST_NODES)) | dict.fromkeys(("min", "max", "piecewise"), (1, MOST_NODES))
 ARITIES |= dict.fromkeys(("divide", "power", "root", "log", "lt", "leq", "gt", "geq"), (2, 2)) | {"minus": (1, 2)}
-"""Minimum and maximum number of operands of operations that take more or fewer than one."""
+"""Minimum and maximum number of operands of operations that do not take exactly one."""
 
 
 @dataclass(frozen=True)

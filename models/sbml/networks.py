@@ -1,4 +1,4 @@
-"""Networks of SBML as graphs: Ce and Re if the laws are reversible mass action, else one block of rates."""
+"""SBML networks as graphs: Ce and Re if the laws are reversible mass action, else one block of rates."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Documents of SBML as records: species, reactions, and their laws as formulas with numbers for parameters.
+"""SBML documents as records: species, reactions, and their laws as formulas with numbers for parameters.
 
-Objects of libsbml live no longer than their document, so their content is copied.
+The objects of libsbml live no longer than their document, so their content is copied.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _error(code: str, file: str, line: int, title: str, *cures: str) -> ModelErr
 
 
 class _Reader:
-    """Reader of a document of libsbml into records."""
+    """Reader that turns a libsbml document into records."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -100,7 +100,7 @@ class _Reader:
                 raise _error("E650", self.file, error.getLine(), f"it is not SBML: {error.getShortMessage()}", "a valid file")
         model = document.getModel()
         if model is None:
-            raise _error("E650", self.file, 1, "it has no model", "a file of SBML")
+            raise _error("E650", self.file, 1, "it has no model", "an SBML file")
         self._refuse(model)
         for k in range(model.getNumFunctionDefinitions()):
             self._function(model.getFunctionDefinition(k))
@@ -198,7 +198,7 @@ class _Reader:
         if tree[0] != "name":
             bound = (tree[0], *(self._bound(each, values, species, line) for each in tree[1:]))
             if not any(names_in(bound)):
-                self._number(bound, {}, line)  # raises if numbers alone have no value
+                self._number(bound, {}, line)  # raises if a formula of numbers has no value
             return bound
         name = tree[1]
         if name in values and not math.isnan(values[name]):
@@ -210,7 +210,7 @@ class _Reader:
         return amount if one.as_amount or one.size == 1.0 else ("divide", amount, ("number", one.size))
 
     def tree(self, node: Any, line: int, arguments: Mapping[str, Tree] = MappingProxyType({}), depth: int = 0) -> Tree:
-        """Return a formula of libsbml as a tree, its functions expanded."""
+        """Return a libsbml formula as a tree, its functions expanded."""
         import libsbml
 
         self.nodes += 1
@@ -245,7 +245,7 @@ class _Reader:
 
 
 def _each(parent: Any, word: str) -> list[Any]:
-    """Return the items of a list of libsbml."""
+    """Return the items of a libsbml list."""
     plural = {"Species": "Species"}.get(word, f"{word}s")
     count = getattr(parent, f"getNum{plural}", lambda: 0)()
     return [getattr(parent, f"get{word}")(k) for k in range(count)]

@@ -354,7 +354,7 @@ def frame(name: str, what: str, value: Any) -> np.ndarray:
 def _block(value: Any, name: str, what: str = "stiffness", symmetric: bool = True) -> Any:
     numbers = floats(0.0 if value is None else value, (), (3,), (3, 3))
     if numbers is None:
-        raise spring_error("E493", name, f"{value!r} is no {what}", "a number, three, or a symmetric (3, 3) matrix")
+        raise spring_error("E493", name, f"its {what} is {value!r}", "a number, three, or a symmetric (3, 3) matrix")
     if symmetric and not _is_symmetric(as_matrix(numbers)):
         raise spring_error("E493", name, f"its {what} is not symmetric", "a symmetric matrix")
     return float(numbers) if numbers.ndim == 0 else numbers

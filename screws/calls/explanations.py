@@ -111,7 +111,7 @@ def _misfit(name: str, parameters: list[inspect.Parameter], count: int, keywords
         return CallError("E317", f"{name}() takes {len(positional)} arguments without a keyword, not {count}", form)
     twice = [word for word in positional[:count] if word in keywords]
     if twice:
-        return CallError("E317", f"{name}() got `{twice[0]}` twice, by its place and by keyword", f"`{twice[0]}` once")
+        return CallError("E317", f"{name}() got `{twice[0]}` twice, by position and by keyword", f"`{twice[0]}` once")
     filled = {*positional[:count], *keywords}
     missing = [f"`{each.name}`" for each in named if each.default is each.empty and each.name not in filled]
     return CallError("E317", f"{name}() lacks {', '.join(missing)}", form)

@@ -186,8 +186,10 @@ def closest_points(
 
 def all_closest_points(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[ContactCoordinates]:
     """Return all local minima of the distance that a global search finds: overlapping ones first, the shallowest first, then
-    separated ones by their gap. Two convex bodies have one; an ellipsoid across a trough has two. G122, G124 as
-    `closest_points`."""
+    separated ones by their gap. Two convex bodies have one; an ellipsoid across a trough has two.
+
+    Raises `GeometryError` G122 and G124 as `closest_points` does.
+    """
     bodies = _bodies(surface1, surface2, H_1_2)
     return [contact_coordinates(bodies, pair) for pair in _local_minima(bodies)[2]]
 
@@ -203,7 +205,7 @@ def is_convex(surface: Surface) -> bool:
 
 
 MERGE_DISTANCE = 1e-3
-"""Distance in body sizes below which two local minima count as one."""
+"""Distance relative to the body's size below which two local minima count as one."""
 
 
 def _local_minima(bodies: Bodies) -> tuple[list[StationaryPair], list[str], list[StationaryPair]]:

@@ -25,15 +25,15 @@ from screws.surfaces.nearest import bounded_samples, nearest_coordinates
 from screws.surfaces.surface import Surface
 
 _AWAY = 0.05
-"""Distance from all contact points, in sizes of the smaller body, beyond which a point belongs to another place."""
+"""Distance from all contact points, relative to the smaller body's size, beyond which a point belongs to another place."""
 _REACH = 0.2
-"""Largest distance of a point from the normal at the nearest sample, in sizes of the surface; beyond it the surface has ended."""
+"""Largest distance of a point from the normal at the nearest sample, relative to the surface's size; the surface ends there."""
 _STARTS, _APART = 6, 0.3
-"""Number of points from which a place is searched, and their minimum distance in sizes of the smaller body."""
+"""Number of points from which a place is searched, and their minimum distance relative to the smaller body's size."""
 _SHALLOW = 1e-6
-"""Depth in sizes of the smaller body that counts as rounding."""
+"""Depth relative to the smaller body's size that counts as rounding."""
 _CLEAR, _DEEPER = 0.02, 1.5
-"""Depth beyond which a point belongs to no known contact: in sizes of the smaller body, and relative to the contacts' depth."""
+"""Depth beyond which a point belongs to no known contact: relative to the smaller body's size, and to the contacts' depth."""
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ OUTSIDE_TOLERANCE = 1e-4
 
 
 class CoalSolid:
-    """Solid as an object of coal, and the planes f . x <= c of its faces, (n, 4) as [f, -c]; None for round solids."""
+    """Solid as a coal object, and the planes f . x <= c of its faces, (n, 4) as [f, -c]; None for round solids."""
 
     def __init__(self, solid: Solid, planes: np.ndarray | None, coal_shape: Any) -> None:
         self.solid, self.planes, self.coal_shape = solid, planes, coal_shape
@@ -172,7 +172,7 @@ def _has_length(a: np.ndarray) -> np.ndarray:
 
 
 def _inward_cosine(d: np.ndarray, inward: np.ndarray) -> np.ndarray:
-    """Return the cosine between the directions to the other core and into the own core; if it is positive, the end is not
+    """Return the cosine between the directions to the other core and into its own core; if it is positive, the end is not
     nearest."""
     size = np.sqrt(dots(d, d) * dots(inward, inward))
     return dots(d, inward) / np.where(size == 0.0, 1.0, size)
@@ -276,7 +276,7 @@ class Arrangement:
 
     @cached_property
     def coal_solids(self) -> dict[int, CoalSolid]:
-        """Objects of coal for the hulls and the shapes that they may meet."""
+        """Coal objects for the hulls and the shapes that they may meet."""
         hulls = np.flatnonzero(self.kind == HULL)
         partners = (
             {int(i) for i in np.flatnonzero(np.any(self.allowed[hulls], axis=0)) if self.kind[i] != HALF_SPACE}

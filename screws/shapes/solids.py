@@ -89,7 +89,7 @@ class Ball(Solid):
 
 @dataclass(frozen=True)
 class Capsule(Solid):
-    """All points within a radius of a segment of the z axis, whose middle is the origin."""
+    """All points within a radius of a segment of the z axis, centred at the origin."""
 
     size: float
     """Radius, m."""

@@ -72,7 +72,7 @@ def _evaluate(surface: Surface, q: Sequence[float], chart: float) -> Geometry:
 
 
 def check_closed_surface(surface: Surface, count: int = 120) -> None:
-    """Refuse a closed surface that is irregular (G105) or turned inside out (G104); sampled in both charts, more densely until
+    """Refuse a closed surface that is irregular (G105) or turned inside out (G104); sample both charts, more densely until
     the sign of the enclosed volume is clear."""
     before, volume = _mean_volume(surface, count // 3), _mean_volume(surface, count)
     while abs(volume - before) > 0.5 * abs(volume) and count < 4000:
@@ -189,7 +189,7 @@ _BEND = 0.05
 _STEP = 4.0
 """Turn of the normal, rad, that counts as much as a step of the point by the surface's size."""
 _SHARPEST = 1e-6
-"""Interval in sizes of the surface within which a normal that still turns by `_BEND` has an edge."""
+"""Interval relative to the size of the surface within which a normal that still turns by `_BEND` has an edge."""
 _SMOOTH = 0.5
 """Fraction of a jump that remains in half of the interval; if it is smaller twice in a row, the surface is smooth there."""
 _CURVED, _GROWTH, _LOOKS, _TIP = 0.5, 1.5, 24, 1e5

@@ -1,4 +1,4 @@
-"""Projection of a point on a surface: coordinates of the nearest surface point, by a Newton iteration."""
+"""Projection of a point onto a surface: coordinates of the nearest surface point, by a Newton iteration."""
 
 from __future__ import annotations
 

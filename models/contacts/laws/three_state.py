@@ -115,7 +115,7 @@ def constraint_problems(name: str, law: Any, chosen: Sequence[str]) -> list[Prob
 
 
 BALLISTIC = "ballistic"
-"""State without force inside the gap's surface."""
+"""State without force while the gap is negative."""
 
 PHASES = (FREE, TOUCHING, BALLISTIC)
 
@@ -143,7 +143,7 @@ def contact_states(
     further: Sequence[Transition] = (),
 ) -> Automaton:
     """Return the automaton of a contact: it closes with its gap, opens when it would have to pull, and closes again when a
-    released body inside the gap's surface turns inwards.
+    released body whose gap is still negative turns inwards.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ class Viscoelastic(_NormalSpringLaw):
 
     The bodies separate with the speed e v0, where w0 = -c v0 / k and e = (1 + W(-exp(w0 + ln(1 - w0) - 1))) / |w0| with Lambert's
     W: e is smaller for a faster impact, and 1 - 2/3 |w0| for a slow one. In an impact the force never pulls, since no motion
-    reaches the line s' = -k / c; if other forces pull the bodies apart faster than that, it is zero.
+    reaches the line s' = -k / c; if other forces pull the bodies apart faster than that, the force is zero.
 
     Attributes
     ----------

@@ -160,7 +160,7 @@ REFUSED = {
     "code": ({"text": "A -> __import__('os') : 1"}, "E568", "is not a species"),
     "number": ({"text": 5}, "E568", "neither text nor rows of a table"),
     "rows without text": ({"text": [(5, 1.0)]}, "E568", "neither text nor rows of a table"),
-    "amounts in a list": ({"text": "A <-> B : 1 1", "amounts": [1.0]}, "E137", "numbers by name"),
+    "amounts in a list": ({"text": "A <-> B : 1 1", "amounts": [1.0]}, "E137", "not a dict of names and numbers"),
     "amount in words": ({"text": "A <-> B : 1 1", "amounts": {"A": "much"}}, "E137", "A = 'much'"),
     "amount of a number": ({"text": "A <-> B : 1 1", "amounts": {1: 2.0}}, "E570", "1, which is not among A, B"),
     "rates in a list": ({"text": "A <-> B : k k", "rates": [1.0]}, "E137", "rates are"),

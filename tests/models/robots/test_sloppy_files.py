@@ -220,7 +220,7 @@ DOUBTFUL = {
         '<?xml version="0.0"?><robot><z>' + "<a:b/>" * 200 + "</y><robot",
         "E520 .*(prefix|mismatch)",
     ),
-    "a macro": ("</robot>", '<xacro:arm side="left"/></robot>', "E520 .*1 element of xacro[^$]*xacro arm.urdf > robot.urdf"),
+    "a macro": ("</robot>", '<xacro:arm side="left"/></robot>', "E520 .*1 xacro element[^$]*xacro arm.urdf > robot.urdf"),
     "a macro's number": ('xyz="0.4 0 0"', 'xyz="${length} 0 0"', r"E522 [\s\S]*xacro arm.urdf > robot.urdf"),
 }
 
