@@ -102,7 +102,7 @@ class ElementReader:
     nested: Callable[[ElementReader, str, str, Any], Graph]
     """Function that reads a nested graph from its name, its path in the document and its content."""
     within: str = ""
-    """Path of the graph whose elements are read, ending with a point."""
+    """Path of the graph whose elements are read, ending with a dot."""
 
     def element(self, name: str, content: Any) -> Element | Graph | tuple[Problem, ...]:
         """Build an element from its name and its entry in the file."""

@@ -229,7 +229,7 @@ class Impulse:
 
 
 def impulsive(context: TracingContext, acting: ActingUnknowns) -> tuple[int, ...]:
-    """Return the numbers of the events with an impulse: those with a declared one, and those whose mode makes a dependent
+    """Return the indices of the events with an impulse: those with a declared one, and those whose mode makes a dependent
     storage or a held quantity jump."""
     followed = followed_states(context)
     names = [followed.get(u.element, u.vanishing if u.stopped else "") for u in context.system.unknowns if not u.algebraic]

@@ -311,7 +311,7 @@ def _without_zeros(context: TracingContext, row: Mapping[int, Any]) -> dict[int,
 def _open_reactions(
     context: TracingContext, ideal: Ideal, free: Mapping[int, Sequence[Any]]
 ) -> tuple[list[IdealReaction], list[dict[int, Any]], list[float]]:
-    """Return the reactions that free unknowns act on, their slopes by the free unknowns, and their natural sizes."""
+    """Return the reactions that free unknowns act on, their slopes with respect to these, and their natural sizes."""
     every = {
         (k, j): context.tape.scalar(sum((slope * vector[i] for i, slope in reaction.slopes.items()), 0.0))
         for k, reaction in enumerate(ideal.reactions)

@@ -31,8 +31,8 @@ MAX_CANDIDATES = 64
 
 
 class SingularSystem(Exception):
-    """Raised if there is no further pivot: the remaining equations depend on the others, or the remaining unknowns are in
-    none."""
+    """Raised if there is no further pivot: the remaining equations depend on the others, or no equation contains the
+    remaining unknowns."""
 
     def __init__(self, equations: Sequence[int], unknowns: Sequence[int]):
         self.equations = tuple(equations)
@@ -302,7 +302,7 @@ def factorised_in_run(
 
 
 NEGLIGIBLE = 1e-13
-"""Entries below this part of the product of their row and column sizes are rounding and are ignored."""
+"""Entries below this fraction of the product of their row and column sizes are rounding and are ignored."""
 
 _ROUNDS = 3
 

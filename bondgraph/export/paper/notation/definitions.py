@@ -142,7 +142,7 @@ _MAX_FRACTION_WIDTH = 16
 
 @dataclass(frozen=True)
 class Recorded:
-    """Operation on arguments of these shapes, as steps; equal records compute the same."""
+    """Operation on arguments of these shapes, as steps; equal records compute the same values."""
 
     shapes: tuple[tuple[int, ...], ...]
     results: tuple[tuple[int, ...], ...]
