@@ -61,7 +61,7 @@ def _of_constraint(path: str, element: Element, law: laws.IdealConstraint) -> di
 
 
 def _arguments(*fields: str, first: Names = ()) -> LawArguments:
-    """Return a function that gives the arguments of `fields`: the element's variables `first`, then its parameters and signals."""
+    """Return a function that gives the arguments of `fields`: the element's variables `first`, then parameters and signals."""
 
     def role(path: str, element: Element, law: laws.Law) -> dict[str, Names]:
         first_arguments = tuple(f"{path}.{name}" for name in first)

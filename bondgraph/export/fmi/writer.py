@@ -118,8 +118,8 @@ def fmu(
 
     Without a compiler the unit contains only its sources, and a `SourceOnlyWarning` says so.
 
-    Raises `ModelError` as `c_run` does; E600 to E602 for inputs and outputs, E603 for an unknown version, kind or platform, E604 if
-    ziglang is missing, E605 if a compiler fails; `FileError` E414 or E415 for the path.
+    Raises `ModelError` as `c_run` does; E600 to E602 for inputs and outputs, E603 for an unknown version, kind or platform, E604
+    if ziglang is missing, E605 if a compiler fails; `FileError` E414 or E415 for the path.
     """
     ports = driven(model)
     compiled = compiled_form(ports.model, "fmu", progress=settings.get("progress", True))

@@ -72,7 +72,7 @@ class FmuUnit:
 
 
 def _groups(variables: Sequence[FmuVariable], first: int) -> list[VariableGroup]:
-    """Return variables grouped by type, with places that count from `first`."""
+    """Return variables grouped by type, with indices that count from `first`."""
     of_kind: dict[str, list[int]] = {}
     for place, variable in enumerate(variables, first):
         of_kind.setdefault(variable.type_name, []).append(place)

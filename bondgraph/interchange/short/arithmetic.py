@@ -181,7 +181,7 @@ def _indices(index: ast.expr) -> int | tuple[int, ...]:
 
 
 def _in_postfix(root: ast.expr) -> list[ast.AST]:
-    """Return the nodes of a tree, each after its operands, without recursion: a sum of 500 terms is 500 deep."""
+    """Return the nodes of a tree, each after its operands, without recursion: a sum of 500 terms is 500 levels deep."""
     pending, nodes = [root], list[ast.AST]()
     while pending:
         node = pending.pop()

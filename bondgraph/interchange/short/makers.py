@@ -282,7 +282,7 @@ class ElementReader:
 
 
 def _is_formula(kind: str, value: Any) -> bool:
-    """Return True for a formula: text that is not a quantity, or a number, except in a source."""
+    """Return True for a formula: text that is not a quantity, or, except in a source, a number."""
     is_text = isinstance(value, str) and not isinstance(quantity(value), Parameter)
     return is_text or (type(value) in (int, float) and kind not in ("Se", "Sf"))
 

@@ -96,7 +96,7 @@ def paradoxes(context: TracingContext, acting: ActingUnknowns) -> list[tuple[Low
 
 
 def _normal_force_reduction(context: TracingContext, acting: ActingUnknowns, friction: DryFriction) -> Any:
-    """Return k mu, the fraction of its normal force that friction takes away; a constant if there is none."""
+    """Return k mu, the fraction of its normal force that friction takes away; 0.0 if equations do not determine it."""
     w = list(acting.w)
     entries = partials(residuals_of(acting.values, context.system.unknowns), w)
     entries = {key: value for key, value in entries.items() if key[0] not in friction.indices}

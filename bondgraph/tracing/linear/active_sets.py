@@ -66,8 +66,8 @@ RESIDUAL_TOLERANCE = 1e-7
 """Largest residual at sample states, as a fraction of the terms of the equation."""
 
 COMPLIANCE = 2.0**-42
-"""Compliance or resistance of an ideal element in a part with skew couplings, in natural sizes. At the least loss, the
-refinements reduce its effect to 1e-6; a smaller value would magnify rounding."""
+"""Compliance or resistance of an ideal element in a part with skew couplings, in natural sizes. Even at the least dissipation,
+the refinements reduce its effect to 1e-6; a smaller value would magnify rounding."""
 
 MAX_CIRCUITS = 128
 """Maximum number of circuits to list for one part."""
@@ -234,7 +234,7 @@ class _CircuitEquation:
     alone: bool = False
     """True if the circuit has no element in common with others."""
     of_rates: bool = False
-    """True if rates misfit, while the right sides of vanishing quantities fit."""
+    """True if only the right sides of rates may contradict each other, not those of vanishing quantities."""
 
     @property
     def contradicts(self) -> bool:

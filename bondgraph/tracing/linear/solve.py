@@ -391,7 +391,7 @@ def magnitudes(tape: Tape, values: Sequence[Any]) -> list[TapeScalar]:
     """Return each value with all its terms taken as positive, so that none cancel.
 
     It is |a| + |b| for a + b and a - b, |a| |b| for a b, and the absolute value of anything else. A sum that is zero except for
-    rounding is about 1e-16 of it, whatever the units.
+    rounding is about 1e-16 of this magnitude, whatever the units.
     """
     roots = [tape.scalar(value).index for value in values]
     sizes: dict[int, TapeScalar] = {}
