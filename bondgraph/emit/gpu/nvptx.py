@@ -65,7 +65,7 @@ def ptx_of(texts: Sequence[str], entry: str) -> str:
 
 
 def _optimised(texts: Sequence[str], exported: Collection[str], machine: Any) -> Any:
-    """Return the optimised module of all texts together, which name their target."""
+    """Return the optimised module of all texts, each of which names its target."""
     llvm, module = binding(), None
     for text in texts:
         part = llvm.parse_assembly(text)

@@ -208,7 +208,7 @@ def largest(values: Sequence[Any]) -> Any:
 
 
 MAX_NEWTON_STEPS = 12
-"""Newton steps for an impulse if storages have curves."""
+"""Number of Newton steps for an impulse if storages have curves."""
 
 NEWTON_RTOL = 1e-8
 """Largest accepted residual after the Newton steps, as a fraction of the first; if it is larger, the states become NaN."""

@@ -82,7 +82,7 @@ def opposite(a: Piece) -> Piece:
 
 
 def times(a: Piece, b: Piece) -> Piece:
-    """Return a b, with a number first."""
+    """Return the product of a and b, with a number first."""
     if b.latex[0].isdigit() and not a.latex[0].isdigit() and b.strength >= PRODUCT:
         a, b = b, a
     reciprocal = re.fullmatch(r"\\frac\{1\}\{((?:[^{}]|\{[^{}]*\})*)\}", b.latex)
