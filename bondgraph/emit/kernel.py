@@ -19,11 +19,11 @@ _FLOAT = np.dtype(float)
 _DATA = object.__basicsize__  # NumPy's binary interface: the data pointer follows the object's head
 _pointer = ctypes.c_void_p.from_address
 _LINE = 64
-"""Size of a line of the processor's cache, bytes."""
+"""Size of a cache line of the processor, bytes."""
 
 
 class KernelError(ProblemError, ValueError):
-    """Error of a kernel that is called with blocks of the wrong shape or type."""
+    """Error for a kernel that is called with blocks of the wrong shape or type."""
 
 
 def address_of(array: np.ndarray) -> int:
@@ -54,7 +54,7 @@ class Kernel:
     name(const double *block0, ..., double *out)`, None for a routine with `steps`; it is valid as long as this record is
     referenced. `function` is this code as a ctypes function of addresses; in an `InterpretedKernel`, a Python function of
     arrays `(..., length)` that writes to its last argument, an array `(..., n_out)`. `loop` is the machine code `void (long
-    samples, long stride of each block, blocks, out)`. A routine without address is evaluated by interpreting its `steps`.
+    samples, long stride of each block, blocks, out)`. A routine without an address is evaluated by interpreting its `steps`.
     Several threads may call a kernel at once.
     """
 
@@ -209,7 +209,7 @@ LANES = (2, 4, 8, 16)
 MANY = 64
 """Minimum number of runs for which kernels in lanes are compiled."""
 AT_SAMPLE = "at_sample"
-"""Name of the kernel, in lanes, of values checked after a run: rates, powers, energies, entries of the constraint matrix."""
+"""Name of the kernel in lanes for values checked after a run: rates, powers, energies, entries of the constraint matrix."""
 
 
 @dataclass(frozen=True, eq=False)

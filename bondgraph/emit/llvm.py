@@ -313,5 +313,5 @@ def compile_written(
 
 def _entry(kind: str, name: str, entries: Mapping[str, Any]) -> Any:
     if name not in entries:
-        raise CompileError(Problem("E394", f'no {kind} "{name}"', (f"there are: {', '.join(entries)}",)))
+        raise CompileError(Problem("E394", f'no {kind} "{name}"', (f"available: {', '.join(entries)}",)))
     return entries[name]

@@ -26,7 +26,7 @@ _lock = threading.Lock()
 
 
 class CompileError(ProblemError):
-    """Error of a missing LLVM, or of a text that LLVM rejects."""
+    """Error for a missing LLVM, or a text that LLVM rejects."""
 
 
 @functools.cache
@@ -157,7 +157,7 @@ def optimised(text: str, passes: int, machine: Any) -> Any:
         module.data_layout = str(machine.target_data)
         module.verify()
     except RuntimeError as failure:
-        raise CompileError(Problem("E392", "LLVM refuses a generated text", (str(failure).strip(),))) from failure
+        raise CompileError(Problem("E392", "LLVM rejects a generated text", (str(failure).strip(),))) from failure
     if passes == 1:
         manager = llvm.create_new_module_pass_manager()
         manager.add_sroa_pass()

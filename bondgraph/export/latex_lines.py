@@ -81,7 +81,7 @@ def _by_mode(system: System, unknown: Unknown, producer: Mapping[str, Statement]
 
 
 MAX_LATEX_OPERATIONS = 40
-"""Maximum number of operations of a formula without its own LaTeX that is written out."""
+"""Maximum number of operations for which a formula without its own LaTeX is written out."""
 
 
 def statement_lines(system: System, statement: Statement) -> list[str]:

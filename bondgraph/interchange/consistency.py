@@ -61,7 +61,7 @@ def _of_constraint(path: str, element: Element, law: laws.IdealConstraint) -> di
 
 
 def _arguments(*fields: str, first: Names = ()) -> LawArguments:
-    """Return the function for formulas whose arguments are the element's variables `first`, then its parameters and signals."""
+    """Return a function that gives the arguments of `fields`: the element's variables `first`, then parameters and signals."""
 
     def role(path: str, element: Element, law: laws.Law) -> dict[str, Names]:
         first_arguments = tuple(f"{path}.{name}" for name in first)
@@ -231,7 +231,7 @@ def _elements(model: Model) -> Iterator[str]:
         if element.heat and not isinstance(getattr(model.elements.get(heat_path(path)), "law", None), HeatFlow):
             yield f"{label} has a heat port that is not in the model"
         if isinstance(law, HeatFlow) and law.heat is None and (len(element.ports), len(element.signals)) != (1, 1):
-            yield f"{label} turns the power of no element into heat"
+            yield f"{label} turns no element's power into heat"
         if len(element.ports) != expected or len({port.name for port in element.ports}) != len(element.ports):
             yield f"{label} has ports that do not fit its law"
         if isinstance(law, laws.SignalBlock) and len(law.inputs) != len(element.signals):

@@ -3,7 +3,7 @@
 Scalars are numbered from 0: those of the arguments in row-major order, then the result of each step. Constants have negative
 numbers, starting at -1. A step is an operation with the numbers of its operands, `["multiply", 0, -1]`, or the partial
 derivatives of a piece of the formula, `["slopes", x, others, steps, outs]`: the next n numbers belong to the n inputs of the
-piece, then follow its own steps, then the (m, n) slopes of its m outs.
+piece, then follow its own steps, then the (m, n) slopes of its m results.
 """
 
 from __future__ import annotations

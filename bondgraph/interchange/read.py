@@ -272,7 +272,7 @@ def load_model(path: str | Path, *, largest: int = MAX_BYTES, libraries: Mapping
     A file of more than `largest` bytes is refused: raise the limit for a large model from a source that you trust. A file only
     names the FMUs of its blocks: `libraries={"pid": "pid.fmu"}` opens the file for the block "pid".
 
-    Raises `ModelError` E357 if the file cannot be read; and as `parse_model`.
+    Raises `ModelError` E357 if the file cannot be read; and as `parse_model` does.
     """
     source = Path(path)
     try:
@@ -328,7 +328,7 @@ def _operations(decoder: Decoder, content: Any, formulas: Mapping[str, RecordedF
         if key is not None and key not in replays:
             raise file_error("E354", decoder.file, path, f"there is no formula {key[:60]!r}")
         if key is None and not isinstance(entry.get("why"), str):
-            raise file_error("E354", decoder.file, path, 'an operation without a formula says "why"')
+            raise file_error("E354", decoder.file, path, 'an operation without a formula needs a "why"')
         function = MissingFormula(entry["why"]) if key is None else replays[key]
         texts = {name: part for name, part in entry.items() if name not in ("formula", "why")}
         operations.append(_operation(decoder, texts, function, path) if texts else function)

@@ -49,7 +49,7 @@ class FormulaRecorder:
             if value.recorder is not self:
                 raise TraceError("a scalar of one formula is used in another")
             if value.index in self.closed:
-                raise TraceError("a scalar from inside of a gradient is used outside of it")
+                raise TraceError("a scalar from inside a gradient is used outside it")
             return value.index
         if not isinstance(value, _NUMBERS):
             raise TraceError(f"{value!r} ({type(value).__name__}) is neither a number nor a scalar")

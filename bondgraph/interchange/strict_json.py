@@ -27,7 +27,7 @@ _OPENING, _CLOSING, _CURLY = ord("{"), ord("}"), ord("{") ^ ord("[")
 
 
 def file_error(code: str, file: str, path: str, why: str, cure: str = "") -> ModelError:
-    """Return the error of a model file, with the path within the file."""
+    """Return the error for a model file, with the path within the file."""
     cures = (cure,) if cure else ("save_model writes such files; check manual changes first",)
     title = f"{path}: {why}" if path else why
     return refusal(code, title, *cures, about=file, places=())
@@ -58,7 +58,7 @@ def strict_json(text: str, file: str, largest: int) -> dict[str, Any]:
     if len(text) > largest:
         raise too_large(file, len(text), largest)
     if nesting_depth(text) > MAX_DEPTH:
-        raise file_error("E351", file, "", f"brackets are nested more than {MAX_DEPTH} deep")
+        raise file_error("E351", file, "", f"brackets are nested more than {MAX_DEPTH} levels deep")
 
     def pairs(entries: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         content = dict(entries)

@@ -162,7 +162,7 @@ class Encoder:
         """Return E350 for a formula that cannot be recorded."""
         message = str(error) if isinstance(error, InvalidFormula) else f"{type(error).__name__}: {error}"
         why = f"its formula {name} cannot be written as steps: {message}"
-        return self.error(why, "a formula with functions of screws.scalars, without branches on values")
+        return self.error(why, "a formula with functions from screws.scalars, without branches on values")
 
     def error(self, why: str, cure: str) -> ModelError:
         """Return E350 for the element or automaton that is being written."""
@@ -326,7 +326,7 @@ def dump_model(model: Compilable) -> str:
 def save_model(model: Compilable, path: str | Path) -> Path:
     """Write a model to a file, atomically; see `dump_model` for its content.
 
-    Raises `ModelError` as `dump_model`; `FileError` E414 if the file cannot be written.
+    Raises `ModelError` as `dump_model` does; `FileError` E414 if the file cannot be written.
     """
     return write_text(path, dump_model(model))
 

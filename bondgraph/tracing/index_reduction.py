@@ -22,7 +22,7 @@ from bondgraph.tracing.singular_messages import Unsolvable
 from screws.scalars import absolute, equal, where
 
 MAX_JACOBIAN_WORK = 8
-"""Maximum work of a Jacobian of the differentiated values, in units of one sweep along the motion. The Jacobian is worth more
+"""Maximum work of a Jacobian of the differentiated values, in units of one sweep along the motion. The Jacobian is worth extra
 work: it shares more with the matrix of the unknowns, and more of it depends only on parameters."""
 
 
@@ -123,7 +123,7 @@ def _time_derivatives(context: TracingContext, groups: Sequence[Sequence[Any]], 
 
 
 def _work(context: TracingContext, outputs: Sequence[Any], inputs: Sequence[TapeScalar]) -> tuple[int, int]:
-    """Count the multiplications in the forward Jacobian of `outputs` by `inputs`, and in one sweep along the motion."""
+    """Count the multiplications of the forward Jacobian d `outputs` / d `inputs`, and of one sweep along the motion."""
     tape, seeds = context.tape, {variable.index: column for column, variable in enumerate(inputs)}
     below: dict[int, int] = {}
     separate = sweep = 0

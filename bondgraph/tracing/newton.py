@@ -56,13 +56,13 @@ def loop_sizes(
 
 
 def _values(context: TracingContext, loop: Loop, entries: Entries, guesses: np.ndarray) -> dict[tuple[int, int], np.ndarray]:
-    """Return values (rows,) of entries at the start of the run with these guesses (rows, k)."""
+    """Return values (rows,) of entries at the start of the run for these guesses (rows, k)."""
     table = values_at_guesses(context, [loop], list(entries.values()), guesses)
     return {key: table[:, k] for k, key in enumerate(entries)}
 
 
 def values_at_guesses(context: TracingContext, loops: Sequence[Loop], scalars: Sequence[Any], guesses: np.ndarray) -> np.ndarray:
-    """Return scalars (rows, scalars) at the start of the run with these guesses (rows, k) of the unknowns of loops."""
+    """Return values (rows, scalars) at the start of the run for these guesses (rows, k) of the loops' unknowns."""
     t, x, p, m = context.sampled.states[0]
     states = np.tile(x, (len(guesses), 1))
     states[:, [k for loop in loops for name in loop.guesses for k in context.system.places[name]]] = guesses

@@ -62,7 +62,7 @@ class Bends:
         return out
 
     def groups(self, residuals: Sequence[Any], w: Sequence[TapeScalar]) -> list[list[int]]:
-        """Return the numbers of the bends of each connected part of the equations."""
+        """Return the indices of the bends of each connected part of the equations."""
         _, excess = self.on_sides([], [1.0] * len(self.positions))
         starts, rows = sparsity_pattern([*residuals, *excess], w)
         part = list(range(len(residuals) + len(excess)))

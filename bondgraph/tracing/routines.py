@@ -217,7 +217,7 @@ IMPULSE_ROUTINES = ("reset", "push", "supply")
 
 
 def _jumping(traced: Traced) -> tuple[frozenset[int], frozenset[int]]:
-    """Return the numbers of the events with an impulse, and of those that share one."""
+    """Return the indices of the events with an impulse, and of those that share one."""
     if traced.acting is None:
         return frozenset(), frozenset()
     events = impulsive(traced.context, traced.acting)
@@ -239,7 +239,7 @@ def _specialised_impulses(traced: Traced, routines: Mapping[str, Code]) -> dict[
 
 
 def _differentiated(rates: Routine) -> tuple[Routine, Pattern]:
-    """Return the nonzeros of the Jacobian of the rates by the states, and its pattern, in compressed columns."""
+    """Return the nonzeros of the Jacobian d rates / d x, and its pattern, in compressed columns."""
     derivatives = jacobian(rates.outputs, list(rates.tape.inputs("x", dict(rates.blocks)["x"])))
     return Routine("jacobian", rates.tape, rates.blocks, derivatives.values), compressed_columns(derivatives)
 

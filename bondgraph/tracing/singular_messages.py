@@ -75,10 +75,10 @@ def foreign_operators(error: Exception) -> tuple[str, ...]:
     """Return what to write instead of an operator that accepts only numbers.
 
     >>> foreign_operators(TypeError("unsupported operand type(s) for %: 'TapeScalar' and 'float'"))
-    ('x - y * floor(x / y) for x % y, of screws.scalars',)
+    ('x - y * floor(x / y) for x % y, from screws.scalars',)
     """
     text = str(error) if isinstance(error, TypeError) else ""
-    return tuple(f"{advice}, of screws.scalars" for mark, advice in OPERATORS.items() if mark in text)
+    return tuple(f"{advice}, from screws.scalars" for mark, advice in OPERATORS.items() if mark in text)
 
 
 def foreign_functions(error: Exception) -> dict[str, str]:
@@ -103,7 +103,7 @@ def _advice(function: Any) -> str:
     if name in _NAMES:
         return f"from screws.scalars import {_NAMES[name]}"
     if name in EXPRESSIONS and function is not math.remainder:
-        return f"{EXPRESSIONS[name]} for {name}, of screws.scalars"
+        return f"{EXPRESSIONS[name]} for {name}, from screws.scalars"
     return ""
 
 
@@ -228,12 +228,12 @@ def untraceable(failure: Untraceable, model: Model) -> Problem:
     edge = transition_in_words(failure.statement, model)
     title = f'the formula of {kind} "{failure.statement.element}" cannot be compiled'
     details = (*((f"it is the {edge}",) if edge else ()), f"{type(failure.error).__name__}: {failure.error}")
-    cures: tuple[str, ...] = ("sin, exp, where, less ... of screws.scalars instead of math, NumPy's functions and `if`",)
+    cures: tuple[str, ...] = ("sin, exp, where, less ... from screws.scalars instead of math, NumPy's functions and `if`",)
     if functions := foreign_functions(failure.error):
         called = " and ".join(functions)
         why = f"{called} {'take' if len(functions) > 1 else 'takes'} numbers, but a formula is recorded with symbols"
         details, advice = (*details[:-1], why), tuple(dict.fromkeys(filter(None, functions.values())))
-        cures = advice or ("a formula that uses only + - * / ** and the functions of screws.scalars",)
+        cures = advice or ("a formula that uses only + - * / ** and functions from screws.scalars",)
     cures = foreign_operators(failure.error) or cures
     return Problem("E129", title, details, (owner.place if owner else None,), cures)
 

@@ -74,7 +74,7 @@ def test_wrong_text(text, message):
 
 def test_unknown_names():
     library = compile_routines([squares()])
-    with pytest.raises(CompileError, match='E394 no compiled routine "cubes"\n  there are: squares'):
+    with pytest.raises(CompileError, match='E394 no compiled routine "cubes"\n  available: squares'):
         library.kernel("cubes")
     with pytest.raises(CompileError, match="E394"):
         library.address("cubes")

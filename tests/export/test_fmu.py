@@ -268,7 +268,7 @@ def test_partial_derivatives_are_those_of_the_equations(opened_swing, opened):
     ball, named = opened.instance("Model"), opened.references
     knowns, rate = [named["floor.h"], named["ball.p"]], [named["der(floor.h)"]]
     assert ball.getAdjointDerivative(rate, knowns, [3.0], nSensitivity=2) == [0.0, 3.0]
-    refused(opened, "no derivatives by value", lambda: ball.getDirectionalDerivative(rate, rate, [1.0]))
+    refused(opened, "no derivatives with respect to value", lambda: ball.getDirectionalDerivative(rate, rate, [1.0]))
 
 
 def test_many_tiny_steps_reach_the_end(opened_swing, models):

@@ -113,7 +113,7 @@ def test_a_scalar_of_a_piece_that_is_differentiated_is_not_used_outside() -> Non
     def leaking(x: Any) -> Any:
         return partials(lambda at: [held.append(at[0]) or at[0] ** 2], array([x]))[0, 0] + held[0]
 
-    with pytest.raises(TraceError, match="inside of a gradient"):
+    with pytest.raises(TraceError, match="inside a gradient"):
         record_formula(leaking, ((),))
 
 

@@ -77,7 +77,7 @@ def test_a_kernel_without_the_target_says_so(monkeypatch):
 
 
 def test_a_text_that_is_none_is_refused():
-    with pytest.raises(CompileError, match=r"E285 LLVM refuses the code of a GPU"):
+    with pytest.raises(CompileError, match=r"E285 LLVM rejects the GPU code"):
         nvptx.ptx_of(["define nothing"], "advance_runs")
 
 

@@ -255,7 +255,7 @@ def with_sign_of(size: float, x: float) -> float:
     return bits_sum(size, bits_up(bits_down(x, 63), 63))
 
 
-# Angles. An angle is n quarter turns plus a rest of at most half a quarter turn: y, plus its rounding error.
+# Angles. An angle is n quarter turns plus a remainder of at most half a quarter turn: y, plus its rounding error.
 
 
 @inline

@@ -1,7 +1,7 @@
 """Compile LLVM texts to PTX, the assembly language of NVIDIA's GPUs, with llvmlite's own target: no toolkit is needed.
 
 Products and sums are fused only where the texts say so: LLVM writes `.rn`, which the driver leaves unchanged. Elementary
-functions are the project's own; if only a C library can compute the sine of an angle, the thread notes it and the host repeats
+functions are this package's own; if only a C library can compute the sine of an angle, the thread notes it and the host repeats
 the run.
 """
 
@@ -46,7 +46,7 @@ def target() -> Any:
 def ptx_of(texts: Sequence[str], entry: str) -> str:
     """Return the PTX of a kernel and everything it calls, from LLVM texts that call each other by name; it is cached on disk.
 
-    Raises `CompileError` E282 without the target, E285 for a text that LLVM refuses.
+    Raises `CompileError` E282 without the target, E285 for a text that LLVM rejects.
     """
     import llvmlite
 
@@ -59,13 +59,13 @@ def ptx_of(texts: Sequence[str], entry: str) -> str:
         try:
             code = machine.emit_assembly(_optimised(every, {entry}, machine)).encode()
         except RuntimeError as failure:
-            raise CompileError(Problem("E285", "LLVM refuses the code of a GPU", (str(failure).strip(),))) from failure
+            raise CompileError(Problem("E285", "LLVM rejects the GPU code", (str(failure).strip(),))) from failure
         cache.store(key, code)
     return code.decode()
 
 
 def _optimised(texts: Sequence[str], exported: Collection[str], machine: Any) -> Any:
-    """Return the optimised module of all texts together, which name their target."""
+    """Return the optimised module of all texts, each of which names its target."""
     llvm, module = binding(), None
     for text in texts:
         part = llvm.parse_assembly(text)

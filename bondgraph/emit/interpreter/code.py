@@ -1,9 +1,9 @@
 """Interpreter of derivatives (forward mode), as functions of the kernel language: the same machine code for all routines.
 
-A program is a list of steps, each with the address of code that computes the value of an instruction and its derivatives by the
-columns on which it depends. In one run a vector holds derivatives by `BLOCK` columns. In SIMD lanes it holds the derivatives of
-all runs by one column, and all lanes share the cost of looking up a step. Only the types differ, so that a lane has the bits of
-a single run.
+A program is a list of steps, each with the address of code that computes the value of an instruction and its derivatives in the
+columns on which it depends. In one run a vector holds the derivatives of `BLOCK` columns. In SIMD lanes it holds the derivatives
+of one column for all runs, and all lanes share the cost of looking up a step. Only the types differ, so that a lane has the bits
+of a single run.
 
 In lanes, each step also has quick code without guards: it yields NaN for infinity times zero, and zeros of either sign, which
 changes no later number.
@@ -53,7 +53,7 @@ derivatives."""
 Codes = Annotated[list[Any], Array(Code(by_value=True))]
 Step = Annotated[np.ndarray, Array(int, disjoint=True)]
 Values = Annotated[np.ndarray, Array(float, shared=True)]
-"""Numbers shared by all lanes in one run, where lanes hold columns; one number per lane in SIMD lanes."""
+"""Numbers: shared by all lanes in one run, whose lanes hold columns; one per lane for runs in SIMD lanes."""
 Rows = Annotated[np.ndarray, Array(float, by_offset=True)]
 IN_LANES = {Array(float, shared=True): Array(float, by_offset=True)}
 
@@ -107,7 +107,7 @@ def take(index: float, entries: Values, count: int) -> float:
 
 @functools.cache
 def rule(code: int) -> Callable[..., None]:
-    """Return the function of an instruction: three arguments -> its value and its derivatives by the arguments."""
+    """Return the function of an instruction: three arguments -> its value and its partial derivatives."""
     routine = rule_routine(code)
     run = interpreter(listing(routine))
 
@@ -121,7 +121,7 @@ def rule(code: int) -> Callable[..., None]:
 
 
 def rule_routine(code: int) -> Routine:
-    """Return the routine of an instruction: three arguments -> its value and its derivatives by the arguments."""
+    """Return the routine of an instruction: three arguments -> its value and its partial derivatives."""
     tape = Tape()
     inputs = tape.inputs("given", MAX_ARGUMENTS)
     arguments = [scalar.index for scalar in inputs[: ARGUMENTS[code]]]

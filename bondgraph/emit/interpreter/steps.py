@@ -30,8 +30,8 @@ from bondgraph.tape.specialise import without_tables_of_inputs
 
 
 def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[np.ndarray, np.ndarray]]:
-    """Return the Jacobian of a routine's outputs by its inputs `block`: the kernel `name`, which takes the routine's blocks and
-    returns the nonzeros in compressed columns, and the sparsity pattern (indptr (columns + 1,), indices (nonzeros,)).
+    """Return the Jacobian of a routine's outputs with respect to its inputs `block`: the kernel `name`, which takes the routine's
+    blocks and returns the nonzeros in compressed columns, and the sparsity pattern (indptr (columns + 1,), indices (nonzeros,)).
 
     The pattern may contain entries that are always zero. At a kink the derivative is that of the active branch. Raises
     `CompileError` E391 if llvmlite is not installed or too old.

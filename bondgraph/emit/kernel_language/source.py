@@ -17,7 +17,7 @@ Function = Callable[..., Any]
 
 
 class TranslationError(TypeError):
-    """Error of a function that uses a construct the kernel language lacks; the message begins with file and line."""
+    """Error for a function that uses a construct the kernel language lacks; the message begins with file and line."""
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,7 @@ def _usage(content: Content, build: str, total: dict[str, str]) -> list[str]:
         reset=f"the output of {n}_reset, if it returns 1",
         push=f"If {n}_push returns 1,",
         parts=f"Its output has {total['transitions']} numbers that it adds to the guards, then {total['states']}: x without it.",
-        times=f"p[{n}_clock_offset[k]] + i p[{n}_clock_period[k]], i = 0, 1, ... (only one if the place of the period is -1)",
+        times=f"p[{n}_clock_offset[k]] + i p[{n}_clock_period[k]], i = 0, 1, ... (one tick if {n}_clock_period[k] is -1)",
         tick=f"the output of {n}_tick",
         loop=f"{n}_loop_k",
     )
@@ -127,7 +127,7 @@ def _declarations(content: Content, total: dict[str, str]) -> str:
         ("energies", "out: J", "energies"),
     )
     lines = [
-        f"/* Call after every change of parameters: fills p from p[{total['parameters']}] on. */",
+        f"/* Call after every change of parameters: fills p from p[{total['parameters']}] onwards. */",
         f"void {n}_prepare(double *p);",
         "",
     ]
@@ -150,7 +150,7 @@ def _declarations(content: Content, total: dict[str, str]) -> str:
         lines += [
             "/* out: x after a tick of a clock; returns 1, or 0 if there is no such clock. */",
             f"int {n}_tick(int clock, {_CALL[1:]}",
-            "/* Places in p of the times of a clock, s. */",
+            "/* Indices in p of the times of a clock, s. */",
             *(f"extern const int {n}_clock_{word}[]; /* {total['clocks']} */" for word in ("offset", "period")),
         ]
     lines += [
@@ -204,7 +204,7 @@ static double take(double index, const double *values, int n)
 }
 """,
 }
-"""Functions of tables, which a source file contains if it uses them."""
+"""Functions for tables; a source file contains those that it uses."""
 
 
 def c_functions(

@@ -2,8 +2,8 @@
 
 Identifiers for the user's names are valid in C, Python, MATLAB and SymPy, with one rule for all. Latin letters and digits are
 kept, accents are dropped, Greek letters are spelled out ("ω1" becomes omega1), a derivative ' becomes _dot, any other letter
-its code point (u4e2d), and everything in between one underscore. A name that would begin with a digit, be reserved in a
-language or look like a step of the code (v12) gets an additional character. Names that then differ only in capitals are
+its code point (u4e2d), and each run of other characters one underscore. A name that would begin with a digit, be reserved in a
+language or look like a variable of the code (v12) gets an additional character. Names that then differ only in capitals are
 numbered.
 """
 
@@ -332,7 +332,7 @@ class Phrases:
 
 
 def event_notes(content: Content, phrases: Phrases) -> list[str]:
-    """Return lines on events, impulses, clocks and algebraic loops, as far as a model has them."""
+    """Return lines on the events, impulses, clocks and algebraic loops of a model, if any."""
     lines: list[str] = []
     for paragraph, items in _paragraphs(content, phrases):
         lines += ["", *textwrap.wrap(paragraph, 110, break_long_words=False, break_on_hyphens=False)]

@@ -26,14 +26,14 @@ def to_jax(model: Compilable, routine: str = "rates", *, lower: str = "callback"
     """Return a function (t, x, p, m) -> numbers of a routine, which JAX differentiates, batches and compiles.
 
     t is the time in s; x are the states and m the modes, as `compiled.initial()` returns them; p are the parameters in the
-    order of `compiled.parameters()`; further numbers are ignored. Derivatives by modes are zero.
+    order of `compiled.parameters()`; further numbers are ignored. Derivatives with respect to modes are zero.
 
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
     routine : name of one of the `straight_lines` except `prepare`: "rates", "outputs", "guards", "reset_0", "tick_0" ...
-    lower : "callback" calls the model's machine code on the processor, with the tape's Jacobian by t, x and p for first
-        derivatives, forwards and backwards; "xla" writes the steps in JAX, for other devices and higher derivatives.
+    lower : "callback" calls the model's machine code on the processor, with the tape's Jacobian for first derivatives with
+        respect to t, x and p, forwards and backwards; "xla" writes the steps in JAX, for other devices and higher derivatives.
 
     Raises `ModelError` E100 if `model` is not a model, E660 for an unknown routine, E661 for an unknown `lower`, E662 if JAX uses
     32-bit floats; `ExtraError` E416 without JAX.

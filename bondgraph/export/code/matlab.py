@@ -100,7 +100,7 @@ def _functions(content: Content) -> dict[str, str]:
     files["resets"] = _numbered("resets", content.resets, same, "out = x(:);")
     if content.system.events:
         edges = [(e.slot + 1, e.source, e.target) for e in content.system.events]
-        files["transitions"] = _matrix("transitions", "Rows (place in m, mode before, mode after).", edges)
+        files["transitions"] = _matrix("transitions", "Rows (index in m, mode before, mode after).", edges)
     if content.pushes:
         meaning = f"Numbers that the impulse of transition k adds to {lengths['guards']} guards, then x without it; or []."
         files["push"] = _numbered("push", content.pushes, meaning, "out = [];")
@@ -108,7 +108,7 @@ def _functions(content: Content) -> dict[str, str]:
         ticks = {k: tick.routine for k, tick in enumerate(content.ticks)}
         files["tick"] = _numbered("tick", ticks, "x after a tick of clock k.", "error('there is no clock %d', k);")
         clock_rows = [(tick.offset + 1, "NaN" if tick.period is None else tick.period + 1) for tick in content.ticks]
-        files["clocks"] = _matrix("clocks", "Rows (place of the offset in p, place of the period in p or NaN).", clock_rows)
+        files["clocks"] = _matrix("clocks", "Rows (index of the offset in p, index of the period in p or NaN).", clock_rows)
     if content.loops:
         meaning = "Residuals of algebraic loop k, then a Newton step for the states that follow it."
         loops = {k: steps for k, (_, steps) in enumerate(content.loops)}
@@ -125,7 +125,7 @@ def _contents(content: Content) -> str:
         reset="resets(k, t, x, p, m)",
         push="If push(k, t, x, p, m) is not empty,",
         parts="It contains the numbers that the impulse adds to the guards, then x without it.",
-        times="p(offset) + i p(period), i = 0, 1, ... with [offset, period] in row k of clocks() (only one if the period is NaN)",
+        times="p(offset) + i p(period), i = 0, 1, ... with [offset, period] in row k of clocks() (one tick if the period is NaN)",
         tick="tick(k, t, x, p, m)",
         loop="loop(k, t, x, p, m)",
     )

@@ -1,4 +1,4 @@
-"""C source with the bits of machine code: calls of the product's own elementary functions, and these functions.
+"""C source with the bits of machine code: calls to this package's own elementary functions, and these functions.
 
 Fused operations are steps of the program (`emit.fusions`), written as `fma` in C.
 """
@@ -20,7 +20,7 @@ _CALL = re.compile(rf"\b({'|'.join(ELEMENTARY)})\(")
 
 
 def native_dialect(prefix: str) -> Dialect:
-    """Return the dialect of C that calls the product's own elementary functions, whose names have a prefix."""
+    """Return the dialect of C that calls this package's own elementary functions, whose names have a prefix."""
     return replace(C, form=lambda operation: _CALL.sub(rf"{prefix}\1(", operation.c))
 
 

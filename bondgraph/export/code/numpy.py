@@ -71,7 +71,7 @@ _PHRASES = Phrases(
     reset="reset(k, t, x, p, m)",
     push="If push(k, t, x, p, m) is not None,",
     parts="It contains the numbers that the impulse adds to the guards, and x without it.",
-    times="p[offset] + i p[period], i = 0, 1, ..., with (offset, period) in CLOCKS[k] (only one if the period is None)",
+    times="p[offset] + i p[period], i = 0, 1, ..., with (offset, period) in CLOCKS[k] (one tick if the period is None)",
     tick="tick(k, t, x, p, m)",
     loop="loop(k, t, x, p, m)",
 )

@@ -36,7 +36,7 @@ class SelfContained:
     steps: Listing
 
     def on_tape(self) -> Routine:
-        """Return the routine on a separate tape, for derivatives by the user's parameters."""
+        """Return the routine on a separate tape, for derivatives with respect to the user's parameters."""
         tape = Tape()
         for block, size in zip(BLOCKS, self.sizes, strict=True):
             tape.inputs(block, size)

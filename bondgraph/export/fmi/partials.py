@@ -1,4 +1,4 @@
-"""Partial derivatives of a unit: rates and outputs by states and inputs, as one routine of their nonzeros."""
+"""Partial derivatives of rates and outputs with respect to states and inputs, as one routine of their nonzeros."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Partials:
 
 
 def partials_of(system: System, variables: Iterable[ModelVariable]) -> Partials:
-    """Return the partial derivatives of a system: rates and outputs by states and inputs."""
+    """Return the partial derivatives of a system's rates and outputs with respect to its states and inputs."""
     traced = values_on_tape(system)
     tape, blocks, results = traced.context.tape, traced.context.inputs, outputs_of(traced)
     x, values = list(blocks["x"]), results["outputs"]

@@ -115,7 +115,7 @@ def interface_of(
 
 def _unknown(system: System, code: str, title: str, name: str, names: Iterable[str]) -> Exception:
     near = ", ".join(f'"{each}"' for each in similar_names(name, names))
-    cures = (f"one of {near}",) if near else ("a name of the model's own",)
+    cures = (f"one of {near}",) if near else ("a name in the model",)
     return refusal(code, title, *cures, about=system.name)
 
 

@@ -93,8 +93,8 @@ def fmu(
 ) -> FMU:
     """Write a model with its solver as a functional mock-up unit.
 
-    In co-simulation it takes the steps of `simulate`: communication points do not cut them. Export simulates the run once, as
-    for `c_run`, and again for the reference results and for the page.
+    In co-simulation it takes the steps of `simulate`, whatever the communication points. Export simulates the run once, as for
+    `c_run`, and again for the reference results and for the page.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ def fmu(
 
     Without a compiler the unit contains only its sources, and a `SourceOnlyWarning` says so.
 
-    Raises `ModelError` as `c_run`; E600 to E602 for inputs and outputs, E603 for an unknown version, kind or platform, E604 if
-    ziglang is missing, E605 if a compiler fails; `FileError` E414 or E415 for the path.
+    Raises `ModelError` as `c_run` does; E600 to E602 for inputs and outputs, E603 for an unknown version, kind or platform, E604
+    if ziglang is missing, E605 if a compiler fails; `FileError` E414 or E415 for the path.
     """
     ports = driven(model)
     compiled = compiled_form(ports.model, "fmu", progress=settings.get("progress", True))

@@ -33,7 +33,7 @@ def mechanical_equations(model: Compilable, *, numbers: bool = False) -> Mechani
     numbers : substitute the numbers of all parameters except those of sources.
 
     Raises `ModelError` E100 if `model` is not a model; E278 for an element that does not fit these equations; E273, E274 as
-    `state_equations`.
+    `state_equations` does.
 
     >>> from bondgraph import IC, J1, Graph, R
     >>> from screws.scalars import cos
@@ -53,13 +53,13 @@ def mechanical_equations(model: Compilable, *, numbers: bool = False) -> Mechani
 
 
 def lagrange_equations(model: Compilable, *, numbers: bool = False) -> LagrangeEquations:
-    """Return d/dt dL/dv = E^T dL/dq + Q, L = T - V, of a model whose independent inertias are IC fields, in either form.
+    """Return d/dt dL/dv = E^T dL/dq + Q, L = T - V, of a model whose independent inertias are IC fields of either form.
 
     Parameters
     ----------
     model, numbers : as for `mechanical_equations`.
 
-    Raises `ModelError` as `mechanical_equations`, and E278 for velocities that are not the rates of coordinates.
+    Raises `ModelError` as `mechanical_equations` does, and E278 for velocities that are not the rates of coordinates.
     """
     mechanics = _configurations(compiled_form(model, "lagrange_equations"), numbers)
     q, v = _symbols(mechanics.q), _symbols(mechanics.v)
@@ -73,13 +73,13 @@ def lagrange_equations(model: Compilable, *, numbers: bool = False) -> LagrangeE
 
 
 def hamilton_equations(model: Compilable, *, numbers: bool = False) -> HamiltonEquations:
-    """Return q' = E dH/dp, p' = -E^T dH/dq + Q, H = T + V, of a model whose independent inertias are IC fields, in either form.
+    """Return q' = E dH/dp, p' = -E^T dH/dq + Q, H = T + V, of a model whose independent inertias are IC fields of either form.
 
     Parameters
     ----------
     model, numbers : as for `mechanical_equations`.
 
-    Raises `ModelError` as `lagrange_equations`.
+    Raises `ModelError` as `lagrange_equations` does.
     """
     mechanics = _configurations(compiled_form(model, "hamilton_equations"), numbers)
     names = tuple(_momentum(name) for name in mechanics.v)

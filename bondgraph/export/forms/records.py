@@ -320,7 +320,7 @@ class StateEquations(Typeset):
     """State that changes only at ticks -> offset and period of its clock: it takes its value at offset + n period."""
     definitions: Mapping[str, Any]
     """Long expressions: name of a symbol -> its expression, in an order of evaluation. The symbol is a value of the model under
-    its name, a time derivative with a dash, or a common part s1, s2 ... of several expressions."""
+    its name, a time derivative with a prime, or a common part s1, s2 ... of several expressions."""
     systems: tuple[LinearSystem, ...]
     """Linear equations of unknowns whose solution would be too long."""
     states: tuple[str, ...]

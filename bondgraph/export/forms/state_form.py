@@ -62,7 +62,7 @@ def _is_inside(element: str, path: str) -> bool:
 
 
 def _owner(compiled: Compiled, state: State) -> str:
-    """Return the element that owns a state: the longest path of an element with which its name begins."""
+    """Return the element that owns a state: of all elements whose path begins its name, the one with the longest path."""
     path = state.name
     while path and path not in compiled.model.elements:
         path = path.rpartition(".")[0]
@@ -131,7 +131,7 @@ def cases_in_words(system: System, groups: Sequence[tuple[list[Modes], Any]]) ->
 
 MAX_STATEMENTS, MAX_SCALARS = 60, 240
 """Maximum number of statements of a model whose equations are written in one piece where possible, and of the scalars that they
-compute; the energy account does not count."""
+compute; the energy account is not counted."""
 
 
 def state_equations(

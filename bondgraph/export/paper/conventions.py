@@ -55,7 +55,7 @@ def summary(compiled: Compiled, equations: int, sought: Sequence[tuple[str, str]
         kinds.append("; sampled blocks set their states at the ticks of clocks and hold them between ticks")
     kinds.append(".")
     if system.conversions:
-        kinds.append(" In the equations, parameters include the units of their table: 20 mF is 0.02 F.")
+        kinds.append(" In the equations, parameters are in SI units: 20 mF in the table is 0.02 F.")
     return [Paragraph((counts,), "Model."), Paragraph(tuple(kinds))]
 
 
@@ -77,7 +77,7 @@ def conventions(system: System, has_functions: bool, alike: Sequence[Branch], bl
     if r"(\\mathsf" in written or r"({\\mathsf" in written:
         words += worded("; $(a, b) = c$ splits $c$ into halves, or a pose into its parts")
     if re.search(r"[&+] \\{2}mathbf\{1\}", written):
-        words += worded(r"; $\mathbf{1}$ is the unit matrix")
+        words += worded(r"; $\mathbf{1}$ is the identity matrix")
     if r"\\tilde" in written or r"\mathrm{Ad}" in latex:
         words += worded(r"; $\tilde a\,b = a \times b$")
     words.append(".")
@@ -97,7 +97,7 @@ def conventions(system: System, has_functions: bool, alike: Sequence[Branch], bl
         notation.append(Paragraph(_SCREWS))
     cited = [f"{short}: {long}" for short, long in LITERATURE.items() if any(short in s.op.source for s in system.statements)]
     if cited:
-        text = f"{'. '.join(cited)}. Numbers refer to equations in these works; printed errors are corrected."
+        text = f"{'. '.join(cited)}. Numbers refer to equations in these works; misprints are corrected."
         notation.append(Paragraph((text,), "Sources.", small=True))
     if any(event.resets or event.impulse for event in system.events):
         notation.append(Paragraph(worded("At an event, $:=$ sets all these states at once to values computed just before.")))
@@ -127,12 +127,12 @@ def method(compiled: Compiled) -> list[Block]:
     if any(event.internal for event in system.events):
         words.append("Changes of description only replace coordinates by better ones (a chart near a pole). ")
     if any(isinstance(e.law, Junction) and e.law.automaton for e in model.elements.values()):
-        words.append("An X-junction joins its bonds in the given states, and transmits nothing in all others. ")
+        words.append("An X-junction joins its bonds in the given states, and transmits nothing in any other. ")
     ends = list(dict.fromkeys(event.error for event in system.events if event.error))
     if ends:
         words.append(f"A run ends if: {'; '.join(ends)}. ")
     if system.indeterminate:
-        words.append("If ideal elements share a load that the equations do not divide, the shares of least norm are used. ")
+        words.append("If the equations do not determine how ideal elements share a load, the shares of least norm are used. ")
     words.append("The integration of the states has error control")
     words.append("; it stops at events, when a guard rises through zero." if system.events else ".")
     return [Section("Method", 2), Paragraph(tuple(words))]

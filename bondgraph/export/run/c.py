@@ -72,7 +72,7 @@ def c_run(
     name : prefix of all names and name of the files, an identifier; the model's name by default.
     initial, parameters : changes of start values and parameters, as in `simulate`.
 
-    Raises `ModelError` as `simulate` and `c_source`; E281 for a run that needs Python or does not reach its end.
+    Raises `ModelError` as `simulate` and `c_source` do; E281 for a run that needs Python or does not reach its end.
     """
     run, steps = run_content(model, t_end, "c_run", name, parameters, initial, settings)
     return CRun(run.content.name, header_text(run), source_file(run), run.build, run.method.name, steps)
@@ -88,7 +88,7 @@ def run_content(
     settings: RunSettings,
 ) -> tuple[RunContent, int]:
     """Return the content of a run for export, and the number of steps that it takes; `caller` is the exporting function. Raises
-    as `c_run`."""
+    the errors of `c_run`."""
     compiled = compiled_form(model, caller, progress=settings.get("progress", True))
     prepared = compiled.prepare_run(t_end, **settings)
     x, p, m = prepared.start_values(parameters, initial)
@@ -121,8 +121,8 @@ def workspace_of(prepared: PreparedProgram, choice: Selection) -> Workspace:
 
 
 def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tuple[Selection, int, np.ndarray, float]:
-    """Run once; return the method with which machine code reaches the end, or a transition that ends the run, the number of
-    steps, the size of each state (n,) below which error control does not look, and the time of this end since the start, s."""
+    """Run to the end, or to a transition that ends the run. Return the method with which machine code gets there, the number of
+    steps, the minimum size of each state (n,) for error control, and the time of the end since the start, s."""
     choice, (x, p, m), program = prepared.choice, start, prepared.program
     space = workspace_of(prepared, choice)
     course = space.run(p, x, m, prepared.wanted[0])
@@ -132,7 +132,7 @@ def _chosen(compiled: Compiled, prepared: PreparedProgram, start: Numbers) -> tu
         course = space.run(p, x, m, prepared.wanted[0])
     if space.settler is not None and _has_asked(space.settler):
         name = program.transitions[int(space.settler.table["wanted"])].name
-        why = f'"{name}" may collide at the same time as others, and simultaneous collisions are one problem'
+        why = f'"{name}" may collide at the same time as others, and only Python solves simultaneous collisions'
         raise _refused(compiled, why, 'impacts="sequential", for one collision after the other')
     if course.status != Status.STOP and not (space.settler is not None and _is_terminal(space.settler, course.status)):
         if prepared.settings.singular == "keep":

@@ -16,7 +16,7 @@ _HEAD = 8
 
 
 class _Reader:
-    """Reader of bytes from a place on."""
+    """Reader of bytes from a given position onwards."""
 
     def __init__(self, content: bytes, place: int = 0):
         self.content, self.place = content, place
@@ -40,7 +40,7 @@ class _Reader:
                 return result
 
     def bytes(self) -> bytes:
-        """Read bytes that are preceded by their number."""
+        """Read bytes that are preceded by their count."""
         length = self.number()
         self.place += length
         return self.content[self.place - length : self.place]

@@ -148,7 +148,7 @@ def instance_of(run: RunContent, shown: Sequence[Slot]) -> Instance:
 
 
 def _starts(row: RowLayout) -> dict[str, int]:
-    """Return the places of states and modes before and after an event in its row."""
+    """Return the first index, in the row of an event, of states and modes before and after it."""
     sides = {"x_before": row.x_before, "x_after": row.x_after, "m_before": row.m_before, "m_after": row.m_after}
     return {name: side.start for name, side in sides.items()}
 

@@ -93,9 +93,9 @@ def live_page(
     title : heading; by default the model's name.
     initial, parameters : changes of start values and parameters, as in `simulate`.
 
-    Raises `ModelError` as `simulate` and `c_run` (E281); E620 for a parameter that cannot have a slider, E621 for a parameter
+    Raises `ModelError` as `simulate` and `c_run` do (E281); E620 for a parameter that cannot have a slider, E621 for a parameter
     that moves clocks, E622 for an invalid range, E623 for quantities that cannot be shown, or not together; `FileError` E415,
-    E414 as `LivePage.write`.
+    E414 as `LivePage.write` does.
     """
     if path is not None:
         known_ending(path, ".html")

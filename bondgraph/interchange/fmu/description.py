@@ -28,7 +28,7 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class FmuVariable:
-    """FmuVariable of an FMU: reference, causality, type, start value (NaN without one) and unit."""
+    """Variable of an FMU: reference, causality, type, start value (NaN without one) and unit."""
 
     name: str
     reference: int

@@ -72,7 +72,7 @@ class FmuUnit:
 
 
 def _groups(variables: Sequence[FmuVariable], first: int) -> list[VariableGroup]:
-    """Return variables grouped by type, with places that count from `first`."""
+    """Return variables grouped by type, with indices that count from `first`."""
     of_kind: dict[str, list[int]] = {}
     for place, variable in enumerate(variables, first):
         of_kind.setdefault(variable.type_name, []).append(place)
@@ -102,15 +102,15 @@ def _variables(archive: Archive, names: Iterable[str], causalities: Sequence[str
     names = list(names)
     for each in names:
         if each not in there:
-            what = "does not have"
+            what = f'does not have "{each}"'
         elif not there[each].is_scalar:
-            what = "has as an array"
+            what = f'has "{each}" as an array'
         elif there[each].causality not in causalities:
-            what = f"has as {there[each].causality}"
+            what = f'has "{each}" with causality {there[each].causality}'
         else:
             continue
         fitting = [key for key, one in there.items() if one.causality in causalities]
         likely = similar_names(each, fitting) or fitting[:_MOST_LISTED]
         cure = f"one of {', '.join(likely)}" if likely else "another FMU"
-        raise refusal("E691", f'{argument}: "{archive.path.name}" {what} "{each}"', cure, about=argument)
+        raise refusal("E691", f'{argument}: "{archive.path.name}" {what}', cure, about=argument)
     return [there[each] for each in names]

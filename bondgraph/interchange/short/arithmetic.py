@@ -164,7 +164,7 @@ def _refused(node: ast.AST) -> str:
         ast.IfExp: "; use where(condition, a, b)",
         ast.Compare: "; compare two values, with < <= > >= or ==",
         ast.BoolOp: "; combine conditions with where(a, b, 0), minimum or maximum",
-        ast.Attribute: "; a signal whose path contains a point needs a short name: signals: {x: path}",
+        ast.Attribute: "; a signal whose path contains a dot needs a short name: signals: {x: path}",
     }
     what = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).lower()
     column = getattr(node, "col_offset", 0) + 1
@@ -181,14 +181,14 @@ def _indices(index: ast.expr) -> int | tuple[int, ...]:
 
 
 def _in_postfix(root: ast.expr) -> list[ast.AST]:
-    """Return the nodes of a tree, each after its operands, without recursion: a sum of 500 terms is 500 deep."""
+    """Return the nodes of a tree, each after its operands, without recursion: a sum of 500 terms is 500 levels deep."""
     pending, nodes = [root], list[ast.AST]()
     while pending:
         node = pending.pop()
         nodes.append(node)
         pending += _operands(node)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and any(map(_is_power, ast.walk(node.right))):
-            raise InvalidFormula("an exponent is a power itself, a**b**c; make the exponent a parameter")
+            raise InvalidFormula("an exponent is itself a power, a**b**c; make the exponent a parameter")
     return nodes[::-1]
 
 
@@ -206,10 +206,10 @@ def _step(node: ast.AST, places: Mapping[str, int]) -> Step:
         case ast.Name(name) if name in _CONSTANTS:
             return ("number", _CONSTANTS[name])
         case ast.Name(name):
-            raise InvalidFormula(f"{name!r} is unknown; there are {_listed(name, [*places, *_CONSTANTS])}")
+            raise InvalidFormula(f"{name!r} is unknown; use {_listed(name, [*places, *_CONSTANTS])}")
         case ast.Call(ast.Name(name), operands):
             if name not in ARITIES:
-                raise InvalidFormula(f"there is no function {name!r}; there are {_listed(name, list(ARITIES))}")
+                raise InvalidFormula(f"there is no function {name!r}; use {_listed(name, list(ARITIES))}")
             if len(operands) != ARITIES[name]:
                 raise InvalidFormula(f"{name} takes {ARITIES[name]} arguments, not {len(operands)}")
             return ("function", name, len(operands))
@@ -225,7 +225,7 @@ def _step(node: ast.AST, places: Mapping[str, int]) -> Step:
 
 
 def _listed(name: str, names: Sequence[str]) -> str:
-    """Return similar names, or the first of all names if none is similar."""
+    """Return similar names; if there are none, the first of all names."""
     return ", ".join(similar_names(name, names) or names[:20])
 
 

@@ -134,7 +134,7 @@ class _Reader:
             container: Any = {} if kind == "MappingStartEvent" else []
             path = self._put(container, line)
             if len(self.containers) >= MAX_DEPTH:
-                raise _invalid(self.file, line, f"its content is nested more than {MAX_DEPTH} deep")
+                raise _invalid(self.file, line, f"its content is nested more than {MAX_DEPTH} levels deep")
             self.containers.append((container, path))
             self.keys.append(None)
         elif kind in ("MappingEndEvent", "SequenceEndEvent"):

@@ -102,7 +102,7 @@ class ElementReader:
     nested: Callable[[ElementReader, str, str, Any], Graph]
     """Function that reads a nested graph from its name, its path in the document and its content."""
     within: str = ""
-    """Path of the graph whose elements are read, ending with a point."""
+    """Path of the graph whose elements are read, ending with a dot."""
 
     def element(self, name: str, content: Any) -> Element | Graph | tuple[Problem, ...]:
         """Build an element from its name and its entry in the file."""
@@ -282,7 +282,7 @@ class ElementReader:
 
 
 def _is_formula(kind: str, value: Any) -> bool:
-    """Return True for a formula: text that is not a quantity, or a number, except in a source."""
+    """Return True for a formula: text that is not a quantity, or, except in a source, a number."""
     is_text = isinstance(value, str) and not isinstance(quantity(value), Parameter)
     return is_text or (type(value) in (int, float) and kind not in ("Se", "Sf"))
 

@@ -208,7 +208,7 @@ def largest(values: Sequence[Any]) -> Any:
 
 
 MAX_NEWTON_STEPS = 12
-"""Newton steps for an impulse if storages have curves."""
+"""Number of Newton steps for an impulse if storages have curves."""
 
 NEWTON_RTOL = 1e-8
 """Largest accepted residual after the Newton steps, as a fraction of the first; if it is larger, the states become NaN."""
@@ -229,7 +229,7 @@ class Impulse:
 
 
 def impulsive(context: TracingContext, acting: ActingUnknowns) -> tuple[int, ...]:
-    """Return the numbers of the events with an impulse: those with a declared one, and those whose mode makes a dependent
+    """Return the indices of the events with an impulse: those with a declared one, and those whose mode makes a dependent
     storage or a held quantity jump."""
     followed = followed_states(context)
     names = [followed.get(u.element, u.vanishing if u.stopped else "") for u in context.system.unknowns if not u.algebraic]

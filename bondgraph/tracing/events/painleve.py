@@ -33,8 +33,8 @@ from screws.scalars import maximum
 @dataclass(frozen=True)
 class DryFriction:
     """Dry friction: its unknown, the indices of its scalars among all unknowns, the selection between sticking and slipping,
-    and the slopes of its slipping effort by the efforts of constraints: (its scalar, index of the constraint's effort) ->
-    slope."""
+    and the derivatives of its slipping effort with respect to efforts of constraints: (its scalar, index of the constraint's
+    effort) -> derivative."""
 
     unknown: Unknown
     indices: tuple[int, ...]
@@ -96,7 +96,7 @@ def paradoxes(context: TracingContext, acting: ActingUnknowns) -> list[tuple[Low
 
 
 def _normal_force_reduction(context: TracingContext, acting: ActingUnknowns, friction: DryFriction) -> Any:
-    """Return k mu, the fraction of its normal force that friction takes away; a constant if there is none."""
+    """Return k mu, the fraction of its normal force that friction takes away; 0.0 if equations do not determine it."""
     w = list(acting.w)
     entries = partials(residuals_of(acting.values, context.system.unknowns), w)
     entries = {key: value for key, value in entries.items() if key[0] not in friction.indices}

@@ -66,8 +66,8 @@ RESIDUAL_TOLERANCE = 1e-7
 """Largest residual at sample states, as a fraction of the terms of the equation."""
 
 COMPLIANCE = 2.0**-42
-"""Compliance or resistance of an ideal element in a part with skew couplings, in natural sizes. At the least loss, the
-refinements reduce its effect to 1e-6; a smaller value would magnify rounding."""
+"""Compliance or resistance of an ideal element in a part with skew couplings, in natural sizes. Even at the least dissipation,
+the refinements reduce its effect to 1e-6; a smaller value would magnify rounding."""
 
 MAX_CIRCUITS = 128
 """Maximum number of circuits to list for one part."""
@@ -198,8 +198,8 @@ def _row_factors(entries: Entries, matrices: np.ndarray, senses: Mapping[int, fl
 
 
 def _monotone_scale(matrices: np.ndarray) -> np.ndarray | None:
-    """Return sizes of the unknowns (n,) that bring the largest entry of each close to one (Ruiz 2001); None if a sample is not
-    monotone."""
+    """Return sizes of the unknowns (n,) that bring the largest entry of each row close to one (Ruiz 2001); None if a sample is
+    not monotone."""
     n = matrices.shape[1]
     if not np.isfinite(matrices).all():
         return None
@@ -234,7 +234,7 @@ class _CircuitEquation:
     alone: bool = False
     """True if the circuit has no element in common with others."""
     of_rates: bool = False
-    """True if rates misfit, while the right sides of vanishing quantities fit."""
+    """True if only the right sides of rates may contradict each other, not those of vanishing quantities."""
 
     @property
     def contradicts(self) -> bool:
@@ -446,7 +446,7 @@ def _fits(
     context: TracingContext, entries: Entries, right: Sequence[Any], values: Sequence[Any], excluded: Sequence[Any]
 ) -> bool:
     """Return True if the values solve the equations at all samples at which they are finite and no `excluded` circuit holds,
-    since the states of the samples need not be consistent with it."""
+    since the states of the samples need not be consistent with such a circuit."""
     rows = rows_of(entries, len(right))
     residuals = [sum((a * values[j] for j, a in row.items()), -b) for row, b in zip(rows, right, strict=True)]
     terms_of_right = magnitudes(context.tape, right)

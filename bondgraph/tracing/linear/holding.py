@@ -137,7 +137,7 @@ def holding_equations(
 @dataclass(frozen=True)
 class Levels:
     """Equations of a part while all its elements hold, at two levels: an implicit step of a short length h has the matrix A0 +
-    h A1, where A0 are the slopes of vanishing quantities by the unknowns, and A1 those of their rates."""
+    h A1, where A0 are the derivatives of vanishing quantities with respect to the unknowns, and A1 those of their rates."""
 
     every: Holding
     """All equations: those of vanishing quantities on which unknowns act, and those of the rates of the other vanishing

@@ -18,13 +18,13 @@ from bondgraph.tracing.on_tape.values import Entries, Values, nonzero, partials,
 from screws.scalars import maximum
 
 Derived = Callable[[Sequence[Mapping[int, Any]], Sequence[Any]], Sequence[tuple[Mapping[int, Any], Any]]]
-"""(combinations of equations, their right sides) -> the equations (entries, right side) of their rates; without entries if there
-are none."""
+"""(combinations of equations, their right sides) -> the equation (entries, right side) of the rate of each; no entries if it has
+none."""
 
 
 @dataclass(frozen=True)
 class IdealReaction:
-    """An effort or flow with which an ideal element keeps its vanishing quantity at zero: slopes by the unknowns, value at zero
+    """An effort or flow with which an ideal element keeps its vanishing quantity at zero: slope for each unknown, value at zero
     unknowns, and the limit of its size, if any."""
 
     element: str
@@ -59,10 +59,10 @@ class Ideal:
     senses: Mapping[int, Any]
     """Equation of a holding element -> +1 if it takes the power reaction times vanishing quantity, else -1."""
     moves: Entries
-    """(state, unknown) -> slope of the state's rate by the unknown."""
+    """(state, unknown) -> derivative of the state's rate with respect to the unknown."""
     derived: Derived
     demanded: Callable[[Sequence[Any]], Sequence[Any]]
-    """Function that removes from right sides the stabilisation of positions, which demands nothing at rest."""
+    """Function that sets positions in right sides to zero, so that their stabilisation does not count."""
     motion: bool = True
     """True along the motion, False in an impulse."""
     gates: Mapping[int, RowGate] = field(default_factory=dict)

@@ -195,7 +195,7 @@ class LeastNormSolution:
 
     values: list[Any]
     elements: tuple[str, ...] = ()
-    """Elements whose reactions the equations do not determine, so that they are the least-norm choice."""
+    """Elements whose reactions the equations do not determine: these reactions are the least-norm choice."""
     contradiction: Any = None
     """None if the equations always fit; else a scalar that is positive where they do not."""
     always: bool = False
@@ -311,7 +311,7 @@ def _without_zeros(context: TracingContext, row: Mapping[int, Any]) -> dict[int,
 def _open_reactions(
     context: TracingContext, ideal: Ideal, free: Mapping[int, Sequence[Any]]
 ) -> tuple[list[IdealReaction], list[dict[int, Any]], list[float]]:
-    """Return the reactions that free unknowns act on, their slopes by the free unknowns, and their natural sizes."""
+    """Return the reactions that free unknowns act on, their slope for each free unknown, and their natural sizes."""
     every = {
         (k, j): context.tape.scalar(sum((slope * vector[i] for i, slope in reaction.slopes.items()), 0.0))
         for k, reaction in enumerate(ideal.reactions)

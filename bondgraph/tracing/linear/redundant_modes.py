@@ -25,7 +25,7 @@ LIMITED_WEIGHT = 1e3
 """Weight of a reaction with a limit (friction) relative to one without (a constraint)."""
 
 SMALLEST_PART = 1e-2
-"""Smallest fraction of the sum of all limits that a limit counts as, in the shares of reactions."""
+"""Fraction of the sum of all limits that is added to each limit, so that a limit of zero has a finite weight."""
 
 
 def solve_redundant_modes(

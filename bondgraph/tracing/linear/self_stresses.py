@@ -38,7 +38,7 @@ SHARE_REFINEMENTS = 5
 
 @dataclass(frozen=True)
 class SelfStresses:
-    """Basis (n, k) of the null vectors of all modes, and the elements and gates of the n rows that have any."""
+    """Basis (n, k) of the null vectors of all modes, and the elements and gates of its rows, if any."""
 
     basis: np.ndarray
     elements: Mapping[int, str]

@@ -31,8 +31,8 @@ MAX_CANDIDATES = 64
 
 
 class SingularSystem(Exception):
-    """Raised if there is no further pivot: the remaining equations depend on the others, or the remaining unknowns are in
-    none."""
+    """Raised if there is no further pivot: the remaining equations depend on the others, or no equation contains the
+    remaining unknowns."""
 
     def __init__(self, equations: Sequence[int], unknowns: Sequence[int]):
         self.equations = tuple(equations)
@@ -302,7 +302,7 @@ def factorised_in_run(
 
 
 NEGLIGIBLE = 1e-13
-"""Entries below this part of the product of their row and column sizes are rounding and are ignored."""
+"""Entries below this fraction of the product of their row and column sizes are rounding and are ignored."""
 
 _ROUNDS = 3
 
@@ -391,7 +391,7 @@ def magnitudes(tape: Tape, values: Sequence[Any]) -> list[TapeScalar]:
     """Return each value with all its terms taken as positive, so that none cancel.
 
     It is |a| + |b| for a + b and a - b, |a| |b| for a b, and the absolute value of anything else. A sum that is zero except for
-    rounding is about 1e-16 of it, whatever the units.
+    rounding is about 1e-16 of this magnitude, whatever the units.
     """
     roots = [tape.scalar(value).index for value in values]
     sizes: dict[int, TapeScalar] = {}

@@ -182,7 +182,7 @@ class TracingContext:
         return rates
 
     def slopes(self, scalars: Sequence[Any]) -> SparseJacobian:
-        """Return the derivatives of scalars by the states and by time."""
+        """Return the derivatives of scalars with respect to states and time."""
         return jacobian(scalars, [*self.inputs["x"], self.inputs["t"][0]])
 
 
@@ -203,7 +203,7 @@ def context_of(system: System) -> TracingContext:
 
 
 def along(sparse: SparseJacobian, rates: Sequence[Any], begin: Sequence[Any]) -> list[Any]:
-    """Return derivatives along the motion, from the derivatives by states and time, added to `begin`."""
+    """Return derivatives along the motion, from those with respect to states and time, added to `begin`."""
     total = list(begin)
     for i, j, partial in zip(sparse.rows, sparse.columns, sparse.values, strict=True):
         total[i] = total[i] + partial * (rates[j] if j < len(rates) else 1.0)

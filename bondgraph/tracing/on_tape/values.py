@@ -88,6 +88,6 @@ def nonzero(table: Mapping[Key, Any]) -> dict[Key, Any]:
 
 
 def partials(values: Sequence[Any], w: Sequence[Any]) -> dict[tuple[int, int], Any]:
-    """Return the nonzero partial derivatives of scalars `values` by scalars `w`."""
+    """Return the nonzero partial derivatives of scalars `values` with respect to scalars `w`."""
     J = jacobian(values, w)
     return {(int(i), int(j)): v for i, j, v in zip(J.rows, J.columns, J.values, strict=True)}

@@ -64,8 +64,8 @@ def test_what_an_archive_must_not_have_is_refused(case, library, folder):
 NAMES = {
     "no file": ({"path": "nowhere.fmu"}, "E690[\\s\\S]*cannot be read"),
     "unknown input": ({"inputs": {"eror": "error.y"}}, 'E691[\\s\\S]*does not have "eror"[\\s\\S]*error'),
-    "output as input": ({"inputs": {"effort.y": "error.y"}}, 'E691[\\s\\S]*has as output "effort.y"'),
-    "input as parameter": ({"parameters": {"error": 1.0}}, "E691[\\s\\S]*has as input"),
+    "output as input": ({"inputs": {"effort.y": "error.y"}}, 'E691[\\s\\S]*has "effort.y" with causality output'),
+    "input as parameter": ({"parameters": {"error": 1.0}}, "E691[\\s\\S]*with causality input"),
     "outputs as text": ({"outputs": "effort.y"}, "E691[\\s\\S]*not a list of names"),
 }
 

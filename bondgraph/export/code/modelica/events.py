@@ -7,9 +7,9 @@ automaton by name fires first, as in `simulate`: the others wait for the next it
 A transition reads states as simultaneous ticks have set them, and a later clock as earlier clocks have set them, as in
 `simulate`; everything else is read as it was before the instant.
 
-A guard that is positive at the start fires there: since `when` needs a condition that becomes true, all conditions wait for
-`begun`, which the event at time 0 makes true. The unknowns of nonlinear loops belong to the modes and samples before an
-instant, so that a firing cannot depend on itself; the next iteration of the event solves for them again.
+A transition whose guard is positive at the start fires there: since `when` needs a condition that becomes true, all conditions
+wait for `begun`, which the event at time 0 makes true. The unknowns of nonlinear loops follow from the modes and sampled states
+before an instant, so that a firing cannot depend on itself; the next iteration of the event solves for them again.
 """
 
 from __future__ import annotations

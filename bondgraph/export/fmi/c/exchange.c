@@ -75,7 +75,8 @@ static int column_of(uint32_t reference)
     return kind == STATE ? (int)first : -1;
 }
 
-/* Derivatives of unknowns by knowns times a seed, or with `is_adjoint` their transpose. A reference denotes all its values. */
+/* Derivatives of unknowns with respect to knowns, times a seed, or transposed if `is_adjoint`.
+ * A reference denotes all its values. */
 static int derivative(Instance *c, const uint32_t *unknowns, size_t unknown_count, const uint32_t *knowns, size_t known_count,
                       const double *seed, size_t seeds, double *values, size_t room, int is_adjoint)
 {
@@ -89,7 +90,7 @@ static int derivative(Instance *c, const uint32_t *unknowns, size_t unknown_coun
     }
     for (size_t j = 0; j < known_count; j++) {
         if (column_of(knowns[j]) < 0)
-            return refuse(c, "there are no derivatives by value reference %u", knowns[j]);
+            return refuse(c, "there are no derivatives with respect to value reference %u", knowns[j]);
         columns += BY_ELEMENT ? 1 : size_of_reference(knowns[j]);
     }
     if (seeds != (is_adjoint ? rows : columns) || room != (is_adjoint ? columns : rows))

@@ -39,7 +39,7 @@ static Status status_of(int result)
     }
 #define REFERENCES const uint32_t references[], size_t count
 
-/* Functions for features that no model has: they fail unless they are called for nothing. */
+/* Functions for features that no model has: they fail unless they are called for zero items. */
 #define ABSENT(name, count, ...) \
     FUNCTION(name, ANY, (void *instance, __VA_ARGS__), (count) ? refuse(c, "the model does not support %s", TEXT(name)) : FINE)
 

@@ -29,7 +29,7 @@ OUTCOMES
 }
 #endif
 
-/* Judge a status of the run. */
+/* Return the result for a status of the run; log why the run has ended. */
 static int judged(Instance *c, int64_t status)
 {
 #if HAS_EVENTS

@@ -38,7 +38,7 @@ def rational(number: float) -> Any:
 
 
 def decimal(expression: Any, keep_fractions: bool) -> Any:
-    """Write the numbers of an exact expression readably, sums and fractions scaled so that their largest number is near 1.
+    """Write the numbers of an exact expression readably, with sums and fractions scaled so that their largest number is near 1.
 
     Fractions of small numbers are kept if `keep_fractions` (the user's numbers are all integers) or if there is no short
     decimal; otherwise numbers are decimals, such as 9.81.

@@ -124,7 +124,7 @@ def linear_in(expression: Any, unknowns: Collection[Any]) -> tuple[Any, dict[Any
     """Return the constant and coefficients of an expression that is linear in the unknowns; None if it is not."""
     constant: list[Any] = []
     slopes: dict[Any, list[Any]] = {}
-    # term by term: most terms have one factor with unknowns, and derivatives of long sums by many unknowns are slow
+    # term by term: most terms have one factor with unknowns, and long sums take long to differentiate
     todo = [(term, sympy.S.One) for term in sympy.Add.make_args(expression)]
     symbols = frozenset(unknowns)
     while todo:

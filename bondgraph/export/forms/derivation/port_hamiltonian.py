@@ -47,7 +47,7 @@ from bondgraph.output.tables import labels_of
 from bondgraph.tracing.on_tape.values import scalars_of
 
 WITHOUT_POWER = (laws.Transformer, laws.Gyrator, laws.SkewGyrator, laws.Junction, laws.SignalBlock)
-"""Laws that pass power on or have none; signal blocks must have no states."""
+"""Laws that only transmit power or have none; signal blocks must have no states."""
 
 
 @dataclass
@@ -140,9 +140,9 @@ def _add(ports: _Ports, compiled: Compiled, path: str, element: Element) -> None
     elif isinstance(law, laws.Resistor):
         statement = statement_of(compiled, path, law.effort) or statement_of(compiled, path, law.flow)
         if law.relation is not None:
-            raise no_form(compiled, path, "its relation gives neither effort nor flow by the other", "`effort` or `flow`")
+            raise no_form(compiled, path, "its relation is solved for neither effort nor flow", "`effort` or `flow`")
         if statement is None or statement[1].outs[0].endswith(":by relation"):
-            raise no_form(compiled, path, "only its inverse relation is given", "its other relation, in addition")
+            raise no_form(compiled, path, "only its inverse relation is given", "its other relation as well")
         out = statement[1].outs[0]
         ports.symbols[out] = new_symbols(system, out, f"{path}:given")
         ports.resistors[path] = statement[0], statement[1].args[0], out
@@ -256,7 +256,7 @@ class _Balance:
         if S.free_symbols & set(every):
             ratios = [path for path, e in compiled.model.elements.items() if isinstance(e.law, WITHOUT_POWER[:3]) and e.signals]
             path = (ratios or list(compiled.model.elements))[0]
-            raise no_form(compiled, path, "its modulus depends on efforts or flows", "a modulus of states, such as `body.p`")
+            raise no_form(compiled, path, "its modulus depends on efforts or flows", "a modulus of states only, such as `body.p`")
         if any(entry != 0 for entry in others):
             path = next(iter(self.ports.following))
             raise no_form(compiled, path, "its input acts directly on a source or a resistor")

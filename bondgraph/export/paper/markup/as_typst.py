@@ -267,7 +267,7 @@ class _Reader:
         return [_Piece(f"lr({_argument([*left, *inner, *self.fence()])})")]
 
     def fence(self) -> list[_Piece]:
-        """Return one fence; a point means no fence."""
+        """Return one fence; a dot means no fence."""
         pieces = self.atom()
         return [] if pieces[0].body == "." else pieces
 

@@ -46,7 +46,7 @@ def marked(words: Words, math: Callable[[str], str], code: Callable[[str], str],
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Paragraph, preceded by a title, if any; with `small`, in small letters."""
+    """Paragraph, preceded by a title, if any; with `small`, in small type."""
 
     words: Words
     title: str = ""
@@ -65,7 +65,7 @@ class Numbered:
 
 @dataclass(frozen=True)
 class Equations:
-    """Equations below each other; with `small`, in small letters."""
+    """Equations below each other; with `small`, in small type."""
 
     items: tuple[Numbered, ...]
     small: bool = False
@@ -73,7 +73,7 @@ class Equations:
 
 @dataclass(frozen=True)
 class TableBlock:
-    """Table: heads and relative widths of its columns, rows of cells, and the caption above it."""
+    """Table: headings and relative widths of its columns, rows of cells, and the caption above it."""
 
     heads: tuple[str, ...]
     widths: tuple[float, ...]

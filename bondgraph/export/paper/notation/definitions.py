@@ -82,7 +82,7 @@ def opposite(a: Piece) -> Piece:
 
 
 def times(a: Piece, b: Piece) -> Piece:
-    """Return a b, with a number first."""
+    """Return the product of a and b, with a number first."""
     if b.latex[0].isdigit() and not a.latex[0].isdigit() and b.strength >= PRODUCT:
         a, b = b, a
     reciprocal = re.fullmatch(r"\\frac\{1\}\{((?:[^{}]|\{[^{}]*\})*)\}", b.latex)
@@ -142,7 +142,7 @@ _MAX_FRACTION_WIDTH = 16
 
 @dataclass(frozen=True)
 class Recorded:
-    """Operation on arguments of these shapes, as steps; equal records compute the same."""
+    """Operation on arguments of these shapes, as steps; equal records compute the same values."""
 
     shapes: tuple[tuple[int, ...], ...]
     results: tuple[tuple[int, ...], ...]
