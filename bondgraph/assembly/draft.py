@@ -107,7 +107,7 @@ def law_arguments(path: str, element: Element) -> tuple[str, ...]:
 
 
 def signed(draft: Assembly, path: str, value: str, sign: int) -> str:
-    """Return a value, or for sign -1 the name of its negative, which the element `path` computes."""
+    """Return the name of a value, or for sign -1 of its negative, which the element `path` computes."""
     if sign > 0:
         return value
     negative = draft.declare(f"-{value}", draft.values[value].shape, draft.values[value].unit)
@@ -120,7 +120,7 @@ def seek(draft: Assembly, path: str, element: Element, op: Op, value: str, outpu
     output."""
     if isinstance(op.function, Curve):
         gives = {"e": "effort", "f": "flow"}.get(letter, "state")
-        op.function.need_monotone(f'{element.kind} "{path}", whose {gives} is set by others,', path, (element.place,))
+        op.function.need_monotone(f'{element.kind} "{path}", whose {gives} is set by other elements,', path, (element.place,))
     kind = draft.values[output]
     computed = draft.declare(f"{path}:by relation", kind.shape, kind.unit, rf"\hat {letter}")
     draft.write(path, op, computed, value, *law_arguments(path, element))

@@ -36,7 +36,7 @@ class Indeterminate:
 
 @dataclass(frozen=True)
 class IndeterminateCircuits:
-    """Statically indeterminate modes in which elements hold each other in circuits, too many to list: states of self-stress."""
+    """Statically indeterminate modes (states of self-stress) with too many circuits of elements to list."""
 
     basis: np.ndarray = field(compare=False)
     """Null vectors (n, k) of the equations of the elements while all hold."""

@@ -488,7 +488,7 @@ def demands_of(model: Model) -> Demands:
 
 
 def _wishes(model: Model, index: Mapping[str, int], demands: Demands) -> Iterator[tuple[int, bool, str]]:
-    """Yield (bond, effort into its head, element with this wish) in order of priority; last come efforts into 1-junctions,
+    """Yield (bond, effort into its head, element with this wish) in order of priority; efforts into 1-junctions come last,
     whatever the direction of the arrow."""
     storages = sorted(demands[CausalityPreference.INTEGRAL], key=lambda demand: first_integral(model.elements[demand[0]]))
     for path, bond, into in (*storages, *demands[CausalityPreference.AS_GIVEN]):

@@ -215,7 +215,7 @@ def _ratios(model: Model, strokes: Strokes, every: bool = False) -> dict[int, _R
 
 
 def _equations(model: Model, strokes: Strokes) -> dict[int, Row]:
-    """Return each variable that a junction, two-port or resistor computes, as a sum of others."""
+    """Return each variable that a junction, two-port or resistor computes, as a sum of other variables."""
     numbers, sums = random.Random(1), _sums(strokes)
     rows = {variable: {other: 1} for variable, other in sums.shared.items()} | sums.balances
     drawn = {path: numbers.randrange(2, PRIME) for path in strokes.nodes}
@@ -293,7 +293,7 @@ def _left_null_vector(part: Sequence[int], rows: Mapping[int, Row]) -> Row:
 
 
 def _minus(row: Row, other: Row, factor: int) -> Row:
-    """Return row - factor other, without zeros."""
+    """Return row - factor * other, without zeros."""
     out = dict(row)
     for k, value in other.items():
         out[k] = (out.get(k, 0) - factor * value) % PRIME

@@ -102,7 +102,7 @@ def _one_junction(model: Model, path: str, element: Element) -> Iterator[Problem
         return
     others = [model.across(bond, path) for bond in ends]
     title = f'1-junction "{path}" of the domain {bonds[0].domain.name} does not conserve heat'
-    why = f"except for R and switches, one {bonds[0].domain.flow} enters by {inward} bonds and leaves by {len(ends) - inward}"
+    why = f"not counting R and switches, one {bonds[0].domain.flow} enters by {inward} bonds and leaves by {len(ends) - inward}"
     near = f"these bonds lead to {named(model.elements_at(others))}"
     cures = (
         "two bonds in addition to R and switches, one arrow to the junction and one from it: from one temperature to the other",

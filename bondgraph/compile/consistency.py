@@ -279,7 +279,7 @@ def _holding_constraints(model: Model, system: System, modes: np.ndarray) -> lis
 
 
 def _moved_states(model: Model, system: System) -> np.ndarray:
-    """Return indices of the states of storages on whose rates unknown efforts and flows act."""
+    """Return indices of the states of storages whose rates depend on unknown efforts and flows."""
     reached, before = {unknown.value for unknown in system.unknowns}, 0
     while len(reached) > before:  # loops of statements take more than one round
         before = len(reached)

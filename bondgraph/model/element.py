@@ -87,7 +87,7 @@ class Element(Frozen):
 
 
 _LOOKED_UP: WeakKeyDictionary[Element, Callable[[], str]] = WeakKeyDictionary()
-"""Description of an element, with units and domain, in the graph where it was last looked up."""
+"""Functions that describe an element, with units and domain, in the graph where it was last looked up."""
 
 
 def remember_description(element: Element, look_up: Callable[[], str]) -> None:

@@ -161,7 +161,7 @@ def notes_of(*formulas: Op | Callable[..., Any] | None) -> str:
 
 
 def entries(source: str) -> list[str]:
-    """Return the entries of a `source`, of all its lines, in their order."""
+    """Return the entries of all lines of a `source`, in their order."""
     return [entry for line in source.split("\n") for entry in line.split("; ") if entry]
 
 
@@ -229,7 +229,7 @@ def _heat(flow: Any) -> Any:
 
 
 HEAT_FLOW = Op("heat", _heat, "#1")
-"""Power of a pseudo-bond, or the energy of its storage: the flow, or its integral, of all components."""
+"""Power of a pseudo-bond, or energy of its storage: the sum of the components of its flow, or of their integrals."""
 
 
 def share_of(part: float) -> Op:

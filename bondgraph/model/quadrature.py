@@ -81,7 +81,7 @@ def _power(output: Any, x: Any) -> Any:
 
 
 def _along_ray(formula: Callable[[Any], Any], x: Any, others: Sequence[Any]) -> Any:
-    """Return the integral of formula(s x) . x over s from 0 to 1, on a tape, in symbols or in floats, like x and the others."""
+    """Return the integral of formula(s x) . x over s from 0 to 1, on a tape, in symbols or in floats, like x and `others`."""
     tape, is_symbolic = foreign_scalars(x, others)
     if tape is not None:
         return _on_tape(tape, formula, x)

@@ -75,8 +75,8 @@ def _bounds_another(compiled: Compiled, name: str, varied: Mapping[str, Any]) ->
 
 
 def start_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return states (runs, n) and modes (1, modes), or one row of each if nothing varies; None if some follow from others, from
-    parameters or from motion."""
+    """Return states (runs, n) and modes (1, modes), or one row of each if nothing varies; None if some follow from
+    other states, parameters or motion."""
     model, system = compiled.model, compiled.system
     if (
         system.starts
