@@ -213,7 +213,7 @@ def _identity(value: Any) -> tuple[Any, ...] | None:
     if type(value) in (list, tuple):
         parts = tuple(map(_identity, value))
         return None if None in parts else (type(value), parts)
-    if isinstance(value, NamedMeasure):  # last: checking a protocol looks up all its attributes
+    if isinstance(value, NamedMeasure):  # last, because this check looks up all attributes
         return "measure", value.what, value.of
     return None
 

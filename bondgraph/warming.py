@@ -57,7 +57,7 @@ PARTS: Mapping[str, Callable[[], object]] = {
     "layout of diagrams": board.machine_code,
     PAGES: _of_pages,
 }
-"""Machine code of this project by purpose."""
+"""Functions that compile or load the machine code of this project, by its purpose."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class Assembly:
     unknowns: list[Unknown] = field(default_factory=list)
     clocks: list[Clock] = field(default_factory=list)
     heat_shares: Mapping[str, float] | None = None
-    """Heat shares for a stand-in of an element; None: those of the model."""
+    """Heat shares for a stand-in of an element; None for the shares of the model."""
 
     def __post_init__(self) -> None:
         self.declare("time", (), "s", "t")

@@ -13,8 +13,8 @@ NULL_TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Indeterminate:
-    """A statically indeterminate mode: the motion is unique, but not how ideal elements share an effort or flow; the shares are
-    those of least norm. If `unique` is false, the motion is not determined either, which ends a run."""
+    """A statically indeterminate mode: the motion is unique, but not the shares of ideal elements in an effort or flow; the
+    shares of least norm are taken. If `unique` is false, the motion is not determined either, which ends a run."""
 
     mode: Mapping[str, str]
     """State of each automaton."""

@@ -251,9 +251,9 @@ def _ambiguity(model: Model, path: str, strong: Bond, other: Bond) -> Problem:
     zero = element.law.type == 0
     common, dual = ("effort", "flow") if zero else ("flow", "effort")
     cures = (
-        ("a J0 instead, with the separated elements behind a J1 with a Switch, open where this is not active", "an I or R")
+        ("a J0 instead, with the separated elements behind a J1 with a Switch that is open in the other modes", "an I or R")
         if zero
-        else ("a J1 instead, with the separated elements behind a J0 with a Switch, closed where this is not active", "a C or R")
+        else ("a J1 instead, with the separated elements behind a J0 with a Switch that is closed in the other modes", "a C or R")
     )
     return Problem(
         "E154",

@@ -43,7 +43,7 @@ def check_pseudo_bonds(model: Model) -> Iterator[Problem]:
 
 
 def check_heat_ports(model: Model) -> Iterator[Problem]:
-    """Check that heat ports are at temperatures, of true or pseudo-bonds, and turn power into heat (E177)."""
+    """Check that heat ports are at bonds with a temperature, true or pseudo-bonds, and turn power into heat (E177)."""
     for path, element in model.elements.items():
         for bond in model.bonds_at(path):
             domain = bond.domain

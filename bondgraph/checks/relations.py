@@ -244,7 +244,7 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
         yield Pair(
             "q",
             "the power of its `bias`",
-            "the power of M' v - dT/dq, from its kinetic energy",
+            "the power of M' v - dT/dq from its kinetic energy",
             listed(lambda q: motion(q) @ force(q)),
             listed(lambda q: mechanics.kinetic_rate(q, motion(q), 0.0 * motion(q), *others)),
             "leave `bias` out: it follows from the inertia; forces that take power belong in an R",
@@ -252,7 +252,7 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
         )
     if mechanics.solution is not None:
 
-        def effort(q: Any) -> Any:  # as large as accelerations of the size of these velocities require
+        def effort(q: Any) -> Any:  # large enough for accelerations of the size of these velocities
             v = motion(q)
             return mechanics.kinetic_energy(q, v, *others) / (v @ v) * v[::-1]
 

@@ -95,7 +95,7 @@ def _by_law(model: Model, system: System, root: str) -> ConvertedStart | None:
 
 
 def _by_output(model: Model, system: System, root: str) -> Iterator[ConvertedStart]:
-    """Yield the storages whose output is the value `root`, if their law is a function of the output and a loop computes it."""
+    """Yield the storages whose output is the value `root`, if their law is a function of the output, which a loop computes."""
     for path, element in model.elements.items():
         law = element.law
         if isinstance(law, Storage) and law.output is None and system.resolve(f"{path}.{law.gives}") == root:

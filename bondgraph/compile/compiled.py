@@ -119,7 +119,7 @@ class Compiled(Frozen):
 
         `changes` names states (`spring.q`) or automata (`contact`, by the name of a state), or is the `final` of a run or an
         operating point, whose parameters are used too; `parameters` are changed as in `simulate`, because start values may depend
-        on them. A storage in derivative causality may also be named, with the value that follows from the others.
+        on them. A storage in derivative causality may also be named, with the value that follows from the other storages.
 
         Raises `ModelError` E321 for arguments that are not dictionaries; E121, E122 for unknown names; E124 for numbers that do
         not fit; E213 for contradictions.

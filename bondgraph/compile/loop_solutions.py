@@ -133,7 +133,7 @@ def _roots_of_several(evaluate: Evaluate, first: np.ndarray) -> np.ndarray:
 
 
 def _starts(count: int) -> np.ndarray:
-    """Return starts (rows, count): zero, and random ones of all signs and of sizes from 1e-6 to 1e6."""
+    """Return starts (rows, count): zero, and random numbers of all signs and of sizes from 1e-6 to 1e6."""
     rng = np.random.default_rng(count)
     together = 10.0 ** rng.uniform(-6.0, 6.0, (STARTS, 1)) * 10.0 ** rng.uniform(-1.0, 1.0, (STARTS, count))
     return np.concatenate([np.zeros((1, count)), rng.choice([-1.0, 1.0], (STARTS, count)) * together])

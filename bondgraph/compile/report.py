@@ -115,7 +115,7 @@ def _shares(system: System) -> Iterator[str]:
     for mode in system.indeterminate:
         names = ", ".join(mode.quantities) or "nothing"
         ends = "; a run that stays there ends (E220), unless the equations agree" if mode.contradicts else ""
-        yield f"in {mode}: {names}{ends if mode.unique else '; the motion is not decided, which ends a run (E220)'}"
+        yield f"in {mode}: {names}{ends if mode.unique else '; the motion is not determined, which ends a run (E220)'}"
 
 
 def _modes(system: System) -> Iterator[str]:

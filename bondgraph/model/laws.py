@@ -415,7 +415,7 @@ class Storage(Storing):
     spec: StateSpec
     output: Op | None
     energy: Op | None
-    """Operation (coordinate, parameters, signals) -> stored energy; None: by quadrature."""
+    """Operation (coordinate, parameters, signals) -> stored energy; None for an energy by quadrature."""
     rate: Op | None = None
     """Operation (x, input, parameters, signals) -> x'; None where the state is the integral of the input."""
     inverse: Op | None = None

@@ -180,7 +180,7 @@ class Model(Frozen):
     groups: tuple[str, ...] = ()
     """Paths of the nested graphs."""
     exposed: frozenset[str] = frozenset()
-    """Junctions that are ports of a nested graph, which may have no bond yet."""
+    """Junctions that are ports of a nested graph and may have no bond yet."""
     contacts: tuple[ContactPoint, ...] = ()
     collisions: tuple[CollisionSet, ...] = ()
     visible: tuple[Visible, ...] = ()

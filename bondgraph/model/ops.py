@@ -55,8 +55,8 @@ class Op(Frozen):
     """LaTeX of the right-hand side with #1, #2 ... for its arguments; empty: name(arguments)."""
     source: str = ""
     """Source of the formula: a work and its equations, "corrected" where they are wrong in print, entries separated by "; ":
-    "VI02 (18), (20); VI02 (19), (21), corrected". docs/papers.md lists the works and their equations; empty without a source. One
-    line for all results, or one for each printed line of the results and their remarks."""
+    "VI02 (18), (20); VI02 (19), (21), corrected". docs/papers.md lists the works and their equations. Empty without a source;
+    else one line for all results, or one for each printed line of results and remarks."""
     note: str = ""
     """Formula in the notation of the source: sentences with formulas between $ signs, all letters explained. A document prints
     each line once."""

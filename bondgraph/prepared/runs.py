@@ -249,9 +249,9 @@ class PreparedRun:
     ) -> BatchResult:
         """Run an ensemble from numbers, as `start_values_many` returns them; see `PreparedProgram.run_many`.
 
-        device : "cuda" or "cuda:1", a GPU that does the runs; "auto", a GPU with fast double precision, if there is one and it
-        can do the runs, 2,000 or more, and the CPU if the GPU is lost; None, the CPU. The results do not depend on it. Runs that
-        a GPU cannot judge are handed back to the CPU.
+        device : "cuda" or "cuda:1", a GPU that does the runs; "auto", for 2,000 runs or more, a GPU with fast double precision
+        that can do them, else, or once the GPU is lost, the CPU; None, the CPU. The results do not depend on the device. Runs
+        that a GPU cannot judge are handed back to the CPU.
 
         Raises `RunError` E282 to E294 for a GPU; `ExtraError` E416 without the package for it.
         """
