@@ -176,7 +176,7 @@ class RunSettings(TypedDict, total=False):
         Setting(
             "end",
             'where constraints lose rank, as in a stretched linkage, the run ends, "end", or continues along its branch with'
-            ' its velocities, "keep".',
+            ' continuous velocities, "keep".',
         ),
     ]
     progress: Annotated[bool, Setting(True, "show a bar on a terminal when a run takes longer than two seconds.")]

@@ -174,7 +174,7 @@ class HeldConstraints:
     moving: np.ndarray
 
     def motion(self, program: Program, flows_of: Kernel, t: float, p: np.ndarray, m: np.ndarray) -> Motion:
-        """Return the functions that start velocities must fit; `flows_of` gives the flows of all constraints before other outputs."""
+        """Return the functions that start velocities must fit; `flows_of` gives the flows of all constraints as first outputs."""
         energies = program.energies
         assert energies is not None
 
