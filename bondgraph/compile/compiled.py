@@ -210,9 +210,9 @@ class Compiled(Frozen):
         Parameters
         ----------
         initial, parameters, t_start : as for the run; positions are not changed.
-        keep : names that stay: rates ("hinge.rate"), states ("crank.inertia.p"), or parts ("crank", for all states below it); or
-            new values, {"hinge.rate": 2.0}. All others change as little as possible, measured by kinetic energy, as if by an
-            impulse of the constraints.
+        keep : names of values that stay: rates ("hinge.rate"), states ("crank.inertia.p"), or parts ("crank", for all states
+            below it); or new values, {"hinge.rate": 2.0}. All others change as little as possible, measured by kinetic energy,
+            as if by an impulse of the constraints.
 
         Returns `initial` with all states that an impulse can move. Raises `ModelError` as `initial`, E122 for unknown names, and
         E432 if no velocities fit.

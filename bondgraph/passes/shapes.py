@@ -3,7 +3,7 @@
 All formulas run once on floats, at the start values. A user's formula that fails, or whose result does not have the shape of its
 bond, is reported here instead of somewhere in the compiler.
 
-The message about a formula that takes more or fewer arguments than it gets lists them, and says how to give the missing ones.
+If a formula takes more or fewer arguments than it gets, the message lists them, and says how to give the missing ones.
 """
 
 from __future__ import annotations

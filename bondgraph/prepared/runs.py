@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def in_rows(values: Any) -> Any:
-    """Return the values of runs by run number, whatever the index of a table: numbers (runs, ...), or a list of words; None
+    """Return the values of runs by run number, not by the index of a table: numbers (runs, ...), or a list of words; None
     without a first axis."""
     array = real(values)
     if array is not None:
