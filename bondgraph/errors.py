@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from screws.errors import ScrewbondError
 
 MAX_TITLE = 320
-"""Number of characters of a title that are shown."""
+"""Maximum number of characters of a title in a message."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Problem:
 
 
 def _in_one_line(text: str) -> str:
-    """Return a text without line ends, and without its middle if it is too long: it may hold the `repr` of any value."""
+    """Return a text on one line, shortened in the middle if too long, because titles may hold the `repr` of any value."""
     line = " ".join(str(text).split()) if "\n" in str(text) else str(text)
     return line if len(line) <= MAX_TITLE else f"{line[: MAX_TITLE // 2]} ... {line[-MAX_TITLE // 4 :]}"
 
@@ -167,7 +167,7 @@ class ExtraError(_InOneLine, ImportError):
 
 
 class RunEndedWarning(UserWarning):
-    """Warning that a run ended early; its `Result` has the reason (`failure`) and is valid up to there."""
+    """Warning that a run ended early; its `Result` has the reason (`failure`) and is valid up to its last time."""
 
 
 class RoundingWarning(UserWarning):

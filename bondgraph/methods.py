@@ -54,11 +54,12 @@ def _imported(module: str) -> Any:
 
 _ROOM = "bondgraph.run.steppers"
 
-# Measured residual / rtol at rtol 1e-9 with these factors: an undamped oscillator over 184 turns dop853 0.3; with 14 % damping
-# 0.01; free rotation 0.03; impacts 0.05. A factor ten times smaller costs dop853 a third more evaluations.
-# rodas5p: that oscillator 0.04 (0.6 at rtol 1e-6, 2.5 at 1e-4), with damping 0.005, free rotation 0.2, a stiff wall 0.3; a factor
-# ten times larger exceeds rtol in most, one ten times smaller costs 50 % more steps. dopri5: 5, 0.03, 0.01, 0.3; it is meant for
-# short segments.
+# Residual / rtol, measured at rtol 1e-9 with these factors:
+# dop853: 0.3 for an undamped oscillator over 184 turns, 0.01 with 14 % damping, 0.03 for free rotation, 0.05 for impacts. A
+# factor ten times smaller costs a third more evaluations.
+# rodas5p: 0.04 for the oscillator (0.6 at rtol 1e-6, 2.5 at 1e-4), 0.005 with damping, 0.2 for free rotation, 0.3 for a stiff
+# wall. A factor ten times larger exceeds rtol in most cases, one ten times smaller costs 50 % more steps.
+# dopri5: 5, 0.03, 0.01 and 0.3 in the cases of dop853; it is meant for short segments.
 _ENTRIES = (
     MethodEntry(
         name="dop853",

@@ -54,7 +54,7 @@ class Startable(Protocol):
 
 
 def start_of(initial: Any) -> Any:
-    """Return the start values of an operating point or a similar object; other arguments unchanged."""
+    """Return the start values of an operating point or a similar object, and any other argument unchanged."""
     if initial is None or isinstance(initial, (dict, StartValues)):
         return initial
     return initial.start if isinstance(initial, Startable) else initial
@@ -75,7 +75,7 @@ class KeptQuantity:
 
 @runtime_checkable
 class Sink(Protocol):
-    """Destination of samples during a run, for `simulate(sink=...)`: begin, take any number of times, end; or abandon."""
+    """Destination of samples, for `simulate(sink=...)`: a run calls `begin`, `take` for each chunk, and `end` or `abandon`."""
 
     def begin(self, model: str, kept: Sequence[KeptQuantity]) -> None:
         """Begin a run of a model."""
@@ -168,7 +168,7 @@ class RunSettings(TypedDict, total=False):
         Setting(
             "simultaneous",
             'collisions at the same time, to a thousandth of rtol, are solved together, "simultaneous", or one after'
-            ' another, "sequential", the first by name first.',
+            ' another in the order of their names, "sequential".',
         ),
     ]
     singular: Annotated[
@@ -176,11 +176,11 @@ class RunSettings(TypedDict, total=False):
         Setting(
             "end",
             'where constraints lose rank, as in a stretched linkage, the run ends, "end", or continues along its branch with'
-            ' its velocities, "keep".',
+            ' continuous velocities, "keep".',
         ),
     ]
     progress: Annotated[bool, Setting(True, "show a bar on a terminal when a run takes longer than two seconds.")]
-    strict: Annotated[bool, Setting(False, "raise where the result would not be `ok`.")]
+    strict: Annotated[bool, Setting(False, "raise an error if the result would not be `ok`.")]
 
 
 def _record() -> dict[str, tuple[Any, Setting]]:
@@ -196,7 +196,7 @@ DEFAULTS = RunSettings(**{name: setting.default for name, (_, setting) in SETTIN
 
 def setting_key(t_end: Any, kept: KeepOptions, settings: RunSettings) -> tuple[Any, ...] | None:
     """Return a key that is equal only for equal settings and kept quantities, even if arrays change later; None if there is no
-    such key, or there is a sink."""
+    such key, or if there is a sink."""
     parts = [_identity(value) for value in (t_end, kept.keep, *settings.values())]
     return None if kept.sink is not None or None in parts else (*settings, *parts)
 
@@ -213,7 +213,7 @@ def _identity(value: Any) -> tuple[Any, ...] | None:
     if type(value) in (list, tuple):
         parts = tuple(map(_identity, value))
         return None if None in parts else (type(value), parts)
-    if isinstance(value, NamedMeasure):  # last: checking a protocol looks up all its attributes
+    if isinstance(value, NamedMeasure):  # last, because this check looks up all attributes
         return "measure", value.what, value.of
     return None
 

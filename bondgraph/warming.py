@@ -57,7 +57,7 @@ PARTS: Mapping[str, Callable[[], object]] = {
     "layout of diagrams": board.machine_code,
     PAGES: _of_pages,
 }
-"""Machine code of this project by purpose."""
+"""Functions that compile or load the machine code of this project, by its purpose."""
 
 
 @dataclass(frozen=True)
@@ -92,10 +92,10 @@ def warm() -> Warmed:
 
 
 def supply(folder: Path) -> int:
-    """Compile all parts except those of pages for any common processor of this operating system, write them to a folder, and
-    return their number. The process must be a new one, with a cache of its own or none.
+    """Compile all parts, except the WebAssembly of pages, for any common processor of this operating system, write them to a
+    folder, and return the number of files. The process must be a new one, with a cache of its own or none.
 
-    A package with these files as `bondgraph/emit/supplied` compiles none of them, as long as its sources are unchanged.
+    A package that holds these files in `bondgraph/emit/supplied` compiles none of the parts while its sources are unchanged.
 
     Raises `CompileError` E391 without llvmlite, E399 if the sources cannot be read.
     """

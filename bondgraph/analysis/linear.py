@@ -98,7 +98,7 @@ class Linear:
         return self.A.toarray(), self.B.toarray(), self.C.toarray(), self.D.toarray()
 
     def poles(self, count: int | None = None, near: complex = 0.0) -> np.ndarray:
-        """Return eigenvalues of A, 1/s, by real part: all of them, or the `count` ones nearest to `near`; E256 for all poles of
+        """Return eigenvalues of A, 1/s, by real part: all of them, or the `count` nearest to `near`; E256 for all poles of
         more than 4000 states."""
         if count is not None and self.is_sparse and count < self.order - 2:
             from scipy.sparse import csc_array
@@ -250,13 +250,13 @@ class Linear:
             return _labelled(drawn.axes, "phase (degrees)", "gain (dB)")
 
     def margins(self, input: str | None = None, output: str | None = None) -> Margins:
-        """Return gain, phase and delay margin of a loop with unity negative feedback, with python-control; they print in words.
+        """Return gain, phase and delay margins of a loop with unity negative feedback, with python-control; they print in words.
         Names and errors as `bode`."""
         control, part = self._control(), self._single(input, output)
         return margins_of(control, part.to_control(), part.dense(), part.period)
 
     def loop_transfer(self, at: str) -> Linear:
-        """Return the loop transfer L from a signal around the loop back to it, cut open there, for negative feedback: 1 + L = 0.
+        """Return the loop transfer L, for negative feedback (1 + L = 0), from a signal back to itself, with the loop cut there.
 
         The signal is an input and an output of this system, `linearise(model, ["u.y"], ["u.y"]).loop_transfer("u.y")`; other
         loops stay closed. Raises `ModelError` E255 for a signal that is not both, or is not a number.

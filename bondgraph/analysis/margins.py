@@ -30,8 +30,8 @@ class Margins:
     stable : True if the closed loop is stable; False also if L is -1 at infinite frequency: an algebraic loop.
     gain : smallest factor above 1 of the loop gain that reaches the stability limit, at `gain_at`, rad/s.
     least_gain : largest such factor below 1, at `least_gain_at`; 0 for none.
-    phase : phase margin at `phase_at`, rad/s: the smallest shift, degrees, that reaches it, negative for a lead.
-    delay : shortest delay that reaches it, s; 0 if the closed loop is unstable, or L is 1 or more at infinite frequency.
+    phase : phase margin at `phase_at`, rad/s: the smallest shift, degrees, that reaches the limit, negative for a lead.
+    delay : shortest delay that reaches the limit, s; 0 if the closed loop is unstable, or L is 1 or more at infinite frequency.
     """
 
     stable: bool
@@ -61,8 +61,8 @@ def _of_gain(factor: float, at: float) -> str:
 
 
 def _at_edges(matrices: Matrices, period: float | None) -> list[tuple[float, float]]:
-    """Return L and the angular frequency where L is always real, which python-control leaves out: at the highest frequency and,
-    for a sampled loop, also at zero."""
+    """Return L and the angular frequency at the ends of the frequency range, where L is real, which python-control leaves out:
+    the highest frequency and, for a sampled loop, also zero."""
     a, b, c, d = matrices
     if period is None:
         return [(float(d.item()), np.inf)]

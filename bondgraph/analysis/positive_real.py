@@ -55,7 +55,7 @@ def passivity(linear: Linear, frequencies: Any = None, tolerance: float = 1e-7) 
     Parameters
     ----------
     frequencies : further frequencies to test, rad/s.
-    tolerance : amount by which a margin may lie below zero as rounding.
+    tolerance : amount by which rounding may bring a margin below zero.
 
     Raises `ModelError` E257 if there are not as many inputs as outputs, or none; E100 for anything but a `Linear`.
     """

@@ -28,7 +28,7 @@ _MAX_SWEEPS = 20
 def balanced(matrices: Matrices) -> tuple[Matrices, np.ndarray]:
     """Balance a system by states z = x / scale, so that rows and columns have similar norms; scales are powers of two.
 
-    Inputs and outputs are also scaled to unit columns and rows, which moves neither poles nor zeros. Rates stay per second.
+    Inputs and outputs are also scaled to unit columns and rows, which moves neither poles nor zeros. Time is not scaled.
     Returns the matrices and `scale` (n,)."""
     a, b, c, d = (np.array(matrix, dtype=float) for matrix in matrices)
     n = len(a)

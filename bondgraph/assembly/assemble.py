@@ -90,7 +90,7 @@ def junction(draft: Assembly, path: str, element: Element) -> None:
 
 
 def _tied(draft: Assembly, path: str, term: Term) -> str:
-    """Return the name of a term of a tie without its sign, and write its products with ratios."""
+    """Return the name of a term of a sum, without its sign, and write the products with its ratios."""
     name = f"{term.bond}:{term.variable}"
     for ratio, exponent in term.ratios:
         law = draft.model.elements[ratio].law_as(Ratio)

@@ -37,7 +37,7 @@ class Assembly:
     unknowns: list[Unknown] = field(default_factory=list)
     clocks: list[Clock] = field(default_factory=list)
     heat_shares: Mapping[str, float] | None = None
-    """Heat shares for a stand-in of an element; None: those of the model."""
+    """Heat shares for a stand-in of an element; None for the shares of the model."""
 
     def __post_init__(self) -> None:
         self.declare("time", (), "s", "t")
@@ -107,7 +107,7 @@ def law_arguments(path: str, element: Element) -> tuple[str, ...]:
 
 
 def signed(draft: Assembly, path: str, value: str, sign: int) -> str:
-    """Return a value, or for sign -1 the name of its negative, which the element `path` computes."""
+    """Return the name of a value, or for sign -1 of its negative, which the element `path` computes."""
     if sign > 0:
         return value
     negative = draft.declare(f"-{value}", draft.values[value].shape, draft.values[value].unit)
@@ -120,7 +120,7 @@ def seek(draft: Assembly, path: str, element: Element, op: Op, value: str, outpu
     output."""
     if isinstance(op.function, Curve):
         gives = {"e": "effort", "f": "flow"}.get(letter, "state")
-        op.function.need_monotone(f'{element.kind} "{path}", whose {gives} is set by others,', path, (element.place,))
+        op.function.need_monotone(f'{element.kind} "{path}", whose {gives} is set by other elements,', path, (element.place,))
     kind = draft.values[output]
     computed = draft.declare(f"{path}:by relation", kind.shape, kind.unit, rf"\hat {letter}")
     draft.write(path, op, computed, value, *law_arguments(path, element))

@@ -69,5 +69,5 @@ def _is_record(kind: type) -> bool:
 def _cell(cell: types.CellType, depth: int) -> Hashable:
     try:
         return _key(cell.cell_contents, depth)
-    except ValueError:  # not filled yet
+    except ValueError:  # the cell is still empty
         return ("object", id(cell))

@@ -13,8 +13,8 @@ NULL_TOLERANCE = 1e-9
 
 @dataclass(frozen=True)
 class Indeterminate:
-    """A statically indeterminate mode: the motion is unique, but not how ideal elements share an effort or flow; the shares are
-    those of least norm. If `unique` is false, the motion is not determined either, which ends a run."""
+    """A statically indeterminate mode: the motion is unique, but not the shares of ideal elements in an effort or flow; the
+    shares of least norm are taken. If `unique` is false, the motion is not determined either, which ends a run."""
 
     mode: Mapping[str, str]
     """State of each automaton."""
@@ -36,7 +36,7 @@ class Indeterminate:
 
 @dataclass(frozen=True)
 class IndeterminateCircuits:
-    """Statically indeterminate modes in which elements hold each other in circuits, too many to list: states of self-stress."""
+    """Statically indeterminate modes (states of self-stress) with too many circuits of elements to list."""
 
     basis: np.ndarray = field(compare=False)
     """Null vectors (n, k) of the equations of the elements while all hold."""

@@ -1,4 +1,4 @@
-"""Patterns: copy the statements of identical elements from those of the first one, by replacing names.
+"""Patterns: copy the statements of identical elements from the first of them, by replacing names.
 
 Elements are identical if they differ only in names and numbers: they have the same law, formulas, units and shapes of parameters,
 and the same kinds, directions and causality of bonds. One of them is written for a stand-in, whose names are placeholders; the

@@ -61,7 +61,7 @@ def _independent(draft: Assembly, path: str, element: Element, spec: StateSpec) 
 
 
 def _dependent(draft: Assembly, path: str, element: Element, spec: StateSpec) -> None:
-    """Write derivative causality: the state depends on the output that others set; its rate is the input."""
+    """Write derivative causality: the state depends on the output that other elements set; its rate is the input."""
     law, bond = element.law_as(Storage), draft.bond_at(path)
     output, unknown = variable(bond, law.gives), variable(bond, OTHER[law.gives])
     state = draft.declare(f"{path}.{law.state}", bond.shape, spec.unit, spec.symbol)
@@ -124,7 +124,7 @@ def _independent_inertia(draft: Assembly, path: str, element: Element, bond: Bon
 
 
 def _dependent_inertia(draft: Assembly, path: str, element: Element, bond: Bond) -> None:
-    """Write derivative causality: others set the flow, and the effort is p' - dT/dq + dV/dq."""
+    """Write derivative causality: other elements set the flow, and the effort is p' - dT/dq + dV/dq."""
     law, shape, unit = element.law_as(InertialField), bond.shape, bond.domain.effort_unit
     state = f"{path}.q", f"{path}.v", *law_arguments(path, element)
     draft.same(path, f"{path}.v", flow(bond), element.symbols.get("v", ""))

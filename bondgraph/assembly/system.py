@@ -32,7 +32,7 @@ class Value:
     symbol: str = ""
     frame: str | None = None
     near: float | np.ndarray | None = None
-    """Guess of its element, if any, from which a search for it starts; it selects the nearest of several solutions."""
+    """Guess by its element, if any: a search for the value starts there, and so finds the nearest of several solutions."""
 
 
 @short_repr
@@ -45,7 +45,7 @@ class Statement(NamedTuple):
     element: str
 
     def results(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
-        """Return the values of the outs; a list or tuple that a formula gives for a single one is an array."""
+        """Return the values of the outs; for a single one, a list or tuple from the formula becomes an array."""
         values = self.op(*arguments)
         if len(self.outs) > 1:
             return tuple(values)

@@ -67,7 +67,7 @@ def dependent_resets(model: Model, causality: Causality) -> list[Problem]:
         Problem(
             "E120",
             f'automaton "{automaton.name}" resets "{target}", which is not an independent state',
-            (f"it follows from {' and '.join(causality.forced_by.get(dependent[target], ())) or 'others'}",),
+            (f"it follows from {' and '.join(causality.forced_by.get(dependent[target], ())) or 'the rest of the graph'}",),
             (automaton.place,),
             ("reset the storage that it follows",),
         )

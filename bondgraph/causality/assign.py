@@ -251,9 +251,9 @@ def _ambiguity(model: Model, path: str, strong: Bond, other: Bond) -> Problem:
     zero = element.law.type == 0
     common, dual = ("effort", "flow") if zero else ("flow", "effort")
     cures = (
-        ("a J0 instead, with the separated elements behind a J1 with a Switch, open where this is not active", "an I or R")
+        ("a J0 instead, with the separated elements behind a J1 with a Switch that is open in the other modes", "an I or R")
         if zero
-        else ("a J1 instead, with the separated elements behind a J0 with a Switch, closed where this is not active", "a C or R")
+        else ("a J1 instead, with the separated elements behind a J0 with a Switch that is closed in the other modes", "a C or R")
     )
     return Problem(
         "E154",
@@ -488,7 +488,7 @@ def demands_of(model: Model) -> Demands:
 
 
 def _wishes(model: Model, index: Mapping[str, int], demands: Demands) -> Iterator[tuple[int, bool, str]]:
-    """Yield (bond, effort into its head, element with this wish) in order of priority; last come efforts into 1-junctions,
+    """Yield (bond, effort into its head, element with this wish) in order of priority; efforts into 1-junctions come last,
     whatever the direction of the arrow."""
     storages = sorted(demands[CausalityPreference.INTEGRAL], key=lambda demand: first_integral(model.elements[demand[0]]))
     for path, bond, into in (*storages, *demands[CausalityPreference.AS_GIVEN]):

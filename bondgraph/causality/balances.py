@@ -53,8 +53,8 @@ def _with_balance(model: Model, node: str) -> Model:
 
 
 def _node_in_balance(model: Model) -> str | None:
-    """Return a 0-junction whose effort no element sets, near the first conflict of causalities; None without a conflict, or if
-    only sources demand it."""
+    """Return a 0-junction whose effort no element sets, near the first conflict of causalities; None without a conflict, or
+    for a conflict of sources alone."""
     strokes, requests = Strokes(model, model.bonds_by_port), demands_of(model)[CausalityPreference.MUST]
     one_way = {path for path, _, _ in requests if not isinstance(model.elements[path].law, Source)}
     for path, bond, into_element in requests:

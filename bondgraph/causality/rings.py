@@ -47,15 +47,15 @@ def has_ring(strokes: Strokes) -> bool:
 
 @dataclass(frozen=True)
 class Ring:
-    """Elements whose set values depend on each other around a ring, in the order of the model, empty if there is no ring; and the
-    sum of these values that vanishes, empty if it has factors other than 1 and -1."""
+    """Elements that set interdependent values around a ring, in the order of the model; and the sum of these values that
+    vanishes. Both are empty if there is no ring; the sum also if it has factors other than 1 and -1."""
 
     elements: tuple[str, ...] = ()
     sum: Mapping[int, int] = field(default_factory=dict)
 
 
 def dependent_elements(model: Model, strokes: Strokes) -> Ring:
-    """Return a ring of elements whose set values depend on each other."""
+    """Return a ring of elements that set interdependent values."""
     rows = _equations(model, strokes)
     parts = _connected_parts(rows)
     position = {variable: k for k, part in enumerate(parts) for variable in part}
@@ -215,7 +215,7 @@ def _ratios(model: Model, strokes: Strokes, every: bool = False) -> dict[int, _R
 
 
 def _equations(model: Model, strokes: Strokes) -> dict[int, Row]:
-    """Return each variable that a junction, two-port or resistor computes, as a sum of others."""
+    """Return each variable that a junction, two-port or resistor computes, as a sum of other variables."""
     numbers, sums = random.Random(1), _sums(strokes)
     rows = {variable: {other: 1} for variable, other in sums.shared.items()} | sums.balances
     drawn = {path: numbers.randrange(2, PRIME) for path in strokes.nodes}
@@ -293,7 +293,7 @@ def _left_null_vector(part: Sequence[int], rows: Mapping[int, Row]) -> Row:
 
 
 def _minus(row: Row, other: Row, factor: int) -> Row:
-    """Return row - factor other, without zeros."""
+    """Return row - factor * other, without zeros."""
     out = dict(row)
     for k, value in other.items():
         out[k] = (out.get(k, 0) - factor * value) % PRIME
@@ -303,8 +303,8 @@ def _minus(row: Row, other: Row, factor: int) -> Row:
 def _setters(
     null: Row, rows: Mapping[int, Row], parts: Sequence[Sequence[int]], position: Mapping[int, int], strokes: Strokes
 ) -> tuple[set[str], Row]:
-    """Return the elements that set the variables left in a combination of equations in which the variables of its part cancel,
-    and the sum of these variables; empty if it contains an algebraic loop."""
+    """Return, for a combination of equations in which the variables of a part cancel, the elements that set its other variables,
+    and the sum of these variables; the sum is empty if it contains an algebraic loop."""
     weights: Row = {}
     inside = set(parts[position[next(iter(null))]])
     for variable, factor in null.items():

@@ -24,8 +24,8 @@ class Node:
     bonds: list[tuple[int, bool]] = field(default_factory=list)
     """Bonds, each with True if the node is at its head."""
     special: bool | None = None
-    """True if the effort of a junction's strong bond goes into the node (0-junction), False if out of it (1). None: a
-    two-port."""
+    """True if the effort of a junction's strong bond goes into the node (0-junction), False if out of it (1-junction);
+    None for a two-port."""
     is_gyrator: bool = False
     """True for a two-port that turns effort into flow (GY)."""
     open: int = 0

@@ -43,7 +43,7 @@ def check_pseudo_bonds(model: Model) -> Iterator[Problem]:
 
 
 def check_heat_ports(model: Model) -> Iterator[Problem]:
-    """Check that heat ports are at temperatures, of true or pseudo-bonds, and turn power into heat (E177)."""
+    """Check that heat ports are at bonds with a temperature, true or pseudo-bonds, and turn power into heat (E177)."""
     for path, element in model.elements.items():
         for bond in model.bonds_at(path):
             domain = bond.domain
@@ -102,7 +102,7 @@ def _one_junction(model: Model, path: str, element: Element) -> Iterator[Problem
         return
     others = [model.across(bond, path) for bond in ends]
     title = f'1-junction "{path}" of the domain {bonds[0].domain.name} does not conserve heat'
-    why = f"except for R and switches, one {bonds[0].domain.flow} enters by {inward} bonds and leaves by {len(ends) - inward}"
+    why = f"not counting R and switches, one {bonds[0].domain.flow} enters by {inward} bonds and leaves by {len(ends) - inward}"
     near = f"these bonds lead to {named(model.elements_at(others))}"
     cures = (
         "two bonds in addition to R and switches, one arrow to the junction and one from it: from one temperature to the other",

@@ -26,7 +26,7 @@ COUPLED = (
     "for coupled coils, a coupling k below 1, such as 0.999, whose leakage stores energy; k = 1 is an ideal TF with the ratio of "
     "the turns, and one I for the shared flux"
 )
-"""Advice for a storage of several components whose energy is singular."""
+"""Advice for a storage of several components, one motion of which stores no energy."""
 
 
 def check_numbers(model: Model) -> Iterator[Problem]:

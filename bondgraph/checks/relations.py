@@ -34,9 +34,9 @@ MAX_NOISE = 0.2
 """Largest deviation from a fitted parabola, as a fraction of the difference; a difference that is rounding deviates by its whole
 size."""
 EVERY, MAX_REST = 8, 1e-10
-"""Stride of the sampled quadrature nodes from the first on, and largest share of their sum at the first."""
+"""Stride of the sampled quadrature nodes, and largest share of the first, nearest to zero, in the sum of their terms."""
 TRIALS = 3
-"""Number of ends from which a law is followed to zero."""
+"""Number of points with a finite energy that are tried."""
 AGREEMENT = 1e-6
 """Relative difference up to which two formulas agree."""
 
@@ -244,7 +244,7 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
         yield Pair(
             "q",
             "the power of its `bias`",
-            "the power of M' v - dT/dq, from its kinetic energy",
+            "the power of M' v - dT/dq from its kinetic energy",
             listed(lambda q: motion(q) @ force(q)),
             listed(lambda q: mechanics.kinetic_rate(q, motion(q), 0.0 * motion(q), *others)),
             "leave `bias` out: it follows from the inertia; forces that take power belong in an R",
@@ -252,7 +252,7 @@ def _of_inertial_field(element: Element, others: Sequence[Any]) -> Iterator[Pair
         )
     if mechanics.solution is not None:
 
-        def effort(q: Any) -> Any:  # as large as accelerations of the size of these velocities require
+        def effort(q: Any) -> Any:  # large enough for accelerations of the size of these velocities
             v = motion(q)
             return mechanics.kinetic_energy(q, v, *others) / (v @ v) * v[::-1]
 

@@ -95,7 +95,7 @@ def _by_law(model: Model, system: System, root: str) -> ConvertedStart | None:
 
 
 def _by_output(model: Model, system: System, root: str) -> Iterator[ConvertedStart]:
-    """Yield the storages whose output is the value `root`, if their law is a function of the output and a loop computes it."""
+    """Yield the storages whose output is the value `root`, if their law is a function of the output, which a loop computes."""
     for path, element in model.elements.items():
         law = element.law
         if isinstance(law, Storage) and law.output is None and system.resolve(f"{path}.{law.gives}") == root:
@@ -209,7 +209,7 @@ def changed_start(
             like, unit = np.zeros(system.values[root].shape or ()), _unit_of(system, root, value)
             converted[name] = storage, _fitting(model.name, name, value, like, unit)
         else:
-            title = f'"{name}" is neither a state nor an automaton, nor an effort or flow that one state decides'
+            title = f'"{name}" is neither a state nor an automaton, nor an effort or flow that one state determines'
             raise _unknown(model, "E122", title, {**states, **modes})
     if converted:
         numbers_in_si = system.read_by_statements({**system.parameters, **parameters})
@@ -235,7 +235,7 @@ def changed_start(
                 lines = tuple(each.place for each in system.starts if name in each.results)
                 title = f'two start functions disagree on "{name}"'
                 why = f"one gives {computed_values[root]!r}, and a later one {value!r}"
-                cures = ("one start function for it", f'"{name}" among the arguments of the later one, if that refines it')
+                cures = ("one start function for it", f'"{name}" among the arguments of the later one, if it refines the value')
                 raise refusal("E171", title, *cures, about=model.name, why=why, places=lines)
             computed_values[root] = value
             if root in states:
@@ -268,7 +268,7 @@ def _convert(
     states: MutableMapping[str, Any],
     numbers: Mapping[str, Any],
 ) -> None:
-    """Set the states of storages whose flow or effort is given; a law may read the states of others, in any order."""
+    """Set the states of storages whose flow or effort is given; a law may read the states of other storages, in any order."""
     for attempt in range(len(converted) + 1):
         before = {start.state: states[start.state] for start, _ in converted.values()}
         for name, (start, value) in converted.items():
@@ -317,7 +317,7 @@ def dependent_among(
 
 
 def _refuse_second_name(model: str, name: str, root: str, name_used: dict[str, str]) -> None:
-    """Record the name of a value; raise E124 if another name of it was used before."""
+    """Record the name of a value; raise E124 if another name of the same value was used before."""
     if (other := name_used.setdefault(root, name)) != name:
         why = "the two would have different values"
         raise refusal("E124", f'"{other}" and "{name}" are two names of one number', "one of them", about=model, why=why)

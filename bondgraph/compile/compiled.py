@@ -119,7 +119,7 @@ class Compiled(Frozen):
 
         `changes` names states (`spring.q`) or automata (`contact`, by the name of a state), or is the `final` of a run or an
         operating point, whose parameters are used too; `parameters` are changed as in `simulate`, because start values may depend
-        on them. A storage in derivative causality may also be named, with the value that follows from the others.
+        on them. A storage in derivative causality may also be named, with the value that follows from the other storages.
 
         Raises `ModelError` E321 for arguments that are not dictionaries; E121, E122 for unknown names; E124 for numbers that do
         not fit; E213 for contradictions.
@@ -210,9 +210,9 @@ class Compiled(Frozen):
         Parameters
         ----------
         initial, parameters, t_start : as for the run; positions are not changed.
-        keep : names that stay: rates ("hinge.rate"), states ("crank.inertia.p"), or parts ("crank", for all states below it); or
-            new values, {"hinge.rate": 2.0}. All others change as little as possible, measured by kinetic energy, as if by an
-            impulse of the constraints.
+        keep : names of values that stay: rates ("hinge.rate"), states ("crank.inertia.p"), or parts ("crank", for all states
+            below it); or new values, {"hinge.rate": 2.0}. All others change as little as possible, measured by kinetic energy,
+            as if by an impulse of the constraints.
 
         Returns `initial` with all states that an impulse can move. Raises `ModelError` as `initial`, E122 for unknown names, and
         E432 if no velocities fit.

@@ -174,7 +174,7 @@ class HeldConstraints:
     moving: np.ndarray
 
     def motion(self, program: Program, flows_of: Kernel, t: float, p: np.ndarray, m: np.ndarray) -> Motion:
-        """Return the functions that start velocities must fit; `flows_of` gives the flows of all constraints first."""
+        """Return the functions that start velocities must fit; `flows_of` gives the flows of all constraints as first outputs."""
         energies = program.energies
         assert energies is not None
 
@@ -243,7 +243,7 @@ def misfit_problems(model: Model, motion: Motion, slices: Mapping[str, slice], x
     off = {path: error.flows[k] for path, k in slices.items() if np.abs(error.flows[k]).max() > 1e-6 * largest}
     named = [f'"{path}" starts with the flow {np.array2string(flow, precision=4)}' for path, flow in off.items()]
     if np.isfinite(error.energy):
-        reason = f"at least {error.energy:.4g} J of {error.kinetic:.4g} J of kinetic energy must change"
+        reason = f"at least {error.energy:.4g} J of the kinetic energy, {error.kinetic:.4g} J, must change"
     else:
         reason = "no start velocities fit: sources or constraints contradict each other"
     return [
@@ -268,7 +268,7 @@ def _holding_constraints(model: Model, system: System, modes: np.ndarray) -> lis
         law = model.elements[unknown.element].law
         if not isinstance(law, IdealConstraint) or law.released is not None or not law.impulsive:
             continue
-        if unknown.algebraic:  # the efforts determine its flow
+        if unknown.algebraic:  # the unknowns determine its flow
             continue
         if law.automaton is not None:
             name = law.mode
@@ -279,7 +279,7 @@ def _holding_constraints(model: Model, system: System, modes: np.ndarray) -> lis
 
 
 def _moved_states(model: Model, system: System) -> np.ndarray:
-    """Return indices of the states of storages on whose rates unknown efforts and flows act."""
+    """Return indices of the states of storages whose rates depend on unknown efforts and flows."""
     reached, before = {unknown.value for unknown in system.unknowns}, 0
     while len(reached) > before:  # loops of statements take more than one round
         before = len(reached)
@@ -299,7 +299,7 @@ def fitting_start(
 ) -> dict[str, Any]:
     """Return start values by name with velocities that fit, while the states and values of `keep` stay or get their new values.
 
-    `values`(name) gives a value that is not a state as a function of x. E122 for unknown names, E432 if none fit.
+    `values`(name) gives the function of x for a value that is not a state. E122 for unknown names, E432 if none fit.
     """
     indices = {name: where for name, where in system.places.items() if np.isin(motion.moving, where).any()}
     x, kept, rows = x.copy(), [], [motion.flows]

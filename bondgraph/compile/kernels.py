@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 BACKENDS = ("auto", "llvm", "numpy")
 
 UNFUSED = frozenset({"outputs", "collisions"})
-"""Routines of which some runs compute only a few outputs: nothing is fused, so that these have the same bits."""
+"""Routines of which some runs compute only a few outputs: nothing is fused, so that an output always has the same bits."""
 
 DEFERRED = UNFUSED | {"closing_matrix"}
 """Routines that are compiled at their first use."""
 
 LONG = 300
-"""Minimum number of steps of an event's routines, or of all shorter ones together, to compile them at their first call."""
+"""Minimum number of steps of the routines of an event, or of all shorter ones together, that are compiled at the first call."""
 
 INTERPRETED = frozenset({"closures"})
 """Routines that are evaluated for many samples at once, or rarely: not worth compiling."""
@@ -73,8 +73,8 @@ def kernels_of(routines: Mapping[str, Code] | Scheduled, backend: str) -> dict[s
 
 
 def _deferred(group: Sequence[Code]) -> dict[str, Kernel]:
-    """Return kernels of routines that are compiled together when one of them is first used: at events and samples, too rarely to
-    be worth an optimiser."""
+    """Return kernels of routines that are compiled together, without an optimiser, when one of them is first used: they run only
+    at events and samples."""
     quick = 0 if group[0].name in UNFUSED else QUICK
     library = build_once(paused_collection()(functools.partial(compile_routines, group, quick, level=0)))
 
@@ -88,9 +88,9 @@ def _deferred(group: Sequence[Code]) -> dict[str, Kernel]:
 
 
 def _compiled_later(needed: Mapping[str, Code]) -> list[list[str]]:
-    """Return groups of event routines that are compiled together at the first call: those of each event that are long, and all
-    others. A run without the event never calls them. Up to `QUICK` steps in all, a routine gives the same bits whatever the
-    others."""
+    """Return groups of event routines to compile at their first call, because a run without the event never calls them: one
+    group for each event with long routines, and one for all other events. There are none above `QUICK` steps in total, where
+    the bits of a routine depend on the others in its group."""
     at_once = {r.name: () if isinstance(r, SpecialisedRoutine) else r.cases for r in _compiled_at_once(needed)}
     if not any(name.partition("_")[0] in IMPULSE_ROUTINES for name in at_once):
         return []

@@ -24,7 +24,7 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.program import NewtonLoop, Program
 
 DECADES, PER_DECADE = 15, 48
-"""Number of decades above and below one, and of points per decade, of the grid of an unknown."""
+"""Number of decades above and below one, and of points per decade, in the grid of an unknown."""
 
 REFINEMENTS, FINER, MAX_MINIMA = 4, 24, 16
 """Number of refinements of the grid around the smallest residuals; new intervals per old interval; maximum number of refined
@@ -133,7 +133,7 @@ def _roots_of_several(evaluate: Evaluate, first: np.ndarray) -> np.ndarray:
 
 
 def _starts(count: int) -> np.ndarray:
-    """Return starts (rows, count): zero, and random ones of all signs and of sizes from 1e-6 to 1e6."""
+    """Return starts (rows, count): zero, and random numbers of all signs and of sizes from 1e-6 to 1e6."""
     rng = np.random.default_rng(count)
     together = 10.0 ** rng.uniform(-6.0, 6.0, (STARTS, 1)) * 10.0 ** rng.uniform(-1.0, 1.0, (STARTS, count))
     return np.concatenate([np.zeros((1, count)), rng.choice([-1.0, 1.0], (STARTS, count)) * together])
@@ -300,9 +300,9 @@ def start_on_branch(
     begun: frozenset[int],
 ) -> np.ndarray:
     """Return the start state x (n,) with the solution of the nonlinear loops: the only one, or the nearest to the guesses by
-    name. A start from which Newton's method finds the only one is returned unchanged. Loops of `begun` unknowns (indices in x),
-    whose elements have start values of their own, are left to Newton's method. If no solution is found, one is followed from zero
-    sources; `parameters`(part) gives p with the sources at a fraction of their values.
+    name. A start from which Newton's method finds the only solution is returned unchanged. Loops of `begun` unknowns (indices in
+    x), whose elements have start values of their own, are left to Newton's method. If no solution is found, one is followed from
+    zero sources; `parameters`(part) gives p with the sources at the fraction `part` of their values.
 
     Raises `ModelError` E215 if there are several solutions and no guess distinguishes them, E206 if residuals overflow and no
     solution is found.

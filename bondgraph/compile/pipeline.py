@@ -107,7 +107,7 @@ def compile_model(
     model : a `Graph` is frozen (and so checked) first.
     backend : "llvm" (machine code), "numpy" (the reference) or "auto" (LLVM where llvmlite is installed).
     progress : show a bar on a terminal when compilation takes longer than two seconds.
-    guess : efforts or flows, {"load.effort": 72.0}: selects the nearest of several solutions of an algebraic loop at the start.
+    guess : efforts or flows, {"load.effort": 72.0}, that select the nearest of several solutions of a loop at the start.
 
     Raises `ModelError` with all problems of a stage; E100 for an argument that is neither graph nor model, E434 for contacts that
     only time stepping can handle: to compile the model without them, use `replace(model, contacts=())`.

@@ -55,6 +55,6 @@ def _refers_to_nothing(model: Model, path: str, part: set[str]) -> bool:
 
 
 def _takes_differences(model: Model, path: str, levels: Sequence[str]) -> bool:
-    """Return True if a junction adds as many levels as it subtracts."""
+    """Return True if a junction adds as many common variables of the junctions `levels` as it subtracts."""
     bonds = [bond for bond in model.bonds_at(path) if any(end.element in levels for end in bond.ends)]
     return bool(bonds) and sum(1 if bond.head.element == path else -1 for bond in bonds) == 0

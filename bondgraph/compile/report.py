@@ -94,13 +94,13 @@ def _constraints(model: Model, system: System) -> Iterator[str]:
         law = element.law
         if isinstance(law, (IdealConstraint, IdealSwitch)):
             if isinstance(law, IdealConstraint) and law.released is not None and reasons.get(path) != "constraint":
-                springs = "takes its effort from springs, and its flow is solved for"
+                springs = "takes its effort from springs; its flow is the unknown"
                 yield f'{element.kind} "{path}": {springs if path in reasons else "holds nothing: its flow is commanded"}'
                 continue
             when = "closed" if isinstance(law, IdealSwitch) else "holds"
             where = "always" if law.automaton is None else f'in {", ".join(law.active)} of "{law.automaton}"'
-            once = "by itself (something yields to it at once)" if path in algebraic else "once differentiated"
-            yield f'{element.kind} "{path}": {when} {where}; the vanishing quantity is solved for {once}'
+            once = "" if path in algebraic else "the derivative of "
+            yield f'{element.kind} "{path}": {when} {where}; {once}the vanishing quantity determines the unknown'
 
 
 def _repeating(system: System) -> Iterator[str]:
@@ -108,14 +108,14 @@ def _repeating(system: System) -> Iterator[str]:
     rows = [system.closing.owners[k] for k in system.closing.repeating]
     counts = ", ".join(f'"{path}" ({rows.count(path)})' for path in dict.fromkeys(rows))
     yield f"some of these conditions repeat others: {counts}"
-    yield "the motion is unique, but not how they share the forces: the least-norm forces are returned"
+    yield "the motion is unique, but the forces are not: those of least norm are returned"
 
 
 def _shares(system: System) -> Iterator[str]:
     for mode in system.indeterminate:
         names = ", ".join(mode.quantities) or "nothing"
         ends = "; a run that stays there ends (E220), unless the equations agree" if mode.contradicts else ""
-        yield f"in {mode}: {names}{ends if mode.unique else '; the motion is not decided, which ends a run (E220)'}"
+        yield f"in {mode}: {names}{ends if mode.unique else '; the motion is not determined, which ends a run (E220)'}"
 
 
 def _modes(system: System) -> Iterator[str]:

@@ -79,7 +79,7 @@ def without_solution(model: Model, loop: NewtonLoop, part: float) -> Problem:
     elements = [each for each in model.elements_at(loop.elements) if not isinstance(each.law, Junction)]
     details = (
         f"these elements depend on each other: {named(elements)}",
-        f"scaling the sources up from zero, a solution exists up to {part:.3g} of their values",
+        f"as the sources are scaled up from zero, a solution exists up to {part:.3g} of their values",
         "at their full values the relations overflow",
     )
     resistor = domain_of(model, elements).part("R")

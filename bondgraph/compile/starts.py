@@ -1,4 +1,4 @@
-"""Checks of start values: dependent storages that differ from others, switches and dry friction whose mode does not hold."""
+"""Checks of start values: dependent storages that contradict others, switches and dry friction whose mode does not hold."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ START_RTOL = 1e-6
 """Relative difference up to which a start value agrees with the computed one."""
 
 START_ROUNDING, MAX_DUAL = 64.0 * 2.0**-52, 1e3
-"""A value at the start up to this fraction of those that sources cause in other modes is rounding; modes whose dual values exceed
-those at the start by more than this ratio do not count, because a short circuit causes any flow."""
+"""Fraction of the values that sources cause in other modes, up to which a value at the start is rounding; and ratio of the dual
+values in a mode to those at the start, above which the mode does not count, because a short circuit can cause any flow."""
 
 START_STEP = 1e-6
 """Relative change of states and parameters with which the size of a position is measured."""
@@ -69,11 +69,11 @@ def contradicting_starts(
         others = model.elements_at(causality.forced_by.get(path, ()))
         element = model.elements[path]
         by = named(others) or "the rest of the graph"
-        title = f'{element.kind} "{path}" cannot start with {state} = {_number(start)}: it follows from others'
+        title = f'{element.kind} "{path}" cannot start with {state} = {_number(start)}: the rest of the graph determines it'
         details = (f"its {element.law_as(Storing).gives} is set by {by}, so its {state} is {_number(follows)}",)
         cures = (
             f"leave its start out, or give {_number(follows)}",
-            "start values of the storages that it follows",
+            "start values of the storages that determine it",
             "a C, R or I between them, if their start values are to differ",
         )
         problems.append(Problem("E213", title, details, (element.place, *(e.place for e in others)), cures))
@@ -90,8 +90,8 @@ def contradicting_switches(
     """Report switches and diodes that start closed with an effort across them, or open with a flow through them (E214).
 
     A mode that begins during a run begins with an impulse; the start does not. `values` are those at the start; `near` gives them
-    at points that differ by rounding, `switched` in other modes; they are called only if needed. A flow that is negligible
-    compared with those that the sources supply in other modes is rounding, even if none flows in these.
+    at points that differ by rounding, `switched` in other modes; these functions are called only if needed. A flow that is
+    negligible compared with the flows that the sources supply in other modes is rounding.
     """
     problems: list[Problem] = []
     points, in_other_modes = functools.cache(near), functools.cache(switched)

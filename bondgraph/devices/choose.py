@@ -24,7 +24,7 @@ def _nvidia(number: int) -> Device:
 
 
 MAKERS: dict[str, Callable[[int], Device]] = {"cuda": _nvidia}
-"""Functions that open a GPU by its number, for each kind."""
+"""Functions that open a GPU by its number, by kind."""
 _NAME = re.compile(r"([a-z]+)(?::(\d{1,3}))?")
 _opened = dict[str, Device]()
 _lock = threading.Lock()

@@ -116,7 +116,7 @@ class NvidiaDevice:
         self._call("cuCtxSetCurrent", self._context)
 
     def _call(self, name: str, *arguments: Any) -> Any:
-        """Call a function of the driver; return its output arguments, not as a tuple if there is only one."""
+        """Call a function of the driver; return its output arguments as a tuple, or a single one by itself."""
         try:
             function: Callable[..., tuple[Any, ...]] = getattr(self._driver, name)
             result, *values = function(*arguments)
@@ -153,7 +153,7 @@ def _no_gpu(title: str, why: str) -> RunError:
 
 
 def _driver() -> Any:
-    """Return the functions of the driver, each of which loads it at its first call."""
+    """Return the functions of the driver; the first call of one loads the driver."""
     require_package("a run on an NVIDIA GPU", "cuda")
     require_package("a run on an NVIDIA GPU", "cuda.bindings")
     try:

@@ -101,7 +101,7 @@ def _name(node: Node) -> str:
 
 
 def _inner(node: Node) -> Element | Draft:
-    """Return the element at a port of nested graphs; the graph itself if it lacks this port; `freeze` reports that."""
+    """Return the element at a port of nested graphs, or the graph itself if it lacks this port, which `freeze` reports."""
     while True:
         owner, port = node if isinstance(node, PortRef) else (node, "")
         if isinstance(owner, Element):

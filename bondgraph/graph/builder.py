@@ -104,7 +104,7 @@ class Graph(Draft):
         return part is not None and (not inner_path or (isinstance(part, Graph) and inner_path in part))
 
     def add(self, first: Element | Graph, *others: Element | Graph) -> Graph:
-        """Add elements or nested graphs; adding the same one again has no effect.
+        """Add elements or nested graphs; adding the same part again has no effect.
 
         Raises `ModelError` E100 for anything else, E114 for a graph that contains this one.
         """
@@ -196,7 +196,7 @@ class Graph(Draft):
 
     def remove(self, name: str | Element | Graph) -> Graph:
         """Remove a part, or the part with this name or path into nested graphs, `left.damper`, with its bonds, the wires to it
-        and the ports that expose it. Junctions stay; `freeze` reports signals that others still read from the part.
+        and the ports that expose it. Junctions stay; `freeze` reports signals that other parts still read from it.
 
         Raises `ModelError` E138 for an unknown part.
         """
@@ -225,7 +225,7 @@ class Graph(Draft):
         """Replace the part `name` by another part of the same name, which takes over its bonds, wires and exposed ports.
 
         `name` may be a path into nested graphs, `left.damper`. The new part must have the same ports (or one port, like the old
-        part), the same signal inputs, at least the same exports, and all signals that others read.
+        part), the same signal inputs, at least the same exports, and all signals that other parts read.
 
         Raises `ModelError` E100 for anything but a part, E138 for an unknown part, or for a new part with another name, other
         ports, inputs or exports.
@@ -260,7 +260,7 @@ class Graph(Draft):
 
     def declare_input(self, *names: str, fed_by: str = "") -> Graph:
         """Declare signal inputs; elements inside refer to them by these names. `fed_by`, the call that feeds them, is the cure in
-        the error of an input without a source."""
+        the error for an input without a source."""
         names_of(names)
         self.fed_by = fed_by or self.fed_by
         for name in names:
@@ -293,7 +293,7 @@ class Graph(Draft):
         return self
 
     def start(self, function: Callable[..., tuple[Any, ...]], arguments: Sequence[str], results: Sequence[str]) -> Graph:
-        """Compute start values from others with a function of floats, before every run."""
+        """Compute start values from other start values with a function of floats, before every run."""
         self.starts.append(Start(function, names_of(arguments, "arguments"), names_of(results, "results"), caller_place()))
         return self
 

@@ -93,7 +93,7 @@ def _differences(graph: Draft, old: Contents, new: Contents) -> list[Problem]:
     problems = []
     if new.name != old.name:
         title = f'"{old.name}" cannot be replaced by "{new.name}": another name'
-        cure = f'"{old.name}" as the name of the new part, because others refer to it by this name'
+        cure = f'"{old.name}" as the name of the new part, because other parts refer to it by this name'
         problems.append(_problem(title, (), cure, old, new))
     old_ports, new_ports = _ports(old), _ports(new)
     bonds = sum(end.owner is old for link in graph.links for end in (link.tail, link.head))

@@ -78,8 +78,8 @@ def multiport(
         flows (n,) from its efforts (n,), or the reverse; flows count into the element.
     ports : domains by name; None for the domain of the connected element.
     initial : x at the start (n,); not for an R.
-    gives : "flow" or "effort", which the law of an R returns. Where that is set from outside, Newton iteration solves for the
-        other.
+    gives : "flow" or "effort", which the law of an R returns. Where the graph sets that variable, Newton iteration
+        solves for the other.
     passive : True if an R never gives power, which is tested at many values.
     guess : {"base.effort": 0.7}, for an R in an algebraic loop with several solutions.
 
@@ -100,7 +100,7 @@ def multiport(
         return Element("R", name, resistor, each, values, paths, place=caller_place(), guess=guessed)
     _refuse_others(kind, name, "an R", passive=passive, guess=guess is not None, gives=gives != "flow")
     if initial is None:
-        title, why = f'multiport "{name}" of kind "{kind}" lacks its start', "it is a number for each port"
+        title, why = f'multiport "{name}" of kind "{kind}" lacks its start', "the start has a number for each port"
         raise refusal("E110", title, f"initial={[0.0] * len(ports)}", about=name, why=why)
     return _storage_field(kind, name, formula, ports, (initial, nominal), parameters, paths)
 

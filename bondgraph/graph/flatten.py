@@ -194,7 +194,7 @@ class _Resolver:
         graph around it that has one."""
         around: str | None = prefix
         while around is not None:
-            scope, outside = self.scopes.get(around), _around(around)  # no scope within a name that has a dot, which is E102
+            scope, outside = self.scopes.get(around), _around(around)  # None for a name with a dot (E102)
             if scope is not None and reference in scope.graph.inputs:
                 return self._source_of(around, reference, user, place)
             candidate = self.aliases.get(around + reference, around + reference)

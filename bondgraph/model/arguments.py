@@ -75,8 +75,8 @@ def in_unit(about: str, argument: str, value: Any, unit: str) -> Any:
 
 
 def in_units(**units: str) -> Callable[[T], T]:
-    """Decorate a function or a record whose arguments are numbers in these `units` by name ("" for SI): a `Parameter` instead of
-    a number is converted, also in a list of numbers, and refused as by `in_unit` if its dimension differs."""
+    """Decorate a function or a record whose arguments are numbers in these `units` by name ("" for SI). A `Parameter` instead of
+    a number, or in a list of numbers, is converted; if its dimension differs, it is refused as in `in_unit`."""
 
     def decorated(function: Any) -> Any:
         is_record = isinstance(function, type)
@@ -300,7 +300,7 @@ def need_text(example: str, **texts: Any) -> None:
 
 
 def is_name(name: str) -> bool:
-    """Return True if names made from it stay unambiguous: `<part>.<signal>`, `<bond>:effort`, `-<value>`, `<state>'`."""
+    """Return True if names made from this one stay unambiguous: `<part>.<signal>`, `<bond>:effort`, `-<value>`, `<state>'`."""
     marked = "." in name or ":" in name or "'" in name or "->" in name or name.startswith("-")
     return not marked and bool(name.strip())
 
@@ -328,6 +328,6 @@ def icon_of(name: str, icon: str) -> str:
 
 
 def refused(argument: str, value: object, expected: str, cure: str, about: str = "") -> ModelError:
-    """Return the error of an argument, `about` a part, of the wrong type."""
+    """Return the error for an argument of the wrong type; `about` is the name of its part."""
     title = f"`{argument}`" + (f' of "{about}"' if about else "") + f" cannot be {value!r}"
     return refusal("E150", title, cure, about=about or argument, why=f"it is {expected}")

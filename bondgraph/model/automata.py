@@ -32,7 +32,7 @@ class Transition:
     impact: Sequence[str] = ()
     """Constraints whose flow f becomes -e f by an impulse of this transition (restitution e); momentum is conserved."""
     accumulates: str | None = None
-    """State once firings of this transition accumulate (Zeno), such as a ball at rest."""
+    """State that follows once firings of this transition accumulate (Zeno), such as the rest of a bouncing ball."""
     passes: str | None = None
     """State instead of the target where the quantity that the impulse would stop passes through zero by itself: then nothing
     jumps."""
@@ -41,7 +41,7 @@ class Transition:
         object.__setattr__(self, "signals", names_of(self.signals, "signals"))
         object.__setattr__(self, "impact", names_of(self.impact, "impact"))
         edge = f"of the transition from {self.source} to {self.target}"
-        rising = "a guard fires as it rises through zero: lambda s: s - 1.0 where a signal exceeds 1"
+        rising = "a guard fires as it rises through zero: lambda s: s - 1.0 for a signal that rises above 1"
         need_function(f"the guard {edge}", self.guard, _arguments(self.signals), "transition", rising)
         for state, op, args in self.resets:
             need_function(f"the reset of {state} {edge}", op, _arguments(names_of(args, "signals of a reset")), "transition")

@@ -18,8 +18,8 @@ HEAT_PORT = "heat"
 @dataclass(frozen=True)
 class ResistorField(Law):
     """Dissipator with n ports of dimension 1: all flows from all efforts, or all efforts from all flows; flows count into the
-    element. Where a variable that the formula gives is set from outside, Newton iteration solves for the one that it takes at
-    this port.
+    element. Where the graph sets a variable that the formula gives, Newton iteration solves for the variable that the formula
+    takes at this port.
     """
 
     gives: Variable
@@ -51,7 +51,7 @@ class HeatFlow(Law):
     """
 
     heat: Op | None = None
-    """Operation (temperature of each port, parameters, signals) -> heat, W; None: its signal is the heat."""
+    """Operation (temperature of each port, parameters, signals) -> heat, W; None if its signal is the heat."""
     sense: int = 1
     """-1 if that signal is the power out of its element, as for a switch."""
 
@@ -63,8 +63,8 @@ class HeatFlow(Law):
 
 
 DISSIPATED: tuple[Op, ...] = (Op("heat", lambda power: power, "#1"), Op("heat", lambda power: -power, "-#1"))
-"""Operations from the power of a dissipator, into it or out of it, to its heat. They do not apply to an impulse: the energy that
-it dissipates is not the impulse times an effort or flow, because these jump at the same instant."""
+"""Operations from the power into a dissipator, or out of it, to its heat. They do not apply to impulses: the energy that an
+impulse dissipates is not the impulse times an effort or flow, because these jump at the same instant."""
 
 
 def heat_path(path: str) -> str:

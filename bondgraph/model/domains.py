@@ -37,7 +37,7 @@ class Domain:
     energies: tuple[str, str] = ("in C", "in I")
     """Names of the energies of a C and of an I."""
     pseudo: bool = False
-    """True if the flow is the power of a bond (a thermal pseudo-bond); the effort is not a factor of it."""
+    """True if the flow alone is the power of a bond, as in a thermal pseudo-bond."""
 
     def __post_init__(self) -> None:
         if self.pseudo and (self.flow_unit, self.displacement_unit) != ("W", "J"):
@@ -110,7 +110,7 @@ DOMAINS = {domain.name: domain for domain in (*_TRUE, HEAT)}
 def motions(turns: Sequence[bool]) -> Domain:
     """Return the domain of a bond of several motions, in order: True for a rotation, False for a translation.
 
-    Equal motions give rotation or translation, the six of a twist the screw domain.
+    Equal motions give rotation or translation; the six motions of a twist give the screw domain.
     """
     several = [ROTATION if turn else TRANSLATION for turn in turns]
     if list(turns) == [True] * 3 + [False] * 3:

@@ -87,7 +87,7 @@ class Element(Frozen):
 
 
 _LOOKED_UP: WeakKeyDictionary[Element, Callable[[], str]] = WeakKeyDictionary()
-"""Description of an element, with units and domain, in the graph where it was last looked up."""
+"""Functions that describe an element, with units and domain, in the graph where it was last looked up."""
 
 
 def remember_description(element: Element, look_up: Callable[[], str]) -> None:
@@ -111,7 +111,7 @@ class OnePort(TypedDict, total=False):
     """Common arguments of elements with one kind of port."""
 
     dimension: int | None
-    """Number of components of its effort and flow; None: taken from its start value or parameters, else from its bond."""
+    """Number of components of its effort and flow; None if its start value or parameters, or else its bond, determine it."""
     domain: Domain | str | None
     symbols: Mapping[str, str] | None
     """LaTeX of its signals and parameters, by local name."""

@@ -55,7 +55,7 @@ class StateSpec:
     unit: str = ""
     symbol: str = ""
     claimed: bool = True
-    """True if a nonzero start is refused where it contradicts other states; False for a species, which always has some amount."""
+    """True if a nonzero start value that contradicts other states is refused; False for a species, whose amount is never zero."""
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -108,7 +108,7 @@ class Law:
 
 
 class Storing(Law):
-    """Law that stores energy in a state; in derivative causality the state follows from others."""
+    """Law that stores energy in a state; in derivative causality the state follows from other states."""
 
     gives: Variable
     """Its output in integral causality: the effort of a C, the flow of an I and an IC; its input is the other variable."""
@@ -133,9 +133,9 @@ class Switched(Law):
     """Law that an automaton may switch."""
 
     automaton: str | None = None
-    """Name in its graph; in a flat model its path."""
+    """Name of the automaton in its graph; in a flat model, its path."""
     active: tuple[str, ...] = ()
-    """States of the automaton in which it acts."""
+    """States of the automaton in which the law acts."""
     word: ClassVar[str] = "active"
     """Name of the argument for these states."""
 
@@ -284,7 +284,7 @@ class IdealConstraint(Switched):
 @short_repr
 @dataclass(frozen=True)
 class IdealSwitch(Switched):
-    """Ideal switch: no effort while its automaton is in one of the active (`closed`) states, no flow in all others."""
+    """Ideal switch: no effort while its automaton is in one of the active (`closed`) states, else no flow."""
 
     automaton: str
     word: ClassVar[str] = "closed"
@@ -309,7 +309,7 @@ class Resistor(Law):
     passive: bool = False
     """True if its author declares that it never gives power."""
     linear: bool = False
-    """True if effort and flow are proportional by a number, a diagonal or a matrix, the only parameter."""
+    """True if effort and flow are proportional; the factor (a number, a diagonal or a matrix) is the only parameter."""
     relation: Op | None = None
     """Operation (effort, flow, parameters, signals) -> zero, which Newton iteration solves in each causality."""
 
@@ -393,10 +393,10 @@ class SignalBlock(Law):
     offset: str | None = None
     """Parameters for the time between ticks and the time of the first tick, s: ticks are at offset + n period, n = 0, 1, ..."""
     breaks: tuple[str, ...] = ()
-    """Parameters that are times of jumps or kinks of a result, s: an integrator restarts there."""
+    """Parameters that are times of jumps or kinks of a result, s, at which an integrator restarts."""
     delay: str | None = None
     history: Callable[[float], float] | float | None = None
-    """Parameter that is the delay of the `updates`, s; and the signal before the start, None for its first value."""
+    """Parameter that is the delay of the `updates`, s; and the signal before the start: None for its value at the start."""
 
     def states(self) -> Mapping[str, StateSpec]:
         return self.kept
@@ -415,7 +415,7 @@ class Storage(Storing):
     spec: StateSpec
     output: Op | None
     energy: Op | None
-    """Operation (coordinate, parameters, signals) -> stored energy; None: by quadrature."""
+    """Operation (coordinate, parameters, signals) -> stored energy; None for an energy by quadrature."""
     rate: Op | None = None
     """Operation (x, input, parameters, signals) -> x'; None where the state is the integral of the input."""
     inverse: Op | None = None
@@ -424,7 +424,7 @@ class Storage(Storing):
     by_gradient: bool = False
     """True if the output is the gradient of the energy."""
     linear: bool = False
-    """True if output and state are proportional by a number, a diagonal or a matrix, the only parameter."""
+    """True if output and state are proportional; the factor (a number, a diagonal or a matrix) is the only parameter."""
 
     def states(self) -> Mapping[str, StateSpec]:
         return {self.state: self.spec}

@@ -58,7 +58,7 @@ def partials(formula: Callable[[Any], Sequence[Any]], x: Any, others: Sequence[A
 
 
 def foreign_scalars(x: Any, others: Sequence[Any]) -> tuple[Tape | None, bool]:
-    """Return the tape of the scalars in x and others, or None; and True if any scalar is symbolic."""
+    """Return the tape of the scalars in x and `others`, or None; and True if any scalar is symbolic."""
     scalars = _flat(x, others)
     tape = next((s.tape for s in scalars if isinstance(s, TapeScalar)), None)
     return tape, tape is None and any(_is_symbolic(s) for s in scalars)

@@ -21,7 +21,7 @@ def by_mode(automaton: str, values: Mapping[str, Any]) -> ByMode | Parameter:
     Parameters
     ----------
     automaton : its name, as in `X0(automaton=...)`.
-    values : number, array or `Parameter` by state; all states of the automaton, all of the same shape and dimension.
+    values : number, array or `Parameter` for each state of the automaton, all of the same shape and dimension.
 
     The parameter `damper.resistance` is then a signal, and `damper.resistance in free` a parameter for each state. The change of
     the stored energy of a C or I at a change of mode is booked as lost. Raises E139 if the states are not the automaton's.

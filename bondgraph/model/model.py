@@ -180,7 +180,7 @@ class Model(Frozen):
     groups: tuple[str, ...] = ()
     """Paths of the nested graphs."""
     exposed: frozenset[str] = frozenset()
-    """Junctions that are ports of a nested graph, which may have no bond yet."""
+    """Junctions that are ports of a nested graph and may have no bond yet."""
     contacts: tuple[ContactPoint, ...] = ()
     collisions: tuple[CollisionSet, ...] = ()
     visible: tuple[Visible, ...] = ()
@@ -212,8 +212,8 @@ class Model(Frozen):
         return (bond.tail if bond.head.element == path else bond.head).element
 
     def heat_ends(self, junction: str) -> tuple[list[Bond], list[Bond]]:
-        """Return the pseudo-bonds through which heat enters or leaves a 1-junction, and those to the R and switches that the heat
-        passes."""
+        """Return the pseudo-bonds through which heat enters or leaves a 1-junction, and those to the R and switches through
+        which it passes."""
         bonds = self.bonds_at(junction)
         passed = [isinstance(self.elements[self.across(bond, junction)].law, Resistor | IdealSwitch) for bond in bonds]
         return [bond for bond, by in zip(bonds, passed, strict=True) if not by], list(itertools.compress(bonds, passed))

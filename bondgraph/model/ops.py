@@ -55,8 +55,8 @@ class Op(Frozen):
     """LaTeX of the right-hand side with #1, #2 ... for its arguments; empty: name(arguments)."""
     source: str = ""
     """Source of the formula: a work and its equations, "corrected" where they are wrong in print, entries separated by "; ":
-    "VI02 (18), (20); VI02 (19), (21), corrected". docs/papers.md lists the works and their equations; empty without a source. One
-    line for all results, or one for each printed line of the results and their remarks."""
+    "VI02 (18), (20); VI02 (19), (21), corrected". docs/papers.md lists the works and their equations. Empty without a source;
+    else one line for all results, or one for each printed line of results and remarks."""
     note: str = ""
     """Formula in the notation of the source: sentences with formulas between $ signs, all letters explained. A document prints
     each line once."""
@@ -161,7 +161,7 @@ def notes_of(*formulas: Op | Callable[..., Any] | None) -> str:
 
 
 def entries(source: str) -> list[str]:
-    """Return the entries of a `source`, of all its lines, in their order."""
+    """Return the entries of all lines of a `source`, in their order."""
     return [entry for line in source.split("\n") for entry in line.split("; ") if entry]
 
 
@@ -229,7 +229,7 @@ def _heat(flow: Any) -> Any:
 
 
 HEAT_FLOW = Op("heat", _heat, "#1")
-"""Power of a pseudo-bond, or the energy of its storage: the flow, or its integral, of all components."""
+"""Power of a pseudo-bond, or energy of its storage: the sum of the components of its flow, or of their integrals."""
 
 
 def share_of(part: float) -> Op:

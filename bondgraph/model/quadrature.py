@@ -81,7 +81,7 @@ def _power(output: Any, x: Any) -> Any:
 
 
 def _along_ray(formula: Callable[[Any], Any], x: Any, others: Sequence[Any]) -> Any:
-    """Return the integral of formula(s x) . x over s from 0 to 1, on a tape, in symbols or in floats, like x and the others."""
+    """Return the integral of formula(s x) . x over s from 0 to 1, on a tape, in symbols or in floats, like x and `others`."""
     tape, is_symbolic = foreign_scalars(x, others)
     if tape is not None:
         return _on_tape(tape, formula, x)
@@ -89,7 +89,7 @@ def _along_ray(formula: Callable[[Any], Any], x: Any, others: Sequence[Any]) -> 
 
 
 def _in_floats(formula: Callable[[Any], Any], x: Any) -> float:
-    """Integrate on a temporary tape that evaluates the law at one s."""
+    """Integrate on a temporary tape that evaluates the law at one value of s."""
     tape, row = Tape(), np.ravel(np.asarray(x, dtype=float))
     inputs = tape.inputs("x", len(row))
     ray = _Ray(tape, formula, inputs.reshape(np.shape(x)) if np.shape(x) else inputs[0])

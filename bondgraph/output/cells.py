@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 MAX_ROWS = 24
-"""Maximum number of table rows and list lines; the number of omitted ones is stated."""
+"""Maximum number of table rows and list lines; the number of omitted entries is stated."""
 MAX_LATEX_LENGTH = 12_000
 """Maximum number of characters of LaTeX that a notebook typesets."""
 _CODE_LINES = 60

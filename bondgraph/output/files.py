@@ -67,7 +67,7 @@ def nonfinite_to_null(content: Any) -> Any:
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path of the same name; at the end of the block the file there replaces the file at `path`.
 
-    Follows links. Raises `FileError` (E414) if the file cannot be written.
+    Links are followed. Raises `FileError` (E414) if the file cannot be written.
     """
     target = Path(path)
     try:

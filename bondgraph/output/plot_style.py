@@ -101,7 +101,7 @@ MAX_PANELS = 12
 
 @contextmanager
 def panels(count: int, axes: Any, what: str, about: str, *, title: str = "", same_x: bool = True) -> Iterator[np.ndarray]:
-    """Yield `count` axes (count,): the first of the given ones, or those of a new figure in this style. No window opens.
+    """Yield `count` axes (count,): the first of the given axes, or those of a new figure in this style. No window opens.
 
     Raises E416, also an ImportError, if Matplotlib is not installed; `ModelError` E560 for too few axes.
     """

@@ -59,7 +59,7 @@ def unrepeatable_formulas(system: System, model: Model) -> Iterator[Problem]:
 
 
 def is_repeatable(operation: Op, shapes: Sequence[tuple[int, ...]]) -> bool:
-    """Return False if a formula records different steps when called again; True for a formula that fails, which others report."""
+    """Return False if a formula records different steps when called again; True for one that fails, which other passes report."""
     tape = Tape()
     inputs = tape.inputs("arguments", sum(math.prod(shape) for shape in shapes))
     arguments, start = [], 0

@@ -3,7 +3,7 @@
 All formulas run once on floats, at the start values. A user's formula that fails, or whose result does not have the shape of its
 bond, is reported here instead of somewhere in the compiler.
 
-The message about a formula that takes more or fewer arguments than it gets lists them, and says how to give the missing ones.
+If a formula takes more or fewer arguments than it gets, the message lists them, and says how to give the missing ones.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def _failure(statement: Statement, system: System, model: Model, arguments: list
 
 
 def _no_number(statement: Statement, model: Model, results: tuple[Any, ...]) -> Problem:
-    """Report a formula that returns None or a text, or an array with one (E129)."""
+    """Report a formula that returns None, a text, or an array that contains either (E129)."""
     formula = transition_in_words(statement, model) or f"formula of {_readable(statement.outs[0])}"
     title = f"{_owner(statement, model)}: the {formula} returns {' and '.join(map(repr, results))}, not a number"
     owner = owner_of(statement, model)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def in_rows(values: Any) -> Any:
-    """Return the values of runs by run number, whatever the index of a table: numbers (runs, ...), or a list of words; None
+    """Return the values of runs by run number, not by the index of a table: numbers (runs, ...), or a list of words; None
     without a first axis."""
     array = real(values)
     if array is not None:
@@ -75,8 +75,8 @@ def _bounds_another(compiled: Compiled, name: str, varied: Mapping[str, Any]) ->
 
 
 def start_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return states (runs, n) and modes (1, modes), or one row of each if nothing varies; None if some follow from others, from
-    parameters or from motion."""
+    """Return states (runs, n) and modes (1, modes), or one row of each if nothing varies; None if some follow from
+    other states, parameters or motion."""
     model, system = compiled.model, compiled.system
     if (
         system.starts
@@ -249,9 +249,9 @@ class PreparedRun:
     ) -> BatchResult:
         """Run an ensemble from numbers, as `start_values_many` returns them; see `PreparedProgram.run_many`.
 
-        device : "cuda" or "cuda:1", a GPU that does the runs; "auto", a GPU with fast double precision, if there is one and it
-        can do the runs, 2,000 or more, and the CPU if the GPU is lost; None, the CPU. The results do not depend on it. Runs that
-        a GPU cannot judge are handed back to the CPU.
+        device : "cuda" or "cuda:1", a GPU that does the runs; "auto", for 2,000 runs or more, a GPU with fast double precision
+        that can do them, else, or once the GPU is lost, the CPU; None, the CPU. The results do not depend on the device. Runs
+        that a GPU cannot judge are handed back to the CPU.
 
         Raises `RunError` E282 to E294 for a GPU; `ExtraError` E416 without the package for it.
         """

@@ -97,7 +97,7 @@ class Scheduled:
     width: Callable[[str], int]
     """Number of results of a routine."""
     select: Callable[[Sequence[int]], tuple[Schedule, tuple[int, ...]]]
-    """Function that builds the schedule of the outputs with these indices, and returns their positions in its results."""
+    """Function that builds the schedule of the outputs with these indices, and returns their positions in the results."""
     jumps: tuple[str, ...]
     """Routines of transitions, each of which gives all states and changes a few of them."""
     build_jumps: Callable[[], list[Schedule]]

@@ -75,7 +75,7 @@ class TracedGroup:
 
 def split(traced: TracedGroup, outputs: Sequence[TapeScalar | float], sizes: tuple[int, ...] | None) -> Split:
     """Split off the expressions that depend only on parameters. With `sizes` all outputs are results of `main`, cut into these
-    sizes; without `sizes`, only outputs that vary are, one by one.
+    sizes; without `sizes`, only the outputs that vary, each a result of its own.
     """
     tape, n_v, n_p = traced.tape, sum(traced.varying), sum(traced.fixed)
     hoisted = hoist(tape, without_tables_of_inputs(tape, outputs, {"p"}))
@@ -170,7 +170,7 @@ MIN_MERGED_KERNELS = 8
 
 
 class Substitute(NamedTuple):
-    """Replacement of a kernel, and the constants that it takes after the other's parameters."""
+    """Replacement of a kernel, and the constants that it takes after the parameters of that kernel."""
 
     traced: TracedGroup
     numbers: tuple[float, ...]
@@ -179,8 +179,8 @@ class Substitute(NamedTuple):
 def merge_kernels(kernels: Iterable[TracedGroup]) -> dict[TracedGroup, Substitute]:
     """Return substitutes for kernels that differ from many others only in constants, which become arguments like parameters.
 
-    A formula may hold a constant of its own, as `lambda t, w=w: sin(w * t)` does in a loop over sections. Each is traced by
-    itself, to the same steps with other constants.
+    A formula may hold a constant of its own, as `lambda t, w=w: sin(w * t)` does in a loop over sections. Each such formula
+    is traced separately, which gives the same steps with other constants.
     """
     by_form: dict[Hashable, list[TracedGroup]] = {}
     for kernel in dict.fromkeys(kernels):

@@ -167,7 +167,7 @@ def schedule(
     locations: Mapping[int, tuple[str, int]],
     order: Sequence[Batch] | None = None,
 ) -> Schedule:
-    """Order the calls of a plan, unless `order` is given, and place every value; `locations` are those of inputs."""
+    """Order the calls of a plan, unless `order` is given, and place every value; `locations` holds the locations of inputs."""
     base, address = _input_locations(plan.calls, locations)
     base.update(dict.fromkeys(plan.results, "out"))
     address.update(plan.results)

@@ -83,7 +83,7 @@ def groups(
 
 
 def _predecessors(table: StatementTable, targets: Sequence[int]) -> list[int]:
-    """Return the statements that the targets depend on, last ones first, without those that depend only on parameters."""
+    """Return the statements that the targets depend on, in reverse order, without those that depend only on parameters."""
     args, fixed, producer = table.args, table.book.fixed, table.producer
     statements: set[int] = set()
     stack = list(targets)

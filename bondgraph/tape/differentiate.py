@@ -272,8 +272,8 @@ def _reverse(tape: Nodes, order: list[int], roots: list[int], seeds: dict[int, i
 
 
 def _reverse_is_shorter(tape: Nodes, order: list[int], roots: list[int], seeds: dict[int, int]) -> bool:
-    """Return True if reverse accumulation needs fewer multiplications: it compares, per node, the inputs below it with the
-    outputs above it."""
+    """Return True if reverse accumulation needs fewer multiplications: at each node, the inputs below it are compared with
+    the outputs above it."""
     nodes = tape.nodes
     if len(roots) >= len(seeds) or any(nodes[p][0] in op.SELECTS and p not in seeds for p in order):
         return False

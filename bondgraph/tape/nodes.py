@@ -255,7 +255,7 @@ class Nodes:
                 return self.negative(self.add(first[1], b))
             if second[1] < 0.0:
                 return self.add(a, self.constant(-second[1]))
-            if f == op.EXP and second[1] == 1.0:  # cancels for small exponents
+            if f == op.EXP and second[1] == 1.0:  # the difference would cancel for small exponents
                 return self.function("expm1", first[1])
         elif s == op.NEGATIVE:
             if f == op.NEGATIVE:

@@ -28,7 +28,8 @@ class Operation:
     name : elementary functions are named as in `screws.scalars`.
     arguments : number of arguments; the first `truths` of them are conditions.
     numpy : the function of floats and arrays.
-    llvm, c : expressions in {x}, {y}, {z}, the texts of the arguments; LLVM may need lines before it, whose names end in {v}.
+    llvm, c : expressions in {x}, {y}, {z}, the texts of the arguments; in LLVM, lines whose names end in
+        {v} may precede the expression.
     python, matlab : expressions for NumPy's arrays, and for MATLAB and Octave; a MATLAB text with {v} is a whole statement, which
         assigns {v}. Where MATLAB would return a complex number, the result is nan, as everywhere else.
     slope : derivative of a function of one argument.

@@ -1,4 +1,4 @@
-"""Specialisation of routines: replace nodes by others or by numbers, with constant folding; and hoisting: compute expressions of
+"""Specialisation of routines: substitute nodes or numbers, with constant folding; and hoisting: compute expressions of
 parameters once per set of parameters, not at every evaluation."""
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ def order_for(tolerance: float) -> int:
 def taylor_coefficients(
     tape: Tape, rates: Sequence[TapeScalar | float], others: Sequence[TapeScalar | float], order: int
 ) -> list[TapeScalar]:
-    """Return the Taylor coefficients of the states "x" with these `rates`, and of the integrals of `others`, of orders 1 to
-    `order`, or less if these are too many, order by order: functions of the inputs of the tape.
+    """Return the Taylor coefficients of the states "x" with these `rates`, and of the integrals of `others`, order by
+    order from 1 to `order`, or to a lower order if the code would be too long: functions of the inputs of the tape.
 
     Raises `NoSeries` for an operation without a recurrence, and for too many operations.
     """

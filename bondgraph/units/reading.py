@@ -93,7 +93,7 @@ def _read(text: str, bases: frozenset[str]) -> Unit | Unreadable:
     parser = _Parser(text, tokens, bases)
     unit = parser.quotient()
     if parser.fault is None and (parser.at < len(tokens) or not tokens):
-        parser.fault = Unreadable(text, "its parentheses do not fit" if tokens else "the text is empty")
+        parser.fault = Unreadable(text, "its parentheses do not match" if tokens else "the text is empty")
     if parser.fault is not None:
         return parser.fault
     names = [token["symbol"] for token in tokens if token["symbol"]]
@@ -165,7 +165,7 @@ class _Parser:
                 self._raise(result, inner, self.tokens[self.at]["closing"])
                 self.at += 1
                 return result
-            self.fault = self.fault or Unreadable(self.text, "its parentheses do not fit")
+            self.fault = self.fault or Unreadable(self.text, "its parentheses do not match")
         elif token is not None and token["symbol"]:
             self.at += 1
             self._raise(result, self._symbol(token["symbol"]), token["power"])

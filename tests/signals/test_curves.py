@@ -218,7 +218,9 @@ def test_a_curve_that_is_not_monotone_is_refused_where_an_inverse_is_needed(elem
         graph, e = Graph("loaded"), J0("e")
         part = element(signals.curve([-1.0, 0.0, 1.0], values, kind, outside=outside))
         graph.connect(Se("u", 1.0), e).connect(e, part)
-        with pytest.raises(ModelError, match=rf'E180 . "part", whose effort is set by others(.|\n)*{why}(.|\n)*test_curves.py'):
+        with pytest.raises(
+            ModelError, match=rf'E180 . "part", whose effort is set by other elements(.|\n)*{why}(.|\n)*test_curves.py'
+        ):
             compile_model(graph)
         free, v = Graph("free"), J1("v")
         free.connect(v, I("m", 1.0)).connect(v, part)

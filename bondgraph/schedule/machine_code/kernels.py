@@ -448,7 +448,7 @@ def _singles(loop: KernelLoop, tables: np.ndarray) -> Iterator[_Single]:
 
 
 def _merged(calls: Sequence[_Single], tables: Tables) -> KernelLoop:
-    """Merge corresponding calls of several routines to a loop over the routines."""
+    """Merge corresponding calls of several routines into a loop over the routines."""
 
     def accesses(rows: Sequence[tuple[tuple[str, int], ...]]) -> tuple[Access, ...]:
         columns = zip(*rows, strict=True)

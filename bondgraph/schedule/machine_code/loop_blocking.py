@@ -5,8 +5,8 @@ In round r a loop evaluates TILE instances from r TILE + lag on. A loop lags beh
 values that later instances of the earlier loop write or read, so that dependent accesses keep their order.
 
 Loop fusion: merge a group of loops into one that passes values from kernel to kernel in registers. In round r every loop of a
-group evaluates its instance r + lag; values of earlier rounds that are read are carried along. Rounds that some loops lack run
-before and after these, loop by loop, through the workspace.
+group evaluates its instance r + lag; values of earlier rounds that are read are carried along. Instances outside the rounds
+that all loops share are evaluated before and after, loop by loop, through the workspace.
 """
 
 from __future__ import annotations
