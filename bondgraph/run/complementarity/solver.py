@@ -25,7 +25,7 @@ SPREAD = 1e3
 SCALING_ROUNDS = 8
 """Maximum number of rounds of scaling."""
 EVEN = 1.5
-"""Largest ratio, either way, of a row's largest entry to 1 in a well-scaled matrix."""
+"""Largest factor, up or down, between a row's largest entry and 1 in a well-scaled matrix."""
 UPDATES = 24
 """Maximum number of updates of an inverse before it is recomputed."""
 WEAK_PIVOT = 1e-3

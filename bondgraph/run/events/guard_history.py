@@ -49,7 +49,7 @@ def rounding_error(value: np.ndarray, near: np.ndarray) -> np.ndarray:
 MIN_LOOK_AHEAD, MAX_LOOK_AHEAD, LOOK_AHEAD_RATIO = 1e-15, 1e-6, 8.0
 # Number of trial states around a state, and their relative distance.
 TRIALS, _AROUND = 12, 1e-3
-# Fraction of the rate of a guard that a bounce may leave unchanged.
+# Fraction of the rate of a guard below which its rate after a reset counts as reversed.
 REVERSAL_RATIO = 0.01
 
 

@@ -35,8 +35,8 @@ class Event:
     supplied : energy that sources supply at this instant, J, one number per power.
     simultaneous : all transitions of simultaneous collisions that are one problem; empty for a transition that happens alone, or
         in a sequence with others.
-    since : the time since the start of the run, s: more precise than `time` if that is a date.
-    counted : the storages and powers that count in J, None for all.
+    since : the time since the start of the run, s: more precise than `time` if the start time is large.
+    counted : the storages and powers measured in J, None for all.
     accumulation : for an event that replaces an infinite sequence of ever faster ones, the limit of their times, s.
     """
 

@@ -59,7 +59,7 @@ def _minimum_degree(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray
     from scipy.sparse import eye_array
     from scipy.sparse.linalg import splu
 
-    # SuperLU orders a matrix while it factorises it, so it gets a nonsingular matrix with this pattern.
+    # SuperLU orders a matrix while factorising it, so the matrix with this pattern must be nonsingular.
     pattern = _symmetric_pattern(n, rows, columns)
     diagonally_dominant = (pattern + eye_array(n) * (2.0 * float(np.max(np.diff(pattern.indptr), initial=0)) + 1.0)).tocsc()
     position = np.asarray(

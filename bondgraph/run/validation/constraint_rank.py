@@ -26,7 +26,7 @@ TOUCH_RATIO = 1e-3
 """Fraction of its value at the neighbouring samples to which the root of an eigenvalue must fall to touch zero."""
 
 MAX_CONTRADICTION = 1e-4
-"""Largest residual acceleration of redundant constraints, relative to these accelerations, that is not a contradiction."""
+"""Largest residual acceleration of redundant constraints, relative to their accelerations, that is not a contradiction."""
 
 EXTRAPOLATION = 0.5
 """Fraction of an interval, beyond its ends, within which straight lines that meet zero make it suspect."""

@@ -61,7 +61,7 @@ def _tables_ahead(program: Program, lanes: int, weights: Sequence[FieldTable]) -
 
 
 def emptied(table: FieldTable) -> FieldTable:
-    """Reset the table to no runs under way."""
+    """Reset the table: no run is under way."""
     table.arrays["seats"][:] = table.arrays["runs"][:] = NOBODY
     table["following"] = table["paused"] = 0
     return table

@@ -21,7 +21,7 @@ the normal and both tangents."""
 
 
 def make_resistance(c: PileTable) -> None:
-    """Set the resistance of every contact, with zero torque impulses."""
+    """Set the resistance of every contact, and set all torque impulses to zero."""
     for k in range(c.contacts):
         row, resistance, one, other = c.row[k * ROW :], c.resistance[k * RESISTANCE :], c.ends[2 * k], c.ends[2 * k + 1]
         resistance[ROLLING], resistance[SPINNING] = c.set_rolling[c.set_of[k]], c.set_spinning[c.set_of[k]]
