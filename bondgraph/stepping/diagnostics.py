@@ -64,7 +64,7 @@ def _not_finite(steps: Steps, workspace: StepWorkspace) -> Problem:
     names = [steps.layout.owners[k] for k in range(n) if wrong[k]]
     names += [cone.path for cone, gap in zip(steps.layout.cones, workspace.gap, strict=True) if not np.isfinite(gap)]
     text = ", ".join(f'"{name}"' for name in dict.fromkeys(names)) or "a contact or constraint"
-    title = f"forces or places of {text} are not finite numbers"
+    title = f"forces or positions of {text} are not finite numbers"
     cures = ("a check of the formulas there for a division by zero, or a root or logarithm of a negative number",)
     return Problem("E515", title, (), _places(steps, names), cures)
 

@@ -96,7 +96,7 @@ def loguniform(low: Any, high: Any) -> Drawn:
 
 
 def normal(mean: Any, deviation: Any) -> Drawn:
-    """Return the Gaussian distribution with a standard deviation. Raises E368 if the deviation is negative."""
+    """Return the Gaussian distribution with this mean and standard deviation. Raises E368 if the deviation is negative."""
     return _checked("normal", mean, deviation)
 
 

@@ -2,9 +2,9 @@
 
 Along a line of states about 2^-45 of their size apart, the rates are smooth far below their own rounding. Third and fourth
 differences remove the smooth part; independent errors of size sigma leave sqrt(20) sigma and sqrt(70) sigma (binomial weights).
-The result includes the rounding inside the formulas and of the states at which they are evaluated. Numbers much larger than the
-states round more coarsely, which shows only at larger distances; there, fourth differences far smaller than the third show that
-values are smooth. Points are evaluated one by one or in SIMD lanes.
+The result includes rounding inside the formulas, and rounding of the states at which they are evaluated. Numbers much larger than
+the states round more coarsely, which shows only at larger distances; there, fourth differences far smaller than the third show
+that values are smooth. Points are evaluated one by one or in SIMD lanes.
 """
 
 from __future__ import annotations

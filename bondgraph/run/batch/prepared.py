@@ -107,8 +107,8 @@ class PreparedProgram:
 
     @cached_property
     def in_machine_code(self) -> bool:
-        """True if machine code integrates runs and handles their events; False for ticks that solve loops, delays, and blocks of
-        libraries."""
+        """True if machine code integrates runs and handles their events; False with delays, blocks of libraries, or ticks that
+        solve loops."""
         program = self.program
         ticks = bool(program.clocks or program.breaks)
         made = all(loop.kernel.is_machine_code for loop in program.loops)

@@ -33,7 +33,7 @@ WEAK_PIVOT = 1e-3
 PIVOTS, PIVOTS_EACH = 20, 4
 """Number of pivots after which the bound on rounding errors is raised: the first number plus the second for each row."""
 COARSER = 4.0
-"""Factor by which the bound is raised."""
+"""Factor by which the bound on rounding errors is raised."""
 MAX_LEVEL = 1e6
 """Largest bound on the rounding error of a sum, in roundings of its terms."""
 GOLDEN = 0.6180339887498949

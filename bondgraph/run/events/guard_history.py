@@ -11,13 +11,13 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.program import RunTransition
 
 PERTURBATION = 2.0**-50
-"""Distance of the points, relative to each number."""
+"""Distance of the neighbouring points, relative to each number."""
 
 PAIRS = 4
-"""Number of pairs of points; the two points of a pair lie on opposite sides."""
+"""Number of pairs of neighbouring points; the two points of a pair lie on opposite sides."""
 
 MARGIN = 4.0
-"""Ratio of the bound to the measured rounding error."""
+"""Ratio of the bound on a rounding error to the measured error."""
 
 RESTING, MOVED = 64.0, 2.0**26
 """Sizes of a state relative to the rounding error that its rate causes in a run (`drift`): up to the first, the state is zero

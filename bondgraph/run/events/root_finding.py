@@ -470,8 +470,7 @@ def locate(c: StepTable, h: float, step: Fixed) -> float:
 
 
 def measure_slope(c: StepTable, h: float, crossing: float, step: Fixed) -> None:
-    """Measure the slope of the guard that fires first, so near its zero that the guard is almost linear; set `jumps` if it
-    jumps."""
+    """Measure the slope of the guard that fires first, so near its zero that it is almost linear; set `jumps` if it jumps."""
     first, reach = c.first, 1e-4
     c.jumps = c.steep[first] == 1 and is_jump(c, h, crossing, step)
     if c.jumps:

@@ -23,7 +23,7 @@ RANK_TOLERANCE = 1e-9
 redundant."""
 
 TOUCH_RATIO = 1e-3
-"""Fraction of its value at the neighbouring samples to which the root of an eigenvalue must fall to touch zero."""
+"""Ratio of the root of an eigenvalue to its value at the neighbouring samples below which the root touches zero."""
 
 MAX_CONTRADICTION = 1e-4
 """Largest residual acceleration of redundant constraints, relative to their accelerations, that is not a contradiction."""

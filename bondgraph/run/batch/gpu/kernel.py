@@ -214,7 +214,7 @@ def _check_size(prepared: PreparedProgram, memory: GPUMemory) -> None:
     """Raise `RunError` E284 if the memory does not fit a GPU thread."""
     if (size := 8 * len(memory.template)) <= MOST_LOCAL:
         return
-    why = f"it needs {size / 1024:.0f} KB for tables and arrays, and a thread has at most {MOST_LOCAL // 1024} KB"
+    why = f"it needs {size / 1024:.0f} KB for tables and arrays, but a thread has at most {MOST_LOCAL // 1024} KB"
     title = f'a run of "{prepared.program.name}" does not fit a thread of a GPU'
     raise RunError(Problem("E284", title, (why,), cures=("device=None, which runs on the processor", "a smaller model")))
 

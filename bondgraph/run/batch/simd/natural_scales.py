@@ -23,7 +23,7 @@ FOUR = 4
 
 Controls = Annotated[list[Any], Array(Control)]
 ArrayOfEach = Annotated[list[Any], Array(Array(float))]
-"""Addresses of the same array of each run."""
+"""Addresses of the same array in all runs."""
 
 
 class LaneScales(Table):

@@ -5,8 +5,8 @@ With relative spin w and normal impulse r_n at a contact, the torque impulse t o
     |t_n| <= spinning r_n, against w_n        |t_t| <= rolling r_n, against w_t
 
 with both coefficients in m (rolling resistance lengths) and each limit reached only if the bodies turn on each other: Coulomb's
-law for torques. It is solved like friction, by projections within the sweeps (Johnson, Contact mechanics 1985, chapter 8.3 and
-9).
+law for torques. It is solved like friction, by projections within the sweeps (Johnson, Contact mechanics 1985, section 8.3 and
+chapter 9).
 """
 
 from __future__ import annotations
