@@ -223,7 +223,7 @@ def element_names(program: Program, storages: int, powers: int) -> list[str]:
 
 
 def members(names: list[str], program: Program, columns: BalanceColumns) -> tuple[str, ...]:
-    """Return the names of the storages and powers of a balance, from the `names` of all."""
+    """Return the names of the storages and powers of a balance, from the `names` of all elements."""
     powers = len(program.power_roles)
     split = len(names) - powers
     held, driven = np.arange(split)[columns.storages], split + np.arange(powers)[columns.powers]
