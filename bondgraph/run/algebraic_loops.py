@@ -17,12 +17,12 @@ SUFFICIENT_DECREASE = 0.25
 """Minimum relative decrease of the residual by a full Newton step; a shortened step needs proportionally less."""
 
 NATURAL = (False, True)
-"""True for the attempts that measure residuals and unknowns in their natural sizes: in SI units, a residual in volts can hide one
-of microamperes."""
+"""True for the attempts that measure residuals and unknowns in their natural sizes: in SI units, a residual in volts can hide a
+residual of microamperes."""
 
 ROUNDED, SMALL, CLOSE = 1e-15, 1e-12, 1e-6
 """Relative size of a Newton step that counts as rounding, and smallest size of the unknowns for that test; largest last step of a
-solved loop, relative to the unknowns, which is also their smallest size for that test."""
+solved loop relative to the unknowns, and also their smallest size for that test."""
 
 PerUnknown = Annotated[Reals, Length(lambda s: s.unknowns)]
 Newton = Annotated[Reals, Length(lambda s: 2 * s.unknowns)]
@@ -67,7 +67,7 @@ def largest(values: Reals, factors: Reals, count: int) -> float:
 
 
 def largest_unknown(x: Reals, indices: Ints, inverse_sizes: Reals, count: int) -> float:
-    """Return the largest magnitude of the unknowns at these indices, over their sizes; NaN if one is NaN."""
+    """Return the largest magnitude of the unknowns at these indices, relative to their sizes; NaN if one is NaN."""
     top = 0.0
     for i in range(count):
         size = abs(x[indices[i]] * inverse_sizes[i])
@@ -79,8 +79,8 @@ def largest_unknown(x: Reals, indices: Ints, inverse_sizes: Reals, count: int) -
 def newton_iteration(s: LoopTable, t: float, x: Reals, k: int, first: int, natural: bool) -> bool:
     """Solve loop k, whose first unknown is number `first` of all, in place; return True if x is a solution.
 
-    A step is halved until the residual decreases sufficiently, by the fraction `SUFFICIENT_DECREASE` of the step's length: with
-    any decrease, steps can go back and forth between mirrored values of a root (Armijo 1966). The iteration ends at a residual of
+    A step is halved until the relative decrease of the residual exceeds `SUFFICIENT_DECREASE` times the damping factor: with any
+    decrease, steps can go back and forth between mirrored values of a root (Armijo 1966). The iteration ends at a residual of
     zero or a step below rounding. Residuals and unknowns are measured in their natural sizes if `natural`.
     """
     kernel, indices, count, p, m = s.loop_kernels[k], s.loop_places[first:], s.loop_counts[k], s.p, s.m_after

@@ -80,7 +80,7 @@ class Bound:
         return list(zip(self.program.break_names, times.tolist(), periods.tolist(), strict=True))
 
     def rates(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """dx/dt, (n,)."""
+        """Return dx/dt, (n,)."""
         return self._values(self.program.rates, t, x, m)
 
     def outputs(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:

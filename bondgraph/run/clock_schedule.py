@@ -129,7 +129,7 @@ def _seconds(bound: Bound, seconds_or_index: float | int) -> float:
 
 def _first(offset: float, period: float, t_start: float, earliest: float = 0.0) -> float:
     """Return the first tick after the start of the run among offset + n period, n = `earliest`, ..., in s since the start; 0 if a
-    single tick has passed. The arithmetic is exact at any date."""
+    single tick has passed. The arithmetic is exact, however late the start."""
     since = Fraction(offset) - Fraction(t_start)
     if not np.isfinite(period):
         return max(float(since), 0.0)

@@ -68,7 +68,7 @@ class RunCheckpoint:
 
     Parameters
     ----------
-    integrator, weights, settler : objects on the tables of the run; settler is None for a model without events and loops.
+    integrator, weights, settler : objects that use the tables of the run; settler is None for a model without events and loops.
     status : last status of the integrator.
     samples : sample rows, the first ones written.
     logged : rows of past events, in chunks (k, width).
@@ -88,7 +88,7 @@ class Hybrid:
     """Run in progress: its state, samples and events. Times count from the start, s.
 
     `x` are the states (n,), `m` the modes (modes,), `q` the integrated powers (quadratures,). Machine code handles events between
-    segments (`steppers.driver.run`). If it is a `reference`, CPython runs the same functions after each segment.
+    segments (`steppers.driver.run`). In a `reference` run, CPython runs the same functions after each segment.
     """
 
     def __init__(
@@ -238,7 +238,7 @@ class Hybrid:
         if not legs.too_many_steps(steps, max_steps, progress):
             return ""
         total = f"about {steps / progress:.1g} steps" if progress > 0.0 else "endlessly many steps"
-        return f"{steps} steps have covered {progress:.1g} of the run: all of it would take {total}; the limit is {max_steps}"
+        return f"{steps} steps have covered {progress:.1g} of the run: the whole run would take {total}; the limit is {max_steps}"
 
     def examine(self) -> None:
         """End the run before the first sample with an invalid value (`find_lost_solution`), unless it has ended there already."""

@@ -1,4 +1,4 @@
-"""Kernel-language functions shared by the rooms of a run: time of the formulas, test for finite numbers."""
+"""Kernel-language functions that several parts of a run share: time of the formulas, test for finite numbers."""
 
 from __future__ import annotations
 

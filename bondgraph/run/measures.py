@@ -196,9 +196,9 @@ MEASURES: Mapping[str, MeasureKind] = {
         MachineRule.LOWEST,
         scalar=True,
     ),
-    "mean": MeasureKind("integral over the time from the first sample to the last", _mean, MachineRule.MEAN),
+    "mean": MeasureKind("mean over the time from the first sample to the last", _mean, MachineRule.MEAN),
     "integral": MeasureKind(
-        "integral over time, by trapezia between samples and both sides of every event",
+        "integral over time, by the trapezoidal rule between samples and on both sides of every event",
         _integral,
         MachineRule.INTEGRAL,
         lambda unit: per_second(unit, -1),

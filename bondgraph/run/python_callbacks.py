@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import ExitStack
 
 MAX_TRIES = 3
-"""Attempts at a result that machine code needs."""
+"""Maximum number of attempts at a result that machine code needs."""
 
 
 class PythonCallback:

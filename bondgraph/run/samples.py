@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 NextPage = Callable[[int, np.ndarray, int], np.ndarray]
-"""Function (count, modes (modes,), held) -> empty rows (k, n + quadratures). It marks the first `count` rows handed out last as
-filled, in these modes except the first `held`, whose modes are already written."""
+"""Function (count, modes (modes,), held) -> empty rows (k, n + quadratures). It marks the first `count` of the rows that it last
+returned as filled, in these modes except the first `held`, whose modes are already written."""
 
 Taken = Callable[[np.ndarray, np.ndarray, np.ndarray], None]
 """Function that takes states (k, n), integrated powers (k, quadratures) and modes (k, modes) of consecutive samples."""

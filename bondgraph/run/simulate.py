@@ -35,7 +35,7 @@ def simulate(
     keep : names of the quantities to keep, or {name: measure}; everything by default.
     sink : destination of the kept quantities instead of the result: a path, a `Sink`, or a function of times and values.
 
-    Returns a `Result`. The result of a run that cannot reach its end has a `failure` and the samples up to it, with a
+    Returns a `Result`. The result of a run that cannot reach its end has a `failure` and the samples before it, with a
     `RunEndedWarning`; the result of a run that reaches its end but cannot be trusted has `warnings`, with an
     `UnreliableRunWarning`. If the tolerance lies below the rounding of the rates, a `RoundingWarning` gives the tolerance that
     was reached.

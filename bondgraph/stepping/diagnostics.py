@@ -48,7 +48,7 @@ def explained(steps: Steps, workspace: StepWorkspace, solution: ProgramSolution)
         spatial = (
             bool(steps.options.bodies) or any(cone.slips == 2 for cone in steps.layout.cones)
         ) and steps.options.facets != CONE
-        exact = ('facets="cone": facets do not determine how a body that slides along one turns',) if spatial else ()
+        exact = ('facets="cone": facets do not determine how a body that slides along a facet turns',) if spatial else ()
         cures = (*exact, "a shorter step", 'friction="convex", which always has a solution')
         return Problem("E512", "the friction iteration does not converge", (why,), (), cures)
     other = "lengths, forces and stiffnesses of similar magnitude"
@@ -64,7 +64,7 @@ def _not_finite(steps: Steps, workspace: StepWorkspace) -> Problem:
     names = [steps.layout.owners[k] for k in range(n) if wrong[k]]
     names += [cone.path for cone, gap in zip(steps.layout.cones, workspace.gap, strict=True) if not np.isfinite(gap)]
     text = ", ".join(f'"{name}"' for name in dict.fromkeys(names)) or "a contact or constraint"
-    title = f"forces or places of {text} are not finite numbers"
+    title = f"forces or positions of {text} are not finite numbers"
     cures = ("a check of the formulas there for a division by zero, or a root or logarithm of a negative number",)
     return Problem("E515", title, (), _places(steps, names), cures)
 

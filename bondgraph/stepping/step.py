@@ -34,13 +34,13 @@ Motion = Callable[[float, float], Any]
 """Function of the start and the length of a step, s, that moves the state to which it is bound."""
 
 STAGES = ((0, 0.5, 1.0 / 6.0), (1, 0.5, 1.0 / 3.0), (1, 1.0, 1.0 / 3.0), (2, 0.0, 1.0 / 6.0))
-"""Number of the time, distance of the next stage (in steps), and weight of the rates, for each stage."""
+"""Index of the time, distance of the next stage (in steps), and weight of the rates, for each stage."""
 JUST_INSIDE = 1e-15
 """Offset of evaluations from the ends of a step, relative to its times: quantities that jump there take the value inside."""
 
 
 def motion_of(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> Motion:
-    """Return a function that moves the state x (n,) in place, at parameters p and modes m; later changes of all three take
+    """Return a function that moves the state x (n,) in place, at parameters p and modes m; later changes of x, p and m take
     effect."""
     n = len(x)
     work = np.zeros(3 * n + 4)
@@ -69,7 +69,7 @@ def _compiled(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray, work: 
     function = ctypes.CFUNCTYPE(None, *pointers)(machine_code().address("move"))
     addresses = [address_of(array) for array in (x, p, m, work)]
     call = functools.partial(function, rates.address, len(x), *addresses)
-    call.__dict__["owners"] = (x, p, m, work, rates)  # keep the arrays of the addresses alive
+    call.__dict__["owners"] = (x, p, m, work, rates)  # keep the arrays at these addresses alive
     return call
 
 

@@ -55,7 +55,7 @@ _MAX_CHUNK, _MAX_GROWTH = 10_000, 4
 _MIN_CHUNK_SECONDS = 0.01
 """Shortest duration of a chunk near the end of a sweep, s: long compared with the overhead of Python per chunk (.8 ms)."""
 _RAMP, _WAIT = 0.005, 0.5
-"""Waiting times for a chunk (s): at the start, before more chunks are sent, and afterwards."""
+"""Longest waits for a chunk (s): while few chunks are sent at the start, and later."""
 
 Submit = Callable[[Executor, np.ndarray], "Future[Chunk]"]
 """Function that sends some runs to an executor."""
@@ -197,14 +197,14 @@ def sweep(
     runs, seed : number of draws from distributions, and seed; the numbers of a run depend only on the seed, its index and the
         names.
     store : file of an SQLite database, created or resumed: stored runs are not run again. The first axis may get more values at
-        its end, and a sweep without crossed values more draws. None keeps runs in memory.
+        its end; a sweep without crossed values may get more draws. None keeps runs in memory.
     executor : executor of `concurrent.futures`, Dask or mpi4py, which stays open. None starts threads, one per processor.
     device : "cuda" or "cuda:1" for a GPU; "auto" for a GPU with fast double precision if there is one, it can make the runs, and
         there are at least 2,000 of them; the CPU continues if this GPU is lost; None for the CPU. The results do not depend on
         it; `Runs.device` names the device of each run.
 
     A failed run is stored with its reason. Raises `ModelError` E360 to E363, E365, E366 with all problems of points or keep;
-    `FileError` E364 for an invalid store or path; `RunError` E367 if a worker dies, E282 to E294 for a GPU, and for settings;
+    `FileError` E364 for an invalid store or path; `RunError` for invalid settings, E367 if a worker dies, E282 to E294 for a GPU;
     `ExtraError` E416 if the GPU package is not installed; `KeyboardInterrupt`, after the finished runs are stored, with a note on
     how to resume.
     """

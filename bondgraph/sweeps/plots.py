@@ -129,7 +129,7 @@ def _chosen_abscissa(runs: _ReadColumns, against: str) -> _Abscissa:
 
 
 def _crossed(runs: _ReadColumns) -> list[str]:
-    """Return the names with an axis, starting with the one with most values."""
+    """Return the names with an axis, starting with the one with the most values."""
     return [name for name, _ in sorted(runs.axes, key=lambda axis: -axis[1]) if name != RUN]
 
 

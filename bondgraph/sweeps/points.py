@@ -91,12 +91,12 @@ def uniform(low: Any, high: Any) -> Drawn:
 
 
 def loguniform(low: Any, high: Any) -> Drawn:
-    """Return the log-uniform distribution, for numbers of unknown size. Raises E368 unless 0 < low <= high."""
+    """Return the log-uniform distribution, for numbers of unknown order of magnitude. Raises E368 unless 0 < low <= high."""
     return _checked("loguniform", low, high)
 
 
 def normal(mean: Any, deviation: Any) -> Drawn:
-    """Return the Gaussian distribution with a standard deviation. Raises E368 if the deviation is negative."""
+    """Return the Gaussian distribution with this mean and standard deviation. Raises E368 if the deviation is negative."""
     return _checked("normal", mean, deviation)
 
 
@@ -293,7 +293,7 @@ def points_of(points: Any, compiled: Compiled, runs: int | None, seed: int) -> P
 
 def _integer(name: str, value: object, least: int, about: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise refusal("E360", f"{name}={value!r} cannot be", f"a whole number from {least}", about=about)
+        raise refusal("E360", f"{name} cannot be {value!r}", f"a whole number from {least}", about=about)
     return int(value)
 
 

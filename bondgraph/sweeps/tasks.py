@@ -276,7 +276,7 @@ class Chunk:
 def run_chunk(model: SentModel, plan: SweepPlan, runs: np.ndarray, points: Mapping[str, np.ndarray]) -> Chunk:
     """Run the points (k, ...) of `runs` (k,), ascending.
 
-    Raises `ModelError` E365 for kept columns, `RunError` for settings.
+    Raises `ModelError` E365 for kept columns, `RunError` for invalid settings.
     """
     begin = time.perf_counter()
     prepared = model.prepared(plan.t_end, plan.settings)

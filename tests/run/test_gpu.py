@@ -135,7 +135,7 @@ def test_runs_with_bad_numbers_are_refused_as_here(prepared, plug):
 def test_other_clocks_go_to_the_cpu_and_most_of_them_nowhere(prepared, plug, monkeypatch):
     plug(StandIn(), moving=True)
     blocks = starts(prepared, 30)
-    with pytest.raises(RunError, match=r"E289[\s\S]*move the clocks[\s\S]*device=None"):
+    with pytest.raises(RunError, match=r"E289[\s\S]*change the clocks[\s\S]*device=None"):
         prepared.run_many(*blocks, device="cuda")
     monkeypatch.setattr(Text, "same_clocks", lambda self, p: np.arange(len(p)) % 3 > 0)
     ends = prepared.run_many(*blocks, KEEP, device="cuda")

@@ -22,7 +22,7 @@ from bondgraph.run.sparsity.structure import MAX_COUPLING, Structure
 MAX_SWEEPS, MAX_IMBALANCE = 10, 1.5
 """Maximum number of balancing sweeps; largest ratio of row and column sums that counts as balanced."""
 FAR = 16.0
-"""Ratio of these sums, after all sweeps, above which the couplings along ears are of very unequal strength."""
+"""Ratio of row and column sums, after all sweeps, above which couplings along ears differ greatly in strength."""
 MIN_GROWTH = 1.001
 """Minimum growth of a scale that counts: without it, the scales of a ring with unit gains would creep upwards by rounding."""
 
@@ -93,9 +93,9 @@ def balance(s: Structure, values: Reals, scales: Reals, into: Disjoint, out_of: 
 
 
 def fastest(s: Structure, values: Reals, rates: Reals, work: Reals) -> None:
-    """Raise `rates`, the diagonal, to the fastest rate at which each state is coupled, 1/s. A state without a rate of its own
-    takes the rate of the states that drive it. `work` holds three numbers per state and one flag, which becomes 1 in runs whose
-    couplings are far from balanced: use `fastest_by_cycles` for these runs."""
+    """Raise `rates`, initially the diagonal, to the fastest rate at which each state is coupled, 1/s. A state without a rate of
+    its own takes the rate of the states that drive it. `work` holds three numbers per state and one flag, which becomes 1 in runs
+    whose couplings are far from balanced: use `fastest_by_cycles` for these runs."""
     n = s.states
     scales, into, out_of, uneven = work, work[n:], work[n * 2 :], work[n * 3 :]
     for i in range(n):
@@ -106,7 +106,8 @@ def fastest(s: Structure, values: Reals, rates: Reals, work: Reals) -> None:
 
 
 def raise_rates(s: Structure, values: Reals, scales: Reals, rates: Reals) -> None:
-    """Raise the rates to those of the couplings with balanced scales; states without a rate take those of their drivers."""
+    """Raise each state's rate to that of its fastest balanced coupling; a state without a rate takes the rate of its fastest
+    driver."""
     for j in range(s.inners):
         k = s.inner[j]
         row, column = s.rows[k], s.columns[k]

@@ -32,7 +32,7 @@ from bondgraph.run.kernel_functions import formula_time
 SCALE_PART = 0.1
 """Fraction of the natural scale against which errors are measured while a state is smaller."""
 MAX_GUESS = 1e3
-"""Largest scale of a guess of a loop, relative to its size: its drivers could move it much further than the loop lets it."""
+"""Largest scale of the guess for a loop unknown, relative to its size: the drivers alone would move it much further."""
 RENEWALS = tuple(2**k for k in range(2, 12))
 """Numbers of steps after which the scales are refreshed."""
 NEVER = 2**62
@@ -42,14 +42,15 @@ noise tests raise this number."""
 NOISE_TEST_INTERVALS = (2, 4, 4096)
 """Number of rejected steps before a noise test: initially, after noise was found, and at most."""
 RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0
-"""Rejections of one step before its noise is measured if none is known, doubled after each measurement; factor on the tolerance
-for this test, because the noise must explain the rejections."""
+"""Number of rejections of a step before its noise is measured, if no noise is known, doubled after each measurement; factor on
+the tolerance for this test, because the noise must explain the rejections."""
 PERSISTENT = 2.0
 """Noise gain at which the noise of the drivers counts too: rejections continued although the noise was known."""
 MAX_DRIVEN = 1e-3
 """Largest noise from drivers that counts over the longest step, as a fraction of the size of the state."""
 SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6
-"""Fraction of the tolerance above which noise matters; fraction of the largest power below which its noise is rounding."""
+"""Fraction of the tolerance above which noise matters; fraction of the largest power below which the noise of a power is
+rounding."""
 ZERO_ENERGY, VISIBLE_ENERGY, TRIAL_FACTORS, USUAL_STEP = 1e-24, 1e-6, 30, 1e-3
 """Fraction of the energy in play that counts as zero; fraction that is visible beside other energies; number of trial
 displacements; typical step as a fraction of the longest."""
@@ -296,7 +297,7 @@ def add_noise_of_powers(w: Control, t: float, x: Reals, m: Reals, noise: Reals, 
 
 
 def add_noise_of_drivers(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float) -> None:
-    """Add the noise of its drivers to the noise of each state where it is significant over the longest step."""
+    """Add to the noise of each state the noise of its drivers that is significant over the longest step."""
     n, noise, values, driven, size, floor = w.n, w.sigma, w.values, w.driven, w.size, w.floor
     significant, rest = w.third, w.fourth
     longest, is_any = larger(h, w.longest), False
@@ -324,7 +325,7 @@ def add_noise_of_drivers(w: Control, t: float, x: Reals, m: Reals, h: float, rel
     for i in range(n):
         if rest[i] == 1.0 and not size[i] <= t * noise[i]:
             rest[i] = 1.0 if at_rest(w, t, x, m, i) else 0.0
-    couplings(w, t, x, m)  # `at_rest` has evaluated them at other states
+    couplings(w, t, x, m)  # `at_rest` has evaluated the couplings at other states
     graph = w.pattern.structure
     for k in range(graph.couplings):
         row, column = graph.rows[k], graph.columns[k]

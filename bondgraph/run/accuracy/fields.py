@@ -57,15 +57,15 @@ Rooms = Annotated[list[Any], Array(SparsityPattern)]
 PatternLookup = Annotated[Callable[[Any], Any], Code(SparsityPattern)]
 PerState = Annotated[Reals, Length(lambda c: c.n)]
 PerComponent = Annotated[Reals, Length(lambda c: c.n + c.quadratures)]
-"""Array of a number for each state and each integrated power."""
+"""Array with a number for each state and each integrated power."""
 PerValue = Annotated[Reals, Length(lambda c: max(c.n, c.storages, c.quadratures))]
 PerParameter = Annotated[Reals, Length(lambda c: c.parameters)]
 PerEntry = Annotated[Reals, Length(lambda c: c.entry_count)]
-"""Array of a number for each nonzero of the Jacobian."""
+"""Array with a number for each nonzero of the Jacobian."""
 Flags = Annotated[Ints, Length(lambda c: c.entry_count)]
 SeenModes = Annotated[Reals, Length(lambda c: MODE_SETS * c.modes)]
 Point = Annotated[Reals, Length(lambda c: 1 + c.n + c.modes)]
-"""Array of a time, the states and the modes."""
+"""Array with a time, the states and the modes."""
 Balance = Annotated[Reals, Length(lambda c: 3 * c.n + 1)]
 Reached = Annotated[Reals, Length(lambda c: c.n + c.entry_count)]
 Points = Annotated[Reals, Length(lambda c: len(SPANS) * POINTS * (c.n + c.quadratures))]
@@ -105,8 +105,8 @@ class Control(Table):
     ladder: Reals
     directions: Reals
     # Kept sparsity patterns, and the present one; meet: looks up a pattern by `nonzero_flags`. coupled_at: time, states and modes
-    # of the present couplings. guesses: 1 for a guess of a loop, on which the rates only seem to depend. For a run without Python
-    # (`pattern_rooms`): rooms for patterns, graph under search. Rows and columns of the entries of the Jacobian.
+    # of the present couplings. guesses: 1 for the guess for a loop unknown, on which the rates only seem to depend. For a run
+    # without Python (`pattern_rooms`): rooms for patterns, graph to be searched. Rows and columns of the entries of the Jacobian.
     patterns: Patterns
     pattern: SparsityPattern
     meet: PatternLookup

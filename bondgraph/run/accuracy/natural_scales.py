@@ -33,8 +33,8 @@ neighbouring parameters."""
 TOLERATED = 2.0**-30
 """Error of a state at zero that is tolerated, relative to its terms."""
 UNITS, NOTHING = 2.0**52, 2.0**-26
-"""Ratio of the terms of a sum to its rounding error; ratio of the rounding error of a state to its size below which the state has
-moved, and of its size to its terms below which nothing has moved it."""
+"""Ratio of the terms of a sum to its rounding error; ratio of a state's rounding error to its size below which the state has
+moved, and ratio of its size to its terms below which nothing has moved it."""
 
 
 def natural_scales(w: Control, t: float, x: Reals, m: Reals) -> None:
@@ -129,8 +129,8 @@ def source_rates(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def measure_terms(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Find the states that more than rounding has moved or will move. The others take the scale of the terms that cancel in their
-    rates, or in the rates of their drivers: steps need not follow the last digits of a sum."""
+    """Find the states that have moved, or will move, by more than rounding. The others take the scale of the terms that cancel in
+    their rates, or in the rates of their drivers: steps need not follow the last digits of a sum."""
     n, size, moved, terms = w.n, w.size, w.has_moved, w.terms
     rates, speed, errors, sigma = w.driven, w.fastest, w.later, w.sigma
     is_open = False
@@ -215,8 +215,8 @@ def raise_resting(w: Control) -> None:
 
 
 def idle_energy(w: Control, t: float, x: Reals, m: Reals) -> float:
-    """Return the energy, over the longest step, of the terms that cancel in the powers if all are only rounding and no energy is
-    in play; else 0."""
+    """Return the energy, over the longest step, of the terms that cancel in the powers, if all powers are only rounding and no
+    energy is in play; else 0."""
     powers, sigma, top = w.beyond, w.sigma[w.n :], 0.0
     if w.quadratures == 0:
         return 0.0
@@ -235,8 +235,8 @@ def idle_energy(w: Control, t: float, x: Reals, m: Reals) -> float:
 
 
 def couplings(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Evaluate the pattern, diagonal and off-diagonal values of the couplings unless they are current. Guesses of loops drive
-    nothing: the rates depend on the solution, and the drift correction is not a rate of the model."""
+    """Evaluate the pattern, diagonal and off-diagonal values of the couplings unless they are current. Guesses for loop unknowns
+    drive nothing: the rates depend on the solution, and the drift correction is not a rate of the model."""
     count, columns, guesses = w.entry_count, w.entry_columns, w.guesses
     nonzero_flags, nonzeros, diagonal, values = w.nonzero_flags, w.nonzeros, w.diagonal, w.values
     time = formula_time(w, t)

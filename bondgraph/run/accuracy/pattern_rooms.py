@@ -59,7 +59,7 @@ def machine_code() -> Library:
 
 
 def pattern_in_room(w: Control) -> SparsityPattern:
-    """Make the pattern of the `nonzero_flags`, with its structure, in the oldest room, which precedes `oldest` now."""
+    """Make the pattern of the `nonzero_flags`, with its structure, in the oldest room, which now precedes `oldest`."""
     pattern = w.rooms[(PATTERNS if w.oldest == 0 else w.oldest) - 1]
     sort_entries(w, pattern)
     find_structure(w.graph, pattern.structure)

@@ -2,9 +2,9 @@
 
 Along a line of states about 2^-45 of their size apart, the rates are smooth far below their own rounding. Third and fourth
 differences remove the smooth part; independent errors of size sigma leave sqrt(20) sigma and sqrt(70) sigma (binomial weights).
-The result includes the rounding inside the formulas and of the states at which they are evaluated. Numbers much larger than the
-states round more coarsely, which shows only at larger distances; there, fourth differences far smaller than the third show that
-values are smooth. Points are evaluated one by one or in SIMD lanes.
+The result includes rounding inside the formulas, and rounding of the states at which they are evaluated. Numbers much larger than
+the states round more coarsely, which shows only at larger distances; there, fourth differences far smaller than the third show
+that values are smooth. Points are evaluated one by one or in SIMD lanes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def rounding(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def set_apart(w: Control, span: float) -> None:
-    """Set the distances of the states of neighbouring points."""
+    """Set the distance of each state between neighbouring points."""
     scales, apart = w.scales, w.apart
     for i in range(w.n):
         apart[i] = span * scales[i] * w.directions[i]
@@ -55,7 +55,7 @@ def set_apart(w: Control, span: float) -> None:
 
 @inline
 def time_apart(w: Control, t: float, span: float) -> float:
-    """Return the distance in time of neighbouring points."""
+    """Return the distance in time between neighbouring points."""
     return span * larger(abs(t), w.longest) * TIME_PART
 
 
@@ -78,7 +78,7 @@ def points_in_turn(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def points_in_lanes(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Evaluate the points as `points_in_turn`, but several at once with SIMD kernels."""
+    """Evaluate the points as `points_in_turn` does, but several at once with SIMD kernels."""
     apart, lanes, wide_x = w.apart, w.lanes, w.wide_x
     broadcast(w.p, w.wide_p, w.parameters, lanes)
     broadcast(m, w.wide_m, w.modes, lanes)
@@ -125,7 +125,7 @@ def evaluate_kernel(w: Control, kernel: Kernel, points: Reals, length: int, coun
 
 @inline
 def second_difference(values: Reals, width: int) -> float:
-    """Return the second difference of a column of rows of this width."""
+    """Return the second difference of the first column of rows of this width."""
     return (values[width * 2] - values[width]) - (values[width] - values[0])
 
 

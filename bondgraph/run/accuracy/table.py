@@ -80,7 +80,7 @@ class ErrorWeights:
             table.point("couple", kernel.address or 0)
         table.allocate(**counts, number_count=int(table["number_count"]))
         arrays = {name: getattr(self, name) for name in ("size", "floor", "noise", "exceeded", "speed", "scale")}
-        # Energies per square in the modes for which they were computed, -1 if not yet.
+        # Energies per square in the modes for which they were computed; -1 before they are computed.
         arrays |= {"squares": np.full(self._n, -1.0), "square_modes": np.full(program.modes, np.nan)}
         arrays |= {"p": bound.p, "window": bound.window}
         arrays["nominal"] = np.ascontiguousarray(program.nominal, dtype=float)

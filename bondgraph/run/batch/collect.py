@@ -79,7 +79,7 @@ def _rows(argument: Any) -> np.ndarray | None:
 @dataclass(frozen=True)
 class EndedRun:
     """Result of a run up to its last valid sample, and the actual end of the run: time t since the start, s; states x (n,); modes
-    m (modes,); integrated powers q (powers,). `sound` is True if the run is beyond doubt."""
+    m (modes,); integrated powers q (powers,). `sound` is True if the run is certainly valid."""
 
     result: Result
     t: float
@@ -93,7 +93,7 @@ class BatchCollector:
     """Collector of the ends of many runs, in a `batch` whose arrays machine code may fill.
 
     `blocks` are the rows p, x and m of all runs; `ended` makes a single run from its numbers and returns its result and end;
-    `wanted` are the sample times, since the start and as dates.
+    `wanted` are the sample times, since the start and on the user's clock.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class BatchCollector:
         self._by_gpu: tuple[str, np.ndarray] | None = None
 
     def note_gpu(self, name: str, runs: np.ndarray) -> None:
-        """Record the name of the GPU, and True for the runs that it ended (runs,)."""
+        """Record the name of the GPU and a mask (runs,) of the runs that it finished."""
         self._by_gpu = name, runs
 
     def lost(self) -> list[int]:
@@ -175,7 +175,7 @@ class BatchCollector:
                 self._found[item.name][run] = measured
 
     def _date(self, since: Any) -> Any:
-        """Convert times since the start to dates, the end to exactly the end that the user requested."""
+        """Convert times since the start to the user's clock; the end becomes exactly the end that the user requested."""
         return np.where(since == self._settings.span, self._settings.t_end, self._settings.t_start + since)
 
     def ends(self) -> BatchResult:

@@ -22,15 +22,16 @@ PerUnknown = Annotated[Reals, Length(lambda r: r.unknowns)]
 
 
 class BatchTable(Table):
-    """Many runs; lengths also depend on the numbers of `states`, `storages`, `quadratures`, and the unknowns of the
-    `longest_loop`."""
+    """Table of many runs; array lengths also depend on the numbers of `states`, `storages`, `quadratures`, and the unknowns of
+    the `longest_loop`."""
 
     # The table of the present run, and the code that begins and continues the run.
     table: IntegratorTable
     begin: Begin
     advance: Advance
-    # Rows of all runs, `..._stride` apart; samples, since the start and as dates; rows, modes: samples of the present run, the
-    # modes `mode_stride` apart; ends (runs, width), modes_end (runs, modes), times_end, status, ..._counts (runs,).
+    # Rows of all runs, `..._stride` apart; samples, as times since the start and on the user's clock; rows, modes: samples of the
+    # present run, the modes `mode_stride` apart; ends (runs, width), modes_end (runs, modes), times_end, status, ..._counts
+    # (runs,).
     p: Reals
     x: Reals
     m: Reals

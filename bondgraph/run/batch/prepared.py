@@ -46,7 +46,8 @@ if TYPE_CHECKING:
 
 
 def checked_settings(program: Program, t_end: float, settings: RunSettings) -> tuple[Settings, tuple[np.ndarray, np.ndarray]]:
-    """Return settings with zero for all numbers of a run, and the requested sample times, since the start and as dates.
+    """Return settings with zero for all numbers of a run, and the requested sample times, since the start and on the user's
+    clock.
 
     Raises `RunError` E301 times, E302 tolerances, E303 samples, E304 unknown choices, E306 other settings.
     """
@@ -88,9 +89,9 @@ _ALL = KeepOptions()
 class PreparedProgram:
     """Program with the settings of its runs. Several threads may use it at once.
 
-    `wanted` are the requested sample times, since the start and as dates, (k,) each; `settings` has zeros for the numbers of a
-    run, and additional sample times for checks of the constraints. `kept` selects the quantities that single runs keep; None
-    keeps all.
+    `wanted` are the requested sample times, since the start and on the user's clock, (k,) each; `settings` has zeros for the
+    numbers of a run, and additional sample times for checks of the constraints. `kept` selects the quantities that single runs
+    keep; None keeps all.
     """
 
     program: Program
@@ -106,8 +107,8 @@ class PreparedProgram:
 
     @cached_property
     def in_machine_code(self) -> bool:
-        """True if machine code integrates runs and handles their events; False for ticks that solve loops, delays, and blocks of
-        libraries."""
+        """True if machine code integrates runs and handles their events; False with delays, blocks of libraries, or ticks that
+        solve loops."""
         program = self.program
         ticks = bool(program.clocks or program.breaks)
         made = all(loop.kernel.is_machine_code for loop in program.loops)
@@ -290,7 +291,7 @@ class PreparedProgram:
 
         Every run equals a single run to the last bit. Runs in machine code (`in_machine_code`) advance a chunk per call without
         the interpreter's lock; a run that ends early or is in doubt is repeated as a single run, which reports the reason. All
-        others, and runs whose checked constraints are redundant, are single runs.
+        other runs, and runs whose checked constraints are redundant, are single runs.
 
         Raises `RunError` E305 for blocks that do not fit each other or the program, E306 for invalid counts of lanes or threads,
         E345 for quantities that cannot be kept; with `gpu`, the errors of `BatchLauncher.fill`.

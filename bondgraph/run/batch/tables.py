@@ -31,8 +31,8 @@ def table_of(
     kept: Sequence[KeptOfRun],
     outputs: Kernel | None,
 ) -> FieldTable:
-    """Return the table of a batch, common to all runs: samples, since the start and as dates; the `wanted` ones; kept quantities
-    with the kernel of their outputs; limits; and work space except for rows and modes at the samples."""
+    """Return the table of a batch, common to all runs: sample times, since the start and on the user's clock; the `wanted` ones;
+    kept quantities with the kernel of their outputs; limits; and work space except for rows and modes at the samples."""
     program, (times, dates), table = bound.program, samples, FieldTable(BatchTable)
     loops, out_count = program.loops, 0 if outputs is None else outputs.n_out
     storages, unknowns = 0 if program.energies is None else program.energies.n_out, sum(len(loop.states) for loop in loops)

@@ -155,8 +155,8 @@ class BatchLauncher(Protocol):
 class BatchRunner:
     """Execution of a batch of runs.
 
-    `wanted` are the requested sample times, since the start and as dates; `ended` makes a single run and returns its result and
-    end; `workspace` yields a workspace that no other thread uses.
+    `wanted` are the requested sample times, since the start and on the user's clock; `ended` makes a single run and returns its
+    result and end; `workspace` yields a workspace that no other thread uses.
     """
 
     program: Program
@@ -232,7 +232,7 @@ class BatchRunner:
         loops."""
         if lanes is not None and not (isinstance(lanes, Integral) and lanes in (1, *LANES)):
             allowed = ", ".join(map(str, (1, *LANES)))
-            raise RunError(Problem("E306", f"lanes = {lanes!r} runs cannot run side by side", (f"lanes can be {allowed}",)))
+            raise RunError(Problem("E306", f"lanes cannot be {lanes!r}", (f"allowed: {allowed}",)))
         program = self.program
         alone = program.transitions or program.clocks or program.breaks or program.loops
         if alone or lanes == 1 or program.in_lanes is None or (lanes is None and runs < MANY):

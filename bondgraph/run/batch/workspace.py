@@ -188,8 +188,8 @@ it is reduced."""
 class Workspace:
     """Tables and arrays of runs by one method in machine code, for one thread at a time.
 
-    `wanted` are the requested sample times, since the start and as dates; `settings` may have more, for checks of the
-    constraints.
+    `wanted` are the requested sample times, since the start and on the user's clock; `settings` may have more times, for checks
+    of the constraints.
     """
 
     def __init__(self, program: Program, settings: Settings, choice: Selection, wanted: tuple[np.ndarray, np.ndarray]):
@@ -273,7 +273,7 @@ class Workspace:
 
     def result(self, course: MachineRun, settings: Settings, begin: float) -> Result:
         """Return the result of the last run, which has reached its end, with the numbers of these settings; `begin` is the start
-        by `time.perf_counter`, s.
+        time by `time.perf_counter`, s.
         """
         rounding = self.weights.rounding(course.effort.noisy, self._local, course.t, course.x, course.m)
         spent = RunCost(self._choice, self._local, rounding, time.perf_counter() - begin)

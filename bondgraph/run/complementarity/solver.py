@@ -25,7 +25,7 @@ SPREAD = 1e3
 SCALING_ROUNDS = 8
 """Maximum number of rounds of scaling."""
 EVEN = 1.5
-"""Largest ratio, either way, of a row's largest entry to 1 in a well-scaled matrix."""
+"""Largest factor, up or down, between a row's largest entry and 1 in a well-scaled matrix."""
 UPDATES = 24
 """Maximum number of updates of an inverse before it is recomputed."""
 WEAK_PIVOT = 1e-3
@@ -33,7 +33,7 @@ WEAK_PIVOT = 1e-3
 PIVOTS, PIVOTS_EACH = 20, 4
 """Number of pivots after which the bound on rounding errors is raised: the first number plus the second for each row."""
 COARSER = 4.0
-"""Factor by which the bound is raised."""
+"""Factor by which the bound on rounding errors is raised."""
 MAX_LEVEL = 1e6
 """Largest bound on the rounding error of a sum, in roundings of its terms."""
 GOLDEN = 0.6180339887498949

@@ -38,13 +38,13 @@ BASE = 8.0
 """Length of the interval before the passage from which states are extrapolated, in half widths."""
 
 DEGREE, NODES = 6, 13
-"""Degree of the polynomial, and number of points in that interval: an error in them grows at most 160-fold."""
+"""Degree of the extrapolating polynomial, and number of its points: an error in the points grows at most 160-fold."""
 
 FINER = 1e-3
-"""Tolerance of the run through these points, as a fraction of rtol."""
+"""Tolerance of the run through the points of the polynomial, as a fraction of rtol."""
 
 FINEST = 1e-12
-"""Minimum tolerance of that run, unless rtol is smaller."""
+"""Minimum tolerance of the run through the points, unless rtol is smaller."""
 
 NEWTON, DIFFERENCE, RANK = 3, 1e-6, 1e-6
 """Newton steps that move states onto the constraints on both sides of a passage; finite differences as fractions of the sizes of

@@ -136,8 +136,8 @@ def _differences(values: list[float]) -> np.ndarray:
 
 
 def _bends(signal: Callable[[float], float], c: np.ndarray, start: float, end: float, later: float) -> bool:
-    """Return True if a signal differs from its polynomial between the nodes by more than it changes in `later`, a rounding of
-    time."""
+    """Return True if a signal differs from its polynomial between the nodes by more than it changes in `later` s, a rounding
+    error of time."""
     size = abs(c[0]) + abs(c[1])
     for theta in _TESTS:
         value = c[-1]

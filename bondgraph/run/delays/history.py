@@ -42,9 +42,8 @@ class DelayTable(Table):
     each signal.
     """
 
-    # For each delay: kernel of the states with its signal instead of its state, and place of this state; delay, s; row of the
-    # last look-up; rows that start at the last and the next break, between which it looks; time at which it reaches the next
-    # break.
+    # For each delay: kernel that replaces its state by its signal, and place of this state; delay, s; row of the last look-up;
+    # rows that start at the last and the next break, between which it looks; time at which it reaches the next break.
     sources: Kernels
     places: PerDelayIndex
     spans: PerDelay

@@ -11,13 +11,13 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.program import RunTransition
 
 PERTURBATION = 2.0**-50
-"""Distance of the points, relative to each number."""
+"""Distance of the neighbouring points, relative to each number."""
 
 PAIRS = 4
-"""Number of pairs of points; the two points of a pair lie on opposite sides."""
+"""Number of pairs of neighbouring points; the two points of a pair lie on opposite sides."""
 
 MARGIN = 4.0
-"""Ratio of the bound to the measured rounding error."""
+"""Ratio of the bound on a rounding error to the measured error."""
 
 RESTING, MOVED = 64.0, 2.0**26
 """Sizes of a state relative to the rounding error that its rate causes in a run (`drift`): up to the first, the state is zero
@@ -49,7 +49,7 @@ def rounding_error(value: np.ndarray, near: np.ndarray) -> np.ndarray:
 MIN_LOOK_AHEAD, MAX_LOOK_AHEAD, LOOK_AHEAD_RATIO = 1e-15, 1e-6, 8.0
 # Number of trial states around a state, and their relative distance.
 TRIALS, _AROUND = 12, 1e-3
-# Fraction of the rate of a guard that a bounce may leave unchanged.
+# Fraction of the rate of a guard below which its rate after a reset counts as reversed.
 REVERSAL_RATIO = 0.01
 
 

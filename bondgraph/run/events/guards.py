@@ -37,7 +37,7 @@ exceed a few units."""
 CLEAR = 2.0**-20
 """Largest relative rounding error of a guard whose value counts as its size."""
 ACCUMULATED = 2.0
-"""Ratio of the rounding error of a guard after many steps, as of a current that diodes block, to its rounding error at a
+"""Ratio of a guard's rounding error after many steps, such as that of a current that diodes block, to its rounding error at a
 point."""
 UNLIKE = 2.0**20
 """Largest ratio between rounding errors from different pairs of points, if these errors exceed a few units."""
@@ -301,8 +301,8 @@ def noise_ahead(s: EventTable, t: float, x: Reals, h: float, change: Reals, out:
 
 
 def measure_still(s: EventTable, t: float, x: Reals) -> None:
-    """Fill `still` with the rounding errors of the guards `now` at (t, x), after `firing_guards` there: take `zero_seen` unless
-    it is for states that have been larger."""
+    """Fill `still` with the rounding errors of the guards `now` at (t, x), after `firing_guards` there: reuse `zero_seen` if it
+    is for states of these sizes and no transition from here ends the run."""
     sizes, is_known = s.x_ahead, not may_end(s)
     for i in range(s.n):
         sizes[i] = full_size(s, i, abs(x[i]))

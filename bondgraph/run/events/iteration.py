@@ -237,7 +237,7 @@ def see(s: EventTable) -> None:
 
 
 def set_levels(s: EventTable, t: float) -> None:
-    """Set the levels above which guards fire, at x_here, m_here after the transitions `watched`, in `levels_begun`.
+    """Set, in `levels_begun`, the levels above which guards fire, at x_here, m_here after the transitions `watched`.
 
     A guard that starts at a tiny positive value fires above twice the larger of its value and its rounding error, until it has
     fallen below zero by as much; after a bounce, it fires above its value. A guard that starts well above its rounding error only

@@ -35,8 +35,8 @@ class Event:
     supplied : energy that sources supply at this instant, J, one number per power.
     simultaneous : all transitions of simultaneous collisions that are one problem; empty for a transition that happens alone, or
         in a sequence with others.
-    since : the time since the start of the run, s: more precise than `time` if that is a date.
-    counted : the storages and powers that count in J, None for all.
+    since : the time since the start of the run, s: more precise than `time` if the start time is large.
+    counted : the storages and powers measured in J, None for all.
     accumulation : for an event that replaces an infinite sequence of ever faster ones, the limit of their times, s.
     """
 
@@ -131,12 +131,12 @@ class Events(Sequence[Event]):
 
     @property
     def x(self) -> tuple[np.ndarray, np.ndarray]:
-        """States just before and just after (k, n)."""
+        """States just before and just after each event (k, n)."""
         return self._rows[:, self._layout.x_before], self._rows[:, self._layout.x_after]
 
     @property
     def m(self) -> tuple[np.ndarray, np.ndarray]:
-        """Modes just before and just after (k, modes)."""
+        """Modes just before and just after each event (k, modes)."""
         return self._rows[:, self._layout.m_before], self._rows[:, self._layout.m_after]
 
     @property
@@ -163,7 +163,7 @@ class Events(Sequence[Event]):
 
     @cached_property
     def energies(self) -> tuple[np.ndarray, np.ndarray]:
-        """Energy per storage just before and just after (k, storages), J."""
+        """Energy per storage just before and just after each event (k, storages), J."""
         kernel, clock = self._program.energies, self._column("clock")
         if kernel is None:
             return np.zeros((len(self), 0)), np.zeros((len(self), 0))

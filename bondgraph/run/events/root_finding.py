@@ -29,7 +29,7 @@ from bondgraph.run.events.polynomials.bernstein import (
 EPSILON = 2.220446049250313e-16
 EDGE = 2.0**-30
 FRACTIONS = (0.0, EDGE, 0.25, 0.5, 0.75, 1.0 - EDGE, 1.0)
-"""Fractions of a step at which guards are evaluated; the ones next to its ends show if guards rise or fall there."""
+"""Fractions of a step at which guards are evaluated; those next to its ends show whether guards rise or fall there."""
 POINTS = len(FRACTIONS)
 _PROBES = (0.125, 0.375, 0.625, 0.875)
 """Fractions between the quarters of a step. At the first and the last, a guard is compared with the quartic through its values at
@@ -54,13 +54,13 @@ _FLAT = 2.0**-20
 
 
 AtFractions = Annotated[Reals, Length(lambda c: POINTS * c.guard_count)]
-"""Array of a number for each guard at each of the fractions of a step."""
+"""Array with a number for each guard at each fraction of a step."""
 AtProbes = Annotated[Reals, Length(lambda c: len(_PROBES) * c.guard_count)]
 Coefficients = Annotated[Reals, Length(lambda c: DEGREE + 1)]
 PerGuard = Annotated[Reals, Length(lambda c: c.guard_count)]
 GuardFlags = Annotated[Ints, Length(lambda c: c.guard_count)]
 PerNumber = Annotated[Reals, Length(lambda c: c.width)]
-"""Array of a number for each state and each integrated power."""
+"""Array with a number for each state and each integrated power."""
 
 
 class StepTable(Table):
@@ -142,7 +142,7 @@ def look(c: StepTable, theta: float, h: float, g: Reals, step: Fixed) -> None:
 
 
 def mark(marks: Disjoint, g: Reals, count: int) -> None:
-    """Mark guards: 2 for one that rises through zero between two fractions, 1 for one with a crest below zero at a fraction."""
+    """Mark guards: 2 if the guard rises through zero between two fractions, 1 if it has a crest below zero at a fraction."""
     for i in range(count):
         kind = 0.0
         for j in unrolled(range(1, POINTS - 1)):
@@ -222,9 +222,9 @@ def crest(c: StepTable, h: float, i: int, j: int, goal: float, exact: bool, step
     """Return a fraction of the step, between the neighbours of fraction j, at which guard i is at least `goal`; 2 if there is
     none.
 
-    The guard is highest at fraction j of the three. The search alternates parabolas and golden sections (Brent), using the dense
-    output if `exact`, else the cubic. Chords bound the crest where the guard is concave, as shown by probes on both sides of the
-    middle, or by parabolas that predict the guard.
+    Of the three fractions, the guard is highest at fraction j. The search alternates parabolas and golden sections (Brent), using
+    the dense output if `exact`, else the cubic. Chords bound the crest where the guard is concave, as shown by probes on both
+    sides of the middle, or by parabolas that predict the guard.
     """
     g, count = c.g, c.guard_count
     a, m, b = fraction_of(j - 1), fraction_of(j), fraction_of(j + 1)
@@ -265,7 +265,7 @@ def crest(c: StepTable, h: float, i: int, j: int, goal: float, exact: bool, step
             sure_left = concave
         if higher:
             sure_left, sure_right = False, False
-        # drop the part beyond the lower one of the two inner points
+        # drop the part beyond the lower of the two inner points
         if later != higher:
             b, fb, m, fm = third, at_third, second, at_second
         else:
@@ -302,7 +302,7 @@ def root(c: StepTable, h: float, i: int, low: float, high: float, at_low: float,
         inside = secant > a and secant < b and k < 20
         theta = secant if inside else 0.5 * (a + b)
         value = guard_at(c, h, theta, i, step)
-        # An end that stays twice gets half the weight, so that both ends move.
+        # An end that is kept twice gets half the weight, so that both ends move.
         if value >= 0.0:
             b, above, true_above = theta, value, value
             if side == 1:
@@ -470,7 +470,7 @@ def locate(c: StepTable, h: float, step: Fixed) -> float:
 
 
 def measure_slope(c: StepTable, h: float, crossing: float, step: Fixed) -> None:
-    """Measure the slope of the guard that fires first, so near its zero that the guard is straight; set `jumps` if it jumps."""
+    """Measure the slope of the guard that fires first, so near its zero that it is almost linear; set `jumps` if it jumps."""
     first, reach = c.first, 1e-4
     c.jumps = c.steep[first] == 1 and is_jump(c, h, crossing, step)
     if c.jumps:

@@ -61,8 +61,7 @@ def band_solve(a: Reals, pivots: Ints, b: Reals, n: int, lower: int, upper: int)
 
 
 def tridiagonal_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
-    """Factorise a tridiagonal matrix, with the same bits as `band_factor`; the only row that pivoting needs stays in
-    registers."""
+    """Factorise a tridiagonal matrix, bit for bit as `band_factor` does; the only row that pivoting needs stays in registers."""
     for k in range(n):
         column, other, beyond = a[k * _COLUMN :], a[(k + 1) * _COLUMN :], a[(k + 2) * _COLUMN :]
         is_inside, is_far = k + 1 < n, k + 2 < n
@@ -102,7 +101,7 @@ def tridiagonal_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
 
 
 def tridiagonal_solve(a: Reals, pivots: Ints, b: Disjoint, n: int) -> None:
-    """Solve with tridiagonal factors of at least two rows, with the same bits as `band_solve` except for tiny numbers: the number
+    """Solve with tridiagonal factors of at least two rows, bit for bit as `band_solve` does except for tiny numbers: the number
     that the next row needs stays in a register; at intervals it becomes zero if it is tiny."""
     left, begun = b[0], 0
     while begun < n - 1:

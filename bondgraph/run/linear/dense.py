@@ -20,8 +20,8 @@ def dense_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
     Return True if the matrix is singular. Rows of L are swapped only in the block of their column.
 
     worth (n,): weight of each row in the choice of pivots, the inverse of the size of its unknown, so that the choice does not
-    depend on units. Blocks do not change the order of subtractions in any entry, so the bits are those of column-by-column
-    elimination.
+    depend on units. Blocks do not change the order of subtractions in any entry, so the result equals that of column-by-column
+    elimination to the last bit.
     """
     first = 0
     while first + BLOCK <= n:

@@ -67,9 +67,9 @@ def layout_of(n: int, rows: np.ndarray, columns: np.ndarray, kind: str = "auto")
 
 
 def pair_layout_of(single: MatrixLayout, rows: np.ndarray, columns: np.ndarray) -> MatrixLayout:
-    """Return the layout, of the kind of the single matrix, of two diagonal blocks with entries (k,), and of entries that couple
-    unknowns i and n + i in both directions. In sparse factors these unknowns are adjacent, so that their pivots are those of a
-    complex number."""
+    """Return the layout of a matrix with two diagonal blocks like the `single` matrix, with entries (k,), and with entries that
+    couple unknowns i and n + i in both directions. In sparse factors these unknowns are adjacent, so that their pivots are those
+    of a complex number."""
     n = len(single.order)
     first, second = np.arange(n), np.arange(n) + n
     rows, columns = np.concatenate([rows, rows + n, first, second]), np.concatenate([columns, columns + n, second, first])

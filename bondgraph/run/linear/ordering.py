@@ -59,7 +59,7 @@ def _minimum_degree(n: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray
     from scipy.sparse import eye_array
     from scipy.sparse.linalg import splu
 
-    # SuperLU orders a matrix while it factorises it, so it gets a nonsingular matrix with this pattern.
+    # SuperLU orders a matrix while factorising it, so the matrix with this pattern must be nonsingular.
     pattern = _symmetric_pattern(n, rows, columns)
     diagonally_dominant = (pattern + eye_array(n) * (2.0 * float(np.max(np.diff(pattern.indptr), initial=0)) + 1.0)).tocsc()
     position = np.asarray(
@@ -90,8 +90,8 @@ def _symmetric_pattern(n: int, rows: np.ndarray, columns: np.ndarray) -> Any:
 
 
 def _eliminated(n: int, keys: np.ndarray) -> list[np.ndarray]:
-    """Return the rows below the diagonal of each column of the factor of a symmetric matrix with entries column n + row: its own
-    rows, and the rows of its children in the elimination tree."""
+    """Return the rows below the diagonal in each column of the factor, for a symmetric matrix with entries column n + row: rows
+    of the column itself, and of its children in the elimination tree."""
     columns, rows = np.divmod(keys, n)
     lower_rows: list[list[int]] = [[] for _ in range(n)]
     for column, row in zip(columns.tolist(), rows.tolist(), strict=True):

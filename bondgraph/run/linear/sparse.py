@@ -10,7 +10,7 @@ from bondgraph.emit.kernel_language.language import Disjoint, Ints, Reals, large
 from bondgraph.run.linear.table import SystemTable
 
 GROWTH = 1e6
-"""Largest factor, relative to the sizes of its unknowns, that does not lose too many digits."""
+"""Largest entry of L, relative to the sizes of its unknowns, that does not lose too many digits."""
 
 _BLOCK = 4
 """Number of columns of a supernode whose multiples are subtracted together: their rows are looked up once for all of them."""

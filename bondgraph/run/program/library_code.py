@@ -231,7 +231,7 @@ def _set(write: _Writer, unit: LibraryVariables, group: VariableGroup, word: int
 
 
 def _rounded(write: _Writer, number: str) -> str:
-    """Write rounding to the nearest integer, ties to even; return the name of the result."""
+    """Write code that rounds to the nearest integer, ties to even; return the name of the result."""
     half = f"0x{np.float64(3.0 * _WIDE).view(np.uint64):016X}"
     near = write.word(f"fsub double {write.word(f'fadd double {number}, {half}')}, {half}")
     low = write.word(f"fcmp ogt double {number}, 0x{np.float64(-_WIDE).view(np.uint64):016X}")
@@ -259,7 +259,7 @@ def _call(write: _Writer, unit: LibraryVariables, verb: str, group: VariableGrou
 
 
 def _initialisation(version: int, faults: list[str]) -> _Writer:
-    """Write the end of the initialisation."""
+    """Write code that ends the initialisation."""
     write = _Writer(faults)
     function, instance = write.field("initialised", "ptr"), write.field("instance", "ptr")
     write.call(function, f"ptr {instance}", f"fmi{version}ExitInitializationMode")
@@ -267,7 +267,7 @@ def _initialisation(version: int, faults: list[str]) -> _Writer:
 
 
 def _step(version: int, steps: int, faults: list[str]) -> _Writer:
-    """Write a step from the previous tick to this one, on the grid of the library: start + count x period."""
+    """Write code that makes a step from the previous tick to this one, on the grid of the library: start + count x period."""
     write = _Writer(faults)
     number, period, instance = write.field("number", "double"), write.field("period", "double"), write.field("instance", "ptr")
     there = write.word(f"load double, ptr {write.word(_entry('%out', 'double', steps))}")

@@ -32,7 +32,7 @@ class LibraryInstance(Protocol):
 
     @property
     def address(self) -> int:
-        """Address that its functions take as their first argument."""
+        """Address that the library's functions take as their first argument."""
 
     def failed(self, what: str, time: float) -> RunError:
         """Return the error of a call that failed at `time` (s), with the messages of the library."""

@@ -51,7 +51,7 @@ class Program:
     texts : writes the LLVM texts of the kernels that many runs call, with a kernel "chosen" of the outputs in some slots only,
         and the Jacobian if needed; None if they are not straight-line machine code.
     expand : makes the kernel of the Taylor coefficients of x and of the integrals of the powers, (orders, n + powers), for orders
-        from 1 to at most a given one; None if unavailable.
+        from 1 up to a given maximum; None if unavailable.
     resets : one per transition: x after the transition, (n,); None if x does not change.
     pushes : one per transition: the change of all guards by its impulse (k,), then x after the transition without the impulse
         (n,); None if no other transition could react.
@@ -75,10 +75,10 @@ class Program:
         residuals of redundant rows); None without constraints.
     closing_flows, closing_matrix : kernels of the constraint flows only, and of the entries only, as machine code if available.
     boxes, box_layouts : complementarity problems of dry friction: kernel of their entries, offsets, lower and upper bounds and
-        flags of rows that hold, problem by problem, None without any; and the layout of each problem.
+        flags of rows that hold, problem by problem, None without such problems; and the layout of each problem.
     indeterminate : modes whose equations do not determine some efforts and flows, which then take their values of least norm.
     breaks : times of all breaks of the rates or guards (jumps or kinks), then their periods (inf for a single break), s, from the
-        parameters at the front of p; None if there are none.
+        first parameters of p; None if there are none.
     break_names : an element for each break.
     contacts : places where bodies may touch.
     autonomous : True if the rates are known to be independent of time.

@@ -23,10 +23,10 @@ class RunTransition:
     source, target : value of m[slot] before and after.
     kind : description of the event ("contact on").
     internal : True for a change of description (of chart), not of physics.
-    error : reason for which the run ends at this edge, if it does.
+    error : reason why the run ends at this edge, if it does.
     accumulates : value of m[slot] with which a run continues if this edge fires ever faster, towards a limit.
     passes : value of m[slot] with which a run continues if the flow that this edge would stop passes through zero by itself.
-    last : True if taken only when no other edge is due: the mode has no solution, and no edge leads out of it.
+    last : True if taken only when no other edge is due: the mode has no solution, and no other edge leads out of it.
     impact : True if constraints reverse flows.
     first : True if taken before all others, whose guards are invalid there.
     """

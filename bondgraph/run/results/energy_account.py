@@ -67,7 +67,7 @@ class DomainBalance:
 @short_repr
 @dataclass(frozen=True)
 class Ledger:
-    """Energies at the times t (k,) of a run since its start, in J unless `unit` is another unit.
+    """Energies of a run since its start, at the times t (k,), in J unless `unit` is another unit.
 
     Islands, parts of a graph that no bond connects, exchange no power except heat through heat ports. A run is judged by the
     balance of each island, so that an error in a small island is not hidden by a large one. The totals omit islands with another
@@ -223,7 +223,7 @@ def element_names(program: Program, storages: int, powers: int) -> list[str]:
 
 
 def members(names: list[str], program: Program, columns: BalanceColumns) -> tuple[str, ...]:
-    """Return the names of the storages and powers of a balance, from the `names` of all."""
+    """Return the names of the storages and powers of a balance, from the `names` of all elements."""
     powers = len(program.power_roles)
     split = len(names) - powers
     held, driven = np.arange(split)[columns.storages], split + np.arange(powers)[columns.powers]

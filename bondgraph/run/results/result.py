@@ -71,7 +71,7 @@ class Statistics:
     rounding: Rounding = field(default_factory=Rounding)
 
     def __add__(self, other: Statistics) -> Statistics:
-        """Return the cost of a run that continues with another."""
+        """Return the total cost of this part of a run and the next part."""
         counts = ("steps", "rejected", "rates", "jacobians", "guards", "events", "ticks", "events_in_python", "integration_time")
         methods = dict.fromkeys([*self.method.split(", "), *other.method.split(", ")])
         sums = {name: getattr(self, name) + getattr(other, name) for name in counts}
@@ -137,7 +137,8 @@ class Result:
     @cached_property
     def indeterminate(self) -> dict[str, np.ndarray]:
         """Efforts and flows that the equations do not determine in some mode of the run, by name, with a mask (k,) of the samples
-        concerned: only a sum is determined, as for two closed clutches in parallel, and is divided by least norm."""
+        concerned: only their sum is determined, as for two closed clutches in parallel, and is divided between them by least
+        norm."""
         indeterminate: dict[str, np.ndarray] = {}
         for modes in self.program.indeterminate:
             for name, here in modes.marks(self.m).items():
@@ -259,7 +260,7 @@ class Result:
         return curves(self, names, axes)
 
     def diagram(self, at: float, **options: Any) -> Diagram:
-        """Draw the bond graph with the values of efforts and flows on its bonds at a time (s); options as for `diagram`.
+        """Draw the bond graph with the values of efforts and flows on its bonds at a time (s); options as for `graph.diagram`.
 
         For vectors, the magnitude for each unit is shown. Raises `ModelError` E582 for a time outside the run, E100 without a
         model.

@@ -1,8 +1,7 @@
 """Find strong components and ears of the coupling graph in machine code.
 
 A `CouplingStructure` depends on the places of the nonzero entries of a Jacobian, not on their values; a program caches its
-structures. The combinations of independent contacts that open and close are too many to prepare, so machine code searches during
-a run.
+structures. Independent contacts that open and close have too many combinations to prepare, so machine code searches during a run.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ PerStep = Annotated[Ints, Length(lambda g: 2 * g.states)]
 
 
 class CouplingGraph(Table):
-    """Coupling graph under search; `part` to `ear_states` as in `structure.CouplingStructure`.
+    """Coupling graph to be searched; `part` to `ear_states` as in `structure.CouplingStructure`.
 
     seen: mark of a state; following: next coupling of each visited state; path: path to the present state; finished: states in
     post-order; predecessor, step: previous state and coupling on the shortest path; met: number of the ear whose search has

@@ -12,7 +12,7 @@ from bondgraph.emit.kernel_language.language import Ints, Table
 from bondgraph.run.table import FieldTable
 
 MIN_COUPLING, MAX_COUPLING = 1e-100, 1e100
-"""Limits of couplings (1/s): those below and above count as zero, in any units of the states. The rounding error of a zero is
+"""Limits of couplings (1/s): a coupling outside them counts as zero, in any units of the states. The rounding error of a zero is
 squared and cubed on its way into a Jacobian, and products of such numbers around a cycle underflow."""
 
 

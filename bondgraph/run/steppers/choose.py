@@ -31,7 +31,7 @@ def choose(program: Program, settings: Settings) -> Selection:
         title = f"{settings.method.name} needs a Jacobian, but the program has no derivatives"
         raise RunError(Problem("E304", title, cures=(f'method="{START.name}"', "`compiled.ode()` with your own implicit solver")))
     if settings.method.needs_series and (why := _lacks_series(program, tolerances(settings, settings.method))):
-        title = f'{settings.method.name} does not take "{program.name}"'
+        title = f'{settings.method.name} cannot integrate "{program.name}"'
         raise RunError(Problem("E304", title, (why,), cures=('method="auto"',)))
     return Selection(settings.method)
 

@@ -78,8 +78,8 @@ class Effort:
 _NUMBERS = operator.attrgetter(*(field.name for field in fields(Effort)))
 
 MIN_STEPS_BEFORE_GIVING_UP, HOPELESS_RATIO = 100_000, 1e6
-"""Number of steps after which a run gives up if, at its rate of progress, it would need more than this multiple of its maximum
-number of steps."""
+"""Number of steps after which a run gives up if, at its rate of progress, it would need too large a multiple of its maximum
+number of steps; this multiple."""
 
 FIRST_INSPECTION = 8192
 """Number of steps after which a run that would take too many steps is first inspected for chattering."""

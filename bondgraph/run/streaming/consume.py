@@ -24,8 +24,9 @@ class SampleConsumer:
     Parameters
     ----------
     chosen : requested quantities.
-    wanted : times since the start and dates of the requested samples, (k,) s; further samples may serve to check constraints.
-    send : function that takes dates (k,) and values, by name, of valid samples.
+    wanted : times of the requested samples since the start and on the user's clock, (k,) s; further samples may serve to check
+        constraints.
+    send : function that takes times (k,) and values, by name, of valid samples.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class SampleConsumer:
         self._send(dates.copy(), self._chosen.values(dates, x, p, m))
 
     def finish(self) -> int:
-        """End the run, after its last sample, before a lost solution, if any; return the number of valid samples."""
+        """After the last sample, end the run before a lost solution, if any; return the number of valid samples."""
         lost = self._search.result()
         if lost is None:
             return self.seen
@@ -97,7 +98,8 @@ class SampleConsumer:
         return numbers[wanted], np.ascontiguousarray(x[wanted]), m[wanted], np.ascontiguousarray(q[wanted])
 
     def times(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return times since the start and dates of the first `count` requested samples, (count,) s each, as copies."""
+        """Return copies of the times of the first `count` requested samples since the start and on the user's clock, (count,) s
+        each."""
         settings, (since, dates) = self._run.settings, self._wanted
         if self._all:
             return settings.times[:count], settings.dates[:count]

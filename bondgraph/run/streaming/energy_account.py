@@ -36,8 +36,8 @@ class RunningAccount:
         self._ahead = np.zeros(0), np.zeros((0, 1 + islands))
 
     def take(self, t: np.ndarray, since: np.ndarray, energies: np.ndarray, integrals: np.ndarray) -> None:
-        """Add samples at dates t (k,) and times since the start (k,), s, with energies (k, storages) and integrated powers (k,
-        powers), J."""
+        """Add samples at times t on the user's clock (k,) and times since the start (k,), s, with energies (k, storages) and
+        integrated powers (k, powers), J."""
         if not len(t):
             return
         lost = self._lost_before(since)
@@ -85,7 +85,7 @@ class RunningAccount:
         return lost_before
 
     def ledger(self, until: float) -> Ledger:
-        """Return the account up to a date, s."""
+        """Return the account up to a time on the user's clock, s."""
         indices = np.flatnonzero(self._numbers >= 0)
         _, first = np.unique(self._numbers[indices], return_index=True)
         rows = self._rows[indices[first]]

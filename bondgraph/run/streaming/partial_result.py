@@ -63,8 +63,8 @@ class KeptResult(Result):
     measured: Mapping[str, np.ndarray] = field(kw_only=True, default_factory=dict)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Return a kept quantity over time, (k, *shape), a parameter, which is constant, (*shape), or a measure, by name; E347
-        for any other quantity."""
+        """Return by name a kept quantity over time (k, *shape), a constant parameter (*shape) or a measure; E347 for any other
+        quantity."""
         if name in self.measured:
             return self.measured[name]
         if self.values is not None and name in self.values:

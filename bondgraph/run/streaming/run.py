@@ -61,7 +61,7 @@ PAGE = 2**18
 """Count of numbers in a page of samples (at least one sample): 2 MB, which fit into a processor's cache."""
 
 Wanted = tuple[np.ndarray, np.ndarray]
-"""Requested sample times, since the start and as dates, (k,) s."""
+"""Requested sample times, since the start and on the user's clock, (k,) s."""
 
 
 @dataclass(frozen=True)

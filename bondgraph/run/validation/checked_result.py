@@ -16,10 +16,10 @@ MIN_CHECKED = 501
 """Minimum number of times at which constraints are checked."""
 
 MAX_CHECKED = 5000
-"""Maximum number of times; longer results are checked with a stride."""
+"""Maximum number of times at which constraints are checked; longer results are checked with a stride."""
 
 SAME_TIME = 1e-3
-"""Fraction of the distance between these times below which a time counts as equal to a requested one."""
+"""Fraction of the distance between checked times below which a checked time counts as equal to a requested one."""
 
 
 def has_constraints(program: Program) -> bool:

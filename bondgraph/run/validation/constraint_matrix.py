@@ -121,7 +121,7 @@ class ConstraintMatrix:
         return eigenvalues
 
     def contradictions(self, t: np.ndarray, x: np.ndarray, m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the residual accelerations of redundant constraints relative to these accelerations, in total (k,) and by row
+        """Return the residual accelerations of redundant constraints: in total relative to their accelerations (k,), and by row
         (k, rows)."""
         entries, right_side, residual = self.at_samples(t, x, m)
         sizes = np.sqrt(np.abs(self.diagonals(entries)[:, list(self.closing.repeating)]))

@@ -23,10 +23,10 @@ RANK_TOLERANCE = 1e-9
 redundant."""
 
 TOUCH_RATIO = 1e-3
-"""Fraction of its value at the neighbouring samples to which the root of an eigenvalue must fall to touch zero."""
+"""Ratio of the root of an eigenvalue to its value at the neighbouring samples below which the root touches zero."""
 
 MAX_CONTRADICTION = 1e-4
-"""Largest residual acceleration of redundant constraints, relative to these accelerations, that is not a contradiction."""
+"""Largest residual acceleration of redundant constraints, relative to their accelerations, that is not a contradiction."""
 
 EXTRAPOLATION = 0.5
 """Fraction of an interval, beyond its ends, within which straight lines that meet zero make it suspect."""

@@ -21,7 +21,7 @@ ZERO_RATIO = 1e-9
 """Fraction of the natural size of an unknown below which it counts as zero, up to rounding of the formulas."""
 
 ROUNDING = 1e-12
-"""Step that rounding leaves in an unknown, relative to its natural size at the level that the loop has reached: a current that
+"""Step that rounding leaves in an unknown, relative to the largest unknown of the loop, both in natural sizes: a current that
 symmetry holds at zero is a sum of other currents."""
 
 
@@ -63,7 +63,7 @@ def _is_finite(values: np.ndarray) -> bool:
 
 
 class SolutionCheck:
-    """`find_lost_solution` for samples that arrive piece by piece."""
+    """Version of `find_lost_solution` for samples that arrive piece by piece."""
 
     def __init__(self, program: Program, p: np.ndarray, rtol: float):
         self._program, self._p, self._seen = program, p, 0

@@ -71,7 +71,7 @@ class FreeBodyRun:
     moved: Callable[[float, np.ndarray], np.ndarray]
     """Function of time and state that returns poses and twists (n, 13) of the bodies that are not free."""
     sources: np.ndarray
-    """Block and index of each of these numbers, (2, 13 n), if they change; else empty."""
+    """Block and index of each number that `moved` returns, (2, 13 n), if they change; else empty."""
     table: FieldTable = field(init=False)
 
     def __post_init__(self) -> None:

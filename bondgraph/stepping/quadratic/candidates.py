@@ -204,11 +204,11 @@ class PairRows:
 
     pairs: Pairs
     A: np.ndarray
-    """(rows, n)"""
+    """Matrix of the rows, (rows, n)."""
     lower: np.ndarray
-    """(rows,)"""
+    """Lower bounds, (rows,)."""
     slip: np.ndarray
-    """(2 k, n)"""
+    """Matrix of the slips, (2 k, n)."""
     drift: np.ndarray
     """Slips in the step due to sources alone, (2 k,), m."""
     moved: np.ndarray

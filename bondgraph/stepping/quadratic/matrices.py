@@ -69,7 +69,7 @@ class StepLayout:
     contacts: tuple[ContactPoint, ...]
     cones: tuple[Cone, ...]
     constraints: tuple[str, ...]
-    """Element of each equality; these rows come after those of the contacts."""
+    """Element of each equality; the rows of equalities come after those of the contacts."""
     fields: Mapping[str, tuple[int, tuple[int, ...]]]
     """H (n, n), f (n), A (rows, n), lower (rows), mu (contacts), gap (contacts), slip (slips, n), drift (slips), and, for the
     bodies of candidates, poses (numbers), twists (6 bodies, n), carried (6 bodies)."""

@@ -127,7 +127,7 @@ def gpu_kernel(
 
 
 def _symbol(name: str, has_events: bool) -> str:
-    """Return the name that the texts use for a function of the image."""
+    """Return the name of a function of the image in the LLVM texts."""
     if name in CALLED_BY_BATCHES:
         return "s_begin_run" if name == CALLED_BY_BATCHES[0] else "s_run" if has_events else "s_advance_run"
     return with_letter(name, "")
@@ -149,12 +149,12 @@ _Signature = tuple[str, tuple[str, ...]]
 
 
 def _of_procedures(procedures: Iterable[Procedure]) -> dict[str, _Signature]:
-    """Return the kinds of the results and arguments of procedures."""
+    """Return the types of the results and arguments of procedures."""
     return {each.name: (each.result, tuple(kind.split()[0] for kind in each.arguments.values())) for each in procedures}
 
 
 def _of_texts(texts: Iterable[str]) -> dict[str, _Signature]:
-    """Return the kinds of the results and arguments of the functions that LLVM texts define."""
+    """Return the types of the results and arguments of the functions that LLVM texts define."""
     return {
         name: (gives, tuple(argument.split()[0] for argument in arguments.split(",")))
         for text in texts
@@ -214,7 +214,7 @@ def _check_size(prepared: PreparedProgram, memory: GPUMemory) -> None:
     """Raise `RunError` E284 if the memory does not fit a GPU thread."""
     if (size := 8 * len(memory.template)) <= MOST_LOCAL:
         return
-    why = f"it needs {size / 1024:.0f} KB for tables and arrays, and a thread has at most {MOST_LOCAL // 1024} KB"
+    why = f"it needs {size / 1024:.0f} KB for tables and arrays, but a thread has at most {MOST_LOCAL // 1024} KB"
     title = f'a run of "{prepared.program.name}" does not fit a thread of a GPU'
     raise RunError(Problem("E284", title, (why,), cures=("device=None, which runs on the processor", "a smaller model")))
 

@@ -71,7 +71,7 @@ class GPULauncher:
             )
             same = code.same_clocks(blocks[0])
             if 2 * np.count_nonzero(same) < len(same):
-                raise _refused(self.name, ("varying parameters move the clocks of these runs",))
+                raise _refused(self.name, ("varying parameters change the clocks of these runs",))
             runs, one = np.flatnonzero(np.broadcast_to(same, len(batch.status))), len(same) == 1
             part = batch if one or same.all() else batch.like(len(runs))
             part.status[:] = UNFINISHED
@@ -160,7 +160,7 @@ def _check_count(runs: int, each: int) -> None:
     """Raise `RunError` E294 if this many runs of this many bytes each exceed the memory of this machine."""
     memory = memory_here()
     if memory and runs * each > _SHARE * memory:
-        why = f"each takes {each} bytes, all of them {runs * each / 1e9:.4g} GB, and the machine has {memory / 1e9:.4g} GB"
+        why = f"each takes {each} bytes, all together {runs * each / 1e9:.4g} GB, but the machine has {memory / 1e9:.4g} GB"
         cures = (f"at most {int(_SHARE * memory / each):.3g} runs at a time", "fewer samples, or measures instead of series")
         raise RunError(Problem("E294", f"{runs} runs do not fit in the memory of this machine", (why,), cures=cures))
 

@@ -20,7 +20,7 @@ LARGE_ARRAY = 1_000
 """Minimum number of words for which an array of the event handling, or of a loop over runs, lies in the scratch."""
 _MAY_BE_LARGE = ("EventTable.", "BatchTable.", "SparsityPattern.", "Structure.", "CouplingGraph.")
 _ALWAYS_THERE = ("SparsityPattern.", "Structure.")
-"""Tables whose arrays lie in the scratch if they are large, or always: they are rarely used."""
+"""Tables whose arrays lie in the scratch if they are large, and tables whose arrays always do, because they are rarely used."""
 READERS = ("i_searchsorted", "i_take")
 """Functions that only read their last array."""
 
@@ -198,7 +198,8 @@ def _with_addresses(extents: Extents, stored: Objects) -> Objects:
 
 
 def _in_scratch(extents: Extents, stored: Objects) -> Objects:
-    """Return the stretches that lie in the scratch: arrays that are zero at first and either large or of patterns."""
+    """Return the stretches that lie in the scratch: arrays that are zero at first and either large or part of a sparsity
+    pattern."""
     numbers = set[int]()
     for field, word in extents.fields():
         if word not in extents.places or not field.startswith(_MAY_BE_LARGE):

@@ -23,7 +23,7 @@ FOUR = 4
 
 Controls = Annotated[list[Any], Array(Control)]
 ArrayOfEach = Annotated[list[Any], Array(Array(float))]
-"""Addresses of an array of each run."""
+"""Addresses of the same array in all runs."""
 
 
 class LaneScales(Table):
@@ -34,7 +34,7 @@ class LaneScales(Table):
     weights_see: Routine
     couplings: Routine
     local_scales: Routine
-    # Numbers of the runs of a group in lanes; indices of these runs; 1 for each due run that is in no group yet.
+    # Numbers of the runs in a group, in lanes; indices of these runs; 1 for each due run that is not yet in a group.
     values: Reals
     rates: Reals
     scales: Reals
@@ -97,7 +97,7 @@ def by_fours(a: LaneScales, due: Ints, count: int, level: int) -> None:
 
 
 def fastest_of_four(a: LaneScales) -> None:
-    """Compute the fastest rates of the runs of a group; if one of them needs its strong cycles balanced, each run computes its
+    """Compute the fastest rates of the runs in a group; if one of them needs its strong cycles balanced, each run computes its
     own rates instead."""
     w = a.weights[a.members[0]]
     uneven = a.work[3 * w.n * FOUR :]
@@ -110,7 +110,7 @@ def fastest_of_four(a: LaneScales) -> None:
 
 
 def propagate_of_four(a: LaneScales) -> None:
-    """Propagate the scales of the runs of a group along their couplings."""
+    """Propagate the scales of the runs in a group along their couplings."""
     w = a.weights[a.members[0]]
     load_lanes(a, a.values, "values", w.pattern.off_diagonal_count)
     load_lanes(a, a.rates, "fastest", w.n)
@@ -136,13 +136,13 @@ def propagate(s: Structure, values: Reals, speed: Reals, scales: Reals, work: Re
 
 @inline
 def array_of(a: LaneScales, member: int, name: Fixed) -> Reals:
-    """Return an array of a run of a group."""
+    """Return an array of a run in a group."""
     numbers: Reals = getattr(a.weights[a.members[member]], name)
     return numbers
 
 
 def load_lanes(a: LaneScales, wide: Reals, name: Fixed, count: int) -> None:
-    """Load `count` numbers of an array of each run of a group into SIMD lanes."""
+    """Load `count` numbers of an array, for each run in a group, into SIMD lanes."""
     one, two, three, four = array_of(a, 0, name), array_of(a, 1, name), array_of(a, 2, name), array_of(a, 3, name)
     for i in range(count):
         lanes = wide[i * FOUR :]
@@ -150,7 +150,7 @@ def load_lanes(a: LaneScales, wide: Reals, name: Fixed, count: int) -> None:
 
 
 def store_lanes(a: LaneScales, wide: Reals, name: Fixed, count: int) -> None:
-    """Store `count` numbers of SIMD lanes in an array of each run of a group."""
+    """Store `count` numbers of SIMD lanes in an array, for each run in a group."""
     one, two, three, four = array_of(a, 0, name), array_of(a, 1, name), array_of(a, 2, name), array_of(a, 3, name)
     for i in range(count):
         lanes = wide[i * FOUR :]
@@ -158,7 +158,7 @@ def store_lanes(a: LaneScales, wide: Reals, name: Fixed, count: int) -> None:
 
 
 def set_level(a: LaneScales, level: int) -> None:
-    """Mark the scales of the runs of a group as ready up to this level."""
+    """Mark the scales of the runs in a group as ready up to this level."""
     for member in range(FOUR):
         w = a.weights[a.members[member]]
         w.scaled = level

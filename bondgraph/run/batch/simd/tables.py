@@ -54,14 +54,15 @@ def lane_table(
 
 
 def _tables_ahead(program: Program, lanes: int, weights: Sequence[FieldTable]) -> tuple[FieldTable, ...]:
-    """Return the tables of the couplings and scales of runs in lanes; none if the couplings are not interpreted, or too many."""
+    """Return the tables of the couplings and scales of runs in lanes; none if the couplings are not interpreted, or are too
+    many."""
     kernel, structures = program.jacobian_couplings
     couplings = None if kernel is None or kernel.steps is None else lane_couplings(kernel.steps, lanes, weights)
     return () if couplings is None else (couplings, lane_scales(program.states, len(structures.rows), weights))
 
 
 def emptied(table: FieldTable) -> FieldTable:
-    """Reset the table to no runs under way."""
+    """Reset the table: no run is under way."""
     table.arrays["seats"][:] = table.arrays["runs"][:] = NOBODY
     table["following"] = table["paused"] = 0
     return table

@@ -51,8 +51,8 @@ Matrices = Annotated[Reals, Length(lambda s: s.n * s.n * s.lanes)]
 
 
 class SampleCheck(Table):
-    """Samples in lanes; lengths also depend on the number of `lanes`, the `width` of rows, and the number of constraint `entries`
-    after the values."""
+    """Table of samples in lanes; array lengths also depend on the number of `lanes`, the `width` of rows, and the number of
+    constraint `entries` after the values."""
 
     # kernel: code for the constraint matrix, or for all values at a sample followed by that matrix; t, x, p, m, out: its blocks,
     # with a sample per lane; spoilt: for each state, integrated power and value, zero in a lane while all were finite.
@@ -153,7 +153,7 @@ def procedures(lanes: int) -> list[Procedure]:
 
 @inline
 def take_row(s: SampleCheck, row: Reals, date: float, width: int, lane: int, lanes: Fixed) -> None:
-    """Copy a row (width,) and its date into a lane."""
+    """Copy a row (width,) and its time into a lane."""
     x = s.x
     s.t[lane] = date
     for i in range(width):
@@ -161,14 +161,14 @@ def take_row(s: SampleCheck, row: Reals, date: float, width: int, lane: int, lan
 
 
 def take_rows(s: SampleCheck, rows: Reals, first: int, last: int, stride: int, width: int, lanes: Fixed) -> None:
-    """Copy every `stride`-th row from `first` to `last`, with its date, into the lanes; repeat the last one in free lanes."""
+    """Copy every `stride`-th row from `first` to `last`, with its time, into the lanes; repeat the last one in free lanes."""
     for lane in range(lanes):
         s.t[lane] = s.dates[min(first + stride * lane, last)]
     put_side_by_side(s.x, rows, first, last, stride, width, lanes)
 
 
 def put_side_by_side(x: Disjoint, rows: Reals, first: int, last: int, stride: int, width: int, lanes: Fixed) -> None:
-    """Copy the numbers of these rows into the lanes, all numbers of an index at once."""
+    """Copy the numbers of these rows into the lanes, one index after the other."""
     for i in range(width):
         for lane in unrolled(range(lanes)):
             x[i * lanes + lane] = rows[min(first + stride * lane, last) * width + i]

@@ -40,7 +40,7 @@ def collide(
 ) -> tuple[FiredTransition, list[int]] | None:
     """Fire bounce `index` with all other touching contacts; also return the transitions of constraints that release in it.
 
-    Return None if the bounce is alone, or if the curves of storages make the problem nonlinear. Friction takes part: it sticks
+    Return None if the bounce is alone, or if the laws of storages make the problem nonlinear. Friction takes part: it sticks
     after the impact if the impulse has stopped its slip.
     """
     collisions, participants = bound.program.collisions, participants_of(bound, history, t, x, m, index, options)

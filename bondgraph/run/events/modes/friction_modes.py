@@ -33,7 +33,7 @@ def has_stopped(s: EventTable, slot: int, stick: float) -> bool:
 
 def choose_rows(s: EventTable, row: int, first: int, count: int) -> int:
     """Choose the rows that take part in a problem, among `count` rows starting at `row`, and record the efforts of the others;
-    return the number of chosen rows. Bounds and flags of the rows are numbers starting at `first`."""
+    return the number of chosen rows. Their bounds and flags start at index `first` of `box_numbers`."""
     lows, highs, holds, placed = s.box_numbers[first:], s.box_numbers[first + count :], s.box_numbers[first + count * 2 :], 0
     for i in range(count):
         slot, takes_part = s.box_slots[row + i], s.box_gated[row + i] == 0 or holds[i] == 1.0
@@ -51,7 +51,7 @@ def choose_rows(s: EventTable, row: int, first: int, count: int) -> int:
 
 def pose(s: EventTable, row: int, entry: int, entries: int, first: int, count: int) -> None:
     """Write a problem in the modes `m_box`: matrix, offsets and bounds of the rows that take part, and the modes from which the
-    solver starts. Its numbers start at `first`."""
+    solver starts. Its numbers start at index `first` of `box_numbers`."""
     box, n = s.box, choose_rows(s, row, first + entries + count, count)
     values, offsets = s.box_numbers[first:], s.box_numbers[first + entries :]
     lows, highs = s.box_numbers[first + entries + count :], s.box_numbers[first + entries + count * 2 :]
@@ -75,7 +75,7 @@ def pose(s: EventTable, row: int, entry: int, entries: int, first: int, count: i
 
 
 def adopt(s: EventTable, row: int, count: int) -> bool:
-    """Write the modes that the solver has found to `m_box`; return True if one is new."""
+    """Write the modes that the solver has found to `m_box`; return True if a mode is new."""
     changed = False
     for i in range(count):
         k, slot = s.box_places[i], s.box_slots[row + i]
@@ -89,7 +89,7 @@ def adopt(s: EventTable, row: int, count: int) -> bool:
 
 
 def is_asked(s: EventTable, row: int, count: int) -> bool:
-    """Return True if a guard of friction of a problem fires."""
+    """Return True if a friction guard of a problem fires."""
     for i in range(s.transitions):
         if s.rising[i] == 1:
             for k in range(count):
@@ -165,7 +165,7 @@ def holds_clearly(s: EventTable, t: float, since: int, count: int) -> bool:
 
 
 def is_settled(s: EventTable, t: float, probe: float) -> bool:
-    """Return True if no guard of the problems' friction fires now."""
+    """Return True if no friction guard of the problems fires now."""
     firing_guards(s, t, s.x_here, probe)
     for i in range(s.transitions):
         if s.boxed[i] == 1 and s.rising[i] == 1:

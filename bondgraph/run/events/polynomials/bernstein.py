@@ -11,7 +11,7 @@ from bondgraph.emit.kernel_language.language import Reals, inline, larger, unrol
 
 DEGREE = 8
 _NEAR = (0.2734375, 1.09375, -0.546875, 0.21875, -0.0390625)
-"""Weights of values at the quarters of the interval in the value of their quartic at the first eighth (Lagrange)."""
+"""Weights of the values at the quarters of the interval that give the quartic through them at the first eighth (Lagrange)."""
 _IN_THE_MIDDLE = 16.0 / 6.0
 """Middle coefficient of the quartic 16 x^2 (1 - x)^2, which is 1 in the middle."""
 _FIRST_ROWS = (
@@ -21,7 +21,7 @@ _FIRST_ROWS = (
     tuple(weight / 22050 for weight in (40953, -349184, 1298304, -2731008, 3503920, -2731008, 1298304, -349184, 40953)),
 )
 _ROWS = (*_FIRST_ROWS, *(row[::-1] for row in _FIRST_ROWS[2::-1]))
-"""Weights of values at the eighths of the interval in each inner coefficient of the polynomial through them."""
+"""Weights of the values at the eighths of the interval that give each inner coefficient of the polynomial through them."""
 _DIFFERENCES = (1.0, -8.0, 28.0, -56.0, 70.0, -56.0, 28.0, -8.0, 1.0)
 
 
@@ -67,8 +67,8 @@ def quartic_rises_once(a: float, b: float, m: float, d: float, e: float, margin:
 
 
 def interpolate(values: Reals, coefficients: Reals) -> float:
-    """Fill the coefficients of the polynomial through values at the eighths of the interval; return its misfit, their eighth
-    difference, which is zero for a polynomial of degree 7."""
+    """Fill the coefficients of the polynomial through values at the eighths of the interval; return its misfit: the eighth
+    difference of the values, which is zero for a polynomial of degree 7."""
     off = 0.0
     for k in unrolled(range(DEGREE + 1)):
         off = off + values[k] * _DIFFERENCES[k]
@@ -97,8 +97,8 @@ def take_part(coefficients: Reals, low: float, high: float, part: Reals) -> None
 
 
 def rises(part: Reals, error: float, first: int, last: int) -> int:
-    """Return how often a polynomial rises through zero, 0 or 1, by the signs of its coefficients from `first` to before `last`
-    that exceed their error; 2 if the signs are inconclusive."""
+    """Return how often a polynomial rises through zero, 0 or 1, by the signs of the coefficients, from `first` up to but not
+    including `last`, that exceed their error; 2 if the signs are inconclusive."""
     changes, ups, sign, clear = 0, 0, 0, True
     for k in range(first, last):
         value = part[k]

@@ -10,11 +10,10 @@ from bondgraph.run.steppers.implicit.jacobian import ImplicitTable
 from bondgraph.run.steppers.shared_fields import derivative, error_weight
 
 WIDTH = 2.0**-17
-"""Largest relative change of a state in the central difference of `correct_powers`: its square is about the rounding error over
-it."""
+"""Largest relative change of a state in the central difference of `correct_powers`, about the cube root of the rounding error."""
 STRAIGHT = 2.0**-8
-"""Largest second difference of the powers, relative to the first, with which a central difference counts; if it is larger for
-changes relative to the largest sizes of the states so far, changes relative to their present values are tried."""
+"""Largest second difference of the powers, relative to the first, for which a central difference is used. Changes are first
+chosen relative to the largest sizes of the states so far, then, if this limit is exceeded, relative to their present values."""
 SIGNIFICANT = 0.1
 """Fraction of the tolerance above which a correction of an integrated power counts."""
 
@@ -49,7 +48,7 @@ def power_integrals(c: ImplicitTable, h: float, method: Fixed) -> float:
         y_new[i] = y[i] + h * gained
         moved = larger(moved, abs(y_new[i]))
     for i in range(many):
-        # The error weight is based on the largest integral: one that is only rounding has no size of its own.
+        # The error weight is based on the largest integral: an integral that is only rounding has no size of its own.
         scale, noise = error_weight(c, n + i, moved), h * c.noise[n + i]
         if noise > scale:
             excused = True

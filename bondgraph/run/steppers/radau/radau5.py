@@ -35,9 +35,9 @@ from bondgraph.run.steppers.radau.steps import (
 from bondgraph.run.steppers.shared_fields import derivative
 
 _QUICK = 1e-3
-"""Rate of convergence at or below which the next step uses the same Jacobian, ..."""
+"""Rate of convergence at or below which the next step uses the same Jacobian."""
 _OLDEST = 10
-"""... for at most this number of steps, so that modes that begin to grow are noticed."""
+"""Maximum number of steps with the same Jacobian, so that modes that begin to grow are noticed."""
 _KEPT = 1.6
 """Growth factor of the step size up to which step size and factorised matrices are kept."""
 _SAFE = 0.9
@@ -47,7 +47,7 @@ def attempt(c: RadauTable, h: float, t_new: float, method: Fixed) -> float:
     """Compute y_new and k of a step of length h from (t, y); return error over tolerance."""
     n, y, y_new, z, k = c.n, c.y, c.y_new, c.z, c.k
     if c.moved:
-        if c.factored == 0.0:  # the state is new, not the end of a step
+        if c.factored == 0.0:  # the state is not the end of a step
             c.past = 0.0
             c.remaining = 1.0
         evaluate_jacobian(c, h)

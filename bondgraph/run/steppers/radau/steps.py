@@ -35,9 +35,9 @@ MAX_ITERATIONS = 8
 _GENTLE = 0.03
 """Largest error of the iteration, as a fraction of the tolerance of a step."""
 _SLOW = 0.99
-"""Ratio of successive corrections above which an iteration does not converge, ..."""
+"""Ratio of successive corrections above which an iteration does not converge, unless they are small (`_ROUGH`)."""
 _ROUGH = 0.03
-"""... unless the correction, as a fraction of the tolerance, is below this limit: then it is only rounding."""
+"""Correction, as a fraction of the tolerance, below which it is only rounding."""
 _CARE = 0.8
 """Power to which the rate of convergence of the previous step is raised as a first estimate for this step."""
 _COUPLING = table.TURN / table.PAIR

@@ -20,7 +20,8 @@ A = (
     (2.8029986275628964, 0.5072464736228206, -0.3988312541770524, -0.04721187230404641),
     (-7.502846399306121, 2.561846144803919, -11.627539656261098, -0.18268767659942256, 0.030198172008377946),
 )
-"""Rows of the first six stages; the row of the seventh is the row of the sixth and a 1, the row of the eighth has one more 1."""
+"""Rows of the first six stages; the row of the seventh is that of the sixth followed by a 1, and the row of the eighth has one
+more 1."""
 
 C = (
     (),

@@ -67,8 +67,8 @@ def next_argument(out: Reals, rest: Disjoint, y: Reals, u: Reals, n: int, stage:
 
 
 def time_drift(c: RosenbrockTable, h: float) -> None:
-    """Compute the time derivative of the rates at (t, y) into `drift`, by the parabola through three times; zero if the first two
-    have the same rates, or the same time on the clock of the formulas."""
+    """Compute the time derivative of the rates at (t, y) into `drift`, by the parabola through the rates at three times; zero if
+    the first two have the same rates, or the same time on the clock of the formulas."""
     n, t, y, k, slopes, ahead, beyond = c.n, c.t, c.y, c.k, c.drift, c.ahead, c.beyond
     soon, later = t + h * _AHEAD, t + h * (2.0 * _AHEAD)
     now = formula_time(c, t)

@@ -1,8 +1,8 @@
 """Taylor series method: steps by the Taylor coefficients of the solution, up to an order that depends on the tolerance.
 
 A. Jorba, M. Zou, A software package for the numerical integration of ODEs by means of high-order Taylor methods, Experimental
-Mathematics 14, 2005: the order, and the length of a step from its last two coefficients. Only few steps are rejected: those whose
-rate at the end differs from the slope of their polynomial (the defect). The dense output is the polynomial of the step.
+Mathematics 14, 2005: the order, and the length of a step from its last two coefficients. Few steps are rejected: those whose rate
+at the end differs from the slope of their polynomial (the defect). The dense output is the polynomial of the step.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class TaylorTable(IntegratorTable):
 
 @inline
 def ratio_of_lengths(ratio: float) -> float:
-    """Return the ratio of `attempt`, by which the step size is to be divided."""
+    """Return the ratio that `attempt` gives, by which the step size is to be divided."""
     return ratio
 
 

@@ -41,7 +41,7 @@ def box_box(c: PileTable, one: int, other: int, reach: float) -> None:
         gap = abs(d2[i]) - h2[i] - (abs(C[i]) * h1[0] + abs(C[3 + i]) * h1[1] + abs(C[6 + i]) * h1[2])
         if gap > best2:
             best2, face2 = gap, 3 + i
-        if gap > face_gap + LENGTH_TOLERANCE * size:  # of parallel faces, take the one of the first box in every step
+        if gap > face_gap + LENGTH_TOLERANCE * size:  # of parallel faces, take that of the first box in every step
             face_gap, face = gap, 3 + i
     if face_gap <= reach:
         edge_gap, edge = NOT_SEPARATED, 0
@@ -74,8 +74,8 @@ def box_box(c: PileTable, one: int, other: int, reach: float) -> None:
 
 
 def add_apart(c: PileTable, one: int, other: int, face: int, size: float, reach: float, first: int) -> None:
-    """Add the corners of the patch of a face (of the second box from number 3) that are apart, as speculative contacts: boxes
-    that turn during the step may strike there, and a single point does not keep them apart."""
+    """Add the corners of the patch of a face (faces 3 to 5 are those of the second box) that are apart, as speculative contacts:
+    boxes that turn during the step may strike there, and a single point does not keep them apart."""
     begin = c.contacts
     if face < 3:
         patch(c, one, other, face, size, reach, 1.0)

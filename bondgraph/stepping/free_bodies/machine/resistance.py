@@ -5,8 +5,8 @@ With relative spin w and normal impulse r_n at a contact, the torque impulse t o
     |t_n| <= spinning r_n, against w_n        |t_t| <= rolling r_n, against w_t
 
 with both coefficients in m (rolling resistance lengths) and each limit reached only if the bodies turn on each other: Coulomb's
-law for torques. It is solved like friction, by projections within the sweeps (Johnson, Contact mechanics 1985, chapter 8.3 and
-9).
+law for torques. It is solved like friction, by projections within the sweeps (Johnson, Contact mechanics 1985, section 8.3 and
+chapter 9).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ the normal and both tangents."""
 
 
 def make_resistance(c: PileTable) -> None:
-    """Set the resistance of every contact, with zero torque impulses."""
+    """Set the resistance of every contact, and set all torque impulses to zero."""
     for k in range(c.contacts):
         row, resistance, one, other = c.row[k * ROW :], c.resistance[k * RESISTANCE :], c.ends[2 * k], c.ends[2 * k + 1]
         resistance[ROLLING], resistance[SPINNING] = c.set_rolling[c.set_of[k]], c.set_spinning[c.set_of[k]]

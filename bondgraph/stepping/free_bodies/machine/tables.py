@@ -14,10 +14,10 @@ DONE, FULL, PAIRS_FULL, TOO_MANY = range(4)
 
 ARM1, ARM2, LIGHT1, LIGHT2, TURN1, TURN2, OFFSET, FRICTION_PLACE = 9, 12, 15, 16, 17, 26, 35, 36
 COUPLING, STIFF, SOFT, ROW = 37, 39, 41, 43
-"""Places in the row of a contact, and its length, after the normal and two tangents: arms from both centres of mass; inverse
-masses; changes of both spins by a unit impulse along each direction; offset of the normal velocity, m/s; coefficient of friction;
-entries of the block W = d u / d r that couple the normal with both tangents; its normal entry and the largest eigenvalue of its
-tangential part; inverses of these two."""
+"""Places in the row of a contact, and length of the row. After the normal and two tangents, the row has: arms from both centres
+of mass; inverse masses; changes of both spins by a unit impulse along each direction; offset of the normal velocity, m/s;
+coefficient of friction; entries of the block W = d u / d r that couple the normal with both tangents; its normal entry and the
+largest eigenvalue of its tangential part; inverses of these two."""
 RESISTANCE = 23
 """Length of the row of rolling and spinning friction of a contact (`resistance`)."""
 APART = 10000
