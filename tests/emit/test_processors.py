@@ -1,5 +1,5 @@
-"""Machine code can be made for processors that the tests do not run on: LLVM knows all of them, and ends the process where it
-does not agree with itself."""
+"""Machine code can target processors that the tests do not run on: LLVM knows them all, and aborts the process where it is
+inconsistent."""
 
 import os
 import subprocess

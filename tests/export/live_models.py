@@ -1,4 +1,4 @@
-"""Models of every kind that a page simulates: smooth, stiff, with events, accumulation, clocks, ideal diodes, loops, contact."""
+"""Models of every kind that a page simulates: smooth, stiff, events, accumulation, clocks, ideal diodes, loops, contact."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.systems import SYSTEMS
 
 
 class Case(NamedTuple):
-    """A model, the end of its run (s), settings, a slider with its range and another value, and what is shown."""
+    """A model, the end of its run (s), settings, a slider with its range and another value, and the displayed names."""
 
     graph: Callable[[], Graph]
     t_end: float
@@ -29,7 +29,7 @@ def oscillator() -> Graph:
 
 
 def stiff() -> Graph:
-    """A mass on a spring with a damper that is far faster than both."""
+    """A mass on a spring with a much faster damper."""
     graph, v = Graph("stiff"), J1("v")
     graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, C("c", stiffness=1e3, initial=1.0))
     return graph.connect(v, R("r", 1e3))
@@ -69,7 +69,7 @@ def newton_loop() -> Graph:
 
 
 def resistive() -> Graph:
-    """A source that changes in time at a resistor: a model without states."""
+    """A time-varying source and a resistor: a model without states."""
     v = J1("v")
     return Graph("resistive").connect(Se("source", lambda t: sin(6.0 * t), signals=["time"]), v).connect(v, R("r", 2.0))
 

@@ -38,7 +38,7 @@ def of_run(run: object) -> str:
 
 
 def programs() -> Iterator[tuple[str, Callable[[], str]]]:
-    """Small programs by every method in machine code: events, a change of mode, noise, and a stiff one that changes its method."""
+    """Small programs by every machine-code method: events, a change of mode, noise, and a stiff one that changes its method."""
     from tests.inner.run import simulate
     from tests.run import problems, test_noise
 

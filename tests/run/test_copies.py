@@ -1,4 +1,4 @@
-"""Pickles and copies: results pass between processes, objects that hold formulas refuse, and copies of everything are equivalent."""
+"""Pickles and copies: results pass between processes, objects with formulas refuse, and copies are equivalent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes of states that decay over many decades: an error allowance by the largest past size would let them run away below zero."""
+"""Sizes of states that decay over many decades: an error allowance by the largest past size would let them fall below zero."""
 
 from __future__ import annotations
 

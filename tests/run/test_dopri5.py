@@ -81,7 +81,8 @@ def test_a_converter_takes_half_of_the_evaluations():
 
 
 def test_ticks_are_carried_out_inside():
-    """x' = u - x, with u raised every 1 ms: the results of the method of order 8, for little more than half of its evaluations."""
+    """x' = u - x, with u raised every 1 ms: the results of the method of order 8, for little more than half of the
+    evaluations."""
     made = program(lambda t, x, p, m: [x[1] - x[0], 0.0], (2, 0, 0), ticks=[(1e-3, 0.0, lambda t, x, p, m: [x[0], x[1] + 1e-3])])
     ours, theirs = (simulate(made, [0.0, 0.0], [], [], 1.0, method=method, progress=False) for method in ("dopri5", "dop853"))
     np.testing.assert_allclose(ours.x, theirs.x, rtol=1e-10, atol=1e-15)

@@ -96,7 +96,7 @@ def test_weights_are_the_same_bits_wherever_a_run_goes(name, atol):
 
 @pytest.mark.parametrize("energy, resting", [(1.0, [False] * 4), (1e26, [False, True, True, True]), (1e30, [True] * 4)])
 def test_states_rest_where_their_energy_is_rounding(energy, resting):
-    """Rounding is relative to the energy in play; the third state, an angle without energy, rests with the state that drives it."""
+    """Rounding is relative to the energy in play; the third state, an angle without energy, rests with its driver."""
     made, (t, x, m) = still(), (0.3, np.array([30.0, 2.0, 3.0, 4.0]), np.zeros(0))
     bound = Bound(made, np.array([1e5]), 3.0, 1.0)
     pair = [kind(bound, 1e-7, None, 0.01) for kind in (Weights, ErrorWeights)]

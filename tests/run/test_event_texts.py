@@ -1,4 +1,4 @@
-"""CPython and machine code run the texts of event handling and location to the same bits, for ordinary and for extreme numbers."""
+"""CPython and machine code run the texts of event handling and location to the same bits, even for extreme numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Image of a run: a function of the model alone, in which only words that scale with a setting change; patterns without Python."""
+"""Image of a run: a function of the model alone, where only words that scale with a setting change; patterns without Python."""
 
 from __future__ import annotations
 

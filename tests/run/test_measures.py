@@ -73,7 +73,7 @@ EVENTS = {"bounces": ("bounces", "contact"), "friction": ("f",)}
 
 @pytest.mark.parametrize("name", CASES)
 def test_all_ways_give_the_same_number(name, alone):
-    """Events, clocks, modes, loops, breaks in time; by one thread and two, and from the rule; by single runs only if Python must."""
+    """Events, clocks, modes, loops, breaks in time; by one thread and two, and from the rule; singly only if Python must."""
     _, t_end, parameters, initial, quantities = CASES[name]
     compiled, settings = compiled_case(name), {"samples": t_end / 40.0, "progress": False}
     words = {word for edge in compiled.program.transitions for word in (edge.name, edge.kind) if not edge.internal}

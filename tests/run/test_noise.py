@@ -36,7 +36,7 @@ def test_noise_is_measured_where_it_is_and_smooth_parts_leave_none():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_tolerance_below_the_rounding_of_the_rates_is_raised_and_the_run_says_so(method):
-    """With rounding of 1e-11 no step can be accurate to 1e-13; the run continues at the attainable tolerance and names the state."""
+    """Rounding of 1e-11 precludes an accuracy of 1e-13; the run continues at the attainable tolerance and names the state."""
     made = loud()
     with pytest.warns(RoundingWarning, match="below the rounding of the rates"):
         run = simulate(made, [1.0, 0.0], [LOUD], [], 10.0, method=method, rtol=1e-12)

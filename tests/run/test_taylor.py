@@ -31,7 +31,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_series_is_that_of_the_function(name: str) -> None:
-    """x' = 1 beside the integral of f(x): the derivative of the series is f, at a distance where 18 terms are exact to rounding."""
+    """x' = 1 beside the integral of f(x): the derivative of the series is f, where 18 terms are exact to rounding."""
     f, order, x, h = FUNCTIONS[name], 18, 0.3, 0.1
     tape = Tape()
     inputs = {"t": tape.inputs("t", 1), "x": tape.inputs("x", 1)}

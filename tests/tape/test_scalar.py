@@ -153,7 +153,7 @@ def test_blocks_of_a_routine():
 
 
 def test_tracing_is_fast():
-    """A node costs some calls of Python, however many there are."""
+    """A node costs a fixed number of Python calls, for any number of nodes."""
 
     def traced(nodes: int) -> None:
         tape = Tape()
