@@ -31,7 +31,7 @@ from tests.inner.tape import opcodes as op
 
 
 def both(formulas, n, **constants):
-    """Dense derivatives of formulas of n arguments, and their constant entries: by the interpreter and written out, as functions."""
+    """Dense derivatives of formulas of n arguments, and their constant entries, interpreted and written out, as functions."""
     tape = Tape()
     before = tape.inputs("before", len(constants)) if constants else []
     x = tape.inputs("x", n)

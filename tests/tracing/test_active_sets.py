@@ -110,7 +110,7 @@ def diode(name: str, tail: str, head: str) -> tuple[str, str, list[Element]]:
 
 
 def coil_in_series() -> Graph:
-    """The diode in series with the coil constrains its current; the others constrain only voltages and currents without a state."""
+    """The diode in series with the coil constrains a state; the others constrain only quantities without a state."""
     coil = ("a", "", [Diode("D1"), I("L", 0.4)])
     return network(supply(), coil, diode("D2", "", "b"), diode("D3", "b", "a"), diode("D4", "a", ""))
 
