@@ -49,7 +49,7 @@ def two_masses() -> Graph:
 
 
 def pi_filter() -> Graph:
-    """Source, resistor, C_a, L, C_b with load: all ones."""
+    """Source, resistor, C_a, L, C_b with load: all values are one."""
     graph = Graph("pi filter")
     inlet, a, b = J1("inlet", domain="electrical"), J0("a", domain="electrical"), J0("b", domain="electrical")
     middle = J1("middle", domain="electrical")
@@ -83,7 +83,7 @@ def wired() -> Graph:
 
 
 def chain(sections: int) -> Graph:
-    """Masses in a row with springs and dampers between them, with a force on the first and the last tied to the wall."""
+    """Masses in a row with springs and dampers between them; a force drives the first, and the last is tied to the wall."""
     graph = Graph("chain")
     velocities = [J1(f"v{k}", domain="translation") for k in range(sections)]
     graph.connect(Se("push", 1.0), velocities[0])

@@ -35,7 +35,8 @@ def loop() -> Compiled:
 
 
 def test_signals_of_blocks_as_inputs(loop: Compiled) -> None:
-    """A disturbance added to a signal acts on the closed loop from there; a reference acts the same way through its parameter."""
+    """A disturbance added to a signal acts on the closed loop from that point; a reference acts the same way through its
+    parameter."""
     linear, s = loop.linearise(["error.y", "control.y", "goal.after"], ["plant.y", "error.y"], t=1.0), 1j * OMEGA
     closed = 1.0 / (1.0 + plant(s) * controller(s))
     expected = [[plant(s) * controller(s), plant(s), plant(s) * controller(s)], [np.ones(3), -plant(s), np.ones(3)]]
@@ -44,7 +45,7 @@ def test_signals_of_blocks_as_inputs(loop: Compiled) -> None:
 
 
 def test_an_input_has_the_name_that_the_user_gave() -> None:
-    """A nested graph exports the result of a block inside, which has another internal name."""
+    """A nested graph exports the result of an inner block, which has another name inside."""
     gains = Block("gains", [("y", lambda t: array([t, 2.0 * t]), ["t"])], inputs={"t": "time"})
     control = Graph("control").add(gains).export("y", "gains.y")
     graph = Graph("loop").add(control, signals.gain("drive", "control.y", 1.0))

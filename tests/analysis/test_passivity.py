@@ -1,4 +1,4 @@
-"""Positive-real test and reciprocity of laws: systems passive by construction, and others."""
+"""Positive-real test and reciprocity of laws: systems that are passive by construction, and counterexamples."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_lossless_networks_are_passive() -> None:
     node = J0("node", domain="electrical")
     graph.connect(Sf("drive", 0.0), node).connect(node, C("c", capacitance=0.5)).connect(node, I("l", 2.0))
     assert passivity(linearise(compile_model(graph, backend="numpy"), ["drive.value"], ["node.effort"]))
-    # a negative capacitor: the same poles with residues of opposite sign
+    # a negative capacitor: the same poles, with residues of opposite sign
     assert not passivity(linear([[0.0, -1.0], [1.0, 0.0]], [[-1.0], [0.0]], [[1.0, 0.0]]), np.array([0.5, 2.0]))
 
 

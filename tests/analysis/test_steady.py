@@ -1,4 +1,4 @@
-"""Operating points, conserved amounts, steady motion, trims, sensitivities, and messages of failures."""
+"""Operating points, conserved amounts, steady motion, trims, sensitivities, and failure messages."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_strong_nonlinearity_is_damped() -> None:
 
 
 def test_a_diode_in_the_way_is_conducting() -> None:
-    """Without current a diode conducts nothing: the first step of the flux is 1e-14 Wb, far below 1, but far from rest."""
+    """A diode without current conducts nothing: the first step of the flux is 1e-14 Wb, far below 1, but far from rest."""
     graph = Graph("rectifier")
     loop, out = J1("loop", domain="electrical"), J0("out", domain="electrical")
     shockley = R("diode", flow=lambda e, Is, Vt: Is * (exp(e / Vt) - 1.0), parameters={"Is": 1e-14, "Vt": 0.025})

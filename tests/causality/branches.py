@@ -70,7 +70,7 @@ def ideal(graph: Graph, rng: np.random.Generator, own: str):
 
 @dataclass(frozen=True)
 class BruteForce:
-    """Consequences of all relations of a model and of their first two derivatives, in one mode, by singular values alone."""
+    """Consequences, in one mode, of all relations of a model and of their first two derivatives, by singular values alone."""
 
     agrees: bool
     """Whether the relations have a solution."""

@@ -1,4 +1,4 @@
-"""Advice in messages is tried: the smallest refused model of each domain, with the advised change."""
+"""The advice in messages is tried on the smallest refused model of each domain."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def lossy(domain: str, shaft: bool, growth: Callable) -> Graph:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_relations_that_are_not_linear_in_what_is_unknown(domain: str) -> None:
-    """E205: a stiff C between a storage element and the rest, or instead of a constraint; a nonlinear proportional law is
+    """E205: a stiff C between a storage element and the rest, or instead of a constraint; a homogeneous nonlinear law is
     solved."""
     compliance = DOMAINS[domain][0]
     refused(lossy(domain, False, lambda e: e * e), "E205", f"C ({compliance}), a stiff one, at a 0-junction")

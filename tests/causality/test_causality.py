@@ -198,7 +198,7 @@ def test_a_vector_storage_may_depend_in_full() -> None:
 
 
 def test_a_dependent_storage_without_an_inverse_is_solved_for_its_state() -> None:
-    """0.3 p^3 + p = t: the effort is p' = 1 / (1 + 0.9 p^2), and the energy is the law's at p."""
+    """0.3 p^3 + p = t: the effort is p' = 1 / (1 + 0.9 p^2), and the energy is that of p."""
     graph = Graph("driven").connect(Sf("drive", lambda t: t, signals=["time"]), v := J1("v"))
     graph.connect(v, I("load", output=flux, energy=flux_energy, parameters={"k": 0.3}))
     result = compile_model(graph).simulate(3.0, samples=[1.0, 2.0, 3.0])
@@ -251,7 +251,7 @@ def test_of_rigidly_coupled_curved_masses_one_follows(start: str) -> None:
 
 
 def test_a_storage_whose_state_has_a_rate_of_its_own_cannot_follow() -> None:
-    """Its flow is not the rate of its state, for which it has its own law (a pose, or a spring in a moving frame)."""
+    """The flow is not the rate of its state, which has its own law (a pose, or a spring in a moving frame)."""
     law = Storage("effort", "q", StateSpec(0.0), Op("e", lambda q: q), Op("E", lambda q: q * q / 2), Op("q'", lambda q, f: f - q))
     graph = Graph("pushed").connect(Se("push", 1.0), node := J0("node"))
     graph.connect(node, Element("C", "carried", law, (Port("1", 1),))).connect(node, R("leak", 1.0))
@@ -341,7 +341,7 @@ def test_two_effort_sources_on_a_0_junction() -> None:
 
 
 def test_culprits_far_from_the_conflict_are_found() -> None:
-    """The sources conflict at a junction between them; neither is connected to it."""
+    """The sources conflict at a junction between them, to which neither is connected."""
     graph, before = Graph("far"), J0("n0")
     graph.connect(Se("left", 1.0), before)
     for k in range(5):

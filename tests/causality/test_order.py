@@ -1,4 +1,4 @@
-"""Independence of order: the kinds of storage elements decide which is dependent, or the graph is refused."""
+"""Independence of order: the kinds of storage elements decide which are dependent, or the graph is refused."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def test_the_switch_that_is_advised_leaves_the_charge_where_it_is() -> None:
 
 
 def two_sides(kind: type, order: bool) -> Graph:
-    """Two sources with resistors on either side of a switched junction: no element needs to set its variable."""
+    """Two sources with resistors on either side of a switched junction: no element requires a particular side to set its
+    variable."""
     meet, side, source = (X0, J1, Se) if kind is X0 else (X1, J0, Sf)
     graph, x = Graph("sides").add_automaton(opening()), meet("x", automaton="gate", active=["on"])
     for name in ("a", "b") if order else ("b", "a"):
@@ -96,7 +97,7 @@ def test_what_a_storage_decides_is_not_ambiguous() -> None:
 
 @pytest.mark.parametrize("between", [None, TF, GY])
 def test_a_resistor_behind_a_ratio_is_a_resistor(between: type | None) -> None:
-    """It does not matter which of two resistors sets the effort: both have none when the junction opens."""
+    """It does not matter which of two resistors sets the effort: both have no power once the junction opens."""
     graph, x, v = Graph("dead").add_automaton(opening()), X0("x", automaton="gate", active=["on"]), J1("v")
     graph.connect(v, I("i", 1.0, initial=1.0)).connect(v, x).connect(x, R("a", 2.0))
     if between is None:
@@ -115,7 +116,7 @@ STORAGES = {
     "invertible": lambda: C("invertible", output=lambda q: q * q * q, energy=lambda q: q**4 / 4, inverse=lambda e: e ** (1 / 3)),
     "linear": lambda: C("linear", capacitance=1.0),
 }
-"""Storage elements, sorted by their priority to keep the state."""
+"""Storage elements, those first that have priority to keep their state."""
 
 
 @pytest.mark.parametrize("some", list(itertools.permutations(STORAGES, 2)))

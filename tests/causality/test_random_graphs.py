@@ -62,7 +62,7 @@ def check_mode(model: Model, system: System, causality, index: float, mode: str)
 
 
 def check_balance(system: System, env, storages) -> None:
-    """Storage elements gain the sources' power minus the resistors'."""
+    """Storage elements gain the power of the sources minus that of the resistors."""
     gain = [float(env[system.resolve(f"{path}.power")]) for path in storages]
     given = [float(env[q.value]) * (1 if q.role in ("supplied", "injected") else -1) for q in system.powers]
     size = 1.0 + sum(map(abs, gain)) + sum(map(abs, given))

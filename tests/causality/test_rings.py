@@ -75,7 +75,7 @@ SUPERNODE = [(I("L1", 1.3), 0, 1), (I("L2", 0.7), 2, 0), (R("R", 0.4), 2, 1), (R
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 @pytest.mark.parametrize("flipped", [False, True])
 def test_coils_into_and_out_of_two_nodes_carry_one_current(order, flipped) -> None:
-    """By Thevenin, (L1 + L2) i' = V R / (r + R) - i r R / (r + R); both ends of one bond compute, a flow and an effort."""
+    """By Thevenin, (L1 + L2) i' = V R / (r + R) - i r R / (r + R); one bond carries computed values both ways."""
     compiled = compile_model(network([SUPERNODE[k] for k in order], flipped, "abc"[order[0] % 3]), progress=False)
     assert len(compiled.causality.derivative) == 1
     run = compiled.simulate(20.0, rtol=1e-9, progress=False)
@@ -95,8 +95,7 @@ HANGING = [
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 @pytest.mark.parametrize("flipped", [False, True])
 def test_capacitors_beside_a_resistor_behind_a_node_that_carries_no_current(order, flipped) -> None:
-    """q' = -q / (C1 + C2) / R: one capacitor sets the other's voltage, though an algebraic loop of the resistor lies between
-    them."""
+    """q' = -q / (C1 + C2) / R: one capacitor sets the other's voltage, despite an algebraic loop of the resistor between them."""
     compiled = compile_model(network([HANGING[k] for k in order], flipped, "abc"[order[0] % 3]), progress=False)
     (dependent,) = compiled.causality.derivative
     free, charge = {"C1": ("C2", 2.0), "C2": ("C1", 1.0)}[dependent]
@@ -175,8 +174,8 @@ def test_coils_in_series_between_two_junctions_are_one() -> None:
 
 
 def beside(part: Element, two_port: Element, capacity: float) -> None:
-    """Check a capacitor of 1 F in parallel with a two-port and the element behind it, which acts as this capacitance, driven by 1
-    A."""
+    """Check that a part behind a two-port, in parallel with a capacitor of 1 F, acts as a certain capacitance; 1 A drives
+    them."""
     parts = [(R("R1", 1.0), 1, 0), (R("R2", 2.0), 2, 0), (C("C1", capacitance=1.0), 1, 2), (Sf("drive", 1.0), 1, 0)]
     graph = network([*parts, (two_port, part, 1, 2)])
     run = compile_model(graph, progress=False).simulate(3.0, rtol=1e-9, progress=False)
@@ -212,7 +211,7 @@ def switch(name: str) -> Switch:
 
 
 def test_a_switch_in_a_ring_of_capacitors() -> None:
-    """When it closes the loop, the charges of the nodes stay, and the energy loss is that of the voltage jump."""
+    """When it closes the loop, the nodes keep their charges, and the energy loss is that of the voltage jump."""
     parts = [(C("C1", capacitance=1.0), 1, 2), (C("C2", capacitance=2.0), 2, 3), (switch("S"), 3, 1), (R("R1", 1.0), 1, 0)]
     parts += [(R("R2", 2.0), 2, 0), (R("R3", 3.0), 3, 0), (Sf("drive", -1.0), 1, 0)]
     graph = network(parts).add_automaton(lever("off", "on"))
@@ -224,7 +223,8 @@ def test_a_switch_in_a_ring_of_capacitors() -> None:
 
 @pytest.mark.parametrize("turned", [0, 1, 2])
 def test_a_ring_of_switches_shares_its_current_by_least_norm(turned) -> None:
-    """While closed they leave the ring current undetermined: the least sum of squares is taken and marked as indeterminate."""
+    """Closed switches leave the ring current undetermined: the one with the least sum of squares is taken, and marked as
+    indeterminate."""
     drives = [(Se(f"u{k}", 1.0 + k), R(f"r{k}", 1.0)) for k in range(3)]
     graph, nodes = Graph("ring"), [J0(f"n{k}", domain="electrical") for k in range(3)]
     for k in range(3):
@@ -244,7 +244,7 @@ def test_a_ring_of_switches_shares_its_current_by_least_norm(turned) -> None:
 
 
 def test_a_coil_beside_a_switch_keeps_its_causality() -> None:
-    """The dual of a switch that shorts a capacitor: when it opens, it forces the flow to zero at once."""
+    """It is the dual of a switch that shorts a capacitor: when it opens, it forces the flow to zero at once."""
     parts = [(R("R1", 1.0), 1, 0), (R("R2", 2.0), 2, 0), (I("L", 1.0), 1, 2), (switch("S"), 1, 2), (Se("u", -1.0), 1, 0)]
     compiled = compile_model(dual(parts).add_automaton(lever("on", "off")), progress=False)
     run = compiled.simulate(2.0, samples=np.linspace(0.0, 2.0, 21), progress=False)

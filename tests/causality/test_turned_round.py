@@ -36,7 +36,7 @@ def behind(near, far, turn, junctions):
 @pytest.mark.parametrize("junctions", [False, True])
 @pytest.mark.parametrize("kind", ["TF", "MTF"])
 def test_the_advice_turns_it_round(kind, junctions):
-    """f_mass = inv(N) f_drive with a matrix whose port 2 is at the source: reversed, it is N^-1 with flow in at port 1."""
+    """f_mass = inv(N) f_drive with the matrix's port 2 at the source; reversed, the matrix is N^-1 with flow in at port 1."""
     values = matrix(3, 1)
     with pytest.raises(ModelError, match=r"E203(?s:.*)MTF|E203(?s:.*)TF") as refused:
         behind("1", "2", element(kind, values), junctions).compile()

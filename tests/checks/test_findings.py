@@ -1,5 +1,4 @@
-"""Errors in use: all are reported at once and each cause once, a refused graph can be corrected, changed numbers are checked
-too."""
+"""Errors in use: all are reported at once, each cause once; a refused graph can be corrected; changed numbers are checked too."""
 
 from __future__ import annotations
 

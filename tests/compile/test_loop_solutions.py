@@ -124,7 +124,8 @@ RISING = {
 
 
 def passive_network(seed: int) -> Graph:
-    """Increasing relations between two to four nodes, each node with a resistor to ground, fed by a source behind a resistor."""
+    """Increasing relations between two to four nodes, with a resistor from each node to ground, fed by a source behind a
+    resistor."""
     rng = np.random.default_rng(seed)
     count, law = int(rng.integers(2, 5)), RISING[rng.choice(list(RISING))]
     i, u = 10 ** rng.uniform(-14, 0), 10 ** rng.uniform(-3, 1)
@@ -142,13 +143,13 @@ def passive_network(seed: int) -> Graph:
 
 @pytest.mark.parametrize("seed", [119, 206, 308, 434, *range(16)])
 def test_a_passive_network_has_one_solution(seed: int) -> None:
-    """Increasing relations have one common solution; steep exponentials and flat cubes do not add any."""
+    """Increasing relations have a single common solution; steep exponentials and flat cubes must not seem to add others."""
     passive_network(seed).compile()
 
 
 @pytest.mark.parametrize(("volts", "amperes"), [(1.0, 1.0), (1e-6, 1e3), (1e-3, 1.0)])
 def test_a_bridge_at_rest_has_one_solution(volts: float, amperes: float) -> None:
-    """At 0 V, numbers near zero satisfy exp(u) - 1 = 0 exactly in all four diodes, with and without a leak."""
+    """At 0 V, numbers around zero satisfy exp(u) - 1 = 0 exactly in all four diodes, with and without a leak."""
     for leak in (0.0, 1e-6):
         line, (a, b, plus, minus) = J1("line"), (J0(name) for name in ("a", "b", "plus", "minus"))
         graph = Graph("bridge").connect(Se("source", 0.0), line).connect(line, R("r", volts / amperes))

@@ -104,7 +104,7 @@ def test_the_inverse_of_a_diode_is_no_cure_and_the_advice_is() -> None:
 
 
 def test_a_small_storage_in_the_loop_is_a_cure() -> None:
-    """A jump of the source makes Newton's method overflow; a capacitor lets the voltage rise continuously."""
+    """A jump of the source makes Newton's method overflow; with a capacitor the voltage rises continuously."""
 
     def jump(t: Any) -> Any:
         return where(less(t, 0.5), 0.0, 325.0)

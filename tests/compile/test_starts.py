@@ -1,4 +1,4 @@
-"""Functions of start values: they are right for every change, and called only if an argument changed."""
+"""Functions of start values: right for every change, and called only if an argument has changed."""
 
 import numpy as np
 import pytest
@@ -72,8 +72,8 @@ def test_what_a_contact_starts_from_is_found_once(monkeypatch):
 
 
 def test_switches_that_surely_agree_with_their_start_need_no_look_by_name(monkeypatch):
-    """A switch beside a capacitor: Python evaluates no other parameters and starts while the switch is open or the capacitor
-    empty; it evaluates a start as a short circuit, and refuses it."""
+    """A switch beside a capacitor. While it is open, or the capacitor empty, Python evaluates no other parameters and starts; it
+    does for a start as a short circuit, which is refused."""
     lever = Automaton("lever", ("off", "on"), "off", ())
     graph = Graph("switched").add_automaton(lever).connect(node := J0("node"), Switch("s", automaton="lever", closed="on"))
     compiled = graph.connect(node, C("c", capacitance=1.0, initial=3.0)).connect(node, R("r", 1.0)).compile()

@@ -8,7 +8,7 @@ from bondgraph import Compiled, Element, Graph, compile_model
 
 
 def star(junction: Element, *parts: Element, reverse: bool = False, name: str = "star") -> Graph:
-    """All elements at one junction, with arrows from sources in and to the rest out, or all reversed."""
+    """All elements at one junction, with arrows from the sources in and to the rest out, or all reversed."""
     graph = Graph(name)
     for part in parts:
         inward = (part.kind in ("Se", "Sf")) != reverse

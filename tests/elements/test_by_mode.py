@@ -75,7 +75,7 @@ def test_values_by_mode_have_units() -> None:
 
 
 def test_the_energy_that_a_stiffer_spring_gains_is_booked_at_the_event() -> None:
-    """k rises from 2 to 8 at the elongation 1.5: 0.5 (8 - 2) 1.5^2 J come from the cause of the stiffening."""
+    """k rises from 2 to 8 at the elongation 1.5: whatever stiffens the spring supplies 0.5 (8 - 2) 1.5^2 J."""
     graph, v = Graph("spring").add_automaton(after(0.5)), J1("v")
     graph.connect(Sf("hold", 0.0), v)
     graph.connect(v, C("spring", stiffness=by_mode("bumper", {"free": 2.0, "contact": 8.0}), initial=1.5))

@@ -41,7 +41,7 @@ def test_state_equations_of_unit_constants_are_polynomials() -> None:
 
 @pytest.mark.parametrize("rt", [None, RT])
 def test_mass_action_is_products_whatever_the_unit_of_energy(rt: float | None) -> None:
-    """Rates contain no exponential and no logarithm, in code and on paper; with a Parameter as unit of energy, they keep both."""
+    """Rates contain no exponential and no logarithm, in code and on paper; if the energy unit is a Parameter, both remain."""
     graph = feeding(rt)
     steps = {step[0] for name in ("rates", "jacobian") for step in straight_lines(graph)[name].steps}
     assert not steps & {"exp", "log", "power"}
@@ -73,7 +73,7 @@ def test_products_are_the_exponentials_of_affinities() -> None:
 
 
 def test_a_large_network_is_one_tape_where_exponentials_meet_logarithms(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other models with as many statements run in loops, where a kernel would see only one of the two."""
+    """With as many statements, other models run in loops, whose kernels would see only one of the two."""
     graph, before = Graph("row"), J0("n0")
     graph.connect(before, Ce("S0", initial=1.0))
     for k in range(1, 31):
@@ -129,7 +129,7 @@ def test_a_chain_in_dimensional_constants_settles_where_potentials_are_equal() -
 
 
 def test_a_species_held_by_a_source_is_a_chemostat() -> None:
-    """A is held at the potential ln 2, an amount of 2 mol: C' = 2 - C."""
+    """A is held at the potential ln 2, that is, at 2 mol: C' = 2 - C."""
     graph, node, reaction = Graph("chemostat"), J0("A node"), Re("r")
     graph.connect(Se("feed", np.log(2.0)), node).connect(node, Ce("A", initial=1.0)).connect(node, reaction.port("1"))
     graph.connect(reaction.port("2"), Ce("C"))

@@ -25,7 +25,7 @@ def test_resonant_circuit_in_series_and_in_parallel(reverse: bool) -> None:
     if not reverse:
         assert series == {"c.q": pytest.approx(0.5), "l.p": pytest.approx(7.0 - 6.0 - 2.5)}
         assert parallel == {"c.q": pytest.approx(7.0 - 0.5 - 6.0 / 5.0), "l.p": pytest.approx(6.0)}
-    else:  # a storage's output has the sign of its bond; its input is counted inwards
+    else:  # a storage element's output has the sign of the bond, its input is counted inwards
         assert series == {"c.q": pytest.approx(-0.5), "l.p": pytest.approx(-7.0 + 6.0 - 2.5)}
         assert parallel == {"c.q": pytest.approx(-7.0 + 0.5 - 6.0 / 5.0), "l.p": pytest.approx(-6.0)}
 

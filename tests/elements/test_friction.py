@@ -48,8 +48,8 @@ def test_a_block_slides_straight_and_stops(angle, unit):
 @pytest.mark.parametrize("load", [0.2, 0.5, 0.8])
 @pytest.mark.parametrize("angle", [0.5, 1.5, 2.8])
 def test_a_block_on_an_incline_turns_as_it_stops(load, angle):
-    """Let psi be the angle between the velocity s and the slope: s (k + L cos psi) falls at the rate k^2 - L^2, and both reach
-    zero together."""
+    """With the angle psi between the velocity s and the slope, s (k + L cos psi) falls at the rate k^2 - L^2: both vanish
+    together."""
     start = np.array([np.cos(angle), np.sin(angle)])
     for axes in (np.eye(2), turned(0.7)):
         given = {"load.value": axes @ np.array([load, 0.0])}
@@ -62,7 +62,7 @@ def test_a_block_on_an_incline_turns_as_it_stops(load, angle):
 
 
 def test_a_block_on_a_steep_incline_turns_and_slides_on():
-    """It does not stick if the load exceeds the limit: it passes near rest, or rests for an instant."""
+    """It does not stick, because the load exceeds the limit: it passes near rest, or rests for an instant."""
     given = {"load.value": np.array([0.0, -1.5])}
     for aside in (0.0, 1e-3, 0.5):
         run = loaded().simulate(5.0, initial={"m.p": np.array([aside, 1.0])}, parameters=given, progress=False, rtol=1e-9)
@@ -119,7 +119,7 @@ def test_the_load_may_turn_as_it_begins_to_slip():
 
 
 def test_along_one_line_it_is_the_scalar_element():
-    """A load back and forth, once with each element: the same events, the same motion."""
+    """The load oscillates; with either element, events and motion are the same."""
     runs, to = [], np.array([0.6, 0.8])
     options = {"stick_limit": 1.2, "viscous": 0.1}
     graph, v = Graph("line"), J1("v", domain="translation")
@@ -169,7 +169,7 @@ def test_a_sliding_sphere_rolls(dimension, turn):
 
 
 def test_a_sphere_with_side_spin_curves_until_it_rolls():
-    """While it slides, the slip keeps its direction and the path is a parabola: v falls by 2/7 of the slip."""
+    """While it slides, the slip keeps its direction and the path is a parabola: v loses 2/7 of the slip."""
     mu, mass, radius, v, w = 0.2, 2.0, 0.1, np.array([1.0, 0.0]), np.array([6.0, -4.0])
     slip = v + radius * np.array([w[1], -w[0]])
     run = sphere(mu, 2).simulate(0.6, initial={"m.p": mass * v, "J.p": 0.4 * mass * radius**2 * w}, progress=False)
@@ -214,7 +214,8 @@ LOADED = OWN | {"scale": lambda load, mu: mu * absolute(load), "backward": lambd
 @pytest.mark.parametrize("drive", [-4.0, -1.0, 0.2, 1.0, 4.0])
 @pytest.mark.parametrize("load", [-9.0, -2.1, 0.0, 3.0])
 def test_friction_follows_a_load_that_it_changes(drive, load):
-    """The consistent signs of motion and load apply; otherwise it sticks. a = drive - tau (1 + s mu), tau = 3/8 a - load / 2."""
+    """The consistent combination of signs of motion and load applies; without one it sticks. a = drive - tau (1 + s mu), tau =
+    3/8 a - load / 2."""
     fits = {0.0}
     for way, share in ((1.0, 0.5), (-1.0, 0.25)):
         for sign in (1.0, -1.0):
@@ -248,7 +249,8 @@ def test_friction_that_is_bounded_follows_small_loads(drive, load):
 
 
 def test_friction_that_outgrows_its_load_ends_the_run():
-    """Twice the load: a (1 - J / 4) = -1 while it slows down, with no solution from J = 4 kg m^2; with compliance it runs."""
+    """Friction is twice the load: a (1 - J / 4) = -1 while it slows down, unsolvable from J = 4 kg m^2; with compliance it
+    runs."""
     slows = {"signals": ["gear.1.effort"], "scale": lambda e: 2.0 * absolute(e), "start": 1.0}
     assert geared(-1.0, 0.0, 3.0, **slows).simulate(0.1, progress=False).ok
     with pytest.warns(RunEndedWarning, match=r"E324 friction \"loss\": no or several solutions"):
@@ -261,7 +263,7 @@ def test_friction_that_outgrows_its_load_ends_the_run():
 
 
 def test_backward_friction_of_its_own_limit():
-    """It sticks between limits of 1 forward and 3 backward; a negative limit ends the run; a plane has no backward direction."""
+    """It sticks between limits of 1 forward and 3 backward; a negative limit ends the run; a plane has no backward limit."""
     for load, speed in ((2.0, 1.0), (-2.0, 0.0), (-4.0, -1.0)):
         graph, v = Graph("ratchet"), J1("v", domain="translation")
         graph.connect(Se("load", load), v).connect(v, I("m", 1.0)).connect(v, Friction("f", 1.0, backward=lambda: 3.0))

@@ -153,7 +153,7 @@ def test_viscous_friction_behind_a_spring(given) -> None:
 
 @pytest.mark.parametrize("pace", [2.2, 3.0])
 def test_a_limit_that_varies_behind_a_spring(pace) -> None:
-    """The integration error at the limit, when it comes to rest, makes it slip neither too early nor late."""
+    """An integration error at the limit, when the slider comes to rest, makes it slip neither too early nor too late."""
     compiled = jenkin(scale=lambda t: 1.0 + 0.3 * sin(pace * t), signals=["time"])
     run = compiled.simulate(T[-1], samples=T, progress=False, rtol=1e-9)
     force, limit = run["spring0.effort"], 1.0 + 0.3 * np.sin(pace * T)

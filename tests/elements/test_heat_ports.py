@@ -136,7 +136,7 @@ def test_friction_in_a_plane():
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_the_loss_of_an_impulse_is_no_heat(domain):
-    """A switch closes between a charged and an empty capacitor: half of the energy is lost, and the body does not receive it."""
+    """A switch connects a charged and an empty capacitor: half of the energy is lost, and the body does not receive it."""
     closes = Transition("off", "on", lambda t: t - 1.0, "time")
     graph, loop = Graph("caps").add_automaton(Automaton("key", ("off", "on"), "off", (closes,))), J1("loop", domain="electrical")
     switch = Switch("switch", automaton="key", closed="on", heat=True)
@@ -152,7 +152,7 @@ def test_the_loss_of_an_impulse_is_no_heat(domain):
 
 
 def test_friction_in_a_collision_gives_no_heat():
-    """A spinning ball bounces: friction at the floor changes its spin, and the loss is the same as without the port."""
+    """A spinning ball bounces: friction at the floor changes its spin, with the same loss as without the port."""
     mass, radius, fall, spin = 2.0, 0.1, 0.3, 40.0
     hits = Transition("free", "free", lambda h: -h, "floor.h", impact="floor")
     leaves = Transition("rest", "free", lambda n: -n, "floor.multiplier")
@@ -172,7 +172,7 @@ def test_friction_in_a_collision_gives_no_heat():
 
 
 def test_what_a_switch_takes_counts_into_its_port():
-    """Its own power is only rounding; the power of the port has the opposite sign."""
+    """The switch's own power is only rounding; the power of its port has the opposite sign."""
     graph, loop = Graph("g"), J1("loop", domain="electrical")
     diode = Diode("diode", heat=True)
     graph.connect(Se("u", lambda t: 3.0 * sin(t), signals="time"), loop).connect(loop, diode).connect(loop, R("r", 1.7))
@@ -183,7 +183,7 @@ def test_what_a_switch_takes_counts_into_its_port():
 
 
 def test_an_open_port_is_the_surroundings():
-    """It is dissipated as usual, and the report says so, once."""
+    """The heat is dissipated as usual, and the report says so, once."""
     graph, part, loop = Graph("g"), Graph("part"), J1("loop")
     inside = J1("inside")
     leak = R("leak", 4.0, heat=True)

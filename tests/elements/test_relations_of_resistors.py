@@ -50,7 +50,8 @@ def test_a_loop_without_a_storage_has_two_solutions():
 @pytest.mark.parametrize("away", [False, True])
 @pytest.mark.parametrize("unit", [1.0, 1e-3])
 def test_a_capacitor_burns_down_in_an_arc(away, unit):
-    """The capacitor sets the effort, in V or kV, and the flow is solved for; the arrow of the arc changes only its sign."""
+    """The capacitor sets the effort, in V or kV, and the flow is solved for; reversing the arc's arrow changes only the sign of
+    the flow."""
     graph, node = Graph("arc"), J0("node", domain="electrical")
     part = R("arc", relation=arc, parameters={"V": 20.0 * unit, "P": 50.0 * unit})
     graph.connect(node, C("c", capacitance=1e-3 / unit, initial=0.1))

@@ -175,7 +175,8 @@ def test_a_hardening_force_law_runs_as_by_its_energy():
 
 
 def test_parameters_and_modulated_kinks():
-    """A stop whose position is a parameter, and one that moves with time: the work of its motion is not in the port's power."""
+    """A stop whose position is a parameter, and one that moves with time: the work of this motion is not part of the port's
+    power."""
     spring = C("c", output=lambda q, at: where(q > at, 20.0 * (q - at), 0.0), parameters={"at": 0.5})
     compiled = mass_on(spring).compile()
     for at in (0.5, 0.25, -0.125):
@@ -243,7 +244,8 @@ def test_a_vector_law_without_an_energy_is_refused():
 
 
 def test_the_account_tells_of_a_law_that_oscillates_too_often():
-    """A fixed rule follows about nine turns of a pendulum; beyond, the account does not close, and giving the energy cures it."""
+    """A fixed quadrature rule follows about nine turns of a pendulum; beyond, the account does not close until the energy is
+    given."""
 
     def turning(**law):
         return mass_on(C("c", output=lambda q: 9.81 * sin(q), **law), 10.0).simulate(20.0, samples=1.0, progress=False)

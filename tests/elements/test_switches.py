@@ -105,7 +105,7 @@ def test_both_modes_with_every_arrow() -> None:
 
 
 def test_a_switched_port_that_nothing_else_meets_carries_nothing() -> None:
-    """One bond at a switched junction, a port of a nested graph: no other bond contributes to the balance."""
+    """A switched junction with a single bond, the port of a nested graph: no other bond contributes to the balance."""
     inner, port = Graph("inner"), X0("port", automaton="gate", active="on")
     inner.add_automaton(Automaton("gate", ("on", "off"), "on", ())).expose("port", port)
     outer, loop = Graph("outer"), J1("loop")
@@ -114,7 +114,7 @@ def test_a_switched_port_that_nothing_else_meets_carries_nothing() -> None:
 
 
 def bouncing() -> Graph:
-    """A mass that falls on a floor and bounces, a counter of bounces, and a state in which it stays down."""
+    """A mass that falls and bounces on a floor, a counter of bounces, and a state in which the mass stays down."""
     graph = Graph("ball")
     fall = J1("v")
     graph.connect(Se("weight", -10.0), fall).connect(fall, I("ball", 1.0))
@@ -263,7 +263,7 @@ def test_a_run_that_ends_early_warns_at_the_users_line() -> None:
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("drive", [1.0, -1.0])
 def test_a_diode_conducts_into_itself(turned: bool, drive: float) -> None:
-    """At a 1-junction the arrow gives its direction; at a 0-junction it conducts from the node to ground for either arrow."""
+    """At a 1-junction the arrow sets the direction; at a 0-junction, it conducts from the node to ground for either arrow."""
 
     def ends(junction, other) -> tuple[object, object]:
         return (other, junction) if turned else (junction, other)
@@ -299,7 +299,8 @@ def across(source: Element, loop: bool) -> Graph:
 
 @pytest.mark.parametrize(("loop", "sense"), [(False, -1.0), (True, 1.0)])
 def test_a_diode_at_an_ideal_source_is_refused_only_where_the_source_drives_against_it(loop: bool, sense: float) -> None:
-    """Closed across an effort, or open in series with a flow, it has no solution; a run that never drives it there is right."""
+    """Closed across an effort, or open in series with a flow, a diode has no solution; a run that never drives it there is
+    right."""
     kind = Sf if loop else Se
     run = compile_model(across(kind("u", lambda t: sense * t, signals="time"), loop)).simulate(1.0, samples=0.25)
     assert run.ok and run["r.flow"] == pytest.approx(run.t if loop else -0.5 * run.t, abs=1e-9)

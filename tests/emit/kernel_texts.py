@@ -179,7 +179,7 @@ def cleared(x: Disjoint, count: int) -> None:
 
 
 def known(c: Numbers) -> None:
-    """Constants known at translation: a table, loops over it, conditions on it."""
+    """Values known at translation: a table, loops over it, conditions on it."""
     for row in unrolled(range(ROWS)):
         shifted(c, row, WEIGHTS)
     for name in unrolled(("total", "found")):
@@ -230,7 +230,7 @@ def names(c: Numbers) -> None:
 
 
 def rooms(c: Numbers) -> None:
-    """A temporary array, and an array as another type."""
+    """A temporary array, and an array of another type by a cast."""
     room = empty_like(c.x, 3)
     for k in unrolled(range(3)):
         room[k] = c.x[k] * c.y[k]
@@ -264,7 +264,7 @@ EACH = (
 
 
 def in_lanes(x: Reals, y: Reals, out: Reals, shared: Ints, count: int) -> float:
-    """Branches in runs in lanes: each lane follows its own numbers."""
+    """Branches for runs in lanes: each lane follows its own numbers."""
     total, seen = 0.0, False
     for k in range(count):
         a, b = x[k], y[k]
@@ -286,7 +286,7 @@ def in_lanes(x: Reals, y: Reals, out: Reals, shared: Ints, count: int) -> float:
 
 
 def scaled(total: float, y: Reals, count: int) -> float:
-    """Return a number divided by the largest of others."""
+    """Return a number divided by the largest of several."""
     most = 1.0
     for k in range(count):
         most = larger(most, abs(y[k]))

@@ -1,4 +1,4 @@
-"""Every back end reproduces formulas evaluated with floats."""
+"""Every back end reproduces the formulas evaluated with floats."""
 
 import threading
 
@@ -113,7 +113,7 @@ def test_long_program_in_parts():
 
 @pytest.mark.parametrize("place, limit", [(llvm, "QUICK"), (text, "HEAP")])
 def test_very_long_program(place, limit, monkeypatch):
-    """Fast compilation and a workspace off the stack, here for a program of ordinary length."""
+    """Fast compilation, and a workspace off the stack, applied to a program of ordinary length."""
     monkeypatch.setattr(place, limit, 10)
     routine = chain(9)
     x, p = np.linspace(-1.0, 1.0, 9), np.array([0.5, 0.3])
@@ -124,7 +124,7 @@ def test_very_long_program(place, limit, monkeypatch):
 @pytest.mark.parametrize("links, whole", [(5, llvm.SINGLE_LIMIT), (9, llvm.SINGLE_LIMIT), (5, 100)])
 @pytest.mark.parametrize("chosen", [False, True])
 def test_a_routine_shares_the_code_of_one_that_goes_on_beyond_it(links, whole, chosen, monkeypatch):
-    """In one piece, in parts and by cases; the shorter routine writes only its own outputs."""
+    """In one piece, in parts and by cases: the shorter routine writes only its own outputs."""
     monkeypatch.setattr(llvm, "SINGLE_LIMIT", whole)
     long = chain(links)
     count = len(long.outputs) - 2
@@ -150,7 +150,7 @@ def test_a_routine_shares_the_code_of_one_that_goes_on_beyond_it(links, whole, c
 
 
 def test_routines_of_their_own_share_no_code():
-    """Few steps, other outputs, or many more steps."""
+    """Code is separate if steps are few, outputs differ, or one routine is far longer."""
     short, long = chain(2), chain(6)
     twice = Routine("twice", short.tape, short.blocks, (*short.outputs, short.outputs[0] * short.outputs[1]))
     other = Routine("other", long.tape, long.blocks, (*long.outputs[1:], long.outputs[0]))

@@ -121,7 +121,7 @@ def supplied(tmp_path, monkeypatch):
 
 
 def asked_for(monkeypatch):
-    """Texts that are generated from now on."""
+    """Record the texts that are generated."""
     text, asked = llvm.module_text, []
     monkeypatch.setattr(llvm, "module_text", lambda *given: asked.append(given) or text(*given))
     return asked

@@ -139,7 +139,7 @@ def test_threads_do_not_meet():
 
 
 def test_error_control_sees_the_jacobian_of_a_model():
-    """A mass on a hardening spring: the couplings are the Jacobian of a stiff method."""
+    """A mass on a hardening spring: error control couples states by the Jacobian that a stiff method would use."""
     graph = Graph("oscillator")
     velocity = J1("velocity")
     graph.connect(velocity, I("mass", inertia=2.0))
@@ -177,7 +177,7 @@ def points(random, count):
 
 @pytest.mark.parametrize("lanes", [4, 8])
 def test_lanes_have_the_bits_of_a_run_alone(lanes):
-    """For every instruction, also at extreme points; NaN that does not come from infinity needs the guarded steps."""
+    """For every instruction, also at special points; NaN that does not come from infinity needs the guarded steps."""
     kernel = every_instruction()
     steps, table = kernel.steps, kernel.steps.in_lanes(lanes)
     values, rows = memory(table, steps)
@@ -202,7 +202,7 @@ def test_lanes_have_the_bits_of_a_run_alone(lanes):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_text_of_the_interpreter_is_the_same_function_in_cpython():
-    """For every instruction; machine code fuses products and sums of a rule."""
+    """For every instruction; machine code fuses the products and sums of a rule."""
     kernel = every_instruction()
     steps, table = kernel.steps, kernel.steps.table(1, 1)
     values, rows = memory(table, steps)
@@ -238,7 +238,7 @@ def test_of_more_columns_than_fit_none_go_in_lanes():
 
 
 def test_columns_that_no_output_has_in_common_go_together():
-    """A ring of any length has three or four groups, and each column of derivatives equals its separate computation."""
+    """A ring of any length has three or four groups, and each column of derivatives equals the column computed alone."""
     for n in (7, 3 * STRIP, 3 * STRIP + 1):
         tape = Tape()
         x = tape.inputs("x", n)

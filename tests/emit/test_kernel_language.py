@@ -1,4 +1,4 @@
-"""The kernel language: each construct gives the same bits in CPython, LLVM and C compilers; unsupported ones are refused."""
+"""The kernel language: each construct gives the same bits in CPython, LLVM and C compilers; anything else is refused."""
 
 from __future__ import annotations
 

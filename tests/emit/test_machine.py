@@ -89,7 +89,7 @@ def test_a_kernel_keeps_its_code():
 
 
 def test_code_for_the_least_processor(folder, monkeypatch):
-    """No instruction beyond SSE2, other cache files than for this processor, the same numbers."""
+    """No instruction beyond SSE2, cache files separate from this processor's, the same numbers."""
     text = routines_text([squares()])
     monkeypatch.setenv("SCREWBOND_PROCESSOR", "host")
     compile_routines([squares()])
@@ -161,6 +161,6 @@ print(abs(found - wanted) < 1e-9)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is filled by Linux system calls")
 def test_code_links_where_memory_has_small_gaps_only(folder):
-    """With 8 GB blocks between gaps, code and constants are out of reach of each other unless they are allocated together."""
+    """Memory is filled with blocks of 8 GB: code and constants can reach each other only if they are allocated together."""
     done = subprocess.run([sys.executable, "-c", FULL], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr[-500:]

@@ -1,4 +1,4 @@
-"""Things made once in a process: threads that ask at the same time wait for a single one."""
+"""Things made once in a process: threads that ask at the same time wait for the first."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_nothing_is_made_twice(through) -> None:
 
 
 def test_no_machine_code_is_made_without_a_lock() -> None:
-    """Otherwise two threads could both make it, and one would keep addresses in discarded code."""
+    """Otherwise two threads could both make it, and one would keep the addresses of discarded code."""
     root = Path(bondgraph.__file__).parent
     found = [
         str(path)

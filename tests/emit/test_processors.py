@@ -1,5 +1,5 @@
-"""Machine code can target processors that the tests do not run on: LLVM knows them all, and aborts the process where it is
-inconsistent."""
+"""Machine code can target processors other than this one: LLVM supports all of them, but aborts the process if its own tables
+disagree."""
 
 import os
 import subprocess

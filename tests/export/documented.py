@@ -28,7 +28,7 @@ def sampled() -> Graph:
 
 
 def greek() -> Graph:
-    """Names that LaTeX needs escaped."""
+    """Names that LaTeX cannot take unescaped."""
     graph, v = Graph("Größe_1 & 50 % of Ω"), J1("ω_1")
     graph.connect(v, I("θ #2", 2.0)).connect(v, C("пружина", stiffness=3.0, initial=1.0))
     turned = Block(
@@ -89,7 +89,7 @@ def compiled(name: str) -> Compiled:
 
 @cache
 def paper(name: str) -> Paper:
-    """The document of a model with all digits, before it is formatted in a style."""
+    """The document of a model with all digits, not yet formatted in a style."""
     return paper_of(compiled(name), 17)
 
 

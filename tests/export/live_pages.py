@@ -1,4 +1,4 @@
-"""Pages that simulate, run in node: their data and their script, without a browser."""
+"""Pages that simulate, in node without a browser: their data and their script."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def facts_of(page: LivePage) -> dict[str, Any]:
 
 
 def runs_in_node(page: LivePage, folder: Path, *changes: Mapping[str, float], flags: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Runs of a page with the slider parameters, and with these changes by name."""
+    """Run a page with its slider parameters, and again with each of these changes."""
     facts, path = facts_of(page), folder / "runs.js"
     index = {slider["name"]: slider["index"] for slider in facts["live"]}
     values = [[[index[name], value] for name, value in change.items()] for change in ({}, *changes)]

@@ -16,7 +16,7 @@ from tests.inner.output import labels_of
 
 
 def start_of(model: Compiled, seed: int, far: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
-    """A state near the start, and the starting modes."""
+    """A state near the start, and the modes at the start."""
     rng = np.random.default_rng(seed)
     x, m = model.initial()
     return np.asarray(x) + far * rng.normal(size=len(x)) * np.where(x == 0, 1.0, np.abs(x)), np.asarray(m, dtype=float)
@@ -42,8 +42,8 @@ def rates_of(model: Compiled, x: np.ndarray, m: np.ndarray, time: float = 0.3) -
 
 
 class _Known(NumPyPrinter):
-    """NumPy's code printer, with symbols as entries of the dictionary `known`: this avoids substitution by `lambdify`, which
-    takes most of its time."""
+    """NumPy's code printer, with symbols as entries of the dictionary `known`: `lambdify` then substitutes nothing, which would
+    take most of its time."""
 
     def _print_Symbol(self, expr: sympy.Symbol) -> str:
         return f"known[{expr.name!r}]"
@@ -56,7 +56,7 @@ def _function(expression: Any) -> Callable[[Mapping[str, float]], Any]:
 
 
 class Numbers:
-    """Values of state equations at points; definitions are computed once at each, in the order of need."""
+    """Values of state equations at points; each definition is computed once per point, when needed."""
 
     def __init__(self, found: StateEquations) -> None:
         self.found = found
@@ -92,7 +92,7 @@ _FUNCTIONS: dict[int, tuple[Any, Callable[[Mapping[str, float]], Any]]] = {}
 
 
 def value_of(expression: Any, numbers: Mapping[str, float]) -> Any:
-    """An expression or matrix at a point; each is made a function once."""
+    """An expression or matrix at a point; the function for each is made once."""
     if id(expression) not in _FUNCTIONS:
         _FUNCTIONS[id(expression)] = expression, _function(expression)
     return _FUNCTIONS[id(expression)][1](numbers)

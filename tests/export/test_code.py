@@ -1,4 +1,4 @@
-"""Source code apart from its numbers: identifiers, forms of every instruction, errors, order of ticks, speed, independence."""
+"""Exported source code, without its numbers: identifiers, every instruction, errors, order of ticks, speed, independence."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def test_a_module_needs_nothing_but_numpy(tmp_path: Path) -> None:
 
 
 def test_a_run_by_hand_ticks_as_the_run_does(tmp_path: Path) -> None:
-    """As the module's docstring says: advance to the next tick, perform all due ticks in order, continue."""
+    """By hand, as the module's docstring says: advance to the next tick, perform all due ticks in order, continue."""
     module, end = loaded(numpy_source(servo()).write(tmp_path)), 0.2
     p, m, x, t = module.prepare(module.p0), module.m0, module.x0, 0.0
     counts = [0] * len(module.CLOCKS)
@@ -319,6 +319,6 @@ def test_expressions_beyond_reading_are_refused() -> None:
 
 @pytest.mark.parametrize(("model", "most"), [("eggs", 2e6), pytest.param("hand", 6e6, marks=pytest.mark.thorough)])
 def test_functions_of_large_models_are_made_in_seconds(model: str, most: float) -> None:
-    """Expressions and their function [0.8 and 2.7 million calls of Python; a million took half a second in 2026]."""
+    """Numbers of Python calls for expressions and their function; a million calls took half a second in 2026."""
     compiled = case(model).compiled
     assert calls(lambda: sympy_model(compiled).function()) < most

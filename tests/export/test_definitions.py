@@ -1,4 +1,4 @@
-"""State equations of large models: long expressions get their own line; the numbers agree with the compiled model."""
+"""State equations of large models: long expressions are defined on separate lines; the numbers agree with the compiled model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents are complete, explain every symbol once, and suit pdflatex and KaTeX, for every kind of model."""
+"""Documents of every kind of model are complete, explain every symbol once, and suit pdflatex and KaTeX."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KATEX = set(
         sigma tau phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega""",
     )
 )
-"""Commands in formulas, all of which KaTeX and MathJax support, as rendering showed."""
+"""Commands in formulas; rendering showed that KaTeX and MathJax support all of them."""
 
 
 def tabled(text: str, caption: str) -> list[list[str]]:
@@ -77,15 +77,15 @@ def test_every_symbol_is_explained_once(name: str) -> None:
         for number in re.findall(r"\\mathrm\{[A-Za-z]+\}_\{(\d+)\}", rest):
             assert number in defined
         rest = re.sub(r"\\mathrm\{[A-Za-z]+\}_\{(\d+|[a-z],\d+)\}", " ", rest)
-        rest = re.sub(r"[uc]_\{[a-z],\d+\}", " ", rest)  # equal parts, each with a row of a table
-        rest = rest if re.fullmatch(r"[a-z]|t_n = .*", rest) is None else ""  # the letter of equal parts; ticks
+        rest = re.sub(r"[uc]_\{[a-z],\d+\}", " ", rest)  # letters of equal parts, each with a row of a table
+        rest = rest if re.fullmatch(r"[a-z]|t_n = .*", rest) is None else ""  # the index letter of equal parts; ticks
         rest = anything.sub(" ", rest)
         rest = re.sub(r"\\(" + "|".join(KATEX) + r"|[,;: ])(?![a-zA-Z])", " ", rest)
         assert not re.search(r"[A-Za-z\\]", rest), (formula, rest)
 
 
 def bounded(letter: str) -> str:
-    """A pattern for a letter outside longer words."""
+    """Return a pattern that finds the letter outside longer words."""
     before = r"(?<![A-Za-z\\])" if letter[0].isalpha() else ""
     after = "(?![A-Za-z])" if letter[-1].isalpha() else ""
     return before + re.escape(letter) + after
@@ -135,10 +135,7 @@ needs_tex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflate
 
 
 def printed(models: Mapping[str, Compiled], folder: Path) -> dict[str, int]:
-    """Typeset the documents of several models in one run of pdflatex; name -> number of pages.
-
-    There must be no error, and no box more than 5 pt too wide.
-    """
+    """Typeset documents in one run of pdflatex, without errors or boxes more than 5 pt too wide; name -> number of pages."""
     sources = [document(model) for model in models.values()]
     head = sources[0].partition(r"\begin{document}")[0]
     bodies = [source.split(r"\begin{document}")[1].split(r"\end{document}")[0] for source in sources]
@@ -197,7 +194,7 @@ def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def seen(letter: str) -> str:
-    """A letter without its font, with letters of equal shape unified."""
+    """Ignore the font of a letter, and unify letters of the same shape."""
     plain = re.sub(r"\\(?:mathrm|mathsf|mathbf|mathit|text|boldsymbol)\b|[{}\s]|\\[, ]", "", letter)
     for greek, latin in {"nu": "v", "omega": "w", "kappa": "k", "iota": "i", "chi": "x", "rho": "p", "alpha": "a"}.items():
         plain = re.sub(rf"\\{greek}(?![a-z])", latin, plain)
@@ -219,7 +216,7 @@ def test_figures_and_tables_are_numbered(name: str) -> None:
 
 
 def rotor() -> Graph:
-    """A spatial rotor: a diagonal inertia, and friction with one number for each axis."""
+    """A rotor in space, with diagonal inertia and a friction coefficient for each axis."""
     graph, spin = Graph("rotor"), J1("spin", domain="rotation", dimension=3)
     graph.connect(spin, I("body", [1 / 7, 2.0, 3e-5], dimension=3))
     return graph.connect(spin, R("air", np.diag([1.0, 2.0, 123456789.0]), dimension=3))

@@ -66,7 +66,7 @@ def test_an_unknown_name() -> None:
 
 
 def test_values_at_an_instant() -> None:
-    """1 V on 2 Ohm and 1 F: a quarter of an ampere after 2 s ln 2; parameters have their own line."""
+    """1 V on 2 Ohm and 1 F: a quarter of an ampere at 2 s ln 2; each parameter has its own line."""
     line = J1("line", domain="electrical")
     circuit = Graph("rc").connect(Se("source", 1.0), line).connect(line, R("r", 2.0)).connect(line, C("c", capacitance=1.0))
     model = circuit.compile()

@@ -97,7 +97,7 @@ def opened_swing(swing):
 
 
 def walk(opened, one, name, points):
-    """Values of a variable at the communication points after the first."""
+    """Values of a variable after each communication step."""
     values = []
     for begin, end in itertools.pairwise(points):
         one.doStep(begin, end - begin)
@@ -108,7 +108,7 @@ def walk(opened, one, name, points):
 
 @pytest.mark.parametrize(("which", "count"), [("toy", 97), ("toy", 2000), ("swing", 301)])
 def test_co_simulation_takes_the_steps_of_a_run(which, count, request, models):
-    """Points are sparse, or dense within steps, and never at ticks."""
+    """Communication points are sparse, or several lie within a step, but none is a tick."""
     unit, compiled = request.getfixturevalue(which), models[which == "swing"]
     span = {"toy": SPAN, "swing": 5.0}[which]
     assert not validation.validate_fmu(str(unit.path))
@@ -154,7 +154,7 @@ def test_model_exchange_agrees_with_the_run(toy, models):
 
 
 def test_the_importer_knows_how_small_states_are(swing, models):
-    """The states are about 0.1 m and 0.1 N s: an absolute tolerance for states of size 1 would give twenty times the error."""
+    """The states are about 0.1 m and 0.1 N s: an absolute tolerance for states of size 1 would increase the error twentyfold."""
     run = models[1].simulate(5.0, samples=0.05, rtol=1e-12, progress=False)
     given = {"stop_time": 5.0, "output_interval": 0.05, "relative_tolerance": 1e-9, "record_events": False}
     result = fmpy.simulate_fmu(str(swing.path), fmi_type="ModelExchange", output=["mass.p"], **given)
@@ -272,7 +272,7 @@ def test_partial_derivatives_are_those_of_the_equations(opened_swing, opened):
 
 
 def test_many_tiny_steps_reach_the_end(opened_swing, models):
-    """The importer adds up many steps, and arrives 3e-13 s too late."""
+    """The importer's sum of many steps arrives 3e-13 s too late."""
     one, t, h = opened_swing.instance(span=5.0), 0.0, 5.0 / 20000
     for _ in range(20000):
         one.doStep(t, h)
@@ -358,7 +358,7 @@ def test_an_archive_is_a_function_of_its_model(swing, models, folder):
 
 
 def test_the_text_of_own_solvers_is_kept(monkeypatch):
-    """Two different tableaus may have the same name."""
+    """Two different tableaus can have the same name."""
     printed, kept, write = list[str](), dict[str, bytes](), fmi_source.solver_source.__wrapped__
     monkeypatch.setattr(fmi_source, "library_text", lambda method, prefix: printed.append(method.name) or f"text {len(printed)}")
     monkeypatch.setattr(fmi_source.cache, "sources", lambda: "as they are")

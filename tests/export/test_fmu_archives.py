@@ -109,7 +109,7 @@ def test_open_ports_and_sources_that_answer_are_terminals(with_ports: Path) -> N
 
 
 def test_terminals_survive_a_file(folder: Path) -> None:
-    """A file stores the formula of a source as steps, and still marks a source of a number as such."""
+    """A file keeps the formula of a source as steps, and still distinguishes a source with a number."""
     model = load_model(save_model(oscillator(), folder / "oscillator.json"))
     options: dict[str, Any] = {"inputs": ["push.value"], "outputs": ["mass.flow"], "page": False, **SOURCES}
     path = fmu(model, folder / "loaded.fmu", t_end=1.0, **options).path
@@ -150,7 +150,7 @@ def test_vectors_are_arrays_with_aliases_and_units(with_ports: Path) -> None:
         " ".join(["0.0"] * 6),
         ["6"],
     )
-    assert push.get("unit") is None  # N m, N: the components have no common unit
+    assert push.get("unit") is None  # N m, N: components without a common unit
     assert [each.get("start") for each in listed["inertia.inertia"].iter("Dimension")] == ["6", "6"]
     aliases = {alias.get("name"): each.get("name") for each in listed.values() for alias in each.iter("Alias")}
     assert aliases["inertia.p'"] == aliases["body -> inertia:effort"] == "inertia.effort"
@@ -175,7 +175,7 @@ NAMES = [
     "*/ int y; /* \\ %s %n ??/ {0} @DATA@ $(CC) \\",
     "</script>",
 ]
-"""Names that XML, HTML, C or a reader could misinterpret; the first is an inertia's, the others are resistors'."""
+"""Names that XML, HTML, C or a reader could misinterpret; the first names an inertia, the others name resistors."""
 
 
 def test_every_name_comes_back(folder: Path) -> None:
@@ -231,7 +231,7 @@ def reference(path: Path) -> dict[str, np.ndarray]:
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed: no library can be built")
 def test_reference_results_are_those_of_the_unit(folder: Path) -> None:
-    """With the suggested communication step; half of the points are ticks."""
+    """The unit suggests the communication step; half of the points are ticks."""
     outputs = ["held.y", "ball.p"]
     unit = fmu(juggler(), folder / "juggler.fmu", t_end=2.5, outputs=outputs, rtol=1e-6, page=False, progress=False)
     result, expected = fmpy.simulate_fmu(str(unit.path), fmi_type="CoSimulation", output=outputs), reference(unit.path)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not 
 
 @pytest.fixture(scope="module")
 def opened_slider(tmp_path_factory):
-    """A sampled sum of an input, and a push of this size on a mass with dry friction."""
+    """A block that samples and adds up an input, and a push of this size on a mass with dry friction."""
     folder = tmp_path_factory.mktemp("slider")
     graph, v = Graph("slider"), J1("v", domain="translation")
     graph.add(Block("wanted", [("y", lambda a, t: a + 0.0 * t, ["a", "t"])], inputs={"t": "time"}, parameters={"a": 1.0}))
@@ -29,7 +29,7 @@ def opened_slider(tmp_path_factory):
 
 
 def test_a_tick_acts_at_its_point_on_the_inputs_there(opened_slider):
-    """Also at the start, and at a point that equals the tick up to rounding, which the run has already reached."""
+    """Also at the start, and at a point equal to the tick up to rounding, which the run has already passed."""
     one, named, seen = opened_slider.instance(span=1.0), opened_slider.references, []
     for t, goal, value in ((0.0, 0.2, 2.0), (0.2, np.nextafter(0.25, 0.0), None), (0.25, 0.3, 4.0), (0.3, 0.5, 7.0)):
         for each in (9.0, value) if value else ():

@@ -1,4 +1,4 @@
-"""Symbolic A, B, C, D: equal to the literature and to the linearised compiled model; nonlinear terms are named."""
+"""Symbolic A, B, C, D equal those of the literature and of the linearised compiled model; nonlinear terms are named."""
 
 from __future__ import annotations
 

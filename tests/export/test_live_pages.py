@@ -1,4 +1,4 @@
-"""Pages that simulate: WebAssembly takes the steps of the run here, with its bits; unsupported models are refused."""
+"""Pages that simulate: WebAssembly takes the same steps as a run here, with the same bits; unsupported models are refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ JUGGLER = Case(
 
 
 def case_of(name: str) -> Case:
-    """A case, by its name."""
+    """Return a case by name."""
     return JUGGLER if name == "juggler" else CASES[name]
 
 
@@ -47,7 +47,7 @@ def samples(case: Case) -> np.ndarray:
 
 
 def assert_same(got, name, parameters):
-    """Compare the run of a page with these parameters: it has the steps, events and bits of the run here."""
+    """Check that the run of a page with these parameters has the steps, events and bits of a run here."""
     case, (compiled, _) = case_of(name), exported(name)
     run = compiled.simulate(case.t_end, parameters=parameters, samples=samples(case), **case.settings)
     columns = np.concatenate([run[shown].reshape(len(run.t), -1) for shown in case.show], axis=1)
@@ -68,7 +68,7 @@ def sides_of(run, names):
 @needs_node
 @pytest.mark.parametrize("name", ["juggler", pytest.param("van der Pol", marks=pytest.mark.thorough)])
 def test_a_page_gives_the_bits_of_the_run(name, tmp_path):
-    """With the emulated multiply-add, which browsers without relaxed SIMD need."""
+    """The multiply-add is emulated, as browsers without relaxed SIMD require."""
     (parameter, *_, other), page = case_of(name).slider, exported(name)[1]
     own, changed = runs_in_node(page, tmp_path, {parameter: other})
     assert_same(own, name, {})
@@ -119,7 +119,7 @@ def test_multiply_add_rounds_once():
 
 @needs_node
 def test_a_run_that_ends_early_says_why(tmp_path):
-    """The exported run has no collision; with other parameters two coincide, which only Python settles."""
+    """The exported run has no collision; with another parameter two coincide, which only Python settles."""
     page = live_page(cradle(0.5), t_end=0.4, live={"push.value": (0.0, 20.0)}, show=["m0.flow"])
     whole, ended = runs_in_node(page, tmp_path, {"push.value": 10.0})
     assert whole["wrong"] == ""

@@ -56,7 +56,7 @@ def double_potential(q):
 
 
 def cart_pole(form: str = "lagrangian") -> Graph:
-    """Driven at the cart, which a spring holds; its friction grows with speed."""
+    """A cart, which is driven and held by a spring, with a pole; friction at the cart grows with speed."""
     pole = IC(
         "pole",
         inertia=lambda q, M, m, l, g: array([[M + m, m * l * cos(q[1])], [m * l * cos(q[1]), m * l * l]]),
@@ -150,7 +150,7 @@ def velocities(found: MechanicalEquations, model: Compiled, at: dict[str, float]
 
 
 def own_mass(found: MechanicalEquations, model: Compiled, at: dict[str, float]) -> np.ndarray:
-    """Mass matrix of the independent inertias alone: their momenta as functions of their velocities, from the compiled model."""
+    """Mass matrix of the independent inertias alone, by the compiled model: momenta as functions of velocities."""
     columns = []
     for k in range(len(found.v)):
         columns.append(np.concatenate([np.atleast_1d(m) for m in momenta(model, found, at, np.eye(len(found.v))[k])]))
@@ -187,7 +187,7 @@ def momentum(velocity: str) -> str:
     [(*case, False) for case in CASES] + [(name, form, True) for name, form in CASES if form != "hamiltonian"],
 )
 def test_accelerations_are_the_compiled_ones(name: str, form: str, numbers: bool) -> None:
-    """Directly from q and v; where momenta are states, p' = m v' + m' v with the mass matrix of the independent inertias."""
+    """Direct for the states q and v; where momenta are states, p' = m v' + m' v with the matrix of the independent inertias."""
     model = model_of(name, form)
     found = mechanics_of(name, form, numbers)
     n = len(found.v)
@@ -216,7 +216,7 @@ def test_accelerations_are_the_compiled_ones(name: str, form: str, numbers: bool
 
 @pytest.mark.parametrize(("name", "form"), CASES)
 def test_laws_of_the_matrices(name: str, form: str) -> None:
-    """M' - 2 C is skew-symmetric, D symmetric; kinetic and potential energy agree with the ledger."""
+    """M' - 2 C is skew-symmetric, D is symmetric; kinetic and potential energy agree with the ledger."""
     model = model_of(name, form)
     found = mechanics_of(name, form)
     q = [sympy.Symbol(s, real=True) for s in found.q]
@@ -343,7 +343,7 @@ def test_pendulum_in_all_letters() -> None:
 
 
 def test_a_rigid_body_in_space() -> None:
-    """Twists are the velocities: mass matrix of the body, gyroscopic terms, weight; the pose follows q' = E v."""
+    """Velocities are twists: mass matrix of the body, gyroscopic terms, weight; the pose follows q' = E v."""
     body = rigid_body("stone", mass=2.0, inertia=(1.0, 2.0, 3.0), gravity=(0.0, 0.0, -9.81), angular_velocity=(0.3, -0.2, 0.5))
     model = compiled(Graph("flight").add(body))
     found = mechanical_equations(model, numbers=True)

@@ -1,4 +1,4 @@
-"""Modelica source: rumoca reads and runs it with the results here; names are preserved; what it cannot express is refused."""
+"""Modelica source: rumoca runs it with the results obtained here; names are preserved; unsupported models are refused."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ LEAVES = {"constant", "table", "table of inputs", "input"}
 
 
 def rumoca():
-    return pytest.importorskip("rumoca", reason="rumoca is not installed: nothing judges Modelica source")
+    return pytest.importorskip("rumoca", reason="rumoca is not installed: the Modelica source cannot run")
 
 
 def swinging(*parts, rate=3.0):
@@ -96,7 +96,7 @@ def together():
 
 
 def in_turn():
-    """An automaton transitions twice at one instant; in between, the guard of another automaton, later by name, is positive."""
+    """An automaton makes two transitions at one instant; in between, the guard of another, later by name, is positive."""
     first = [Transition("a", "b", lambda t: t - 0.41, ("time",)), Transition("b", "c", lambda t: t - 0.2, ("time",))]
     resets = (("spring.q", lambda q: q + 0.2, "spring.q"),)
     second = Transition("a", "b", lambda mode: 0.5 - abs(mode - 1.0), ("first.mode",), resets=resets)
@@ -198,7 +198,7 @@ RUNS = {
     "loop that jumps": (switched_loop, 1.0),
     "loop with a clock": (sampled_loop, 0.973),
 }
-"""Models, and the ends of their runs; samples at fortieths of a run avoid ticks."""
+"""Models and the ends of their runs; no fortieth of a run is a tick."""
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -215,7 +215,7 @@ def test_random_graphs_agree(number: int) -> None:
 
 
 def test_before_and_after_events_at_samples() -> None:
-    """Every sample is a tick or the start of a step in time; every value has a twin before it."""
+    """Every sample is a tick or the start of a step in time; each value has a twin before the event."""
     rumoca()
     assert difference(compile_model(CASES["servo"].graph(), progress=False), 0.06, 61) < 1e-6
 

@@ -78,7 +78,7 @@ def rigid_body() -> Graph:
 
 
 def modulated() -> Graph:
-    """A crank: a transformer whose ratio depends on the angle, with a torsion spring."""
+    """A crank with a torsion spring: a transformer whose ratio depends on the angle."""
     graph, shaft, slider = Graph("crank"), J1("shaft"), J1("slider")
     graph.connect(Se("torque", 0.3), shaft).connect(shaft, I("wheel", 2.0)).connect(shaft, C("angle", stiffness=0.7, initial=0.4))
     graph.connect(shaft, crank := MTF("crank", lambda q: 0.2 * cos(q), signals=["angle.q"])).connect(crank, slider)
@@ -237,7 +237,7 @@ def test_refusals_name_the_element(name: str) -> None:
 
 
 MOSTLY_SMALL = (0, 1, 3, 5, 6, 8, 9, 11)
-"""Most of the first twelve seeds, without the largest graphs, whose formulas take SymPy most of the time."""
+"""The first twelve seeds, except those of the largest graphs, on which SymPy spends most of the time."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Rates that readers compute from a page, by hand and by a machine that uses only the page, against the compiled rates."""
+"""Rates that a human and a machine compute from a page alone, against the compiled rates."""
 
 from __future__ import annotations
 
@@ -94,11 +94,11 @@ def a_state(it: Read, rng: np.random.Generator, m: np.ndarray) -> tuple[float, n
             point = it.point(t, x, m)
             if is_finite(program.rates(t, x, p, m)) and all(map(is_finite, point.rates().values())):
                 return t, x, point
-    raise AssertionError("no state at which the rates are numbers")
+    raise AssertionError("no state has finite rates")
 
 
 def same_rates(it: Read, states: int, most: int) -> None:
-    """Compare rates of every state at random states near the start; with a wider tolerance where differences are used."""
+    """Compare the rates of all states, at random states near the start; the tolerance is wider where differences are used."""
     compiled, rng, rel = it.compiled, np.random.default_rng(3), 1e-7 if it.page.implicit else 1e-11
     p, slots = compiled.parameters(), compiled.program.layout
     for m in it.modes(most):
@@ -155,7 +155,7 @@ def read_once(name: str) -> Read:
 
 
 READ = [name for name in MODELS if name != "own"]
-"""Without the model whose user wrote a formula that is not its law."""
+"""All models except one whose user wrote a formula that differs from its law."""
 
 
 @pytest.mark.thorough
@@ -192,7 +192,7 @@ MISTAKES = {
     "function": (r"+ \hat{\mathsf{K}}\,\mathsf{s}_{1}", r"- \hat{\mathsf{K}}\,\mathsf{s}_{1}"),
     "clock": (r"$y_{6} := y^{+}$; ", ""),
 }
-"""Changes to the page of a sampled controller: the text, and a careless writer's version."""
+"""Changes to the page of a sampled controller: the original text, and a careless writer's version."""
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

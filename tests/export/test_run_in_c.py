@@ -80,7 +80,7 @@ def stiff() -> Graph:
 
 
 def shown(run: CRun, folder: Path, **constants: str) -> list[str]:
-    """The lines that the program MAIN prints."""
+    """Compile and run the program of MAIN, and return its lines."""
     run.write(folder)
     (folder / "main.c").write_text(MAIN)
     defined = [f"-D{name}={value}" for name, value in constants.items()]
@@ -167,7 +167,7 @@ def test_collisions_at_the_same_time_are_refused():
 
 
 def test_a_run_that_passes_or_ends_in_a_singular_position_is_refused():
-    """Machine code alone would reach the end by another route; a run may only end before the first dead centre."""
+    """Machine code alone would reach the end by another route; the advice is to end before the first dead centre."""
     with pytest.raises(ModelError, match=r'E281[\s\S]*singular="keep"'):
         c_run(crank(), 3.0, singular="keep")
     with pytest.raises(ModelError, match=r"E281[\s\S]*ends at t = [\s\S]*t_end before that position"):
@@ -224,7 +224,7 @@ def test_ticks_that_solve_loops_are_refused():
 
 @needs_compiler
 def test_a_model_without_states_has_all_its_functions(tmp_path):
-    """A rectifier with two resistors: there are only events and samples to compute."""
+    """A rectifier with two resistors: only its events and samples are computed."""
     graph, ring = Graph("toy"), J1("ring", domain="electrical")
     graph.connect(Se("source", lambda t: sin(t), signals=["time"]), ring).connect(ring, Diode("diode"))
     run = c_run(graph.connect(ring, R("load", 1.0)), 5.0)

@@ -336,7 +336,7 @@ def values_by_label(name: str, values) -> dict[str, float]:
 
 @pytest.mark.parametrize("draw", [random_graph, rigid_graph])
 def test_random_graphs_agree_with_the_compiled_model(draw) -> None:
-    """Graphs of scalars that compile, every second one with numbers: loops, dependent storage elements, constraints."""
+    """Graphs of scalars that compile, half of them with numbers: loops, dependent storage elements, constraints."""
     seen: Counter[str] = Counter()
     for seed in range(30):
         try:
@@ -354,7 +354,7 @@ def test_random_graphs_agree_with_the_compiled_model(draw) -> None:
 
 
 def test_random_switched_graphs_agree_in_every_combination_of_modes() -> None:
-    """Switched constraints, switches and dry friction, some of which yield at once: vanishing quantities need no derivative."""
+    """Switched constraints, switches and dry friction, some released at once: vanishing quantities need no derivative."""
     seen: Counter[str] = Counter()
     for seed in range(20):
         try:
@@ -402,7 +402,7 @@ def test_graphs_of_the_acceptance_suite_agree(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_diode_that_yields_at_once() -> None:
-    """Free-wheeling: while the diode blocks, the resistor alone makes its flow zero, and the coil sees the source."""
+    """Freewheeling: while the diode blocks, the resistor alone makes its flow zero, and the coil sees the source."""
     graph, a, node = Graph("coil"), J1("a"), J0("node")
     graph.connect(Se("E", -24.0), a).connect(a, R("on", 1e-3)).connect(a, node)
     model = compiled(graph.connect(node, Diode("D")).connect(node, I("L", 1e-4)))
@@ -412,7 +412,7 @@ def test_diode_that_yields_at_once() -> None:
 
 
 def test_what_yields_in_one_mode_only() -> None:
-    """The flow of a coil is held at zero; a switch connects a parallel resistor, which carries the current at once."""
+    """The flow of a coil is held at zero; a switch connects a parallel resistor, which releases it at once."""
     graph, coil, node, tie = Graph("clamp"), J1("coil"), J0("node"), J1("tie")
     graph.add_automaton(Automaton("lever", ("off", "on"), "off", ()))
     graph.connect(Se("u", 3.0), coil).connect(coil, I("L", 2.0)).connect(coil, R("r", 0.5)).connect(coil, node)
@@ -427,7 +427,7 @@ def test_what_yields_in_one_mode_only() -> None:
 
 
 def clamps(count: int) -> Graph:
-    """Constraints that yield to a switch, each with its own lever."""
+    """Constraints that a switch releases, each with its own lever."""
     outer = Graph("clamps")
     for k in range(count):
         graph, coil, node, tie = Graph(f"clamp{k}"), J1("coil"), J0("node"), J1("tie")
@@ -458,7 +458,7 @@ def test_numbers_are_exact_where_they_are_short() -> None:
 
 
 def test_numbers_are_written_as_they_were_given() -> None:
-    """Integers form fractions, decimals stay decimals, even in products; a number without a short decimal stays a fraction."""
+    """Integers form fractions; decimals stay decimals, even in products; a number without a short decimal becomes a fraction."""
     fall = series(Se("weight", lambda m: -9.81 * m, signals=["m.inertia"]), I("m", 0.3), R("r", 0.25))
     assert lines(fall, numbers=True) == ["m.p' = -5*m.p/6 - 2.943"]
     assert lines(fall) == ["m.p' = -m.p*r.resistance/m.inertia - 9.81*m.inertia"]

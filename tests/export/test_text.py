@@ -110,7 +110,7 @@ def held() -> Graph:
 
 
 def rectified() -> Graph:
-    """A diode that a resistor lets block at once, and that conducts beside a coil."""
+    """A diode that blocks at once beside a resistor, and conducts in series with a coil."""
     graph, a, node = Graph("rectified"), J1("a"), J0("node")
     graph.connect(Se("E", -24.0), a).connect(a, R("on", 1e-3)).connect(a, node)
     return graph.connect(node, Diode("D")).connect(node, I("L", 1e-4))
@@ -192,7 +192,7 @@ def test_an_algebraic_loop_is_written_in_its_own_values() -> None:
 
 
 def test_a_state_that_is_sought_is_written_as_what_it_fulfils() -> None:
-    """e_a = e_b determines q_b; the first guess of Newton's method is not a state of the physics."""
+    """e_a = e_b determines q_b; the initial guess of Newton's method is not a physical state."""
 
     def bent(name: str, **more) -> Graph:
         return C(name, output=lambda q: q + q**3, energy=lambda q: q**2 / 2 + q**4 / 4, **more)
@@ -211,7 +211,7 @@ def test_a_state_that_is_sought_is_written_as_what_it_fulfils() -> None:
 
 
 def test_a_mechanism_that_follows_is_written_by_its_momentum() -> None:
-    """p = M v; its effort is p' minus its own forces."""
+    """p = M v; the effort is p' minus the mechanism's own forces."""
     graph = Graph("moved").connect(Sf("hand", 1.0), IC("arm", inertia=lambda q: 2.0 + q * q))
     text = latex(graph)
     for line in (r"p &= M(q_{\text{arm}})\,v_{\text{arm}}", r"\hat e &= \dot p-\dot p^\ast", r"e_{\text{arm}}-\hat e &= 0"):

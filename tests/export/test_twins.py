@@ -82,7 +82,7 @@ def module_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Modul
 
 @pytest.mark.parametrize("model", WITH_LARGEST)
 def test_numpy(model: str, module_of: Callable[[str], ModuleType]) -> None:
-    """All points at once, and the first one alone."""
+    """All points at once, then the first one alone."""
     this, module = case(model), module_of(model)
     assert_same(module.prepare(this.own), this.p, "prepare")
     start = consistent(this.compiled, point_of(this.compiled))

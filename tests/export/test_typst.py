@@ -54,7 +54,7 @@ def letters_of_latex(latex: str) -> str:
 
 
 def letters_of_typst(source: str) -> str:
-    """The same for a Typst formula: strings, single letters and signs, but not the parentheses of functions and scripts."""
+    """Letters, digits and signs of a Typst formula, without the parentheses of functions and scripts."""
     out, closing = "", list[str]()
     source = source.replace('delim: "[", ', "")
     for token in re.findall(r'"(?:[^"\\]|\\.)*"|[_^]\(|[a-zA-Z.]{2,}\(|[a-zA-Z]{2,}|\\.|.', source):

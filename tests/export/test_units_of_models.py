@@ -1,4 +1,4 @@
-"""Units of the papers' models: all are given, fit the domains, and make every formula homogeneous."""
+"""Units of the papers' models: none is missing, they fit the domains, and every formula is homogeneous."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ CHAIN = re.compile(r"(finger \d|left|right)\.(mechanism|stops|tip\.J|tip\.pose)"
 
 
 def scaled(model: Compiled, values: dict[str, Any], name: str) -> Any:
-    """A value in the other units; None if its unit does not determine it."""
+    """A value in the other units; None if its unit is ambiguous."""
     if name.endswith(".mode"):
         return values[name]
     given = np.asarray(values[name], dtype=float)
@@ -129,7 +129,7 @@ def homogeneous(model: Compiled, values: dict[str, Any], statement: Statement) -
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_formula_is_homogeneous(name: str) -> None:
-    """In miles and months, the same operation gives the same quantity."""
+    """In other units, the same operation gives the same quantity."""
     model = compiled(name)
     x, m = model.initial()
     x = x + 1e-3 * np.random.default_rng(3).normal(size=x.shape)

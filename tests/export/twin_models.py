@@ -22,9 +22,9 @@ from tests.inner.emit import Kernel
 from tests.tracing.test_impulses import boost
 
 STATES = 6
-"""Random states in each mode."""
+"""Number of random states in each mode."""
 COMBINATIONS = 8
-"""Maximum number of combinations of modes to try all; beyond it, every state of each automaton."""
+"""Up to this many combinations of modes, all are tried; beyond it, every state of each automaton."""
 
 
 def rc() -> Graph:
@@ -125,7 +125,7 @@ class Case:
         return np.array([kernel(t, x, self.p, m) for t, x, m in zip(self.t, self.x, self.m, strict=True)])
 
     def beside(self, word: str) -> np.ndarray | None:
-        """Values that scale the tolerance of a function's results: all states for one that changes a few."""
+        """Values to which the tolerance of a function's results refers: all states for a function that changes a few."""
         return self.x if word in ("reset", "tick") else None
 
     def kernels(self) -> Iterator[tuple[str, int | None, Kernel | None]]:
@@ -150,7 +150,7 @@ def case(model: str) -> Case:
         modes = [combination for combination in itertools.product(*map(range, counts)) for _ in range(STATES)]
     else:
         modes = [tuple((k + place) % n for place, n in enumerate(counts)) for k in range(STATES)]
-    spread = 1.0 if model == "every" else 0.1  # negative numbers too
+    spread = 1.0 if model == "every" else 0.1  # negative numbers as well
     x = x0 + spread * compiled.program.typical * rng.normal(size=(len(modes), len(x0)))
     p = compiled.parameters()
     own = p[: sum(int(np.size(value)) for value in compiled.system.parameters.values())]
@@ -165,7 +165,7 @@ def expressions_of(model: str) -> SymPyModel:
 
 
 def assert_same(found: np.ndarray, wanted: np.ndarray, what: str, beside: np.ndarray | None = None) -> None:
-    """Compare to 1e-12 of the largest finite number of each row, or of the row `beside` it; NaN must agree."""
+    """Compare to 1e-12 of the largest finite number in each row, or in the row of `beside`; NaN must agree."""
     finite = np.isfinite(wanted)
     np.testing.assert_array_equal(np.isfinite(found), finite, err_msg=what)
     found, wanted = np.where(finite, found, 0.0), np.where(finite, wanted, 0.0)

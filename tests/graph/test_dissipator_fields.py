@@ -115,7 +115,7 @@ def four_edges(p, x, k):
 
 
 def servo(x, chambers=False, unit=1.0):
-    """A hydraulic motor between A and B, 1 TPa s/m3, at 200 bar, or with another unit of pressure."""
+    """A hydraulic motor between A and B, 1 TPa s/m3, at 200 bar; the unit of pressure can be changed."""
     numbers = {"x": x, "k": 1e-8 / np.sqrt(unit)}
     valve = multiport("R", "valve", four_edges, dict.fromkeys("PABT", "hydraulic"), parameters=numbers, passive=True)
     graph, a, b, line = Graph("servo"), J0("a"), J0("b"), J1("line")
@@ -143,7 +143,7 @@ def test_a_spool_valve_of_four_edges(x, chambers, unit):
 
 @pytest.mark.parametrize("away", [False, True])
 def test_efforts_by_flows_and_one_formula_with_its_own_domains(away):
-    """A gearbox with losses, efforts by flows or the inverse: its matrix exponential, with all arrows in both directions."""
+    """A gearbox with losses, with efforts by flows or inversely: its matrix exponential, for all directions of arrows."""
     matrix = np.array([[2.0, -0.5], [-0.5, 1.0]])
 
     def braked(field):

@@ -130,7 +130,7 @@ def test_ideal_gas_efforts_are_temperature_and_pressure_and_reciprocal() -> None
 
 
 def test_piston_on_a_gas_swings_adiabatically() -> None:
-    """m x'' = (p0 - p) A: small oscillations have omega^2 = gamma p A^2 / (V m), and T V^(gamma - 1) is constant in all."""
+    """m x'' = (p0 - p) A: small oscillations have omega^2 = gamma p A^2 / (V m), and T V^(gamma - 1) is always constant."""
     n, T, V, A, m = 2.0, 300.0, 0.05, 0.01, 3.0
     p0 = n * R_GAS * T / V
     cell, piston = gas("gas", n, T, V), J1("piston", domain="translation")
@@ -179,7 +179,7 @@ def _conduction(T, G):
 
 @pytest.mark.parametrize("kind", ["C", "I"])
 def test_a_field_of_a_single_port_is_a_storage(kind: str) -> None:
-    """The smallest of the random graphs that were once refused (E128): x is (1,) in the energy, and a number on the bond."""
+    """A random graph that was once refused (E128), reduced: x is (1,) in the energy, and a number on the bond."""
     field = multiport(kind, "one", lambda x, k: k * x[0] ** 2 / 2, {"p": None}, initial=[0.5], parameters={"k": 3.0})
     graph, node = Graph("lone"), (J0 if kind == "C" else J1)("n")
     graph.connect(node, field.port("p")).connect(node, R("r", 2.0))

@@ -1,4 +1,4 @@
-"""Nested graphs: ports, input and output signals, parts made twice, and the numbers of the flat graph."""
+"""Nested graphs: ports, input and output signals, reused parts, and the numbers of the flat graph."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ SECTIONS = [("a", 1.0, 10.0, 0.1), ("b", 2.0, 20.0, 0.2), ("c", 3.0, 30.0, 0.3)]
 
 
 def chain() -> Graph:
-    """Sections two levels deep: `train` holds a and b, the outermost graph holds the train and c."""
+    """Two levels of nesting: the outermost graph contains c and `train`, which contains a and b."""
     train = Graph("train")
     a, b, c = (section(*numbers) for numbers in SECTIONS)
     train.connect(a.port("out"), b.port("in"))
@@ -92,7 +92,7 @@ def test_names_are_paths_in_the_users_words() -> None:
     assert model.elements["train.a.spring"].name == "train.a.spring"
     assert model.groups == ("train", "train.a", "train.b", "c")
     assert model.aliases["train.a.stretch"] == "train.a.spring.q"
-    assert model.aliases["train.first stretch"] == "train.a.spring.q"  # an export of an export
+    assert model.aliases["train.first stretch"] == "train.a.spring.q"  # export of an exported signal
     compiled = compile_model(model, backend="numpy")
     assert compiled.program.layout["train.first stretch"].block == "x"
     assert compiled.parameters({"train.b.spring.stiffness": 99.0}).sum() != compiled.parameters().sum()
@@ -211,7 +211,7 @@ def test_no_call_puts_a_graph_into_itself(nest: Callable[[Graph], object]) -> No
 
 
 def test_a_resistor_is_replaced_by_a_diode() -> None:
-    """A capacitor behind a resistor follows a sine; behind a diode it holds the peak."""
+    """A capacitor behind a resistor follows a sine; behind a diode it holds the peak value."""
 
     def circuit() -> Graph:
         graph, loop = Graph("rectifier"), J1("loop", domain="electrical")
@@ -226,7 +226,7 @@ def test_a_resistor_is_replaced_by_a_diode() -> None:
 
 
 def filter_of(kind: str) -> Graph:
-    """A resistor and a C or I, with port `port`; an external input scales its flow, which is exported."""
+    """A resistor and a C or I behind the port `port`; the input `gain` scales the resistance, and the flow is exported."""
     part, inside = Graph("load"), J1("inside")
     storage = C("capacitor", capacitance=0.5) if kind == "RC" else I("coil", 0.5)
     part.connect(inside, R("resistor", effort=lambda f, k: 2.0 * k * f, signals=["gain"])).connect(inside, storage)
@@ -290,7 +290,7 @@ def test_what_an_automaton_switches_may_be_nested_with_it(held: dict) -> None:
 
 
 def reader(name: str, signal: str) -> Graph:
-    """A part that reads a signal defined outside."""
+    """A part that reads a signal from outside."""
     part, v = Graph(name), J1("v")
     part.connect(Se("push", lambda a: 2.0 * a, signals=signal), v).connect(v, I("mass", 1.0))
     return part
@@ -302,7 +302,7 @@ def level(value: float) -> Element:
 
 
 def test_a_signal_is_that_of_the_nearest_graph_around() -> None:
-    """A graph whose parts read signals around them means the same alone and nested in others."""
+    """A nested graph whose parts read surrounding signals means the same as on its own."""
     inner = Graph("inner")
     inner.add(level(3.0), reader("part", "level.y"))
     outer = Graph("outer")

@@ -62,7 +62,7 @@ from tests.systems import SYSTEMS
 
 @functools.cache
 def pair(name: str) -> tuple[Compiled, Compiled]:
-    """A small model, and its copy from a file, which reuses its machine code."""
+    """A small model, and its copy from a file, which reuses the model's machine code."""
     compiled = compile_model(SMALL[name](), progress=False)
     return compiled, compile_model(parse_model(dump_model(compiled)), progress=False)
 
@@ -95,7 +95,7 @@ def test_pictures_and_equations_are_the_same(name: str) -> None:
 
 
 def routines(model: Model) -> tuple[System, dict[str, Any]]:
-    """All computations of a run, step by step, before any machine code."""
+    """All computations of a run, step by step, without machine code."""
     found, system, differentiate = trace_for_runs(equations(model), lambda traced: None)
     jacobian, _ = differentiate()
     cases = {f"{name} {k}": listing(case) for name, r in found.items() for k, case in enumerate(r.cases)}
@@ -108,7 +108,7 @@ def rolling() -> Graph:
 
 
 def pebble() -> Graph:
-    """A body with a user-defined surface that changes charts, on a user-defined patch."""
+    """A body with a user-defined surface that changes its chart, on a user-defined patch."""
     skin = closed_surface(lambda n, a: (a * n[0], 1.2 * a * n[1], 0.7 * a * n[2]), {"a": 0.05}, "pebble")
     bowl = parametric(lambda u, v, k: (u, v, k * (u * u + v * v)), (-1, 1), (-1, 1), {"k": 0.3}, inside=(0, 0, -1), name="bowl")
     floor = ground("floor", surface=bowl)
@@ -203,11 +203,11 @@ DRAWN_AS = {
     **{"J0": "0", "J1": "1", "EulerJunction": "MGY", "Switch": "Sw"},
     **{"Constraint": "constraint", "Friction": "friction", "Block": "block", "HeatTransfer": "RS"},
 }
-"""The mark of an element, if it differs from its function's name."""
+"""Marks of elements that differ from the name of their function."""
 
 
 def held(value: Any, found: set[type]) -> set[type]:
-    """Kinds of all records in a value."""
+    """Return the kinds of all records in a value."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         found.add(type(value))
         for field in dataclasses.fields(value):
@@ -218,7 +218,7 @@ def held(value: Any, found: set[type]) -> set[type]:
 
 
 def test_the_graphs_of_these_tests_have_every_record_law_and_element() -> None:
-    """So all of them are written, read and run; the tests of FMUs cover libraries."""
+    """This ensures that each is written, read and run; the tests of FMUs cover libraries."""
     models = [parse_model(dump_model(build())) for build in (*SMALL.values(), rolling, heap)]
     found = set().union(*(held(model, set()) for model in models))
     libraries = {kind for kind in MODEL_RECORDS if kind.__name__ == "ForeignLibrary"}
@@ -229,7 +229,7 @@ def test_the_graphs_of_these_tests_have_every_record_law_and_element() -> None:
 
 
 def reachable(record: type, found: dict[type, None]) -> dict[type, None]:
-    """Every dataclass that a field of a record may hold, by its annotations."""
+    """Return every dataclass that a field of a record may hold, by its annotations."""
     if record in found:
         return found
     found[record] = None
@@ -253,7 +253,7 @@ def test_every_field_of_every_record_of_a_model_can_be_written_and_read() -> Non
 
 @pytest.mark.parametrize("name", SMALL)
 def test_the_roles_of_formulas_are_those_of_the_statements(name: str) -> None:
-    """The equations apply a formula in the roles for which it was recorded: the same values, hence the same shapes."""
+    """The equations use a formula in the roles for which it was recorded: the same values, hence the same shapes."""
     system = equations(SMALL[name]().freeze())
     model = parse_model(dump_model(SMALL[name]()))
     loaded = equations(model)
@@ -279,9 +279,9 @@ def test_the_energies_of_a_configuration_are_kept() -> None:
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_systems_of_the_papers_are_read_as_they_were_written(name: str) -> None:
-    """This includes a named operation where a law takes any function.
+    """This includes an operation with a name where a law takes any function.
 
-    Flags of the file, such as fixed starts and omitted pictures, are not repeated.
+    A file's notes about itself, fixed starts and omitted pictures, are not repeated.
     """
     text = dump_model(SYSTEMS[name]())
     first, second = (json.loads(each) for each in (text, dump_model(parse_model(text))))

@@ -22,7 +22,7 @@ from tests.inner.model import Law, partials
 
 @dataclass(frozen=True)
 class Memristor(Law):
-    """A law that the language lacks."""
+    """A law that the package lacks."""
 
 
 def alone(element: Any) -> Graph:
@@ -64,7 +64,7 @@ def block(op: Callable[[Any], Any], given: Any = 1.0) -> Graph:
 
 
 def nested(depth: int) -> Callable[[Any], Any]:
-    """The nested derivative of x^2, of a given depth."""
+    """Return nested derivatives of x^2, to a given depth."""
     if not depth:
         return lambda x: x * x
     return lambda x: partials(lambda at: [nested(depth - 1)(at)], x)[0, 0]
@@ -92,7 +92,7 @@ def test_what_no_reader_would_take_is_not_written(graph: Graph, why: str) -> Non
 
 
 def test_a_formula_that_nothing_needs_is_left_out_and_missed_when_it_is_needed() -> None:
-    """Only one direction of the law is recorded; an edit that reverses the causality needs the other."""
+    """Only the direction in use is recorded; an edit that reverses the causality needs the other."""
     graph = alone(R("r", effort=lambda f: 3.0 * f, flow=lambda e: e / 3.0 if e > 0.0 else 0.0 * e))
     content = json.loads(dump_model(graph))
     assert [entry["why"] for entry in content["operations"] if entry["formula"] is None]
@@ -201,7 +201,7 @@ def test_what_was_found_by_the_campaign(name: str, code: str, change: Callable[[
 
 
 def test_a_pose_that_is_none_at_the_start_of_a_joint() -> None:
-    """Its constraint matrices contain NaN, whose eigenvalues must not be requested."""
+    """The constraint matrices contain NaN, so that their eigenvalues must not be computed."""
     door = rigid_body("door", mass=20.0, inertia=(7.0, 1.4, 8.4))
     house = attach_joint(Graph("house"), joint_graph("hinges", joints.revolute(axis=(0, 0, 1))), ground("frame"), door)
     content = json.loads(dump_model(house))

@@ -34,7 +34,7 @@ def test_a_source_without_a_value_gives_nothing() -> None:
 
 @pytest.mark.parametrize("name", ["law", "multiply", "divide"])
 def test_a_relation_of_any_name_may_give_power(name: str) -> None:
-    """Only laws that an argument declares linear must be positive; users may give any formula."""
+    """Only declared linear coefficients must be positive; users may give any formula."""
     graph = pushed(Se("push", 1.0))
     graph.connect(graph.parts["v"], R("r", effort=Op(name, lambda f, r: r * f), parameters={"resistance": -2.0}))
     result = simulate(graph, 1.0, progress=False)
@@ -64,7 +64,8 @@ def concrete(base: type) -> set[type]:
 
 @pytest.mark.parametrize("law", sorted(concrete(Law), key=lambda law: law.__name__))
 def test_every_law_says_what_it_is(law: type[Law]) -> None:
-    """Statements are in the table, signals on the record; a storage law has outputs and a rule for its dependent state."""
+    """Each has its statements in the table and signals on the record; a storage law also has outputs and a rule for dependent
+    states."""
     assert law in ASSEMBLE
     assert law.signals is not Law.signals
     if issubclass(law, Storing):
@@ -82,7 +83,7 @@ def test_the_table_of_domains_has_all_of_them_by_their_names() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_joint_is_whole(kind: str) -> None:
-    """The held and free directions of a joint are six together, and each freedom has a coordinate."""
+    """The held and free directions of a joint are six in total, and each freedom has a coordinate."""
     own = KINDS[kind]
     numbers = () if own.number is None else (0.7,)
     H = np.eye(4)

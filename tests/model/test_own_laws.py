@@ -1,4 +1,4 @@
-"""A user-defined law: a one-port that the language lacks, as a record and a function that writes its statements."""
+"""A user-defined law: a one-port that the package lacks, as a record and a function that writes its statements."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Memristor(Law):
 
 
 def write(draft: Assembly, path: str, element: Element) -> None:
-    """Its statements: the effort from the flow into the port, the state as its integral."""
+    """Write its statements: the effort from the flow into the port, the state as the integral of this flow."""
     law = element.law
     assert isinstance(law, Memristor)
     bond = draft.model.bonds_at(path)[0]
@@ -94,7 +94,7 @@ def test_a_law_of_ones_own_runs(backend: str) -> None:
 
 @pytest.mark.usefixtures("known")
 def test_an_arrow_that_points_away_turns_what_flows_in() -> None:
-    """At a 1-junction the loop's flow then leaves the port: the state falls along the same square root."""
+    """At a 1-junction the loop's flow then leaves the port: from the same square-root law, the state runs the other way."""
     one, other = (simulate(circuit(turned), 2.0, rtol=1e-9, progress=False) for turned in (False, True))
     assert other["mr.q"][-1] - 0.5 == pytest.approx(-(other["c.q"][-1]), rel=1e-6)
     assert one["mr.q"][-1] - 0.5 == pytest.approx(one["c.q"][-1], rel=1e-6)

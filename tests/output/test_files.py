@@ -1,4 +1,4 @@
-"""Files and folders: the suffix decides the format, writing is all or nothing, and failures give one line."""
+"""Files and folders: the suffix decides the format, a file is written completely or not at all, and a failure is one line."""
 
 import builtins
 import errno
@@ -111,7 +111,7 @@ class FullDisk(io.FileIO):
 
 @pytest.fixture
 def full_disk(monkeypatch):
-    """Every file opened for writing is on a full disk."""
+    """Put every file opened for writing on a full disk."""
 
     def opened(file, mode="r", buffering=-1, encoding=None, *rest, **more):
         if not set(mode) & set("wxa"):

@@ -1,4 +1,4 @@
-"""One style sheet defines how pictures look: no module changes Matplotlib's settings, and everyone can distinguish its
+"""One style sheet sets the look of pictures: no module changes Matplotlib's settings itself, and everyone can distinguish the
 colours."""
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SOURCES = [path for room in ("screws", "bondgraph", "models", "examples") for pa
 
 
 def settings_of(source: str) -> list[str]:
-    """Settings that a plotting module makes by itself: of Matplotlib, colours, font sizes."""
+    """Return the settings that a plotting module makes itself: of Matplotlib, colours, font sizes."""
     found: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Attribute) and node.attr in SETTINGS:
@@ -83,7 +83,7 @@ def test_styled_leaves_no_trace() -> None:
     assert all(inside[name] == value for name, value in SHEET.items() if isinstance(value, bool | float))
 
 
-# Colours as people perceive them who lack one kind of cone, in linear RGB.
+# Colours as seen by people who lack one kind of cone, in linear RGB.
 # Source: Machado, Oliveira, Fernandes 2009, table 1, severity 1.
 SIGHT = {
     "all cones": [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
@@ -112,7 +112,7 @@ def lab(light: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("colours", [(*CYCLE, INK), AXES], ids=["curves", "axes"])
 @pytest.mark.parametrize("sight", SIGHT)
 def test_everybody_tells_the_colours_apart(colours: tuple[str, ...], sight: str) -> None:
-    """Nearly ten times 2.3, the just noticeable difference of large patches (CIE 1976): curves are thin."""
+    """Nearly ten times 2.3, the just noticeable difference for large patches (CIE 1976), because curves are thin."""
     seen = {colour: lab(np.array(SIGHT[sight]) @ linear(colour)) for colour in colours}
     assert min(float(np.linalg.norm(seen[a] - seen[b])) for a, b in itertools.combinations(colours, 2)) > 20.0
 
@@ -125,7 +125,7 @@ def test_colours_stand_out_from_the_paper(colour: str) -> None:
 
 
 def test_a_backend_that_wakes_up_while_it_draws_stays_awake() -> None:
-    """The notebook backend turns interactive when the first figure is made, possibly inside such a block."""
+    """The notebook backend becomes interactive when the first figure is made, possibly inside a `styled` block."""
     matplotlib = pytest.importorskip("matplotlib")
     before, size = matplotlib.is_interactive(), matplotlib.rcParams["font.size"]
     try:
@@ -140,7 +140,7 @@ def test_a_backend_that_wakes_up_while_it_draws_stays_awake() -> None:
 
 @pytest.mark.parametrize("size", [1e-9, 0.981, -4e6])
 def test_rounding_is_not_drawn_large(size: float) -> None:
-    """A value that changes only in its last digits has a range of a tenth of its size, in any unit; a moving one has its own
+    """If a value changes only in its last digits, the axis spans a tenth of its size, in any unit; a moving value has its own
     range."""
     figure = pytest.importorskip("matplotlib.figure")
     with styled():

@@ -1,4 +1,4 @@
-"""Hash what runs of every kind compute, to the last bit, with LLVM's solver procedures or with those of a C compiler.
+"""Hash the results of runs of every kind, to the last bit, with LLVM's solver procedures or a C compiler's.
 
 `python -m tests.run.courses gcc` prints the digests.
 """
@@ -29,7 +29,7 @@ def digest(arrays: Iterable[np.ndarray | float]) -> str:
 
 
 def of_run(run: object) -> str:
-    """Hash samples, integrals, counts of work, both sides of events, and the reason of a failure."""
+    """Hash samples, integrals, statistics, both sides of events, and the reason of a failure."""
     cost = run.statistics
     counts = np.array([cost.steps, cost.rejected, cost.rates, cost.jacobians, cost.guards, cost.ticks, cost.rounding.steps])
     sides = [(e.since, e.transition, e.x_before, e.x_after, e.m_after, e.energies_after, e.supplied) for e in run.events]

@@ -1,4 +1,4 @@
-"""Solvers of other authors on `compiled.ode()`, as judges: SciPy's, and CVODE through scikit-sundae if installed."""
+"""Independent solvers on `compiled.ode()`, as judges: SciPy's, and CVODE through scikit-sundae if installed."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Residuals of the order conditions of one-step methods, from the weights and matrices of the stages.
+"""Residuals of the order conditions of one-step methods, from their weights and stage matrices.
 
-E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 1996, IV.7; both matrices of an explicit method are the same.
+E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 1996, IV.7; for explicit methods both matrices are the same.
 """
 
 from __future__ import annotations

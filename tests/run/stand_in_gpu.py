@@ -104,7 +104,7 @@ class StandIn:
 
 @dataclass(frozen=True)
 class Text:
-    """A substitute for a kernel's text: performs `budget` runs a launch on the processor, with the words of a real kernel."""
+    """A substitute for a kernel's text: performs `budget` runs per launch on the processor, with a real kernel's call words."""
 
     prepared: object
     kept: tuple

@@ -55,7 +55,7 @@ def test_a_ball_comes_to_rest_where_its_impacts_accumulate(restitution, end):
 
 
 def test_a_body_leaves_its_floor_where_the_force_passes_zero():
-    """Gap and approach speed are of rounding size there, with any sign; this is not an impact.
+    """There, rounding and integration errors of any sign remain in gap and approach speed, but this is no impact.
 
     On the floor q = 0.07 m + 0.1 m cos(w t), and the force m q'' + k q is zero at cos(w t) = -0.7 k / (k - m w^2).
     """
@@ -84,7 +84,7 @@ def test_a_state_of_rest_needs_no_edge_that_leads_to_it(method):
 
 
 def test_impacts_without_a_limit_that_the_run_would_not_outlive_are_rest():
-    """A floor rises by a hair's breadth: each impact restores the energy it took, about 1e11 times in the run."""
+    """A slightly rising floor restores the energy of each impact: about 1e11 impacts in the run."""
     graph, rising = ball(0.5, [stop()]), [("over", lambda v: v - 1e-10, ["v"])]
     graph.replace("height", Block("height", rising, inputs={"v": "ball.flow"}, states={"x": StateSpec(0.0)}, rates={"x": "over"}))
     run = compile_model(graph).simulate(2.0, progress=False)
@@ -118,7 +118,7 @@ def test_what_rests_may_start_again():
 
 
 def test_an_ideal_constraint_carries_the_ball_at_rest():
-    """The edge to rest is generated, and closes the constraint by an impulse."""
+    """The edge to rest is generated automatically, and closes the constraint by an impulse."""
     bounce = Transition("flight", "flight", lambda x: -x, ("height.x",), kind="impact", impact=("floor",), accumulates="contact")
     graph, v = Graph("ball"), J1("v")
     floor = Constraint(

@@ -1,4 +1,4 @@
-"""CPython and machine code run the texts of error control to the same bits, for ordinary and for extreme numbers."""
+"""Machine code and CPython give the same bits for the texts of error control, even for extreme numbers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EXTREMES = (0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -1e-310, 1e300, -1e300, 
 
 
 def machine_code(name, library=None):
-    """Return a caller of the compiled procedure: numbers by value, arrays and tables by address."""
+    """Return a function that calls the compiled procedure, with numbers by value, arrays and tables by address."""
 
     def call(table, *values):
         kept = [ctypes.c_void_p(address_of(v)) if isinstance(v, np.ndarray) else v for v in values]
@@ -42,7 +42,7 @@ def machine_code(name, library=None):
 
 
 def cpython(name, module=error_weights, kind=Control):
-    """Return a caller of the procedure's text in CPython."""
+    """Return a function that runs the procedure's text in CPython."""
     text = getattr(module, name)
 
     def call(table, *values):
@@ -158,7 +158,7 @@ def test_texts_that_call_python_pass_their_arguments(way, name):
 
 
 def test_texts_of_runs_in_lanes_are_the_same_bits_in_cpython():
-    """Seven of eight runs are due; in one a coupling is zero, in another NaN."""
+    """Seven of eight runs are due; among them one has a zero coupling, another a NaN."""
     runs, random = 8, np.random.default_rng(3)
     both = [pair_of("coupled", count=runs) for _ in range(2)]
     steps = both[0][0]._bound.program.jacobian_couplings[0].steps

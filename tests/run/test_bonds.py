@@ -35,7 +35,7 @@ def of_paper(name: str) -> Compiled:
 
 
 def every_model(name: str) -> list[Compiled]:
-    """The models of an acceptance entry or of a paper; entries that show a refusal have none."""
+    """The models of an acceptance entry or of a paper; none for entries that show a refusal."""
     if name in PAPERS:
         return [of_paper(name)]
     found = []
@@ -46,7 +46,7 @@ def every_model(name: str) -> list[Compiled]:
 
 
 def values_of(compiled: Compiled) -> dict[str, np.ndarray]:
-    """Efforts and flows by name at a random state near the start, or at the start if states are not only vectors."""
+    """Efforts and flows by name, at a random state near the start if all such states are consistent, otherwise at the start."""
     x, _ = compiled.initial()
     if not compiled.program.contacts and not compiled.program.loops and not compiled.program.closing:
         x = x + 0.1 * np.random.default_rng(1).standard_normal(len(x)) * (np.abs(x) + 1.0)
@@ -65,7 +65,7 @@ def test_every_bond_has_effort_and_flow_and_junctions_balance(name: str) -> None
             assert layout[own.effort].shape == layout[own.flow].shape == bond.shape
         values = values_of(compiled)
         power = {bond.name: float(values[bond.effort] @ values[bond.flow]) for bond in compiled.bonds}
-        # Where efforts nearly cancel, compare rounding with the products, not with their sum.
+        # Where efforts nearly cancel, rounding is relative to the products, not to their sum.
         size = {bond.name: float(np.abs(values[bond.effort]) @ np.abs(values[bond.flow])) for bond in compiled.bonds}
         largest = max(size.values())
         for path, element in model.elements.items():

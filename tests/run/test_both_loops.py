@@ -94,7 +94,7 @@ def test_modes_that_agree_are_searched_for_there_too():
 
 
 def test_a_full_log_is_handed_over_on_the_way(monkeypatch):
-    """More events than the log has room for: the same run, in several pieces."""
+    """The log has room for fewer events than occur: the same run, in several pieces."""
     pieces, emptied = [], EventHandler.take_rows
 
     def noted(self):

@@ -44,7 +44,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_pulse_is_seen_however_it_is_written(form):
-    """A pulse of 1 ms in 100 s, or in 1 s where `floor` breaks time into such widths; then earlier, later and shorter pulses by
+    """A pulse of 1 ms in 100 s (in 1 s for `floor`, whose breaks are as dense as the pulse is short); later pulses vary by
     parameters alone."""
     compiled = compile_model(pushed(force=FORMS[form], paths=("time", "k.a", "k.w"), a=AT, w=WIDTH))
     end = 1.0 if form == "floor" else 100.0
@@ -82,7 +82,7 @@ def test_blocks_and_all_integrators(block, options):
 
 
 def test_a_chain_of_many_parts_sees_a_pulse():
-    """Loops over shared kernels run this model."""
+    """The model is large enough to run as loops over shared kernels."""
     graph, last = Graph("line"), J1("v0")
     graph.connect(Se("u", lambda t: s.where(s.absolute(t - 5.037) < 5e-5, 1e4, 0.0), signals=["time"]), last)
     from bondgraph import J0
@@ -102,7 +102,7 @@ def test_a_chain_of_many_parts_sees_a_pulse():
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_square_and_sawtooth_by_their_means(options):
-    """Periods are complete from the start: compare the momentum, and samples of the wave itself."""
+    """From the start, whole periods: compare the momentum, and samples of the wave itself."""
     graph = pushed(signals.square("p", period=0.3, start=0.05, duty=0.1, high=2.0))
     graph.add(signals.sawtooth("s", period=0.3, start=0.05, low=-1.0, high=2.0), signals.integrator("area", "s.y"))
     run = compile_model(graph).simulate(3.05, samples=np.arange(0.05, 3.06, 0.3), **options)
@@ -166,7 +166,7 @@ def test_a_jump_of_a_reference_reaches_a_controller_at_its_time():
 
 
 def test_a_table_of_hundreds_of_points_costs_its_points():
-    """y = sin at 500 points: one step between neighbours, and the integral of the polygon."""
+    """y = sin at 500 points: one step between neighbours; the result is the integral of the polyline."""
     points = np.linspace(0.0, 40.0, 501)
     run = compile_model(pushed(signals.table("p", "time", points, np.sin(points)))).simulate(40.0, samples=[40.0])
     assert run["m.p"][-1] == pytest.approx(np.trapezoid(np.sin(points), points), rel=1e-10)
@@ -189,7 +189,7 @@ def _shifted(T):
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_a_model_shifted_in_time_runs_the_same(options):
-    """A shift by 2^10 s and one by a date: the only possible difference is rounding of the pulse's ends, which are exact here."""
+    """A shift by 2^10 s, and one by a date: they can only round the pulse's ends, which are exact here."""
     runs = {T: _shifted(T).simulate(T + 4.0, t_start=T, samples=0.25, **options) for T in (0.0, 1024.0, 1.7e9)}
     for T, run in runs.items():
         assert run.ok and run.t[0] == T and run.t[-1] == T + 4.0
@@ -211,7 +211,7 @@ def test_a_break_moves_with_its_parameter():
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_a_run_split_anywhere_ends_the_same(options):
-    """Split also exactly at the edges of a pulse and of a wave."""
+    """The splits include the exact edges of a pulse and of a wave."""
     graph, v = Graph("split"), J1("v")
     graph.connect(Se("u", lambda a, b: a + b, signals=["p.y", "w.y"]), v).connect(v, I("m", 1.0))
     graph.connect(v, C("k", stiffness=4.0)).connect(v, R("d", 0.2))

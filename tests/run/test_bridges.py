@@ -1,4 +1,4 @@
-"""Bridges of ideal diodes at ideal sources, against closed forms: each event has to find which diodes conduct."""
+"""Bridges of ideal diodes at ideal sources, against closed forms: at each event, the conducting diodes must be found."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def bridge():
 @pytest.mark.parametrize("size, load", [(1.0, 1.0), (1e3, 1.0), (1e-3, 1.0), (1.0, 1e-3), (1e-3, 1e3)])
 @pytest.mark.parametrize("speed", [1.0, 2.0 * np.pi * 50.0, 1e6])
 def test_a_bridge_at_ideal_sources_gives_the_largest_line_voltage(bridge, speed, size, load):
-    """Two diodes commutate every 60 degrees, first at 30; machine code finds them by itself."""
+    """Two diodes commutate every 60 degrees, first at 30; machine code finds them without Python."""
     end = 15.0 / speed
     t = np.linspace(0.0, end, 151)
     run = bridge.simulate(end, parameters=mains(speed, size, load), samples=t, progress=False)
@@ -96,8 +96,7 @@ def test_a_choke_behind_a_bridge_follows_its_closed_form(choked):
 
 
 def test_what_machine_code_finds_is_what_the_reference_finds(bridge, monkeypatch):
-    """Transitions that form a cycle are followed once before the search: on average fewer than half of them are taken at an
-    instant."""
+    """Cyclic transitions go around once before the search: on average, fewer than half of all transitions fire at an instant."""
     bridge.simulate(15.0, progress=False)  # compile before the function is replaced in CPython
     taken, fire = [], event_transitions.fire
     monkeypatch.setattr(event_transitions, "fire", lambda *given: taken.append(given[2]) or fire(*given))

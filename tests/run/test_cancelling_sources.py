@@ -1,7 +1,7 @@
-"""Sources whose terms cancel: a run knows the rounding error of formulas with numbers of their own, not only the value.
+"""Sources whose terms cancel: a run also knows the rounding error of formulas with constants, not only their value.
 
-A sum such as -sin(4.7) + sin(3.4 t + 4.7) stays as small as 1e-4 for a while, and has an extremum there: neither a change of the
-time nor of a state shows that it is only known to 1e-16.
+A sum such as -sin(4.7) + sin(3.4 t + 4.7) stays as small as 1e-4 for a while, and has an extremum there: changes of time or state
+do not reveal that it is only known to 1e-16.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def test_diodes_change_over_where_a_small_voltage_is_at_its_extremum() -> None:
 
 @pytest.mark.parametrize("method", ["dop853", "dopri5", "rodas5p"])
 def test_a_coil_starts_at_a_source_that_cancels(method: str) -> None:
-    """The source is zero at the start, then reverse-biases both diodes in a row: L di/dt + R i = v.
+    """The source is zero at the start, then reverse-biases both diodes in series: L di/dt + R i = v.
 
     Steps once followed its last digit.
     """
@@ -69,7 +69,7 @@ def test_a_coil_starts_at_a_source_that_cancels(method: str) -> None:
 
 
 def test_numbers_in_sums_of_time_are_prepared_and_no_others() -> None:
-    """The same number in a comparison, the argument of a sine, or a product stays as it is."""
+    """In a comparison, in the argument of a sine, or as a factor, the same number stays as it is."""
     tape = Tape()
     (t,), (x,) = tape.inputs("t", 1), tape.inputs("x", 1)
     tape.inputs("p", 1)

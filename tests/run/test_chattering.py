@@ -86,7 +86,7 @@ def test_chattering_advice_helps():
 
 
 def test_slow_runs_that_do_not_chatter_keep_their_reason():
-    """A stiff model by an explicit method, a fast source, and a jumping law whose jump is crossed."""
+    """A stiff model by an explicit method, a fast source, and a jumping law that the motion crosses."""
     stiff = relay(lambda v: 1.0 - 1e9 * v)
     fast = cart(Se("relay", lambda t: sin(1e9 * t), signals=["time"]))
     for model in (stiff, fast):

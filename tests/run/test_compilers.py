@@ -1,4 +1,4 @@
-"""The solvers' procedures as printed C instead of LLVM code: the same bits, no warning, no undefined behaviour.
+"""The solvers' procedures, printed as C instead of made by LLVM: the same bits, no warning, no undefined behaviour.
 
 `pytest tests/run --procedures-by gcc` runs all tests this way.
 """

@@ -1,5 +1,7 @@
-"""Box complementarity problems against enumeration of all modes and NumPy's least-norm solution; symmetries; rows of masses whose
-modes they determine, against bounded least squares."""
+"""Box complementarity problems against enumeration of all modes and NumPy's least-norm solution, and their symmetries.
+
+They determine the modes of rows of masses, checked against bounded least squares.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +94,7 @@ def test_modes_are_the_only_ones_of_an_enumeration():
 
 
 def test_open_shares_are_those_of_least_norm():
-    """Within the bounds, a pseudo-inverse gives the solution in the weighted norm, whatever the unit of the weights."""
+    """The solution without active bounds has least weighted norm, by a pseudo-inverse, for any unit of the weights."""
     random = np.random.default_rng(6)
     for n, rank in ((2, 1), (6, 2), (20, 7), (40, 39)):
         J, weights = random.normal(size=(n, rank)), random.uniform(0.5, 2.0, n)
@@ -127,7 +129,7 @@ def test_order_senses_and_units_do_not_matter():
 
 
 def test_bounds_may_be_infinite_and_a_contradiction_is_named():
-    """A diode with a resistor conducts or blocks; an ideal diode across a source can do neither, whatever is next to it."""
+    """A diode with a resistor conducts or blocks; an ideal diode across a source can do neither, whatever surrounds it."""
     inf = np.inf
     for effort, flow in ((2.0, 1.0), (-2.0, 0.0)):
         outcome, y, _, _ = solved([[2.0]], [-effort], [0.0], [inf])
@@ -156,7 +158,7 @@ def test_cpython_and_machine_code_make_the_same_bits(kind):
 
 
 def row(count, seed, order=1, names=("{}", "{}")):
-    """Masses in a row at rest, with dry friction between neighbours and at both ends, and forces; also return the numbers."""
+    """Masses in a row at rest, with dry friction between neighbours and at both ends, under forces; and their numbers."""
     random = np.random.default_rng(seed)
     masses, forces = random.uniform(0.5, 2.0, count), random.normal(size=count) * 2.0
     limits = random.uniform(0.3, 1.5, count + 1)
@@ -214,7 +216,7 @@ def test_friction_that_sticks_more_than_it_slips_breaks_loose_one_by_one(ratio, 
 
 
 def test_cpython_lanes_and_c_make_the_run_of_machine_code():
-    """The image of a run in C contains the tables of the problem and calls its kernel."""
+    """The image of a run in C contains the problem's tables and calls its kernel."""
     compiled = compile_model(row(4, 3)[0], progress=False)
     with compared() as told:
         run = compiled.simulate(1.0, samples=0.1, progress=False)

@@ -1,6 +1,6 @@
-"""Dry friction on a slider whose lever vanishes (dead centres, cams): it takes force times path, and stops no flywheel.
+"""Dry friction on a slider whose lever vanishes (dead centres, cams): it dissipates force times path, and stops no flywheel.
 
-The judge is energy: friction of a force F takes F times the path, a closed form of the angle.
+The energy is the judge: friction of force F dissipates F times the path, a closed form of the angle.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ massless_crank = functools.cache(lambda: compile_model(machine(crank, mass=0.0))
 
 
 def path(place, start, end):
-    """Path length along place(angle) between two angles, from so many points that turning points do not matter."""
+    """Path length along place(angle) between two angles, on a grid so fine that turning points do not matter."""
     angle = np.linspace(start, end, 50_001)
     return np.abs(np.diff(place(angle))).sum()
 
@@ -66,7 +66,7 @@ def of_numbers(lever):
 
 
 def take(run, force, places, levers, mass=0.1, load=0.0, within=ACCOUNT):
-    """Check energy: friction takes force times path, and no event takes any."""
+    """Check the energy: friction dissipates force times path, and events lose none."""
     assert run.ok, run.failure
     before, after = energy(run, *(of_numbers(lever) for lever in levers), mass=mass)
     first, last = run["angle.phi"][[0, -1]]
@@ -101,7 +101,7 @@ def test_every_method_passes_them(method):
 
 
 def test_two_cylinders_at_right_angles_pass_theirs_in_turn():
-    """One slider stands still while the other is fast; also from the dead centre of each."""
+    """One slider stands still while the other is fast; starts include the dead centre of each."""
     compiled = compile_model(machine(crank, across))
     places = [lambda a: RADIUS * np.cos(a), lambda a: RADIUS * np.sin(a)]
     for mass in (1e-9, 0.1, 2.0):
@@ -112,7 +112,7 @@ def test_two_cylinders_at_right_angles_pass_theirs_in_turn():
 
 
 def dwelling(angle):
-    """Integral of 0.1 sin^2 over the part of the angle in the first half of each turn."""
+    """Integral of 0.1 sin^2 over the first halves of all turns."""
     turns = np.floor(angle / (2.0 * np.pi))
     rest = np.minimum(angle - 2.0 * np.pi * turns, np.pi)
     return 0.05 * (np.pi * turns + rest - np.sin(rest) * np.cos(rest))
@@ -248,7 +248,7 @@ def test_in_a_plane_both_axes_pass_at_once(start):
 
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_a_flow_that_a_blow_reverses_is_not_stopped(dimension):
-    """The limit is a force and absorbs no impulse: the block slips back with the speed of the blow, and comes to rest."""
+    """The friction limit is a force, not an impulse: the block slips back with the speed of the blow, and comes to rest."""
     one = np.ones(dimension) if dimension > 1 else 1.0
     graph, v = Graph("block"), J1("v", domain="translation", **({"dimension": 2} if dimension > 1 else {}))
     graph.connect(v, I("m", np.eye(2) if dimension > 1 else 1.0, initial=2.0 * one))
@@ -288,7 +288,7 @@ def test_many_runs_pass_as_single_ones(threads):
 
 
 def test_sensitivities_pass_too():
-    """The final speed falls with the friction limit, in proportion to the path."""
+    """The derivative of the final speed by the friction limit is proportional to the path."""
     tight = {"rtol": 1e-11, "progress": False, "samples": [2.0]}
     compiled = compile_model(machine(crank, stick_limit=2.0))
     found = run_sensitivities(compiled, "liner0.limit", 2.0, **tight)

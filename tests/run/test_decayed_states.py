@@ -22,7 +22,7 @@ def decays(scales: list[float] | None = None) -> Program:
 def sizes_after(
     x: np.ndarray, recent: np.ndarray, longest: float = 1e13, scales: list[float] | None = None, way: Any = machine_code
 ) -> tuple[np.ndarray, ErrorWeights]:
-    """Sizes after the state 1, then x, with recent sizes `recent`."""
+    """Sizes after a first state of 1 and a state x, whose recent sizes are `recent`."""
     units = np.ones(4) if scales is None else np.array(scales)
     weights = ErrorWeights(Bound(decays(scales), NONE, longest, 0.0), 1e-6, None, longest)
     weights.see(units)
@@ -57,7 +57,7 @@ def test_a_state_that_does_not_decay_keeps_its_size() -> None:
 
 
 def test_cpython_makes_the_same_bits() -> None:
-    """So are the floors, which follow the sizes."""
+    """The floors, which follow the sizes, are the same too."""
     x = np.array([1e-5, 1e-10, 1e-5, 1e-5])
     pair = [sizes_after(x, 2.0 * x, way=way)[1] for way in (machine_code, cpython)]
     assert_same(*(each.table for each in pair))

@@ -1,4 +1,4 @@
-"""The explicit method of order 5: coefficients, observed orders, and its purpose: short legs between ticks and events."""
+"""The explicit method of order 5: coefficients, observed orders, and its use for short legs between ticks and events."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def carried(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarray)
 
 
 def coupled(matrix):
-    """Couplings with the Jacobian (n, n)."""
+    """Couplings from the Jacobian (n, n)."""
     columns, rows = np.nonzero(matrix.T)
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=0))])
     return StructureCache(indptr, rows).couplings(matrix[rows, columns])
@@ -161,7 +161,7 @@ def by_fours():
 
 @pytest.mark.parametrize("size", [1.0, 8.0, 150.0])
 def test_four_runs_are_balanced_to_the_bits_of_one(by_fours, size):
-    """Some are balanced from the beginning, some far out of proportion; finished ones stay unchanged."""
+    """Some are balanced at first, some far out of proportion; finished ones stay unchanged."""
     random = np.random.default_rng(2)
 
     def call(name, made, *arrays):
@@ -228,7 +228,7 @@ def test_a_signal_before_an_answer_to_machine_code_is_heard_after_it(error):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize("times", [1, 10, 10**9])
 def test_what_keeps_an_answer_from_machine_code_is_raised_by_the_run(error, times, monkeypatch):
-    """The run never continues with garbage, however often the answer fails; the next run is unaffected."""
+    """The run never continues with invalid data, however often the answer fails; the next run is unaffected."""
     given, calls = (np.array([1.0, 0.0]), np.array([100.0, 1.0]), [], 1.0), list[int]()
     expected = simulate(oscillator(), *given).x
     structure = StructureCache.structure
@@ -254,5 +254,7 @@ def test_a_run_that_meets_many_patterns_asks_python_for_few(monkeypatch):
     first = compiled.simulate(2.0, samples=0.1, progress=False)
     assert first.ok and first.statistics.events_in_python == 0 and len(first.events) > 50
     assert PATTERNS < len(asked) <= 2 * PATTERNS
-    again = compiled.simulate(2.0, samples=0.1, progress=False)  # in the first machine-code caches, without Python
+    again = compiled.simulate(
+        2.0, samples=0.1, progress=False
+    )  # machine code has room for the first patterns, and does not ask Python
     assert np.array_equal(first.x, again.x) and first.events == again.events

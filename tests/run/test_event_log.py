@@ -1,4 +1,4 @@
-"""The events of a result: a frozen sequence over rows that behaves as a tuple of `Event`, with arrays."""
+"""The events of a result: a frozen sequence over rows that behaves like a tuple of `Event`, with array access."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""Questions that event handling asks Python: answers, counts, and errors if an answer fails."""
+"""Requests of event handling to Python: answers, counts, and errors if an answer fails."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def test_python_is_asked_for_simultaneous_collisions_only(balls):
 
 
 def test_machine_code_goes_on_after_an_answer(balls, monkeypatch):
-    """No run of a batch is repeated, and each equals its single run, bit for bit."""
+    """No run of a batch is repeated, and each has the bits of its single run."""
     speeds = (0.5, 1.0, 2.0)
     alone = [struck(balls, speed) for speed in speeds]
     prepared = balls.prepare_run(0.2, progress=False)

@@ -1,4 +1,4 @@
-"""CPython and machine code run the texts of event handling and location to the same bits, even for extreme numbers."""
+"""Machine code and CPython give the same bits for the texts of event handling and location, even for extreme numbers."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def assert_same(one, other, kind):
 
 
 def both(function, machine, seed):
-    """Results of a text by both ways, and its table after each."""
+    """Both results of a text, and its table after each."""
     by_machine, by_python = at_an_event(seed), at_an_event(seed)
     made = machine(by_machine.table.address)
     with np.errstate(all="ignore"):
@@ -155,8 +155,8 @@ def test_texts_of_event_handling_are_the_same_bits_in_cpython(name):
 
 
 def test_the_guards_that_fire_are_those_of_the_witness():
-    """Guards near zero by rounding, or above by a little or a lot, with rising and falling slopes, in all modes; also in
-    contradictions."""
+    """Guards zero up to rounding, or slightly or far above, with rising and falling slopes, in all modes, even contradictory
+    ones."""
     random, found = np.random.default_rng(8), set()
     made = hopper()
     for k in range(100):
@@ -204,12 +204,12 @@ class Flight(StepTable):
 
 
 def exact(c: Flight, theta: float, out: Reals, method: Fixed) -> None:
-    """Give the state at a fraction of the step: the fraction itself."""
+    """Set the state to the fraction of the step."""
     out[0] = theta
 
 
 def cubic(c: Flight, theta: float, h: float, out: Reals, method: Fixed) -> None:
-    """Give the state as a cubic in the fraction, with an error."""
+    """Set the state to the fraction of the step plus an error."""
     out[0] = theta + 1e-6 * theta * (1.0 - theta)
 
 

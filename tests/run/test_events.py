@@ -1,4 +1,4 @@
-"""Events: their times, the order of transitions, endless loops, and the record."""
+"""Events: their times, the order of transitions, endless loops, and the records."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_impacts_of_a_ball(method):
 
 
 def test_impacts_by_solve_ivp():
-    """SciPy runs end at guards, resets start the next: the impacts agree."""
+    """SciPy ends its run at each guard and restarts after the reset: the impacts agree."""
     from scipy.integrate import solve_ivp
 
     ode, times = ode_of(ball(), [1.0, 0.0], [G, 0.7], [0.0]), []
@@ -122,7 +122,7 @@ def flyby(radius, **options):
 
 @pytest.mark.parametrize("half", [1e-3, 1e-2, 0.3])
 def test_short_crossings_within_a_step_are_seen(half):
-    """Steps of a straight flight would jump over the crossings."""
+    """The steps of a straight flight would otherwise skip the crossings."""
     radius = np.sqrt(1.0 + half**2)
     result = simulate(flyby(radius), [-50.0], [radius], [0.0], 100.0)
     assert [event.kind for event in result.events] == ["in", "out"]
@@ -191,7 +191,7 @@ def test_a_law_that_jumps_to_and_fro_ends_after_max_steps(method):
     made = program(lambda t, x, p, m: [-s.sign(x[0])], (1, 0, 0))
     result = simulate(made, [0.5], [], [], 100.0, method=method, max_steps=5000)
     assert result.failure is not None and result.failure.kind in ("too many steps", "step too small")
-    # the pause at which it is noticed depends on the speed of steps here
+    # which pause notices it depends on the speed of this machine
     assert result.failure.time == pytest.approx(0.5, abs=1e-2)
 
 
@@ -233,7 +233,7 @@ def test_a_start_next_to_rest_does_not_set_the_scale_of_the_account(phase, metho
 def test_a_bridge_of_two_phases_starts_from_rest():
     """Both diodes switch at the start, and all four again at the first zero of the mains soon after.
 
-    The load sees the rectified mains, less the voltage across conducting diodes and phases.
+    The load sees the rectified mains, less the voltage drops of conducting diodes and phases.
     """
     graph, plus, minus, load = Graph("bridge"), J0("plus"), J0("minus"), J1("load")
     graph.connect(plus, load).connect(load, R("R", 10.0)).connect(load, I("L", 1e-2)).connect(load, minus)

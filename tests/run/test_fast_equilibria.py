@@ -28,7 +28,7 @@ def binding(bound: str = "H", RT: float = 1.0, size: float = 1.0) -> Graph:
 
 @pytest.mark.parametrize(("bound", "RT", "size"), [("H", 1.0, 1.0), ("2 H", 8.314 * 310.0, 1e-15)])
 def test_a_held_species_supplies_what_is_bound(bound, RT, size):
-    """Potential times bound amount, which follows from the states exactly: fast rates up to 1e16 times the slow one, in both
+    """The supply is potential times bound amount, which the states give exactly; rates are up to 1e16 times the slow one, in both
     loops."""
     compiled, count = compile_model(binding(bound, RT, size)), 1 if bound == "H" else 2
     prepared, rates = compiled.prepare_run(1e3), [size * 10.0**power for power in (0, 3, 6, 9, 12)]
@@ -45,7 +45,7 @@ def test_a_held_species_supplies_what_is_bound(bound, RT, size):
 @pytest.mark.parametrize("rtol", [1e-5, 1e-9])
 @pytest.mark.parametrize("rate", [1e6, 1e12])
 def test_a_capacitor_behind_hardly_any_resistance_follows_its_source(rate, rtol):
-    """The supply is C v^2 / 2: the resistor takes nothing, although its voltage is the rounding of two equal numbers."""
+    """The source supplies C v^2 / 2 and the resistor takes nothing, although its voltage is the rounding of two equal numbers."""
     graph, v, n = Graph("rc"), J1("v"), J0("n")
     graph.connect(Se("u", lambda t: 2.0 + s.sin(t), signals=["time"]), v).connect(v, R("r", resistance=1.0 / rate))
     graph.connect(v, n).connect(n, C("c", capacitance=1.0, initial=2.0)).connect(n, R("load", resistance=1e3))

@@ -1,4 +1,4 @@
-"""Many runs on a GPU, without one: the host's part, on a simulated GPU in the memory of this process that fails on demand."""
+"""Many runs on a GPU, tested without one: the host's part, on a simulated GPU that fails on demand."""
 
 import sys
 from itertools import pairwise
@@ -223,9 +223,9 @@ def test_a_lost_gpu_ends_the_runs_or_hands_the_rest_to_the_cpu(prepared, plug, m
     plug(StandIn(lost_at=3))
     with pytest.raises(RunError, match=r'E292 "cuda:0" was lost[\s\S]*with a store[\s\S]*device="auto"'):
         prepared.run_many(*blocks, device="cuda")
-    assert not choose._opened, "the GPU must be opened again the next time"
+    assert not choose._opened, "the GPU must be reopened the next time"
     plug(StandIn(lost_at=3))
-    monkeypatch.setattr(PreparedProgram, "ended", None)  # machine code does the rest together, not run by run
+    monkeypatch.setattr(PreparedProgram, "ended", None)  # machine code does the remaining runs together, not one by one
     with pytest.warns(DeviceWarning, match='E292 "cuda:0" was lost while it ran: the CPU continues with') as said:
         ends = prepared.run_many(*blocks, KEEP, device="auto")
     assert len(said) == 1
@@ -337,7 +337,7 @@ def test_runs_are_sorted_by_a_guess_of_their_cost():
     order = guess.order(others)
 
     def waits(costs):
-        """Share of time in which threads of groups of 32 work until the group's longest run ends."""
+        """Fraction of time that threads in groups of 32 work, until each group's longest run ends."""
         return costs.sum() / sum(32 * group.max() for group in np.split(costs, range(32, len(costs), 32)))
 
     assert waits(costs[others]) < 0.5 < 0.9 < waits(costs[order])

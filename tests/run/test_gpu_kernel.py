@@ -48,8 +48,8 @@ def example():
 
 @needed
 def test_threads_have_the_bits_of_the_processor(example, tmp_path):
-    """Also if each thread pauses after every step or two and takes the next run; a large angle, whose sine needs a C library, is
-    returned."""
+    """Threads may pause after every step or two and take the next run; a run with a large angle, whose sine needs a C library, is
+    handed back."""
     prepared, blocks, kept, outputs, kernel = example
     expected = on_processor(prepared, blocks, kept, outputs)
     assert (expected.status == Status.STOP).all() and len(set(expected.step_counts)) > 2
@@ -82,7 +82,7 @@ def test_a_text_that_is_none_is_refused():
 
 
 def test_what_a_gpu_cannot_do_is_refused_by_name():
-    """The refusal comes before anything is compiled."""
+    """The refusal precedes any compilation."""
     run = pushed(singular="keep")
     problem = gpu_refusal(run.program)
     assert problem is not None and (problem.code, problem.title) == ("E283", 'runs of "pushed" cannot use a GPU')
@@ -99,7 +99,7 @@ def test_a_run_that_does_not_fit_a_thread_is_refused(monkeypatch, example):
 
 
 def test_clocks_of_other_parameters_are_told_apart(example):
-    """Runs whose clocks differ from the kernel's go to the processor, to the last bit."""
+    """Runs whose clocks differ from the kernel's are done by the processor, to the same bits."""
     graph = Graph("sampled")
     graph.add(signals.sampled_pid("pid", "mass.flow", kp=1.0, ki=0.0, kd=0.0, period=0.1))
     v = J1("v", domain="translation")

@@ -56,7 +56,7 @@ def shape(request):
 def test_a_graze_is_seen_whatever_the_length_of_the_run(shape, options):
     """Steps are a hundredth of the run; the contact lasts 2e-3 s, then 1e-5 s."""
     name, compiled = shape
-    # from far away, rounding hides the slope of the bell, but not of the others
+    # from far away, rounding hides the slope of the bell, but not those of the others
     widths = {"spheres": (1e-6, 1e-10), "bell": (1e-2, 1e-3)}.get(name, (1e-3, 5e-6))
     for end in (210.0, 400.0, 4321.0):
         for at in (203.7, 8.0, 137.77):  # also at the very end of a step
@@ -64,7 +64,7 @@ def test_a_graze_is_seen_whatever_the_length_of_the_run(shape, options):
                 half = HALF[name](width)
                 run = compiled.simulate(end, parameters={"place.a": at, "place.w": width}, samples=[end], **options)
                 assert [event.kind for event in run.events] == ["in", "out"]
-                # the time of a zero is known to rounding divided by the slope; here slopes are at least `half`
+                # rounding divided by the slope limits the time of a zero; here slopes are at least `half`
                 blur = 1e-12 * at + 1e-13 / half
                 assert [event.time for event in run.events] == pytest.approx([at - half, at + half], abs=blur)
 
@@ -107,8 +107,7 @@ def test_crossings_in_one_step_come_in_their_order(options):
 
 
 def test_watching_costs_little_where_nothing_comes_near():
-    """Oscillators whose guards stay far below zero, each with its own crests: six evaluations a step, and two for all crests in
-    it."""
+    """Guards stay far below zero, each with its own crests: six evaluations per step, and two for all its crests."""
     graph = Graph("far")
     for k in range(8):
         v = J1(f"v{k}")
@@ -120,7 +119,7 @@ def test_watching_costs_little_where_nothing_comes_near():
 
 @pytest.mark.parametrize(("depth", "count"), [(1e-3, 38), (1e-9, 38), (1e-13, 38), (-1e-13, 0), (-1e-9, 0)])
 def test_a_pendulum_passes_a_line_just_below_its_turn_each_time(depth, count):
-    """Depths are relative to the turning point: 1e-13 inside is passed, 1e-13 outside never."""
+    """Depths are relative to the turning point: a line 1e-13 before it is passed, one 1e-13 beyond it never."""
     graph, angle = Graph("pendulum"), "pendulum.angle"
     bob = Block(
         "pendulum",

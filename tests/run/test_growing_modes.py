@@ -21,7 +21,7 @@ def load(t):
 
 @functools.cache
 def column():
-    """Light column with an imperfection, buckled at first, under an oscillating load: one or two stable lateral positions."""
+    """Light column with an imperfection, initially buckled, under an oscillating load: one or two stable lateral positions."""
     graph, v = Graph("column"), J1("v", domain="translation")
     graph.connect(v, I("mass", 1.0)).connect(v, R("damper", 1.0))
     graph.connect(v, C("spring", energy=lambda q: q * q * q * q / 4.0, initial=1.0))

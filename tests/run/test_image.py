@@ -1,4 +1,4 @@
-"""Image of a run: a function of the model alone, where only words that scale with a setting change; patterns without Python."""
+"""Image of a run: a function of the model alone; only words that scale with a setting change; patterns need no Python."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_unknown_code_is_refused():
 
 
 def test_a_question_that_nobody_answers_ends_the_run():
-    """Three balls collide at the same time, with the functions of an image as machine code."""
+    """Three balls collide at the same time, which the functions of an image cannot settle without Python."""
     run = cradle(3).prepare_run(0.2, progress=False)
     x, p, m = run.start_values(initial=start(np.ones(3), np.eye(3)[0], [0.1, 0.0]))
     prepared = run.program

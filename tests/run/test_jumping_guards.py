@@ -52,7 +52,7 @@ def once(name, guard, reads):
 
 
 def at(pair, number):
-    """Guard of a pair with its own threshold, passed on the first rise."""
+    """Guard of a pair with a separate threshold for each number."""
     threshold = 0.13 + 0.05 * number
     return lambda x: pair(x, threshold)
 

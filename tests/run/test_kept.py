@@ -1,4 +1,4 @@
-"""Runs that keep only some names equal plain runs to the last bit, whatever the page size, and get the same verdicts."""
+"""Runs that keep only some names have the bits and verdicts of plain runs, whatever the page size."""
 
 from __future__ import annotations
 
@@ -131,13 +131,13 @@ def page(monkeypatch: pytest.MonkeyPatch, rows: int, result: Result) -> None:
 
 
 def some(result: Result, most: int = 12) -> list[str]:
-    """A few names of every block."""
+    """A few names from every block."""
     layout = result.program.layout
     return [name for block in ("x", "m", "out") for name in layout.names(block)[:: max(1, len(layout.names(block)) // most)]]
 
 
 def alike(kept: Result, plain: Result) -> None:
-    """What both results say, except for what is not kept."""
+    """Compare two results in everything except what is not kept."""
     assert str(kept.failure) == str(plain.failure) and kept.warnings == plain.warnings and kept.ok == plain.ok
     assert kept.events == plain.events
     np.testing.assert_array_equal(kept.t, plain.t)
@@ -165,7 +165,7 @@ def test_kept_values_are_those_of_the_plain_run_whatever_fits_on_a_page(case, mo
 
 
 def test_the_cases_have_what_they_are_there_for():
-    """Failures of several kinds, a doubt, events, a change of method, and guards between samples."""
+    """Failures of several kinds, a doubt, events, a change of method, and guards between samples occur."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = {case: case_of(case)() for case in CASES if "end" in case or case in ("doubts", "stiff", "rest", "dates")}
@@ -176,7 +176,7 @@ def test_the_cases_have_what_they_are_there_for():
 
 
 def test_some_outputs_of_a_large_model_are_computed_alone(monkeypatch):
-    """They equal `to_dataframe` of the same names."""
+    """They have the values that `to_dataframe` gives for these names."""
     monkeypatch.setattr(outputs, "MAX_EAGER_NUMBERS", 0)
     run = case_of("loops of kernels")
     plain = run()
@@ -189,7 +189,7 @@ def test_some_outputs_of_a_large_model_are_computed_alone(monkeypatch):
 
 
 def test_memory_does_not_grow_with_the_count_of_samples(monkeypatch):
-    """Rows of states and account are released; the more samples, the more pages."""
+    """The sizes of the rows for states, account and kept samples stay constant; more samples take more pages."""
     sizes, turned = [], []
     original, turn = kept_runs._begun, SampleRows.turn
 
@@ -233,7 +233,7 @@ def test_a_long_account_keeps_what_is_furthest_off(monkeypatch):
 
 
 def test_a_doubt_without_elements_is_led_to_them():
-    """The account of a kept run has only totals; the remaining samples identify the suspects."""
+    """The account of a kept run has only totals; its samples identify the suspects."""
     run = of_graph(lambda: test_trust.loop(Se("u", 1.0), I("m", 1.0), R("r", 1.0)), 5.0)()
     wrong = replace(run.account(), residual=run.account().residual + 0.1, elements={})
     (doubt,) = validity_concerns(run, wrong, 1e-9)
@@ -241,8 +241,8 @@ def test_a_doubt_without_elements_is_led_to_them():
 
 
 def test_lost_solutions_are_found_bit_by_bit():
-    """Unknowns drift at sample 4, with samples in pieces, and are excused or not by their size at sample 15: the first loss is
-    the same as for all samples at once."""
+    """Unknowns drift at sample 4, in batches of samples, and their later size at sample 15 may excuse them: the first loss is the
+    same as for all samples at once."""
     compiled = compile_model(loop(), progress=False)
     run = compiled.simulate(1.0, samples=0.05, progress=False)
     (own,), bound = compiled.program.loops, Bound(compiled.program, run.p)
@@ -376,7 +376,7 @@ def test_threads_share_a_prepared_run(monkeypatch):
 
 
 def test_runs_that_keep_other_names_share_nothing_with_each_other():
-    """Nor with the plain run; a sink receives the samples of its own run."""
+    """Nor do they share with the plain run; a sink receives the samples of its own run."""
     compiled, settings = compile_model(bouncing(2), progress=False), {"samples": 0.1, "progress": False}
     plain = compiled.simulate(0.5, **settings)
     for names in (["m0.p"], ["m1.flow"], ["m0.p", "m1.flow"]):

@@ -1,4 +1,4 @@
-"""Every kind of failure that can end a run has cures: the test names any kind missing in the table."""
+"""Every kind of failure that can end a run has cures; the test names any kind missing from the table."""
 
 from __future__ import annotations
 

@@ -68,11 +68,8 @@ def test_a_freewheeling_coil_behind_chains_of_diodes_follows_its_closed_form() -
 
 
 def test_diodes_across_a_capacitor_contradict_a_chain_that_drives_it() -> None:
-    """Nine diodes.
-
-    The capacitor holds the peak voltage of an ideal source; the diodes across it cannot conduct beside the chain, because the two
-    would impose different rates.
-    """
+    """Nine diodes. The capacitor holds the peak voltage of an ideal source; the diodes across it cannot conduct together with the
+    chain, because the two would impose different rates."""
     network = Network()
     network.arm("", "u", Se("source", lambda t: -sin(t) * (t * 0.1 + 1.0), signals="time"))
     network.chain("u", "a", "abcde")

@@ -29,7 +29,7 @@ def called(name, *given):
 
 
 def solved(layout: MatrixLayout, full: np.ndarray, b: np.ndarray, size: np.ndarray | None = None) -> np.ndarray | None:
-    """The solution of full x = b, which is 1 - J, for unknowns of these sizes; None if factorisation fails."""
+    """Solve (1 - J) x = b, where `full` is 1 - J, for unknowns of these sizes; None if factorisation fails."""
     table = system.table_of(layout)
     named = np.ones(full.shape, dtype=bool) if len(layout.entry_indices) == full.size else full != 0.0
     j = (np.eye(len(full)) - full)[named]
@@ -50,7 +50,7 @@ def random_matrix(rng: np.random.Generator, n: int, lower: int, upper: int) -> n
 
 
 def backward_error(full, x, b):
-    """Smallest relative change of A and b for which x is exact (Rigal and Gaches)."""
+    """Smallest relative change of A and b that makes x exact (Rigal and Gaches)."""
     return np.max(np.abs(full @ x - b)) / (np.abs(full).sum(axis=1).max() * np.abs(x).max() + np.abs(b).max())
 
 
@@ -94,7 +94,7 @@ def test_a_pair_of_real_systems_is_a_complex_one(kind):
 
 
 def eliminated(full: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Solution by elimination one column after the other, in doubles."""
+    """Solve by elimination one column at a time, in doubles."""
     a, x, n = full.copy(), b.copy(), len(b)
     for k in range(n):
         pivot = k + int(np.argmax(np.abs(a[k:, k])))
@@ -115,7 +115,7 @@ def test_blocks_of_columns_change_no_bit(n, part):
     """Full matrices, and matrices with zeros."""
     rng = np.random.default_rng(n)
     full = np.where(rng.random((n, n)) < part, rng.normal(size=(n, n)), 0.0) + np.diag(0.5 + rng.random(n))
-    full = np.eye(n) - (np.eye(n) - full)  # the system is given as 1 - J
+    full = np.eye(n) - (np.eye(n) - full)  # round as the system does, which receives J
     b = rng.normal(size=n)
     rows, columns = np.indices((n, n)).reshape(2, -1)
     by_rows, by_columns = layout_of(n, rows, columns, "dense"), layout_of(n, columns, rows, "dense")
@@ -180,7 +180,7 @@ def test_blocks_of_supernodes_change_no_bit(n):
 
 
 def test_sparse_factors_with_too_small_pivots_are_refused():
-    """The work space is left empty, so that the next matrix is solved."""
+    """The work space is cleared, so that the next matrix is solved."""
     rows, columns = np.indices((2, 2)).reshape(2, -1)
     layout = layout_of(2, rows, columns, "sparse")
     table = system.table_of(layout)
@@ -208,7 +208,7 @@ def test_units_change_no_bit(kind, spread):
     """Unknowns in other units (powers of two): with A_ij d_i / d_j and b_i d_i, the pivots and bits are the same."""
     rng = np.random.default_rng(3)
     full, b = random_matrix(rng, 30, 3, 4), rng.normal(size=30)
-    full[np.diag_indices(30)] += 4.0  # so that no pivot is too small
+    full[np.diag_indices(30)] += 4.0  # no pivot is too small
     unit = 2.0 ** rng.integers(-spread, spread, 30)
     layout = layout_of(30, *np.nonzero(full), kind)
     plain = solved(layout, full, b, np.ones(30))
@@ -226,8 +226,7 @@ def test_singular_and_not_finite_matrices_are_told(kind):
 
 
 def test_a_shuffled_band_is_found_again():
-    """The unknowns of a tridiagonal band are in any order: the band found is again three diagonals wide, and cheaper than a full
-    matrix."""
+    """A tridiagonal band is shuffled: the band found is again three diagonals wide, and cheaper than a full matrix."""
     rng = np.random.default_rng(1)
     place = rng.permutation(200)
     full = random_matrix(rng, 200, 1, 1)[np.ix_(place, place)]

@@ -1,4 +1,4 @@
-"""Texts of the kernel language in CPython and as machine code, to the bit: linear systems, coupling graphs, measures, energy
+"""Texts of the kernel language agree in CPython and machine code to the bit: linear systems, coupling graphs, measures, energy
 losses and checks of many runs."""
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def random_systems(kind: str):
 
 
 def solved(layout: MatrixLayout, entries: np.ndarray, right: np.ndarray, worth: np.ndarray, by_text: bool) -> list[object]:
-    """All that the procedures of a system leave behind and return."""
+    """Everything that the procedures of a system write and return."""
     table = system.table_of(layout)
     s = table.view()
     if by_text:
@@ -88,13 +88,13 @@ def test_coupling_graphs(density):
 
 
 def energies(t: Reals, x: Reals, p: Reals, m: Reals, out: Reals) -> None:
-    """A kernel of the energies of two storage elements."""
+    """A kernel for the energies of two storage elements."""
     out[0] = x[0] * x[0] * m[0] + t[0]
     out[1] = x[1] * p[0]
 
 
 def copies(t: Reals, x: Reals, p: Reals, m: Reals, out: Reals) -> None:
-    """A kernel that returns the nine states, of two samples at once."""
+    """A kernel that returns the nine states, for two samples at once."""
     for i in range(18):
         out[i] = x[i]
 
@@ -117,7 +117,7 @@ def batch_code():
 
 
 def table_with(kind: type, seed: int, integers: dict[str, int], lengths: dict[str, int], flags: dict[str, list[int]]):
-    """A table of this kind with random integers and random numbers, one in eight of which is extreme."""
+    """A table of this kind with random integers and random numbers, one in eight of them extreme."""
     random, table = np.random.default_rng(seed), FieldTable(kind)
     for name, length in lengths.items():
         numbers = random.normal(size=length)

@@ -28,7 +28,7 @@ def compiled():
 
 @pytest.fixture
 def laid(monkeypatch):
-    """The rows reserved for one instant and the room of the log, each time that it is laid out."""
+    """Record the rows reserved for one instant, and the room of the log, whenever it is laid out."""
     rows, lay = [], EventHandler._lay_rows
 
     def noted(self, log):
@@ -40,7 +40,7 @@ def laid(monkeypatch):
 
 
 def test_an_instant_of_more_rows_than_are_free_gets_room(compiled, laid, monkeypatch):
-    """All switch at once, after log(4/3)/0.5 s; a run with room for one row gives the results of a run with ample room."""
+    """All switch at once, after log(4/3)/0.5 s; room for one row gives the same result as ample room."""
     plenty = compiled.simulate(2.0, samples=0.1, progress=False)
     monkeypatch.setattr(handler, "BUFFER_BYTES", 0)
     monkeypatch.setattr(handler, "FREE_BYTES", 0)
@@ -55,7 +55,7 @@ def test_an_instant_of_more_rows_than_are_free_gets_room(compiled, laid, monkeyp
 
 
 def test_a_wide_log_does_not_reserve_all_that_an_instant_could_need(laid):
-    """1000 automata could fill 15,000 rows of 4000 numbers at one instant, 0.5 GB; once, twice that was reserved."""
+    """1000 automata could fill 15,000 rows of 4000 numbers at one instant, 0.5 GB; twice that was once reserved."""
     made = compile_model(switched(1000))
     made.simulate(0.1, samples=0.1, progress=False)
     width = 4 * 1000 + 6

@@ -30,7 +30,7 @@ def made(word, of):
 
 
 def of_all(layout, quantities, events=()):
-    """All measures of quantities and of events, by name; for vectors, those that vectors have."""
+    """All measures of quantities and events, by name; for vectors, only those defined for vectors."""
     keep = {f"{word} {of}": made(word, of) for word in OF_EVENTS for of in ("", *events)}
     for of in quantities:
         scalar = not layout[of].shape
@@ -73,7 +73,8 @@ EVENTS = {"bounces": ("bounces", "contact"), "friction": ("f",)}
 
 @pytest.mark.parametrize("name", CASES)
 def test_all_ways_give_the_same_number(name, alone):
-    """Events, clocks, modes, loops, breaks in time; by one thread and two, and from the rule; singly only if Python must."""
+    """Events, clocks, modes, loops, breaks in time; by one thread and two, and from the rule; run by run only where Python is
+    needed."""
     _, t_end, parameters, initial, quantities = CASES[name]
     compiled, settings = compiled_case(name), {"samples": t_end / 40.0, "progress": False}
     words = {word for edge in compiled.program.transitions for word in (edge.name, edge.kind) if not edge.internal}
@@ -147,8 +148,8 @@ def height(t, e=0.8):
 
 @pytest.mark.parametrize("count", [2, 11, 12, 101])
 def test_the_integral_of_the_velocity_of_a_ball_is_its_way(count):
-    """Linear between bounces: trapezoids with both sides of every bounce are exact; without them the result is -0.389, at 11
-    samples."""
+    """Trapezoids are exact with both sides of every bounce, because velocity is linear in between; without them, 11 samples give
+    -0.389."""
     compiled, settings = compile_model(with_restitution()), {"samples": np.linspace(0.0, 2.0, count), "progress": False}
     keep = {"way": measures.integral("ball.flow"), "top": measures.peak("ball.flow"), "low": measures.lowest("ball.flow")}
     run = compiled.prepare_run(2.0, **settings)
@@ -225,7 +226,7 @@ def test_a_measure_without_a_rule_for_machine_code_is_taken_from_results(monkeyp
 
 
 def test_a_value_that_is_no_number_is_no_peak(alone):
-    """An output that is NaN at some samples: as `argmax` treats it, by both routes."""
+    """An output is NaN at some samples: both routes treat it as `argmax` does."""
     made_of = program(
         lambda t, x, p, m: [1.0],
         (1, 1, 0),

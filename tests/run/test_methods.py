@@ -1,4 +1,4 @@
-"""Integration methods follow from one table; an external one is one record; a page that omits a method is found."""
+"""Integration methods follow from one table; an external method is one record; a page that omits a method is found."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_every_one_follows_an_oscillator(method: str) -> None:
 
 @pytest.mark.parametrize("method", OFFERED)
 def test_every_one_ends_after_max_steps(method: str) -> None:
-    """A run of a million turns is given up after 3,000 steps; the part before is right."""
+    """A run of a million turns is given up after 3,000 steps, with a correct result up to there."""
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(v, I("m", 1.0)).connect(v, C("spring", stiffness=1.0, initial=1.0))
     with pytest.warns(RunEndedWarning):
@@ -89,7 +89,7 @@ def test_every_one_ends_after_max_steps(method: str) -> None:
     ],
 )
 def test_orders_are_those_of_the_table(entry: MethodEntry, parts: tuple[int, int]) -> None:
-    """x'' = -9 x, with steps of equal length except the first few."""
+    """x'' = -9 x, with equal steps except the first few."""
     w, errors = 3.0, []
     exact = np.array([np.cos(2.0 * w), -w * np.sin(2.0 * w)])
     for count in parts:
@@ -100,7 +100,7 @@ def test_orders_are_those_of_the_table(entry: MethodEntry, parts: tuple[int, int
 
 
 def test_a_method_from_outside_has_events_clocks_and_many_runs():
-    """The loop around the steps serves every method: bounces, ticks, sweeps in machine code."""
+    """Bounces, ticks and sweeps in machine code belong to the loop around the steps, not to the method."""
     ours, theirs = (run(ball(), [1.0, 0.0], [9.81, 0.8], [0.0], 2.0, method=method, rtol=1e-7) for method in (BS32, "dop853"))
     np.testing.assert_allclose(ours.events.times, theirs.events.times, atol=1e-6)
     tick = (0.1, 0.0, lambda t, x, p, m: [x[0], x[1] + 1.0])
@@ -115,8 +115,8 @@ def test_a_method_from_outside_has_events_clocks_and_many_runs():
 @pytest.mark.parametrize("most", [40, 10**7])
 @pytest.mark.parametrize("name", ["drive", "bouncing"])
 def test_no_result_depends_on_how_often_a_run_pauses(name: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Calls of machine code end by time, so that the progress bar moves: after one step on a slow machine, after all on a fast
-    one."""
+    """Calls of machine code end by time, so that the progress bar moves: after one step on a slow machine, after the last on a
+    fast one."""
     compiled = SMALL[name]().compile()
     runs = []
     for budget, patience in ((1, 1e-12), (10**7, 1e9)):

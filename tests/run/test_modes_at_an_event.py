@@ -1,4 +1,4 @@
-"""The one consistent mode is taken, against enumeration of all modes, whatever the order of a model.
+"""The only consistent mode is taken, as enumeration of all modes shows, whatever the order of a model.
 
 Random networks of ideal diodes, and of dry friction between masses at rest: several automata switch at one instant.
 """

@@ -17,12 +17,12 @@ class Flight(StepTable):
 
 
 def along(c: Flight, theta: float, out: Reals, method: Fixed) -> None:
-    """Give the state at a fraction of the step: the fraction itself."""
+    """Set the state to the fraction of the step."""
     out[0] = theta
 
 
 def nearly(c: Flight, theta: float, h: float, out: Reals, method: Fixed) -> None:
-    """Give the same state, as a cubic interpolant would."""
+    """Set the state to the fraction of the step."""
     out[0] = theta
 
 
@@ -60,7 +60,7 @@ def first_rise(roots, start=None, depth=None):
 
 @pytest.mark.parametrize("pairs", [1, 2, 3])
 def test_the_first_of_pairs_of_zeros_is_found(pairs):
-    """Pairs so close that no examined fraction of the step lies between them, also two pairs between two fractions."""
+    """Pairs so close that no examined fraction of the step lies between them, including two pairs in one interval."""
     random = np.random.default_rng(pairs)
     for _ in range(12):
         places = np.sort(random.uniform(0.02, 0.98, pairs))
@@ -71,7 +71,7 @@ def test_the_first_of_pairs_of_zeros_is_found(pairs):
 
 
 def test_the_first_of_two_narrow_crests_of_a_nonlinear_guard_is_found():
-    """Two crests between neighbouring fractions, or in different ones: the search by crests finds half of them."""
+    """Two crests between neighbouring fractions, or in different intervals: the search by crests finds half of them."""
     random = np.random.default_rng(0)
     for _ in range(6):
         places = np.sort(random.uniform(0.02, 0.98, 2))
@@ -92,6 +92,6 @@ def test_what_does_not_reach_zero_is_not_found(pairs):
 
 @pytest.mark.parametrize("start", [-1e-17, 0.0, 1e-17])
 def test_what_starts_at_zero_is_found_where_it_comes_back(start):
-    """A ball just after a bounce: zero up to rounding, then below; it returns at 0.7, or does not."""
+    """A ball just after a bounce: zero up to rounding, then below; it either returns at 0.7 or not at all."""
     assert first_rise([0.0, 0.7], start) == pytest.approx(0.7, abs=1e-15)
     assert first_rise([0.0, 1.7], start) == 2.0

@@ -14,7 +14,7 @@ def root(p):
 def orifices(*valve, **options):
     """Orifice in series with a valve of conductance a under 4 Pa, beside a tank that fills at 1 m3/s.
 
-    The pressure between them is 4 / (1 + a^2).
+    The pressure between orifice and valve is 4 / (1 + a^2).
     """
     graph, node = Graph("orifices"), J0("node", domain="hydraulic")
     series, tank = J1("series", domain="hydraulic"), J0("tank", domain="hydraulic")

@@ -57,7 +57,7 @@ def test_a_tolerance_that_can_be_had_is_kept_without_a_word(method):
 def flying(inertia, speed):
     """A body in flight: no force turns its momentum, and x * (y / m) - y * (x / m) is a torque of rounding alone.
 
-    States: spin, momentum along and across the flight, in axes that rotate with the spin.
+    States: spin, and momentum along and across the flight, in axes that rotate with the spin.
     """
     return program(
         lambda t, x, p, m: [x[1] * (x[2] / p[0]) - x[2] * (x[1] / p[0]), x[0] / inertia * x[2], -x[0] / inertia * x[1]],
@@ -70,8 +70,8 @@ def flying(inertia, speed):
 @pytest.mark.parametrize("unit", [1.0, 1e-3])
 @pytest.mark.parametrize("inertia", [1e-5, 1e-7])
 def test_spin_of_rounding_does_not_bound_the_steps_of_a_flight(inertia, unit):
-    """A longer flight takes no more steps, because the noise of a state at rest counts for the states that it drives; momentum
-    keeps its size."""
+    """A longer flight takes no more steps: the noise of a state at rest counts for the states it drives; momentum keeps its
+    size."""
     made, start = flying(inertia / unit**2, 10.0 / unit)
     for t_end in (4.0, 400.0, 4e3):
         run = simulate(made, start, [0.07], [], t_end, samples=[0.0, t_end], rtol=1e-9, max_steps=1000)
@@ -156,7 +156,7 @@ def test_scales_are_those_of_the_energy_in_reciprocal_circuits_and_fade_along_we
 
 
 def coupled(matrix):
-    """Couplings with the Jacobian (n, n)."""
+    """Couplings from the Jacobian (n, n)."""
     columns, rows = np.nonzero(matrix.T)
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=0))])
     return StructureCache(indptr, rows).couplings(matrix[rows, columns])
@@ -172,7 +172,7 @@ def test_strong_components_and_rates_of_a_ring_without_reciprocity():
 
 
 def test_couplings_of_any_size_give_rates():
-    """Rounding residues of zeros, squared and cubed, and values near a pole: none of their products may decide anything."""
+    """Rounding residues instead of zeros, squared and cubed, and values near a pole: no product of them may decide anything."""
     random = np.random.default_rng(1)
     for largest in (90.0, 190.0, 307.0):
         for _ in range(20):
@@ -187,14 +187,13 @@ def test_couplings_of_any_size_give_rates():
 
 
 def test_scales_are_found_where_couplings_are_out_of_all_proportion():
-    """x' = a y, y' = b x with a b = 1e-380: the time to look ahead was once 0, which caused an endless loop."""
+    """x' = a y, y' = b x with a b = 1e-380: the look-ahead time was once 0, which caused an endless loop."""
     bound = Bound(program(lambda t, x, p, m: [1e-190 * x[1], 1e-190 * x[0]], (2, 0, 0)), np.zeros(0))
     assert np.isfinite(natural_scales(bound, 0.0, np.array([1.0, 2.0]), np.zeros(0), np.array([1.0, 2.0]), 0.1)).all()
 
 
 def test_what_does_not_know_the_time_is_not_looked_at_again_later():
-    """A state that nothing drives has no scale, however far ahead the search goes: an autonomous model takes one more look, not
-    six."""
+    """A state that nothing drives has no scale at any look-ahead time: an autonomous model takes one more look, not six."""
     graph = Graph("at rest")
     for name, start in (("a", 1.0), ("b", 0.0)):
         loop = J1(f"loop {name}")
@@ -240,7 +239,7 @@ def test_structures_are_kept_and_follow_the_entries_that_are_not_zero():
 
 @pytest.mark.parametrize("density", [0.0, 0.02, 0.05, 0.1, 0.4, 1.0])
 def test_machine_code_finds_the_structures_of_the_reference(density):
-    """Random graphs, from no edge to all edges: components, their order, ears."""
+    """Random graphs, from no edge to all edges: components, their order, ear decompositions."""
     rng, ears = np.random.default_rng(4), 0
     for n in (0, 1, 2, 3, 7, 30, 60):
         for _ in range(5):
@@ -254,7 +253,7 @@ def test_machine_code_finds_the_structures_of_the_reference(density):
 
 
 def test_a_jacobian_without_entries():
-    """The rate of a state does not depend on the state."""
+    """The rate of a state does not depend on that state."""
     bound = Bound(program(lambda t, x, p, m: [t], (1, 0, 0)), np.zeros(0))
     assert np.array_equal(bound.jacobian(0.0, np.zeros(1), np.zeros(0)), np.zeros((1, 1)))
     compiled = compile_model(Graph("free").connect(Se("u", 1.0), I("i", 1.0)))

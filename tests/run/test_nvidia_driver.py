@@ -74,7 +74,7 @@ class Driver:
 
 
 def use(device):
-    """Do everything that a batch does."""
+    """Make every call that a batch makes."""
     kernel = device.load("text", "advance_runs")
     device.memory_left(kernel)
     address = device.allocate(80)
@@ -127,7 +127,7 @@ def test_kernels_stay_loaded_up_to_a_number():
 
 
 def test_stacks_count_once():
-    """The driver reserves them at the first launch; the free memory reported afterwards excludes them."""
+    """The driver reserves stacks at the first launch; the free memory reported afterwards already excludes them."""
     device = NvidiaDevice(driver=Driver())
     kernel = device.load("text", "advance_runs")
     assert (device.facts.threads, kernel.blocks) == (4, 6)
@@ -154,7 +154,7 @@ print(device.facts, kernel.stack, kernel.blocks, words.view(np.int64)[0], words[
 
 @pytest.mark.skipif(shutil.which("gcc") is None or sys.platform != "linux", reason="needs gcc and Linux")
 def test_the_calls_are_those_of_cuda_bindings(tmp_path):
-    """The package itself calls a library in C instead of the driver."""
+    """The package itself runs, on a C library that stands in for the driver."""
     pytest.importorskip("cuda.bindings", reason="NVIDIA'S PACKAGE IS NOT TESTED: cuda-bindings is not installed")
     library = tmp_path / "libcuda.so.1"
     build = ["gcc", "-shared", "-fPIC", "-o", library, HERE / "stand_in_driver.c", "-ldl", "-Wl,-soname,libcuda.so.1"]

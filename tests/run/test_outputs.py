@@ -1,4 +1,4 @@
-"""Requested values equal those of a computation of all values, and nothing else is computed for them."""
+"""Values requested separately equal those computed together, and nothing else is computed for them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def alone(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> tuple[Result, 
 
 
 def equal(compiled: Compiled, name: str, one: np.ndarray, other: np.ndarray) -> None:
-    """To the last bit, except for loops, where products and sums are fused in other places."""
+    """Compare to the last bit, except for loops, where products and sums are fused elsewhere."""
     if not is_large(compiled.system):
         np.testing.assert_array_equal(other, one, err_msg=f"{compiled.model.name}: {name}")
         return

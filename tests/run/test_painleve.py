@@ -35,7 +35,7 @@ HALF, GRAVITY, CRITICAL = 0.5, 9.81, np.arctan(2.0)
 
 
 def rod_graph(dimension=1, push=0.0):
-    """A uniform rod of 1 kg with its lower end on a floor, in a vertical plane; with a `dimension` of 2 the floor is a plane."""
+    """A uniform rod of 1 kg with its lower end on a floor, in a vertical plane; `dimension` 2 makes the floor a plane."""
     graph, w = Graph("rod"), J1("w", domain="rotation")
     vx, vy = J1("vx", domain="translation"), J1("vy", domain="translation")
     graph.connect(Se("push", lambda t: push * t, signals=["time"]), vx).connect(vx, I("mx", 1.0)).connect(
@@ -115,6 +115,6 @@ def test_it_is_the_same_in_a_plane_with_other_axes(close):
 
 
 def test_a_model_that_may_end_so_is_linearised():
-    """Ends found at compilation are not traced again."""
+    """Ends found at compilation do not enter the trace for linearisation."""
     system = rod().linearise(inputs=[], outputs=["w.flow"])
     assert system.A.shape == (5, 5) and np.isfinite(system.A).all()

@@ -35,7 +35,7 @@ def points(runs: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fails(**options):
-    """x' = p x^2, which is infinite at 1 / (p x0); a second state whose power is wrong for p < -1."""
+    """x' = p x^2, which is infinite at 1 / (p x0), and a second state whose power is wrong for p < -1."""
     return program(
         lambda t, x, p, m: [p[0] * x[0] * x[0], -x[1]],
         (2, 1, 0),
@@ -92,7 +92,7 @@ def test_many_runs_are_single_runs_whatever_the_threads(threads):
 
 
 def test_what_is_kept_does_not_depend_on_where_it_is_computed():
-    """Also for runs that Python does one by one, because their kernels are interpreted."""
+    """Runs done one by one by Python, because their kernels are interpreted, agree too."""
     p, x = points(5)
     found = prepare(oscillator(), 1.0, samples=0.1, progress=False).run_many(p, x, [], KEEP, threads=2)
     interpreted = prepare(oscillator(machine=False), 1.0, samples=0.1, progress=False, rtol=1e-10)
@@ -105,7 +105,7 @@ def test_what_is_kept_does_not_depend_on_where_it_is_computed():
 
 @pytest.mark.parametrize("start", [0.0, 1.5673898856423394])
 def test_steps_of_samples_that_divide_a_run_end_with_it(start):
-    """However their sum rounds, the last sample is the end, to the last bit."""
+    """However the steps' sum rounds, the last sample is the end, to the last bit."""
     made, random = oscillator(), np.random.default_rng(8)
     for span, parts in zip(10.0 ** random.uniform(-2.0, 1.0, 30), random.integers(2, 300, 30), strict=True):
         end = start + span
@@ -120,7 +120,7 @@ def test_steps_of_samples_that_divide_a_run_end_with_it(start):
 @pytest.mark.parametrize("samples", [[0.0, 0.03], [0.02, 0.1], None, 0.04, [-0.05]])
 @pytest.mark.parametrize("method", ["auto", "rodas5p"])
 def test_a_run_ends_where_it_ends_whatever_its_samples(samples, method):
-    """Also if Python does the run; and at the requested time, even if its difference from the start is rounded."""
+    """Runs by Python too end at the requested time, even if its difference from the start is rounded."""
     made, start, end = oscillator(), -0.05, 0.1
     assert start + (end - start) != end
     x, p = np.array([1.0, 0.3]), np.array([100.0, 1.0])
@@ -148,7 +148,7 @@ def test_events_are_had_in_threads():
 
 
 def test_failures_doubts_and_refusals_come_back_by_run():
-    """A state that grows beyond all bounds, powers that do not fit the energy, and a parameter that is NaN."""
+    """A state grows beyond all bounds, powers do not fit the energy, or a parameter is NaN."""
     prepared = prepare(fails(), 2.0, samples=0.5, progress=False)
     p = np.array([[0.1], [1.0], [-2.0], [np.nan], [0.2]])
     with warnings.catch_warnings():
@@ -216,7 +216,7 @@ def test_refusals():
 
 
 def pushed():
-    """A mass on a spring, with a force."""
+    """A mass on a spring under a force."""
     graph, velocity = Graph("pushed"), J1("velocity", domain="translation")
     graph.connect(Se("push", 1.0), velocity).connect(velocity, I("mass", inertia=2.0))
     graph.connect(velocity, C("spring", stiffness=50.0)).connect(velocity, R("damper", resistance=5.0))
@@ -357,7 +357,7 @@ def test_a_run_takes_few_calls_of_python_whatever_its_model_and_its_events():
         x, p, m = run.start_values()
         assert run.run(p, x, m).completed
         go[name] = calls(lambda run=run, x=x, p=p, m=m: run.run(p, x, m))
-        for _ in range(3):  # the second call has what a process makes once
+        for _ in range(3):  # the second call already has everything that is made once per process
             whole[name] = calls(lambda made=compiled, end=t_end: made.simulate(end, samples=[end], progress=False))
     assert len({go[name] for name in ("one section", "a hundred sections")}) == 1
     assert len({go[name] for name in ("one bounce", "72 bounces")}) == 1
@@ -367,8 +367,7 @@ def test_a_run_takes_few_calls_of_python_whatever_its_model_and_its_events():
 
 
 def test_what_runs_share_is_kept_for_the_same_settings_only():
-    """Settings are compared by content: a changed array is another setting, and a value that is not a plain setting never
-    matches."""
+    """Settings are compared by content: a changed array is another setting, and only plain settings match."""
     compiled, times, everything = pushed(), np.linspace(0.0, 1.0, 5), KeepOptions()
 
     def prepared(**settings):
@@ -401,7 +400,7 @@ def test_what_is_done_to_a_result_changes_no_other_run():
 
 
 def test_threads_share_a_compiled_model():
-    """Each run has its own workspace, whichever thread asks; with events too."""
+    """Each run has its own workspace, whichever thread runs it, with events too."""
     compiled, wrong = compile_model(with_restitution()), []
     heights = [1.0, 0.8, 1.2, 0.9]
     expected = [compiled.simulate(2.0, initial={"floor.h": height}, progress=False) for height in heights]

@@ -115,7 +115,7 @@ def with_steps(made: Any, start: list[float], h: float, samples: Any) -> Any:
 
 
 def test_observed_orders_of_a_nonlinear_problem_that_depends_on_time():
-    """5 at the ends of steps, 4 within, and 5 for integrals beside the states."""
+    """Order 5 at the ends of steps, 4 within, and 5 for integrals beside the states."""
     start, samples = [0.5, 1.0], np.linspace(0.0, 2.0, 1001)
     exact = simulate(driven(), start, [], [], 2.0, rtol=1e-12, samples=samples, method="dop853", progress=False)
     errors = []
@@ -124,7 +124,7 @@ def test_observed_orders_of_a_nonlinear_problem_that_depends_on_time():
         at_end, inside = np.abs(found.x - exact.x)[-1].max(), np.abs(found.x - exact.x).max()
         errors.append([at_end, inside, np.abs(found.integrals - exact.integrals)[-1].max()])
     orders = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
-    # The first steps are shorter; halved steps after steps of other lengths differ a little.
+    # The first steps are shorter; halving the rest after them does not divide the error exactly.
     assert np.all(orders[:, 0] > 4.6) and np.all(orders[:, 2] > 4.6)
     assert np.all(orders[:, 1] > 3.8)
 
@@ -168,7 +168,7 @@ def test_robertson_against_published_values():
 
 @pytest.mark.parametrize("scales", [[2.0**40, 2.0**-10, 2.0**3], [2.0**-60, 2.0**60, 1.0]])
 def test_units_do_not_matter(scales):
-    """Amounts in other units take the same steps; numbers differ only by rounding of the Jacobian, which has another formula."""
+    """Amounts in other units take the same steps; the Jacobian's formula changes, and numbers differ only by its rounding."""
     plain = run(robertson(), [1.0, 0.0, 0.0], [], [], 4e5, rtol=1e-6)
     other = run(robertson(scales), [scales[0], 0.0, 0.0], [], [], 4e5, rtol=1e-6)
     np.testing.assert_allclose(other.x / scales, plain.x, rtol=1e-9, atol=1e-30)
@@ -184,7 +184,7 @@ def test_prothero_and_robinson():
 
 
 def rod(cells: int, order: np.ndarray | None = None, unit: float = 1.0) -> Graph:
-    """Heat from an oscillating source through a rod that is cold at first; capacities are proportional to `unit`."""
+    """Heat from an oscillating source through an initially cold rod; capacities are proportional to `unit`."""
     graph = Graph("rod")
     nodes = [J0(f"n{i}") for i in range(cells)]
     for i in np.arange(cells) if order is None else order:
@@ -220,8 +220,8 @@ def test_a_rod_is_a_band_in_whatever_order_it_is_written():
 
 
 def test_what_is_far_from_the_source_ends_at_zero_and_not_in_the_smallest_numbers():
-    """A rod of 500 cells, cold at first: explicit steps leave subnormal numbers in cells ahead of the front, which take a
-    processor a hundred times as long; a stiff step clears them, and leaves none of its own."""
+    """An initially cold rod of 500 cells: explicit steps leave subnormal numbers ahead of the front, which slow a processor a
+    hundredfold; a stiff step clears them, and leaves none."""
     compiled, smallest = compile_model(rod(500)), np.finfo(float).tiny
     start = compiled.simulate(4e-6, method="dop853", rtol=1e-6, samples=[4e-6], progress=False).x[-1]
     assert np.any((start != 0.0) & (np.abs(start) < smallest))
@@ -257,7 +257,7 @@ def test_free_top_keeps_energy_and_momentum():
 
 
 def test_ball_bounces_where_it_must():
-    """Impacts follow each other after 2 v_k / g."""
+    """The time between impacts is 2 v_k / g."""
     found = run(ball(), [1.0, 0.0], [9.81, 0.8], [0.0], 3.0, rtol=1e-9)
     first = np.sqrt(2.0 / 9.81)
     times = first + np.concatenate([[0.0], np.cumsum(2.0 * first * 0.8 ** np.arange(1, len(found.events)))])
@@ -266,7 +266,7 @@ def test_ball_bounces_where_it_must():
 
 
 def test_stiff_contact_opens_and_closes():
-    """A wall a million times stiffer than needed, strongly damped: the events and speeds of the explicit method."""
+    """A wall a million times stiffer than necessary, strongly damped: the events and speeds of the explicit method."""
     given = ([-1.0, 1.0], [1e6, 100.0], [0.0], 3.0)
     ours, theirs = (simulate(bumper(), *given, method=method, rtol=1e-8, progress=False) for method in ("rodas5p", "dop853"))
     assert [event.kind for event in ours.events] == ["contact on", "contact off"]

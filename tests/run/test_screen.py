@@ -1,4 +1,4 @@
-"""The cheap check of constraints along many runs: it misses nothing that single runs find, and ordinary runs need no other."""
+"""The cheap check of constraints in many runs misses nothing that single runs find, and suffices for ordinary runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.models.test_loops import cranks
 
 @pytest.fixture
 def singles(monkeypatch):
-    """The numbers of the runs that were repeated one by one."""
+    """Record the numbers of the runs that are repeated one by one."""
     done, single = [], BatchCollector.single
     monkeypatch.setattr(BatchCollector, "single", lambda self, run: (done.append(run), single(self, run)))
     return done
@@ -33,7 +33,7 @@ def singles(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_what_changes_less_than_the_bounds_is_never_suspected(seed):
-    """Random samples, uneven by up to a factor of ten thousand, and roots that fall and rise at almost the permitted rate."""
+    """Sample steps differ by up to a factor of ten thousand, and roots fall and rise at almost the permitted rate."""
     random = np.random.default_rng(seed)
     t = np.cumsum(10.0 ** random.uniform(-4.0, 0.0, 40))
     falls, rises = bounds(t)
@@ -45,7 +45,7 @@ def test_what_changes_less_than_the_bounds_is_never_suspected(seed):
 
 
 def test_the_bounds_are_hardly_stricter_than_suspicion():
-    """A root that falls slightly faster reaches zero within the next interval and half of another."""
+    """A root that falls slightly faster would reach zero within one and a half intervals."""
     t = np.cumsum([0.0, 1.0, 0.7, 1.3, 1.0])
     falls, rises = bounds(t)
     fall = np.array([1.0, 1.0, np.sqrt(falls[2] * 0.995), 1.0, 1.0])
@@ -84,7 +84,7 @@ def test_times_that_are_watched_are_not_doubled_by_rounding():
 
 @pytest.mark.parametrize("lanes", [1, 8])
 def test_many_runs_find_singular_positions_as_single_runs_do(singles, lanes):
-    """Two uprights start at many angles: only runs in which they lie flat before the end stop there."""
+    """Two uprights start at many angles: the runs that end early are exactly those in which they lie flat."""
     compiled = compile_model(cranks((1.0, 1.0), start=2.0))
     run = compiled.prepare_run(0.5, samples=0.1, progress=False)
     angles = np.linspace(1.7, 3.1, 15)
@@ -132,7 +132,7 @@ def test_constraints_that_repeat_each_other_are_watched_by_single_runs(singles):
 
 
 def test_single_runs_are_looked_at_once_more_only_where_machine_code_suspects_something(monkeypatch):
-    """A delta robot far from stretched arms: the bits of a run that Python checks, at its samples alone."""
+    """A delta robot far from stretched arms: the result has the bits of a run that Python checks at its samples."""
     compiled, searched = DeltaRobot(DeltaParameters.fit()).compiled, []
     monkeypatch.setattr(prepared, "checked_result", lambda *given: (searched.append(given), checked_result(*given))[1])
     mass = {"arm 1.mechanism.M2": compiled.parameters["arm 1.mechanism.M2"].value * 1.02}

@@ -1,4 +1,4 @@
-"""What happens at an event where guards are zero up to rounding: dead bounces rest, clutches stick or slip, bridges start."""
+"""Events where guards are zero up to rounding: dead bounces rest, clutches stick or slip, bridges start."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def drives(seed):
 
 @pytest.mark.parametrize("seed", [0, 2, 6, *range(8, 16)])
 def test_a_clutch_sticks_or_slips(clutch, seed):
-    """It sticks below its limit and slips at its limit, against the slip; both alternate."""
+    """It sticks below its limit and slips at the limit, which opposes the slip; the phases alternate."""
     run = clutch.simulate(10.0, parameters=drives(seed), progress=False)
     assert run.ok, run.failure
     mode, torque, slip = run["c.mode"], run["c.effort"], run["w0.flow"] - run["w1.flow"]
@@ -196,7 +196,7 @@ def test_a_negative_scale_of_friction_ends_the_run():
 
 
 def test_a_bridge_with_few_samples_has_the_events_of_one_with_many():
-    """The current is zero at every event: its size in between must not depend on where the samples lie."""
+    """The current is zero at every event: its size in between must not depend on the choice of samples."""
     mains, a, b, plus, out, dc = J1("mains"), J0("a"), J0("b"), J0("plus"), J1("out"), J0("dc")
     graph = Graph("bridge").connect(Se("u", lambda t: 10.0 * sin(100.0 * np.pi * t + 0.1), signals="time"), mains)
     graph.connect(mains, a).connect(b, mains).connect(plus, out)

@@ -1,6 +1,6 @@
 """Runs in the vector lanes of the processor have the bits of single runs, and do not disturb one another.
 
-One thread starts with lanes; several threads first measure how long a single run takes.
+One thread starts with lanes; several threads first measure the duration of a single run.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def test_operations_of_all_sorts_and_powers(fused):
 
 
 def test_errors_whose_squares_are_hardly_numbers():
-    """States are so large that nothing moves them: their error vanishes, in a lane too."""
+    """States so large that nothing moves them have no error, in a lane too."""
     prepared = prepare(program(lambda t, x, p, m: [p[0] * s.sin(t)], (1, 1, 0)), 2.0, samples=0.5, progress=False)
     x = 10.0 ** np.linspace(140.0, 170.0, 61)[:, None]
     alone = prepared.run_many([0.1], x, [], lanes=1)
@@ -101,7 +101,7 @@ def test_a_model_without_states_has_nothing_to_go_side_by_side():
 
 @pytest.mark.parametrize("lanes", [4, 8])
 def test_runs_whose_states_are_coupled_in_other_ways(lanes):
-    """Each run has one of many structures, so that few are balanced together; in some no state has a size at first."""
+    """Couplings have many structures, so that few runs are balanced together; in some runs no state has a size at first."""
     made = program(
         lambda t, x, p, m: [
             p[0] * x[1] - x[0],
@@ -121,7 +121,7 @@ def test_runs_whose_states_are_coupled_in_other_ways(lanes):
 
 
 def test_runs_whose_strong_cycles_are_balanced_first():
-    """Each run is balanced separately; if only some of four need it, the rates still equal those of single runs."""
+    """Each run is balanced separately; even if only some of four need it, rates equal those of single runs."""
     graph = Graph("beam")
     turn = ("turn", lambda t, x: s.array(beam_rates(t, list(x), 3e3, 100.0)), ["t", "x"])
     graph.add(Block("bar", [turn], inputs={"t": "time"}, states={"x": [0.0] * 24}, rates={"x": "turn"}))
@@ -136,7 +136,7 @@ def test_runs_whose_strong_cycles_are_balanced_first():
 
 @pytest.mark.parametrize("runs", [3, 5, 8, 9, 17])
 def test_few_runs_leave_lanes_idle(runs):
-    """As many runs as lanes, fewer, and more."""
+    """There are as many runs as lanes, fewer, and more."""
     random = np.random.default_rng(7)
     x, p = random.normal(size=(runs, 2)), random.uniform([50.0, 0.0], [4000.0, 5.0], (runs, 2))
     prepared = prepare(oscillator(), 1.0, samples=0.5, progress=False)
@@ -144,7 +144,7 @@ def test_few_runs_leave_lanes_idle(runs):
 
 
 def test_what_fails_in_a_lane_does_not_disturb_its_neighbours():
-    """States that grow beyond all bounds, inconsistent powers, NaN: such runs are repeated alone."""
+    """States that grow beyond all bounds, inconsistent powers, NaN: these runs are repeated alone."""
     prepared = prepare(fails(), 2.0, samples=0.5, progress=False)
     p = np.array([[0.1], [1.0], [-2.0], [np.nan], [0.2], [5.0], [0.3], [0.1], [40.0]])
     found, alone = (prepared.run_many(p, [1.0, 1.0], [], {}, lanes=lanes, threads=1) for lanes in (4, 1))
@@ -154,7 +154,7 @@ def test_what_fails_in_a_lane_does_not_disturb_its_neighbours():
 
 @pytest.mark.parametrize("stride", [1, 3])
 def test_what_is_not_finite_at_one_sample_is_seen(stride):
-    """A state, or the only energy, which is infinite for a zero state; samples are checked by strides, several together."""
+    """A state is NaN, or the only energy infinite, at one sample; samples are checked in strides, several together."""
     made = program(lambda t, x, p, m: [p[0] * x[1], x[0]], (2, 1, 0), energies=lambda t, x, p, m: [1.0 / x[1]])
     lanes = 4
     write = Procedure("seen", {"s": "ptr", "c": "ptr", "samples": "ptr"}, "i64")
@@ -187,7 +187,7 @@ def test_what_is_not_finite_at_one_sample_is_seen(stride):
 
 
 def test_numbers_that_are_not_finite_are_refused_whatever_comes_of_them():
-    """As in a single run, even if nothing in the run becomes infinite; also in a block of modes shared by all."""
+    """Both parameters and modes are checked, even if they leave the run finite, as in a single run."""
     made = program(lambda t, x, p, m: [-x[0] / (1.0 + p[0] * p[0])], (1, 2, 1))
     prepared = prepare(made, 1.0, samples=0.5, progress=False)
     p = np.array([[1.0, 0.0], [np.inf, 0.0], [2.0, np.nan], [3.0, 1.0], [1.0, -np.inf]])
@@ -219,7 +219,7 @@ def test_a_delta_robot_in_every_lane_another():
 
 
 def test_more_states_than_rows_of_derivatives_have_columns():
-    """The derivatives of a chain are found by groups, for all lanes at once; initially slopes are infinite where a mass is at
+    """The derivatives of a chain are computed in groups, for all lanes at once; at the start, slopes are infinite for masses at
     rest."""
     graph, before = Graph("chain"), None
     for k in range(20):

@@ -1,4 +1,4 @@
-"""Everything is zero at the start: states rise with powers of time that no look ahead sees, yet events are exact."""
+"""Everything is zero at the start: states rise as powers of time that no look-ahead sees, yet events are exact."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def spreading(stores: int, method: str) -> Result:
 
 @pytest.mark.parametrize("method", ["dop853", "dopri5", "rodas5p"])
 def test_what_is_hardly_a_number_costs_no_steps(method: str) -> None:
-    """The square of error over size once overflowed, so that steps became short, or a run ended at once."""
+    """Overflow of error over size, squared, once shortened the steps or ended the run at once."""
     near, far = (spreading(stores, method) for stores in (3, 10))
     assert near.ok
     assert far.ok

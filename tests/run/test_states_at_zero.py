@@ -1,7 +1,6 @@
-"""Zero is a level: states that nothing moves, and guards and currents that are only the rounding of their sums.
+"""Zero stays zero: states that nothing moves, and guards and currents that are only the rounding of their sums.
 
-Zero stays zero, fires nothing, costs nothing and ends no run, in other units, in another order, with other names and arrows;
-small but real values count.
+In any unit, order, naming or arrow direction, zeros fire nothing, cost nothing and end no run; small but real values count.
 """
 
 import warnings
@@ -59,7 +58,7 @@ def _in_unit(kind, value, ohm):
 
 
 def run_of(made, t_end, **options):
-    """Run a circuit within a small limit of events and steps, enough for a dead one."""
+    """Run a circuit with low limits for events and steps, ample for one in which nothing happens."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return made.simulate(
@@ -130,8 +129,7 @@ BACK_TO_BACK = [
     ("D", "D8", 0, 3, 0),
     ("D", "D9", 1, 2, 0),
 ]
-"""The diodes D1 and D9 pass current in both directions, so that neither has a voltage; D3 and D8 share a current that charges C.
-"""
+"""D1 and D9 together pass current in both directions, so that neither has a voltage; D3 and D8 share a current that charges C."""
 
 SHORTED = [
     ("R", "R2", 2, 3, 1.9),
@@ -205,7 +203,7 @@ def test_a_small_current_through_an_open_diode_still_refuses_a_start():
 
 @pytest.mark.parametrize("blocked", [1, 2])
 def test_branches_that_block_do_not_close_when_another_one_does(blocked):
-    """Source, diode and coil branches meet in one node: one conducts, one closes at 1.8 s, and the others block at -5 V."""
+    """Arms of source, diode and coil meet in one node: one conducts, one closes at 1.8 s, and the others block at -5 V."""
     graph, node, load = Graph("star"), J0("node", domain="electrical"), J1("load")
     for k, source in enumerate((1.0, lambda t: t - 1.0, *[-5.0] * blocked)):
         branch = J1(f"branch {k}")
@@ -218,7 +216,7 @@ def test_branches_that_block_do_not_close_when_another_one_does(blocked):
 
 
 def test_no_diode_answers_an_impulse_of_rounding():
-    """D8 and D3 in series short the capacitor C2; an impulse then changes it by the rounding of the source's charge."""
+    """D8 and D3 in series short the capacitor C2; the impulse changes it by the rounding of the source's charge."""
     parts = [
         ("L", "L0", 1, 0, 2.162871316379487),
         ("D", "D1", 2, 0, 0),
@@ -250,7 +248,7 @@ def test_steps_do_not_follow_powers_of_rounding():
 
 
 def test_masses_at_rest_under_forces_that_cancel_stay_there():
-    """0.1 N and 0.2 N against 0.3 N, with a remainder of 5.6e-17 N; with friction and without, beside a slipping mass."""
+    """0.1 N and 0.2 N against 0.3 N leave 5.6e-17 N; with friction and without, beside a slipping mass."""
     graph = Graph("masses")
     for name, forces in {"held": (0.1, 0.2, -0.3), "free": (0.1, 0.2, -0.3), "slips": (1.5,)}.items():
         mass = J1(name, domain="translation")
@@ -266,7 +264,7 @@ def test_masses_at_rest_under_forces_that_cancel_stay_there():
 
 
 def test_a_run_in_which_nothing_happens_is_not_in_doubt():
-    """There is no energy in play, and powers are rounding."""
+    """No energy is in play, and powers are rounding."""
     parts = [
         ("V", "V", 1, 0, lambda t: 0.01109847526449765 * sin(3.3703807693457986 * t + 1.1382258101936322)),
         ("L", "L1", 2, 1, 0.31036338182457907),

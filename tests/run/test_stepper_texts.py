@@ -1,4 +1,4 @@
-"""CPython and machine code run the same text of the integration loop to the same bits."""
+"""The integration loop has one text, which CPython and machine code run to the same bits."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ EXTREME = (0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 1e300, -1e300, 1.0)
 
 
 def random_table(method, random: np.random.Generator) -> FieldTable:
-    """A table of random numbers, some of them extreme."""
+    """Return a table of random numbers, some of them extreme."""
     table = FieldTable(method.table)
     for name, (_, kind) in method.table.layout().items():
         if kind == "double":
@@ -162,7 +162,7 @@ def test_step_control_is_that_of_machine_code_for_any_numbers(method, machine_co
 
 
 def test_a_method_from_outside_has_its_bits_in_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bogacki and Shampine's tableau generates the code of single runs and of runs in lanes."""
+    """Bogacki and Shampine's tableau generates code for single runs and for lanes."""
     random, made = np.random.default_rng(4), []
     monkeypatch.setattr(lane_loop, "compile_procedures", lambda parts: made.append(len(parts)) or compile_procedures(parts))
     x, p = random.normal(size=(11, 2)), random.uniform(0.5, 9.0, (11, 2))

@@ -31,7 +31,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_series_is_that_of_the_function(name: str) -> None:
-    """x' = 1 beside the integral of f(x): the derivative of the series is f, where 18 terms are exact to rounding."""
+    """x' = 1 beside the integral of f(x): the series' derivative is f, to rounding after 18 terms."""
     f, order, x, h = FUNCTIONS[name], 18, 0.3, 0.1
     tape = Tape()
     inputs = {"t": tape.inputs("t", 1), "x": tape.inputs("x", 1)}
@@ -85,7 +85,7 @@ def test_energy_is_accounted_for(pendulum: Compiled) -> None:
 
 @pytest.mark.parametrize("n", [6, 48])
 def test_coefficients_that_are_zero_by_chance_are_not_trusted(n: int) -> None:
-    """x' = t^(n-1) / (1 + t^n)^2: at the start every coefficient up to order 15 but one, or every one, is zero.
+    """x' = t^(n-1) / (1 + t^n)^2: at the start, all coefficients up to order 15 are zero, or all but one.
 
     With n = 48 the rate vanishes by the end of a step of 5 s. x = (1 - 1 / (1 + t^n)) / n.
     """
@@ -139,7 +139,7 @@ def test_what_has_no_series_is_refused_by_name() -> None:
 
 
 def test_a_root_at_zero_has_no_series() -> None:
-    """x' = 1 - x^(5/2): the rate is finite at 0, but not its third derivative."""
+    """x' = 1 - x^(5/2): the rate is finite at 0, but its third derivative is not."""
     rate = Block("b", [("f", lambda x: 1.0 - x**2.5, ["x"])], states={"x": 0.0}, rates={"x": "f"})
     compiled = compile_model(Graph("root").add(rate))
     with pytest.warns(RunEndedWarning, match=r'method="auto": a rate may be finite'):

@@ -68,7 +68,7 @@ def test_period_and_offset_are_run_time_parameters():
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_clocks_whose_periods_do_not_divide(options):
-    """Counters at 0.1 s, 0.07 s and 0.1 s: the last reads the first after its tick."""
+    """Counters at 0.1 s, 0.07 s and 0.1 s: the last reads the first after the first has ticked."""
     graph = pushed(
         signals.sampled("control", lambda n: n + 1.0, period=0.1),
         signals.sampled("other", lambda n: n + 1.0, period=0.07, offset=0.03),
@@ -90,7 +90,7 @@ def test_no_rounding_accumulates_over_many_ticks():
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_a_guard_that_jumps_at_a_tick_fires_there(options):
-    """The control counts up; at 2.5 the latch lets go, at the tick of t = 0.2 and not later."""
+    """The control counts up; the latch releases at 2.5, exactly at the tick of t = 0.2."""
     latch = Automaton(
         "latch", ("held", "free"), "held", (Transition("held", "free", lambda u: u - 2.5, ("control.y",), kind="slip"),)
     )
@@ -104,7 +104,7 @@ def test_a_guard_that_jumps_at_a_tick_fires_there(options):
 
 
 def test_events_between_ticks_leave_the_clock_alone():
-    """A relay on the position fires between ticks; ticks continue on schedule."""
+    """A relay on the position fires between ticks, which stay on schedule."""
     relay = Automaton("relay", ("low", "high"), "low", (Transition("low", "high", lambda x: x - 0.137, ("place.x",)),))
     run = compile_model(pushed(proportional(0.1), start=1.0, add_automaton=relay)).simulate(1.0, samples=0.1)
     assert len(run.events) == 1 and run.statistics.ticks == 10

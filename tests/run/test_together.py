@@ -1,7 +1,7 @@
 """Simultaneous collisions: one problem of impulses, against enumeration and closed forms; in sequence on request.
 
-Bodies are masses with rows of gap speeds g = J v. One set of contacts that push solves the problem g+ = g + J M^-1 J^T L, L >= 0,
-g+ + e g >= 0, with one of both zero (Moreau 1988).
+Bodies are masses with rows of gap speeds g = J v. Some set of pushing contacts solves g+ = g + J M^-1 J^T L, L >= 0, g+ + e g >=
+0, where for each contact one of the last two is zero (Moreau 1988).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def velocities(run, M):
 
 
 def enumerated(G, q):
-    """All L >= 0 with G L + q >= 0 and one of both zero, found by trying every set of pushing contacts."""
+    """All L >= 0 with G L + q >= 0 and one of the two zero for each contact, by trying every set of pushing contacts."""
     found, n = [], len(q)
     for size in range(n + 1):
         for push in map(list, itertools.combinations(range(n), size)):
@@ -95,8 +95,8 @@ def bodies(seed):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_bodies_that_meet_at_one_time(seed):
-    """All bodies that approach meet at AT, and one gap may be closed from the start; restitutions differ, without a gain of
-    energy."""
+    """All approaching bodies meet at AT, and one gap may be closed from the start; restitutions differ, but energy never
+    grows."""
     M, J, compiled = bodies(seed)
     rng = np.random.default_rng(seed + 50)
     e = rng.choice([0.0, 0.3, 1.0, rng.uniform()], len(J))
@@ -158,7 +158,7 @@ def test_cradles(count, how, expected, gap):
 
 
 def test_the_order_of_writing_decides_nothing():
-    """A row of unequal balls, together and in sequence, with the contacts in several orders."""
+    """A row of unequal balls, simultaneously and in sequence, with the contacts in several orders."""
     M, v, J = np.array([1.0, 2.0, 0.7, 1.3]), np.array([1.0, 0.0, 0.0, -0.5]), chain(4)
     found = {}
     for order in ((0, 1, 2), (2, 1, 0), (1, 2, 0)):
@@ -228,9 +228,8 @@ def test_a_lopsided_rod_that_falls_flat(order):
 
 
 def test_what_rests_on_a_support_passes_a_blow_on_and_what_would_be_drawn_lets_go():
-    """A rod rests on both supports and is hit from above beyond the right one, which carries the blow, while the left one lets it
-    rise."""
-    M, v = np.array([2.0, 0.3, 0.5]), np.array([0.0, 0.0, -1.0])  # rise and rotation of the rod, then the ball
+    """A rod on both supports is hit from above, beyond the right one, which takes the blow, while the left end lifts."""
+    M, v = np.array([2.0, 0.3, 0.5]), np.array([0.0, 0.0, -1.0])  # lift and rotation of the rod, then the ball
     J = np.array([[1.0, -0.3, 0.0], [1.0, 0.3, 0.0], [-1.0, -0.9, 1.0]])
     run = colliding(M, J).simulate(
         0.101,
@@ -248,7 +247,7 @@ def test_what_rests_on_a_support_passes_a_blow_on_and_what_would_be_drawn_lets_g
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_a_ball_falls_straight_into_a_wedge(order):
-    """Both sides together throw it straight back; in sequence, the side written first would decide the direction."""
+    """Together both sides throw it straight back; in sequence, the side written first would decide the direction."""
     J = np.array([[0.6, 0.8], [-0.6, 0.8]])
     compiled = colliding(np.ones(2), J, order)
     given = {f"c{i}.restitution": 0.5 for i in range(2)}
@@ -286,7 +285,7 @@ def column():
 @pytest.mark.parametrize("e", [(0.0, 0.0), (0.01, 0.7), (0.7, 1e-6), (0.5, 0.3)])
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e7])
 def test_no_ball_of_a_column_falls_through_another_or_the_floor(h, e, scale):
-    """For any unit of mass; in the end both rest, on the floor and on each other, under their weights."""
+    """For any unit of mass, both end at rest, on the floor and on each other, carrying their weights."""
     M = np.array([0.4, 3.1]) * scale
     given = {f"c{k}.restitution": e[k] for k in range(2)} | {f"m{k}.inertia": M[k] for k in range(2)}
     given |= {f"w{k}.value": -9.81 * M[k] for k in range(2)}

@@ -37,7 +37,7 @@ def bouncing(graph: Graph) -> None:
 
 
 def rubbing(graph: Graph) -> None:
-    """Three blocks in a row with friction between them, and between the first and the ground: they alternately stick and slip."""
+    """Three blocks in a row with friction between them and to the ground: they stick and slip alternately."""
     speeds = [J1(f"v{k}") for k in range(3)]
     for k, v in enumerate(speeds):
         graph.connect(v, I(f"m{k}", 1.0 + 0.5 * k))

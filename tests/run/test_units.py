@@ -1,4 +1,4 @@
-"""Error control is independent of units: states and time in other units give the same steps and, except for rounding, the same
+"""Error control is independent of units: states and time in other units give the same steps and, up to rounding, the same
 results."""
 
 from __future__ import annotations
@@ -103,8 +103,7 @@ PAIRS += [("robertson", "rodas5p")]
 
 @pytest.mark.parametrize(("name", "method"), PAIRS)
 def test_states_in_any_units_take_nearly_the_same_steps(name, method):
-    """Results differ within the tolerance: rtol relative to the largest value of a state, times the growth of errors in these
-    models (below a hundred)."""
+    """Results agree to rtol of a state's largest value, times the growth of errors in these models (below a hundred)."""
     (old, x), (new, y) = (run(name, kind, method) for kind in ("old", "any"))
     steps = old.statistics.steps
     assert abs(new.statistics.steps - steps) <= max(3, 0.02 * steps)
@@ -113,8 +112,8 @@ def test_states_in_any_units_take_nearly_the_same_steps(name, method):
 
 
 def ringing(farad, henry, ohm, second):
-    """A tank of 1 pF and 1 uH at 1 V through 100 ohm, with a loss resistor of 1 kohm and a switch at 20 ns, in the user's units
-    (each in SI)."""
+    """A tank of 1 pF and 1 uH at 1 V through 100 ohm, with a loss resistor of 1 kohm and a switch at 20 ns; each unit is given in
+    SI."""
     w = 5e8 * second
     graph, source, node = Graph("tank"), J1("source"), J0("node")
     graph.connect(Se("u", lambda t: s.sin(w * t), signals="time"), source).connect(source, R("inner", 100.0 / ohm))
@@ -140,8 +139,7 @@ CURVES = {
 
 @pytest.mark.parametrize("curve", CURVES)
 def test_loops_do_not_know_units(curve):
-    """A capacitor and a resistor with curves u f(x / u) that have no inverse, u from femto to tera: the same results in units of
-    u."""
+    """A capacitor and a resistor with curves u f(x / u) without an inverse, u from femto to tera: results scale with u."""
     output, energy = CURVES[curve]
 
     def run(u):

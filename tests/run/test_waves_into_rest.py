@@ -22,14 +22,15 @@ def long_beam() -> Program:
 
 @pytest.mark.parametrize(("method", "most"), [("dop853", 1600), ("rodas5p", 3500)])
 def test_what_the_wave_has_not_reached_costs_few_steps(method, most):
-    """The angles ahead of the wave are tiny beside those behind it; ears that ignored coupling values once cost 1e6 steps."""
+    """The angles ahead of the wave are tiny beside those behind it; ear decompositions that ignored coupling values once cost 1e6
+    steps."""
     run = simulate(long_beam(), np.zeros(2 * LINKS), [LINKS**4, 100.0], [], 1.0, method=method, rtol=1e-8)
     assert run.ok and run.statistics.steps <= most
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_state_close_to_the_wave_keeps_its_digits(method):
-    """Both methods, and a tolerance a thousand times smaller, agree on all angles above 1e-6 of the largest."""
+    """All angles above 1e-6 of the largest agree for both methods and for a tolerance a thousand times smaller."""
     settings = {"rtol": 1e-11, "method": "dop853"}, {"rtol": 1e-8, "method": method}
     fine, run = (simulate(long_beam(), np.zeros(2 * LINKS), [LINKS**4, 100.0], [], 0.1, **each) for each in settings)
     reached = np.abs(fine.x[-1]) > 1e-6 * np.abs(fine.x[-1]).max()
@@ -48,7 +49,7 @@ def test_tiny_states_that_matter_keep_their_digits():
 
 
 def couplings(matrix):
-    """Couplings with the Jacobian (n, n)."""
+    """Couplings from the Jacobian (n, n)."""
     columns, rows = np.nonzero(matrix.T)
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=0))])
     return StructureCache(indptr, rows).couplings(matrix[rows, columns])
@@ -72,7 +73,7 @@ def test_weak_couplings_beside_strong_ones_do_not_decide_the_fastest_rates(weak)
 
 
 def scales_of(matrix, start):
-    """Scales by CPython that balance the strong cycles first."""
+    """Scales that balance the strong cycles first, computed in CPython."""
     found = couplings(matrix)
     structure, n = found.structure, len(matrix)
     graph = SimpleNamespace(rows=structure.rows, columns=structure.columns, inner=structure.inner)
@@ -93,7 +94,7 @@ def test_scales_that_balance_strong_cycles_change_with_the_units_to_the_last_bit
 
 
 def strongest_mean(flows):
-    """Largest geometric mean of the couplings along a cycle, by Karp's theorem of maximum cycle means."""
+    """Largest geometric mean of the couplings along a cycle, by Karp's maximum mean cycle theorem."""
     n, logs = len(flows), np.full(flows.shape, -np.inf)
     np.log(flows, out=logs, where=flows > 0.0)
     walks = [np.zeros(n)]
@@ -104,7 +105,7 @@ def strongest_mean(flows):
 
 
 def test_no_coupling_is_much_faster_than_the_strongest_cycle_through_all_states():
-    """Couplings of any size in a strongly connected part: with these scales none exceeds the largest mean."""
+    """Couplings of any size, strongly connected: with these scales none exceeds the largest mean."""
     random = np.random.default_rng(5)
     for _ in range(20):
         n = int(random.integers(2, 9))

@@ -54,7 +54,7 @@ def mixed(sections: int, seed: int = 0) -> Graph:
 
 
 def assert_the_same(model: Model) -> bool:
-    """Compare both ways; return False if statements by numbers are unavailable."""
+    """Compare both ways; return False if there are no statements by numbers."""
     causality = assign_causality(model)
     system = equations(model, causality)
     found = system_of_instances(model, causality)

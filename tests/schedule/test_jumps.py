@@ -1,4 +1,4 @@
-"""Resets of large models: each changes a few states, equal ones share code, and all are compiled with the first."""
+"""Resets of large models: each changes a few states, equal ones share code, and the first use compiles them all."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_resets_leave_all_other_states_and_have_the_bits_of_the_reference():
     system = equations(dropped(3).freeze())
     made, _, _ = scheduled(system)
     schedules = made.build_jumps()
-    assert len(schedules) == 9, "each contact separates, and changes between its charts both ways"
+    assert len(schedules) == 9, "for each contact, separation and both changes of chart"
     kernels, random = shared_kernels(schedules), np.random.default_rng(1)
     x, p = blocks(system)
     prepared = np.concatenate([p, numpy_kernel(made.schedules["prepare"]())(p)])

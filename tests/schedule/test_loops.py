@@ -73,7 +73,7 @@ def crossed(count: int) -> Graph:
 
 @pytest.mark.parametrize("quick", [False, True])
 def test_places_that_are_counted_down_never_claim_to_lie_before_their_block(quick: bool) -> None:
-    """LLVM gives no meaning to an address marked "inbounds" that is out of bounds."""
+    """For LLVM, an address marked "inbounds" that is out of bounds has no value."""
     system = equations(crossed(40).freeze())
     made, _, _ = scheduled(system)
     module = kernels_text([made.schedules["rates"](), made.schedules["prepare"]()], quick)
@@ -111,7 +111,7 @@ def test_jacobian_of_a_long_chain_equals_difference_quotients() -> None:
 
 
 def test_a_jacobian_has_the_same_bits_whether_or_not_its_code_is_optimised(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are also the bits of the reference: nothing is fused."""
+    """The bits are also those of the reference, because nothing is fused."""
     for make in (functools.partial(chain, 150, cubic=True), functools.partial(uneven, 150)):
         reference = compile_model(make(), backend="numpy")
         x, m = reference.initial()
@@ -201,7 +201,7 @@ def test_a_stiff_chain_runs_with_sparse_algebra() -> None:
 
 
 def test_equal_parts_share_their_kernels_however_many_there_are() -> None:
-    """Including contacts of equal surfaces: variables in a formula's closure are compared by value."""
+    """This includes contacts of equal surfaces: variables in a formula's closure are compared by value."""
 
     def kinds(balls: int) -> int:
         graph, floor = Graph("balls"), ground("floor", surface=plane())
@@ -221,7 +221,7 @@ def test_equal_parts_share_their_kernels_however_many_there_are() -> None:
 
 
 def test_routines_share_the_copies_of_what_they_pass_on():
-    """Resets share them for states that they leave unchanged: statements do not grow with the number of routines."""
+    """Resets share copies of states that they leave unchanged: statements do not grow with the number of routines."""
     system = equations(chain(3).freeze())
     table = numbered(system)
     states, shop = [table.numbers[state.name] for state in system.states], KernelCache(table)

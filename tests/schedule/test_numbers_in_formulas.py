@@ -33,7 +33,7 @@ def by_hand(sections, t, p, q):
 
 
 def rates_of(compiled, t, p, q):
-    """The same rates from a compiled chain."""
+    """The same rates, from a compiled chain."""
     x, m = compiled.initial()
     layout = compiled.program.layout
     places = [[layout[f"{name}{i}.{state}"].start for i in range(len(p))] for name, state in (("m", "p"), ("k", "q"))]
@@ -53,7 +53,7 @@ def test_rates_are_those_by_hand(backend):
 
 
 def test_many_formulas_are_few_kernels_in_every_routine():
-    """Middle sections differ only in numbers, so that twice as many sections need no further kinds of kernels."""
+    """Middle sections differ only in numbers, so that twice as many sections need no more kinds of kernels."""
 
     def kinds(sections):
         made, _, differentiate = scheduled(compile_model(driven(sections), backend="numpy").system)
@@ -71,7 +71,7 @@ def test_a_stiff_run_has_the_jacobian_of_its_formulas():
 
 
 def test_a_few_formulas_keep_kernels_of_their_own(monkeypatch):
-    """A number becomes an argument only if enough formulas share the kernel."""
+    """A number becomes an argument only if enough formulas then share the kernel."""
     monkeypatch.setattr(kernels, "MIN_MERGED_KERNELS", SECTIONS * 10)
     alone = compile_model(driven(SECTIONS))
     monkeypatch.undo()

@@ -58,7 +58,7 @@ def places(access: Access, count: int) -> set[int]:
 
 
 def random_schedule(seed: int) -> Schedule:
-    """Loops over consecutive places, most of them close to those that earlier loops have written."""
+    """Loops over consecutive places, most of them close to places that earlier loops have written."""
     rng = np.random.default_rng(seed)
     size, loops = 300, []
     homes = [("x", 0, 1)]
@@ -76,7 +76,7 @@ def random_schedule(seed: int) -> Schedule:
             continue
         loops.append(KernelLoop(kind(rng, len(ins), len(outs)), count, parallel, tuple(ins), tuple(outs)))
         homes += [(a.block, a.start, a.stride) for a in outs if count > 1]
-    # the end reads a part of the workspace; the rest need not be stored
+    # only a part of the workspace is read at the end; the rest need not be stored
     read = [
         KernelLoop(kind(rng, 1, 1), 1, True, (Access("w", int(rng.integers(size)), 0),), (Access("out", size + k, 0),))
         for k in range(6)
@@ -127,7 +127,7 @@ def test_a_chain_runs_in_one_loop_that_stores_its_results_alone(short: None) -> 
 
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="tests processors of this family with AVX-512")
 def test_results_apart_are_written_one_by_one_at_counted_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Vectors serve several sections of a chain, but without scatters and without vectors of addresses."""
+    """Several sections of a chain are vectorised, but without scatters and without vectors of addresses."""
     llvm = machine.binding()
     features = type(llvm.get_host_cpu_features())({f"avx512{part}": True for part in ("f", "dq", "vl")} | {"fma": True})
     monkeypatch.setenv("SCREWBOND_PROCESSOR", "host")

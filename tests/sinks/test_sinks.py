@@ -1,5 +1,4 @@
-"""Samples that go to files, arrays and functions during a run: they equal those of the result, and a file is complete or
-absent."""
+"""Samples sent to files, arrays and functions during a run equal those of the result; a file is complete or absent."""
 
 from __future__ import annotations
 
@@ -147,7 +146,7 @@ def test_what_is_interrupted_leaves_no_file(compiled, ending, small_pages, tmp_p
 
 
 def test_a_killed_process_leaves_no_file_under_the_name(tmp_path):
-    """It leaves a folder that the next process deletes."""
+    """The killed process leaves a folder, which the next one deletes."""
     script = (
         "import os\n"
         "from bondgraph.run.streaming import run as kept_runs\n"
@@ -186,7 +185,7 @@ def test_functions_observe(compiled, small_pages):
 
 
 class Told(Sink):
-    """Records its calls."""
+    """A sink that records its calls."""
 
     def __init__(self, fails_at: str = ""):
         self.said: list[object] = []
@@ -273,7 +272,7 @@ def emptied(part: str) -> Compiled:
 
 @pytest.mark.parametrize("part", ["#1", "a # b", 'a, "b"', "größe"])
 def test_a_name_begins_no_comment(tmp_path, part):
-    """pandas must read the file."""
+    """pandas reads the file."""
     pandas = pytest.importorskip("pandas")
     compiled = emptied(part)
     run(compiled, keep=[f"{part}.q", f"{part}.effort"], sink=tmp_path / "run.csv")

@@ -46,7 +46,7 @@ def pulled(angle: float) -> Graph:
 
 @pytest.mark.parametrize("facets, size, direction", [(4, 1.0, None), (8, math.cos(math.pi / 8), 22.5), ("cone", 1.0, 22.5)])
 def test_a_pull_between_facets(facets: int | str, size: float, direction: float | None) -> None:
-    """Half way between two of eight facets, friction is cos(pi/8) mu N, the length of their mean; for a cone it is mu N."""
+    """Halfway between two of eight facets, friction is cos(pi/8) mu N, the length of their mean; a cone gives mu N."""
     result = stepper(pulled(math.pi / 8), facets=facets).simulate(1.0, step=0.05)
     force = result["touch.friction force"][-1]
     normal = result["touch.normal force"][-1]
@@ -71,7 +71,7 @@ def test_where_nothing_can_move_there_is_no_friction() -> None:
 
 @pytest.mark.parametrize("inertia", ["damped", "full"])
 def test_boxes_with_shapes_rest_where_they_are(inertia: str) -> None:
-    """Every step finds the four corners of each box again, from the shapes named in the graph."""
+    """At every step, the four corners of each box are found again from the shapes named in the graph."""
     a = 0.1
     floor = ground("floor", shape=HalfSpace())
     boxes = [
@@ -92,7 +92,7 @@ def test_boxes_with_shapes_rest_where_they_are(inertia: str) -> None:
 
 
 def test_the_frame_of_the_world_does_not_matter() -> None:
-    """A ball thrown over the floor, and the same scene rotated about the vertical: rolling, by the exact cone."""
+    """A thrown ball rolls on the floor, also with the scene rotated about the vertical, by the exact cone."""
     ways = []
     for turn in (0.0, 0.7):
         c, s = math.cos(turn), math.sin(turn)

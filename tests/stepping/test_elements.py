@@ -56,7 +56,7 @@ def test_a_constraint_holds_in_every_step() -> None:
 
 
 def test_moving_ground_carries_and_drags() -> None:
-    """A block on a belt, held by a spring: it moves with the belt until the spring has mu N, then stands still and slips."""
+    """A block on a belt, held by a spring: it moves with the belt until the spring has mu N, then it slips and stands still."""
     graph = Graph("belt")
     x, z, belt = (J1(name, domain="translation") for name in ("x", "z", "belt"))
     graph.connect(x, I("block", 1.0)).connect(z, I("up", 1.0)).connect(Se("weight", -GRAVITY), z)

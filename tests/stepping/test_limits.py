@@ -1,4 +1,4 @@
-"""Limits: compliant contacts as masses and compliances vanish, and steps as their length vanishes, with damped and full
+"""Limits: compliant contacts for vanishing masses and compliances, and steps for vanishing length, with damped and full
 inertia."""
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def test_damped_steps_tend_to_those_without_inertia() -> None:
 
 
 def test_steps_with_inertia_tend_to_finer_ones() -> None:
-    """Half the step gives about half the difference."""
+    """Halving the step roughly halves the difference."""
     law = Rigid(MU)
     made, off = stepper(pulled(1.0, law), inertia="full"), []
     fine = made.simulate(T_END, step=1.25e-4)["ball.pose"][-1, 4]
@@ -82,7 +82,8 @@ def test_steps_with_inertia_tend_to_finer_ones() -> None:
 
 
 def test_the_wrench_of_a_run_is_that_of_its_steps() -> None:
-    """For any law that the steps ignore, and as in the run of the compliant law: N along z, friction mu N against the slip."""
+    """The wrench is independent of a compliant law that the steps ignore, and equals that of the compliant run: N along z,
+    friction mu N against the slip."""
     law = Compliant(normal_stiffness=1e4, normal_damping=60.0, tangential_stiffness=1e4, tangential_damping=60.0, friction=MU)
     soft = simulate(pulled(0.1, law), T_END, progress=False)["touch.wrench"][-1]
     for given in (law, Rigid(MU), Rigid()):

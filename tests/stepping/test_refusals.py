@@ -1,4 +1,4 @@
-"""What time steps refuse, and how a run without a solution ends: in the words of the model."""
+"""Models that time steps refuse, and the end of a run without a solution, in the words of the model."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_source_that_reads_velocities_is_held_with_inertia() -> None:
 
 
 def test_a_motor_is_held_with_inertia() -> None:
-    """Its current and speed oscillate through the gyrator: 1 V, 1 H, 1 kg m^2, 0.1 N m/A."""
+    """Current and speed oscillate through the gyrator: 1 V, 1 H, 1 kg m^2, 0.1 N m/A."""
     result = stepper(motor(), inertia="full").simulate(1.0, step=1e-4)
     assert result["rotor.flow"][-1] == pytest.approx((1.0 - math.cos(0.1)) / 0.1, rel=1e-3)
 

@@ -71,7 +71,7 @@ def test_in_a_plane(inertia: str, length: float, force: float) -> None:
         np.testing.assert_allclose(total / force, right, rtol=0.0, atol=1e-6)
 
 
-# Beyond 1e6, the patch of a plane ends and closest points are not found. Each unit meets each inertia and kind of cone once.
+# Beyond 1e6, the patch of a plane ends and closest points are not found. Each unit appears with each inertia and kind of cone.
 PAIRED = [
     (units, *how)
     for k, units in enumerate(units for units in UNITS if units[0] < 1e9)
@@ -92,8 +92,7 @@ def test_in_space(units: tuple[float, float], inertia: str, facets: int | str) -
 
 @pytest.mark.parametrize("facets", [8, "cone"])
 def test_a_spring_a_little_askew_holds_nothing(facets: int | str) -> None:
-    """Its apparent vertical stiffness is 8e-10 N/m, with a deflection of 1e10 m under the weight: not a length scale for a
-    step."""
+    """Its apparent vertical stiffness is 8e-10 N/m, and 1e10 m of deflection under the weight is no length scale for a step."""
     made = stepper(pulled(1.0, 1.0), facets=facets)
     step = made.step(made.step(h=0.02), h=0.02)
     state = step.state.copy()

@@ -1,5 +1,4 @@
-"""A sweep of oscillators with random numbers, whose results must be the same to the last bit, however they are made and
-stored."""
+"""A sweep of oscillators with random parameters; its results must agree to the last bit, however they are made and stored."""
 
 from __future__ import annotations
 

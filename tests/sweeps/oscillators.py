@@ -25,7 +25,7 @@ def pendulum_in_space() -> Graph:
 
 
 def relaxed() -> Graph:
-    """The oscillator, with the start of its spring from a function."""
+    """The oscillator, whose spring starts where a function says."""
     return oscillator().start(lambda push, stiffness: (push / stiffness,), ["push.value", "spring.stiffness"], ["spring.q"])
 
 

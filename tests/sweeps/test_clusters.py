@@ -1,4 +1,4 @@
-"""The scripts on the page about clusters, run by the shell as the page says."""
+"""The shell runs the job scripts of the page about clusters, as the page describes."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_a_cluster_of_dask_gives_equal_bytes(compiled, reference):
 
 @pytest.mark.thorough
 def test_workers_of_mpi_give_equal_bytes(tmp_path):
-    """With the command of the page on sweeps."""
+    """The command is that of the page on sweeps."""
     pytest.importorskip("mpi4py", reason="mpi4py is not installed: a sweep on a cluster by MPI")
     mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
     if mpiexec is None:
@@ -78,7 +78,7 @@ def test_workers_of_mpi_give_equal_bytes(tmp_path):
 
 
 def test_a_model_is_known_by_its_content_not_by_its_lines():
-    """By the content of source code; a changed formula is another model, even if it has no effect near the start."""
+    """Source code counts by its content; a changed formula makes another model, even if it has no effect near the start."""
     assert SentModel(oscillator().compile()).fingerprint == SentModel(elsewhere().compile()).fingerprint
     one, other = (SentModel(compile_model(bent(power), backend="numpy")).fingerprint for power in (4, 6))
     assert one != other
@@ -149,7 +149,8 @@ def test_few_chunks_are_under_way_and_they_grow(compiled, reference):
 
 
 def test_what_sweeps_of_a_model_share_is_made_once():
-    """Settings that arrive again with each chunk, as in other processes, are recognised by their content; others are not."""
+    """Settings that arrive again with each chunk, as they do in other processes, are recognised by their content; others are
+    not."""
     compiled = oscillator().compile()
     one, other = SentModel(compiled), SentModel(compiled)
     assert other.text is one.text and other.fingerprint is one.fingerprint
@@ -187,7 +188,7 @@ class Timed(Executor):
 
 
 def test_workers_share_the_last_runs_in_chunks_that_are_worth_sending():
-    """0.2 s would be 200 runs; a sixteenth of the remainder is less, and 10 ms is the minimum except for the very last runs."""
+    """0.2 s would be 200 runs, but a sixteenth of the remainder is less; 10 ms is the minimum, except for the last runs."""
     sizes = Timed().run(600).sizes
     assert sizes[0] == 1 and 16 < max(sizes) <= 600 // 16
     assert all(size >= 8 for size in sizes[sizes.index(max(sizes)) : -1])

@@ -1,4 +1,4 @@
-"""Stores of runs: resumed, each run once, and refused if the plan differs, if damaged, or if the file is not a store."""
+"""Stores of runs are resumed, with each run once; a store with another plan, a damaged one or another file is refused."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_values_that_would_change_the_numbers_of_runs_are_another_plan(compiled,
 
 
 def test_of_two_that_lengthen_a_store_one_has_it(compiled, tmp_path, monkeypatch):
-    """The other finds another plan in the store."""
+    """The other process finds another plan in the store."""
     path, transaction = tmp_path / "a.db", Store._transaction
 
     def go(*values):
@@ -243,7 +243,7 @@ def test_a_damaged_store_is_refused(compiled, stored, tmp_path, damage):
 
 
 def test_a_turned_bit_is_noticed(compiled, stored, tmp_path):
-    """For each of 40 flipped bits, the stored runs come back or E364 is raised, both when reading and when resuming."""
+    """After any of 40 bit flips, reading and resuming return the stored runs or raise E364."""
     known, data, rng = content(load_runs(stored)), stored.read_bytes(), np.random.default_rng(3)
     header = data.find(b'"columns"')
     path, noticed = tmp_path / "runs.db", 0
@@ -299,7 +299,7 @@ def test_a_run_that_is_stored_twice_is_noticed():
 
 
 def test_two_processes_that_fill_a_store_keep_each_run_once(compiled, reference, tmp_path, monkeypatch):
-    """While one process sweeps, the other stores all the rest; the same call in either then finds nothing to do."""
+    """While one process sweeps, another stores all the rest; the same call in either then finds nothing to do."""
     add, path, met = Store.add, tmp_path / "runs.db", []
 
     def overtaken(self, *given):
@@ -330,7 +330,7 @@ def test_a_store_that_another_program_holds_is_refused_in_time(compiled, tmp_pat
 
 
 def test_a_full_disk_leaves_what_is_stored(compiled, reference, tmp_path, monkeypatch):
-    """The file is limited to its size after ten chunks."""
+    """From its tenth chunk on, the file cannot grow."""
     add, calls, path = Store.add, [], tmp_path / "runs.db"
 
     def full(self, *given):
@@ -350,7 +350,7 @@ def test_a_full_disk_leaves_what_is_stored(compiled, reference, tmp_path, monkey
 
 
 def test_large_columns_of_a_chunk_are_several_blocks(compiled, reference, tmp_path, monkeypatch):
-    """SQLite limits the size of one block."""
+    """SQLite limits the size of one value."""
     drawn(compiled, store=tmp_path / "few.db")
     monkeypatch.setattr(store_module, "_LARGEST", 100)
     runs = drawn(compiled, store=tmp_path / "many.db")
@@ -381,7 +381,7 @@ def older(folder: Path, change: str = "") -> Path:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_an_older_store_is_read_and_resumed(compiled, tmp_path, version):
-    """A store of version 1 has no checksums. Its numbers are those of its rows, in any way of reading."""
+    """A store of version 1 has no checksums. Every way of reading gives the numbers of its rows."""
     without = "DROP TABLE checksums; ALTER TABLE meta DROP COLUMN checksum; UPDATE meta SET value=1 WHERE key='version'"
     path = older(tmp_path, without if version == 1 else "")
     connection = sqlite3.connect(path)

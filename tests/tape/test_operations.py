@@ -53,7 +53,7 @@ def test_jets_know_every_function(name: str) -> None:
 
 
 def test_selected_outputs_keep_constants_that_merging_makes() -> None:
-    """-(3 x) becomes (-3) x, with a new constant."""
+    """-(3 x) becomes (-3) x, which has a new constant."""
     tape = Tape()
     x = tape.inputs("x", 2)
     product = 3.0 * (x[0] + x[1])

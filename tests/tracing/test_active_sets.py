@@ -1,4 +1,4 @@
-"""One elimination for all modes: equal to one for each mode, with least-norm shares, for sizes that cannot be enumerated."""
+"""One elimination for all modes equals one for each mode, gives least-norm shares, and handles more modes than can be listed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.inner.tracing import modewise
 
 
 def chained(masses: Sequence[float], links: Sequence[tuple[int, int | None]], parts: Sequence, forces: Sequence) -> Graph:
-    """Return masses with an element between each pair of neighbours, or between one mass and ground."""
+    """Return masses with an element between each pair of neighbours, or from one mass to ground."""
     graph, v = Graph("chain"), [J1(f"v{i}", domain="translation") for i in range(len(masses))]
     for i, (mass, force) in enumerate(zip(masses, forces, strict=True)):
         source = Se(f"F{i}", force, signals="time") if callable(force) else Se(f"F{i}", force)
@@ -116,7 +116,7 @@ def coil_in_series() -> Graph:
 
 
 def capacitor_side_by_side() -> Graph:
-    """Two diodes across the capacitor, and two in series across it, which constrain the same rate again."""
+    """Two diodes across the capacitor, and two in series across it, which constrain the same rate."""
     across = [diode(name, "a", "") for name in ("D1", "D2")]
     return network(supply(), ("a", "", [C("C", capacitance=0.3)]), *across, diode("D3", "a", "b"), diode("D4", "b", ""))
 
@@ -131,7 +131,7 @@ def coil_and_capacitor() -> Graph:
 def test_vanishing_quantities_and_rates_of_others_are_solved_together(
     make: Callable[[], Graph], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rates and shares equal those of one elimination for each mode, even at states that no mode permits."""
+    """Rates and shares equal those of an elimination for each mode, even at states that the mode does not permit."""
     solve, found = modewise.solve_active_sets, list[bool]()
 
     def watched(*given: Any) -> Any:

@@ -1,4 +1,5 @@
-"""Rigidly coupled storage elements and ladders of diodes: work grows with their number, and results match closed forms."""
+"""Rigidly coupled storage elements and ladders of diodes: work grows in proportion to their number, and results match closed
+forms."""
 
 from __future__ import annotations
 
@@ -44,9 +45,9 @@ def coupled(parent: Callable[[int], int], numbers: np.ndarray, order: np.ndarray
 
 
 def check_accelerations(compiled: Compiled, parent: Callable[[int], int], numbers: np.ndarray, names: str) -> None:
-    """Check the one independent mass: the sum of all masses, each times its squared ratio; forces enter with their ratios.
+    """Check the independent mass: it moves as the sum of all masses times their squared ratios, under forces times their ratios.
 
-    Its own force is the remainder of all forces, and therefore no more accurate than they are.
+    The net force on it is a difference, and therefore no more accurate than the largest force.
     """
     ways = [1.0]
     for k in range(1, len(numbers)):
@@ -81,7 +82,7 @@ def test_levers_in_any_order_and_under_any_names_move_as_one_mass(shape: str, sp
 
 
 def test_units_do_not_decide_how_levers_are_solved() -> None:
-    """The same masses in milligrams: as many steps, and the same motion."""
+    """The same masses in milligrams take as many steps, with the same motion."""
     rng = np.random.default_rng(2)
     numbers = np.stack([rng.uniform(0.5, 2.0, 24), rng.uniform(0.8, 1.2, 24)], axis=1)
     small = numbers * [1e6, 1.0]
@@ -146,7 +147,7 @@ def test_a_shared_routine_in_every_form(backend: str) -> None:
 
 
 def test_code_for_others_has_steps_of_its_own_for_each_event() -> None:
-    """The shared routine with the mode folded in: fewer steps, and its mode is not an input."""
+    """An event's code is the shared routine with the mode folded in: fewer steps, and the mode is no longer an input."""
     routines = presets(ladder(10, 0.0))[0]
     one = routines["reset_0"]
     assert isinstance(one, SpecialisedRoutine)

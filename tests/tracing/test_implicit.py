@@ -1,4 +1,4 @@
-"""Implicit equations on small graphs: constraints with a position, loops in every form, and past faults."""
+"""Implicit equations on small graphs: constraints with a position, loops in every form, and regressions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def pendulum(**constraint) -> Graph:
 
 
 def test_a_pendulum_by_its_constraint() -> None:
-    """Period 2.3678419 s from 90 degrees, tension 3 m g at the bottom; the constraint holds and does no work."""
+    """Period 2.3678419 s from 90 degrees, tension 3 m g at the bottom; the constraint stays satisfied and does no work."""
     result = compile_model(pendulum()).simulate(2.3678419, samples=[0.0, 2.3678419 / 4, 2.3678419], progress=False)
     assert result.ok
     np.testing.assert_allclose(result["at.x"][-1], [1.0, 0.0], atol=1e-6)
@@ -97,7 +97,7 @@ def test_the_cubic_term_of_the_stabilisation() -> None:
 
 @pytest.mark.parametrize("flips", list(itertools.product([False, True], repeat=4)))
 def test_a_linear_loop_with_every_arrow(flips: tuple[bool, ...]) -> None:
-    """The tearing variable may be a value of reversed sign; all values are available."""
+    """The tearing variable may have reversed sign; all values are available."""
     graph, a, node, b = Graph("loop"), J1("a"), J0("node"), J1("b")
     parts = [(a, R("r2", 2.0)), (node, R("r3", 3.0)), (b, R("r5", 5.0)), (b, I("i7", 7.0, initial=4.0))]
     graph.connect(Se("u", 1.5), a).connect(a, node).connect(node, b)
@@ -161,7 +161,7 @@ def test_a_run_that_ends_at_its_start_has_a_result() -> None:
 
 @pytest.mark.parametrize("k", [1.0, 1e-9, 300.0, 1e9])
 def test_units_of_a_steep_curve_do_not_decide_whether_a_graph_is_refused(k: float) -> None:
-    """Two linear C follow a curved one: for states of order 1, rounding would swamp everything in sinh(300 x)."""
+    """Two linear C follow a curved one: at states of size 1, rounding of sinh(300 x) would swamp the two."""
     curve = C(
         "curve",
         output=lambda x: k * (exp(k * x) - exp(-k * x)) / 2,
@@ -173,6 +173,6 @@ def test_units_of_a_steep_curve_do_not_decide_whether_a_graph_is_refused(k: floa
     graph.connect(Sf("i", 6.0 / k), node)
     compiled = compile_model(graph, backend="numpy")
     x, m = compiled.initial()
-    # at zero all three share the current in proportion to their capacitances 1, 2 and 3
+    # at zero, all three share the current in proportion to their capacitances 1, 2 and 3
     rates = compiled.program.rates(0.0, x, compiled.parameters(), m)
     assert rates == pytest.approx([1.0 / k], rel=1e-12)

@@ -1,4 +1,4 @@
-"""Impulses at closing constraints and collisions, against a projection of momenta by hand.
+"""Impulses of closing constraints and collisions, against a projection of momenta by hand.
 
 Of all motions that satisfy the constraints, the one after a plastic impact is closest to the one before it in kinetic energy: v+
 = v - (1 + e) M^-1 J^T (J M^-1 J^T)^-1 J v (Moreau 1988 for e = 0). Charges are shared by the same rule.
@@ -115,7 +115,7 @@ def test_constraints_that_begin_to_hold_project_the_momenta(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_impacts_turn_the_flows_of_constraints_round(seed: int) -> None:
-    """Several at once, held in no mode; e = 1 conserves energy."""
+    """Several constraints collide at once, and hold in no mode; e = 1 conserves energy."""
     e = (0.0, 0.4, 1.0)[seed % 3]
     rng = np.random.default_rng(100 + seed)
     masses = Masses(rng, automaton="gate", active=["held"], restitution=e, holds="velocity")
@@ -145,7 +145,7 @@ def test_a_smooth_closing_has_no_impulse() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_switches_share_out_charge(seed: int) -> None:
-    """A tree of switches closes at once between capacitors, some of which are behind transformers."""
+    """A tree of switches between capacitors closes at once; some of them are behind transformers."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(2, 6))
     graph, capacitance, charge = (Graph("charges").add_automaton(gate()), rng.uniform(0.5, 2.0, count), rng.normal(size=count))
@@ -264,7 +264,7 @@ def test_a_curved_capacitor_shares_its_charge_exactly() -> None:
 
 @pytest.mark.parametrize("ratio", [1.5, 4.0, 20.0, -3.0])
 def test_a_capacitor_without_an_inverse_follows_through_an_impulse(ratio: float) -> None:
-    """A jump of the ratio shares charge again; without a formula for the inverse the result is the same."""
+    """After a jump of its ratio, the charge is shared again; a missing inverse does not change the result."""
 
     def run(**more) -> Result:
         edge = Transition("low", "high", lambda t: t - 0.5, "time")
@@ -364,10 +364,10 @@ def boost(diode: str, current: float, voltage: float) -> Graph:
 @pytest.mark.parametrize("cases", [16, 1])
 def test_a_diode_answers_the_impulse_of_a_switch(cases: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The transistor interrupts the coil's current, so the diode closes; when the transistor would short the capacitor through
-    it, the diode opens.
+    the diode, the diode opens.
 
-    Nothing is lost, and the periodic closed form returns after 50 periods. With one case, pivots are chosen at run time instead
-    of an order for each combination of modes.
+    Nothing is lost, and the run reaches the periodic closed form after 50 periods. With one case, pivots are chosen at run time
+    instead of an order for each combination of modes.
     """
     monkeypatch.setattr(modewise, "MAX_CASES", cases)
     compiled = compile_model(boost("open", 4.196961, 24.109746))
@@ -423,7 +423,7 @@ def test_a_capacitor_is_not_shorted_through_a_diode_that_conducts(shunt: float |
 
 
 def test_pivots_are_found_wherever_they_are() -> None:
-    """Matrices whose zeros come and go."""
+    """Matrices whose zeros change places."""
     rng = np.random.default_rng(0)
     for n in (1, 2, 3, 5, 8):
         tape = Tape()
@@ -467,7 +467,7 @@ def test_a_mode_that_does_not_hold_at_the_start_is_refused() -> None:
         compile_model(boost("closed", 4.2, 24.1)).simulate(1e-5, progress=False)
     assert [problem.code for problem in caught.value.problems] == ["E214"]
     compiled = compile_model(boost("open", 4.2, 24.1))
-    for _ in range(2):  # whatever started successfully or was refused before
+    for _ in range(2):  # whatever started, or was refused, before
         with pytest.raises(ModelError) as caught:
             compiled.simulate(1e-5, initial={"diode": "closed"}, progress=False)
         assert [problem.code for problem in caught.value.problems] == ["E214"]

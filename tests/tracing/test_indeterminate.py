@@ -35,7 +35,7 @@ from tests.tracing.test_rigid_graphs import modes_of
 
 RNG = np.random.default_rng(5)
 SAMPLES, MODES = 10, 2
-"""Random graphs in the suite, and modes of each; `campaign` takes any number."""
+"""Number of random graphs in the suite, and of modes of each; `campaign` takes any number."""
 
 
 def campaign(seeds: range, most: int) -> Counter[str]:
@@ -56,7 +56,7 @@ def campaign(seeds: range, most: int) -> Counter[str]:
 
 
 def judged(compiled: Compiled, modes: dict[str, str], rng: np.random.Generator, where: str) -> str:
-    """Return the kind of a mode, after checking its rates and that a contradiction is detected."""
+    """Check the rates in a mode, and that a contradiction is detected; return the kind of the mode."""
     m = np.array([float(a.states.index(modes[a.name])) for a in compiled.model.automata.values()])
     x, p, program = rng.normal(size=compiled.program.states), compiled.parameters(), compiled.program
     places = {s.name.removesuffix(".p"): k for k, s in enumerate(compiled.system.states) if s.name.endswith(".p")}
@@ -124,8 +124,8 @@ def test_clutches_side_by_side_are_one_with_the_sum_of_their_limits(limits: tupl
 def test_too_many_modes_of_a_curved_impulse_are_refused(curved: bool) -> None:
     """Four brakes on one shaft have 27 modes in each impulse.
 
-    With a curved inertia, each Newton step would solve the sharing of all impulses again (more than a minute): the model is
-    refused, and the message names the redundant brakes.
+    With a nonlinear inertia, each Newton step would share all impulses again, for more than a minute: the model is refused, and
+    the message names the redundant brakes.
     """
     inertia = I("m", energy=lambda p: p * p / 2 + p**4) if curved else I("m", 1.0)
     graph, v = Graph("brakes"), J1("v")
@@ -159,7 +159,7 @@ def test_a_ring_of_clutches_moves_as_one_body_while_it_sticks() -> None:
 
 
 def test_friction_beside_a_stop_takes_next_to_nothing() -> None:
-    """The stop, which has no limit, holds as much as it would alone."""
+    """The stop has no limit, and holds as much as it would alone."""
     runs = []
     for parts in ([Constraint("stop", holds="velocity"), Friction("brake", 0.1)], [Constraint("stop", holds="velocity")]):
         graph = between(shafts(2, 3.0, 1.0), "pair", "shaft0", "shaft1", *parts)
@@ -170,7 +170,7 @@ def test_friction_beside_a_stop_takes_next_to_nothing() -> None:
 
 
 def test_a_freewheel_beside_friction() -> None:
-    """It holds in one direction at any torque, and gives way in the other once friction slips."""
+    """In one direction it holds any torque; in the other it yields once friction slips."""
     run = compile_model(between(shafts(2, 3.0, 1.0), "p", "shaft0", "shaft1", Friction("c", 0.5), Diode("f"))).simulate(
         9.0, progress=False
     )
@@ -202,7 +202,7 @@ def test_diodes_in_series_are_one_diode(count: int, coil: bool) -> None:
 
 
 def geared(ratio: float) -> Graph:
-    """A brake on each side of a gear, with another unit on one side."""
+    """A brake on each side of a gear; one side uses another unit."""
     graph, slow, fast = Graph("geared"), J1("slow", domain="rotation"), J1("fast", domain="rotation")
     graph.connect(Se("drive", lambda t: 2.0 * sin(t), signals="time"), slow).connect(slow, I("J", 1.0))
     graph.connect(slow, gear := TF("gear", ratio)).connect(gear, fast)
@@ -330,7 +330,7 @@ def test_a_mode_that_contradicts_itself_ends_the_run() -> None:
 
 
 def test_modes_that_are_alike_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only one of a gate's four states brakes: the same states after an impulse, from about half of the solutions."""
+    """Only one of a gate's four states brakes: states after an impulse are the same, from about half of the solutions."""
     counts: list[int] = []
     solve = SolutionCache._solve
 

@@ -32,7 +32,7 @@ def test_the_loop_is_solved(law, current) -> None:
 
 
 def test_an_account_without_storages_is_checked(monkeypatch) -> None:
-    """The loop as it was once solved, without its jump."""
+    """The loop is solved as it once was, without its jump."""
     monkeypatch.setattr(evaluate, "jumps", lambda *of_a_loop: False)
     compiled = compile_model(circuit(LAWS["sign"][0]), progress=False)
     with pytest.warns(UnreliableRunWarning, match=r"off by 0\.23 of the energy in play"):

@@ -1,4 +1,4 @@
-"""Resistors with one relation where causality needs its inverse: the inverse is computed, and checked by closed forms."""
+"""Resistors whose only relation is against the causality: it is solved for its argument, checked by closed forms."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_an_inductor_against_a_diode() -> None:
 
 def test_a_run_is_right_as_far_as_it_goes_where_a_curve_is_flat() -> None:
     """e = cbrt(cos t) is infinitely steep at its zero, pi / 2: a run ends there, or is right beyond; with both relations it
-    passes."""
+    continues."""
 
     def driven(**relations) -> Graph:
         return series(Sf("drive", lambda t: cos(t), signals=["time"]), R("r", **relations))
@@ -147,7 +147,7 @@ def test_a_run_is_right_as_far_as_it_goes_where_a_curve_is_flat() -> None:
 
 
 def test_two_relations_that_both_give_the_flow() -> None:
-    """One is used directly, the other inversely: (exp(e) - 1) and 2 (3 - e) intersect."""
+    """One relation is used directly, the other inversely: (exp(e) - 1) and 2 (3 - e) intersect."""
     graph = series(Se("u", -3.0), diode(), R("line", flow=lambda e: 2.0 * e))
     model = compile_model(graph, backend="numpy")
     env = model.evaluate()
@@ -205,7 +205,7 @@ def test_a_linear_relation_has_readable_equations() -> None:
 
 
 def test_many_loops_are_found_to_be_curved_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten resistors used inversely, each in its own loop: the statements run twice, not eleven times."""
+    """Ten resistors used inversely, each in its own loop: the statements are traced twice, not eleven times."""
     graph, runs = Graph("many"), []
     for k in range(10):
         node = J1(f"node {k}")

@@ -70,7 +70,7 @@ def test_derivatives_of_the_position_serve_as_well_as_the_right_matrix():
 
 
 def dumbbell() -> Graph:
-    """Two masses on one rod, without a constant matrix: b moves at (0, 1) while a rests."""
+    """Two masses on one rod, which no constant matrix describes: b moves at (0, 1) while a rests."""
     graph, a, b = Graph("dumbbell"), J1("a", dimension=2), J1("b", dimension=2)
     weight("place a", a, graph, (0.0, 0.0), (1.0, 1.0))
     weight("place b", b, graph, (1.0, 0.0), (1.0, 1.0), (0.0, 1.0))

@@ -14,7 +14,7 @@ A, B, START, SPEED = 2.0, 0.7, 0.3, 1.5
 
 
 def tied(unit: float = 1.0) -> tuple[Graph, dict[str, J1]]:
-    """Two bodies with b = sin(a) by two constraints, which differ off that curve; `unit` scales masses."""
+    """Two bodies with b = sin(a) by two constraints, which differ away from that curve; `unit` scales the masses."""
     graph, at = Graph("tied"), {name: J1(f"at {name}") for name in "ab"}
     for name, mass, position, velocity in (("a", A * unit, START, SPEED), ("b", B * unit, np.sin(START), SPEED * np.cos(START))):
         graph.connect(at[name], IC(name, inertia=lambda q, mass=mass: mass, position=position, velocity=velocity))

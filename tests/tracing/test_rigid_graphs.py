@@ -29,7 +29,7 @@ POINTS = (0.7 + 1.1j, -1.3 + 0.4j)
 
 
 MOST = 4
-"""Combinations of modes that are tested for a graph."""
+"""Maximum number of mode combinations tested for a graph."""
 
 
 def compiled_or_refused(seed: int, draw: Callable[[np.random.Generator], Graph] = rigid_graph) -> tuple[Compiled | None, str]:
@@ -87,7 +87,7 @@ def check(compiled: Compiled, modes: Mapping[str, str], seed: int) -> None:
     algebraic = {u.element for u in compiled.system.unknowns if u.algebraic}
     system = Descriptor(compiled.model, modes, compiled.causality, algebraic)
     if any(all(modes[a] == state for a, state in i.mode.items()) for i in compiled.system.indeterminate):
-        assert system.is_singular()  # test_indeterminate.py checks their solutions
+        assert system.is_singular()  # test_indeterminate.py checks the solutions of these
         return
     if system.is_singular():  # vanishing quantities had to be differentiated in this mode after all
         system = Descriptor(compiled.model, modes, compiled.causality)
@@ -166,7 +166,7 @@ def test_the_ledger_closes_over_a_short_run(seed: int) -> None:
 
 
 def test_finite_generalised_eigenvalues_are_the_poles() -> None:
-    """Compare eigenvalues themselves where the pencil is small enough to be well conditioned."""
+    """Eigenvalues themselves agree where the pencil is small enough to be well conditioned."""
     for seed in range(10):
         rng = np.random.default_rng(seed)
         graph, v, w, gear = Graph("gears"), J1("v"), J1("w"), TF("gear", rng.uniform(0.3, 3.0))

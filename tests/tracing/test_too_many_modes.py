@@ -1,5 +1,5 @@
-"""If a part exceeds the number of mode combinations that can be solved, the message names that limit and its automata; its advice
-runs."""
+"""If a part has more mode combinations than can be solved one by one, the message names that limit and its automata; its advice
+works."""
 
 from __future__ import annotations
 
@@ -34,4 +34,4 @@ def test_the_limit_and_the_automata_are_named():
 
 def test_dampers_in_series_run():
     run = row(5, softly=True).simulate(0.5, progress=False)
-    assert run.ok and abs(run["v2.flow"]).max() < 1e-2  # 0.5 N is below every limit: the dampers alone creep
+    assert run.ok and abs(run["v2.flow"]).max() < 1e-2  # 0.5 N is below every limit, so only the dampers creep

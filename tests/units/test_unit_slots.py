@@ -243,7 +243,7 @@ SLOTS: dict[str, Callable[[Any], Any]] = {
     },
     "sampled_pid.limits": lambda p: signals.sampled_pid("x", "time", 1.0, period=1.0, limits=(p, 1e9), unit="N"),
 }
-"""Number of an element or block -> a function that makes one with it; if a domain is given, at a junction of that domain."""
+"""Number of an element or block -> a function that makes one with it, if necessary at a junction of a domain."""
 
 
 def arguments_of(function: Callable[..., Any]) -> set[str]:
@@ -333,7 +333,7 @@ PLAIN = {
     "face",
     "start",
 }
-"""Arguments of parts that are not numbers; a quaternion, a colour and a scale have no unit."""
+"""Arguments of parts that are not numbers or, like a quaternion, a colour or a scale, have no unit."""
 WITHOUT_UNIT = {
     "joint_graph.frame_a": "a pose (4, 4)", "joint_graph.frame_b": "a pose (4, 4)",
     "planar_body.place": "lengths and an angle",

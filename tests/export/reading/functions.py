@@ -1,4 +1,4 @@
-"""Functions of a page: from text to callables with local letters."""
+"""Read a function of a page as a callable with local letters."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def own_letters(text: str) -> list[str]:
 
 
 class Function:
-    """A function of the page: its head, and the equations of its sans-serif letters, each evaluated when needed."""
+    """A function of the page: its head, and the equations of its sans-serif letters, evaluated when needed."""
 
     def __init__(self, body: str, page: Page):
         first, *rest = formulas(body)

@@ -70,5 +70,5 @@ def literal(text: str) -> Any:
 
 
 def with_index(text: str, letter: str, number: str) -> str:
-    """A formula of a family of equal parts, for one member."""
+    """Return the formula of a family of equal parts for one member."""
     return re.sub(rf"(?<!\\math..\{{)(?<=[{{,\s]){letter}(?=[.,}}\\])", number, text)

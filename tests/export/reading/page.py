@@ -23,7 +23,7 @@ def reading(letter: str) -> Node:
 
 
 class Page:
-    """A page that has been read."""
+    """The content of a page."""
 
     def __init__(self, text: str):
         self.text = re.sub(r"!\[[^\]]*\]\(data:image[^)]*\)", "", text)
@@ -148,7 +148,7 @@ class Page:
         return None
 
     def alone(self, text: str) -> str | None:
-        """The letter that a text consists of, or None."""
+        """Return the letter if the text is a single letter, otherwise None."""
         tokens = tokens_of(text)
         if "".join(tokens) in self.standing:
             return self.alone(self.standing["".join(tokens)])
@@ -278,7 +278,7 @@ class Page:
 
     @staticmethod
     def apart(text: str) -> list[str]:
-        """Split at the commas outside brackets."""
+        """Split a text at the commas outside brackets."""
         found, depth = [""], 0
         for sign in text:
             depth += {"{": 1, "(": 1, "}": -1, ")": -1}.get(sign, 0)
@@ -315,7 +315,8 @@ class Page:
         return {name: letter for letter, name in self.names.items()}
 
     def at(self, t: float, x: Mapping[str, Any], m: Mapping[str, float], p: Mapping[str, Any] | None = None) -> Point:
-        """The model at a time, with states, modes and parameters (by default the page's) by letter; unknowns are solved for."""
+        """Evaluate the model at a time, with states, modes and parameters (by default the page's) by letter; solve for
+        unknowns."""
         given = {**self.parameters, **({} if p is None else p), **m}
         while True:
             try:
@@ -332,7 +333,7 @@ class Page:
         return [name for name in free if name not in self.machines and self.names[name] != "time"] + sorted(self.torn)
 
     def fitting(self, letter: str, value: Any) -> Any:
-        """A value in the shape of its letter; a row remains a row."""
+        """A value in the shape of its letter; rows stay rows."""
         if letter not in self.sizes:
             return value
         size = self.sizes[letter]

@@ -1,4 +1,4 @@
-"""Records of a page's content: families of equal parts, definitions, implicit equations, state machines, states."""
+"""Records for the content of a page: families of equal parts, definitions, implicit equations, state machines, states."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Definition:
-    """(letters) = an expression; several letters for a function with several results."""
+    """(letters) = an expression; a function with several results has several letters."""
 
     letters: tuple[str, ...]
     node: Node
@@ -45,7 +45,7 @@ class Implicit:
     text: str
 
     def residual(self, at: Point) -> np.ndarray:
-        """Left minus right, zero where that is rounding."""
+        """Left minus right, or zero if that is rounding."""
         case = self.cases[0 if len(self.cases) == 1 or self.condition(at) else 1]
         left, right = (np.ravel(np.asarray(side(at))) for side in case)
         return np.where(np.abs(left - right) <= 1e-14 * (np.abs(left) + np.abs(right)), 0.0, left - right)

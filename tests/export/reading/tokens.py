@@ -11,7 +11,7 @@ ACCENTS = {rf"\{word}" for word in ("hat", "tilde", "bar", "check", "breve", "ac
 
 
 class Unreadable(Exception):
-    """Content that the page omits, states twice, or writes in a form without meaning."""
+    """Content that is missing on the page, given twice, or without meaning."""
 
 
 def own_letter(tokens: Sequence[str], place: int) -> tuple[str, int] | None:

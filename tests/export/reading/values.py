@@ -174,7 +174,7 @@ def halves(value: Any, poses: bool) -> tuple[Any, Any]:
 
 
 def assembled(rows: Sequence[Sequence[Any]]) -> Any:
-    """A matrix of numbers or blocks, where 0 and 1 take the fitting size; stacked columns form a column."""
+    """A matrix of numbers or blocks, where 0 and 1 take the size of their neighbours; stacked columns form a column."""
     blocks = [[entry[:, None] if np.ndim(entry) == 1 else entry for entry in row] for row in rows]
     sized = [(i, j, block.shape) for i, row in enumerate(blocks) for j, block in enumerate(row) if np.ndim(block) == 2]
     if not sized:

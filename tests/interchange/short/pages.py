@@ -1,4 +1,4 @@
-"""Graphs of the pages: a page's code runs without its computations."""
+"""Graphs of the documentation pages, built by running a page's code without its computations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def blocks(page: str) -> list[str]:
 
 @functools.cache
 def graphs_of(page: str) -> dict[str, Model | None]:
-    """Return the graphs that a page builds, by name, as they are after their block; None for one with problems.
+    """Return the graphs that a page builds, by name, each as it is at the end of its block; None for one with problems.
 
     A repeated name gets a number, "train #2".
     """
@@ -56,7 +56,7 @@ def _frozen(graph: Graph) -> Model | None:
 
 
 def _building(statement: ast.stmt) -> list[str]:
-    """Return the building part of a statement: all of it, or its calls of `connect` if it computes as well."""
+    """Return the part of a statement that builds a graph: all of it, or only its calls of `connect` if it also computes."""
     text = ast.unparse(statement)
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         return [text] * bool(re.match(r"(from|import) (bondgraph|screws|screwbond|numpy|math)\b", text))

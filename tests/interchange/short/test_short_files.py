@@ -38,7 +38,7 @@ def text_of(graph) -> str:
 
 @pytest.mark.parametrize("name", [name for name in TWINS if name != "delayed"])
 def test_a_short_file_is_the_model_of_its_page(name) -> None:
-    """Elements and bonds in order, and every formula step by step: runs then have the same bits."""
+    """Elements and bonds agree in order, and formulas step by step, so that runs have the same bits."""
     text = text_of(parse_graph(TWINS[name], parts=MAKERS))
     assert all(text == text_of(model_of(*source)) for source in sources(TWINS[name]))
 
@@ -304,7 +304,7 @@ def test_errors_of_compiling_name_the_lines_of_the_file() -> None:
 
 
 def test_names_and_inputs_that_nothing_can_have_are_refused() -> None:
-    """Also in scripts, where they once raised KeyError and TypeError."""
+    """They are refused in scripts too, where they once raised KeyError and TypeError."""
     for name, path, code in (("1.0", "time", "E102"), ("gain", None, "E150"), ("gain", 5, "E150")):
         graph = Graph("g")
         with pytest.raises(ModelError) as refused:

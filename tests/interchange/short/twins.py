@@ -14,7 +14,7 @@ TWINS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.g
 """Short files by name."""
 
 WITH_PARTS = ("winch", "supply", "drive_train")
-"""Short files with kinds of parts."""
+"""Short files that define their own kinds of parts."""
 
 OSCILLATOR = """
 graph: oscillator
@@ -47,7 +47,7 @@ LEFT_OUT = {
     "docs/tutorial.md: wrong": "no model: it shows an error",
     "docs/parts.md: enzyme": "a network of the text of its reactions, with the function that reads it",
 }
-"""Graphs of pages, and whole pages, without a short file, and why."""
+"""Graphs of pages, and whole pages, without a short file; the values say why."""
 
 
 def sources(text: str) -> list[tuple[str, str]]:
