@@ -1,4 +1,4 @@
-"""The smallest graphs for each error."""
+"""The smallest graph for each error."""
 
 from __future__ import annotations
 

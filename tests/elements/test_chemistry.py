@@ -73,7 +73,7 @@ def test_products_are_the_exponentials_of_affinities() -> None:
 
 
 def test_a_large_network_is_one_tape_where_exponentials_meet_logarithms(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With as many statements, other models run in loops, whose kernels would see only one of the two."""
+    """Other models of this size run as loops, whose kernels would see either the exponentials or the logarithms."""
     graph, before = Graph("row"), J0("n0")
     graph.connect(before, Ce("S0", initial=1.0))
     for k in range(1, 31):

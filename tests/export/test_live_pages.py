@@ -204,7 +204,7 @@ def test_names_do_no_harm_and_a_notebook_shows_the_page(tmp_path, window):
 
 
 def test_a_page_says_what_simulate_doubts():
-    """Its atol permits errors far larger than rtol promises."""
+    """The run's atol permits errors far larger than its rtol promises."""
     graph, v = Graph("loose"), J1("v", domain="translation")
     graph.connect(v, I("m", 1.0)).connect(v, C("k", stiffness=4.0, initial=1.0))
     with pytest.warns(UserWarning, match="cannot be trusted"):

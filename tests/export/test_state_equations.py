@@ -354,7 +354,7 @@ def test_random_graphs_agree_with_the_compiled_model(draw) -> None:
 
 
 def test_random_switched_graphs_agree_in_every_combination_of_modes() -> None:
-    """Switched constraints, switches and dry friction, some released at once: vanishing quantities need no derivative."""
+    """Switched constraints, switches and dry friction; some vanishing quantities need no derivative."""
     seen: Counter[str] = Counter()
     for seed in range(20):
         try:
@@ -412,7 +412,7 @@ def test_diode_that_yields_at_once() -> None:
 
 
 def test_what_yields_in_one_mode_only() -> None:
-    """The flow of a coil is held at zero; a switch connects a parallel resistor, which releases it at once."""
+    """The flow of a coil is held at zero; while a switch connects a parallel resistor, no derivative is needed."""
     graph, coil, node, tie = Graph("clamp"), J1("coil"), J0("node"), J1("tie")
     graph.add_automaton(Automaton("lever", ("off", "on"), "off", ()))
     graph.connect(Se("u", 3.0), coil).connect(coil, I("L", 2.0)).connect(coil, R("r", 0.5)).connect(coil, node)
@@ -427,7 +427,7 @@ def test_what_yields_in_one_mode_only() -> None:
 
 
 def clamps(count: int) -> Graph:
-    """Constraints that a switch releases, each with its own lever."""
+    """Constraints, each with a lever whose switch makes their derivative unnecessary."""
     outer = Graph("clamps")
     for k in range(count):
         graph, coil, node, tie = Graph(f"clamp{k}"), J1("coil"), J0("node"), J1("tie")

@@ -110,7 +110,7 @@ def held() -> Graph:
 
 
 def rectified() -> Graph:
-    """A diode that blocks at once beside a resistor, and conducts in series with a coil."""
+    """A diode that blocks without a derivative, because of a resistor, and conducts beside a coil."""
     graph, a, node = Graph("rectified"), J1("a"), J0("node")
     graph.connect(Se("E", -24.0), a).connect(a, R("on", 1e-3)).connect(a, node)
     return graph.connect(node, Diode("D")).connect(node, I("L", 1e-4))

@@ -279,7 +279,7 @@ def test_the_energies_of_a_configuration_are_kept() -> None:
 
 @pytest.mark.parametrize("name", SYSTEMS)
 def test_the_systems_of_the_papers_are_read_as_they_were_written(name: str) -> None:
-    """This includes an operation with a name where a law takes any function.
+    """A system may contain a named operation where a law takes any function.
 
     A file's notes about itself, fixed starts and omitted pictures, are not repeated.
     """

@@ -47,5 +47,5 @@ def weight(tree: Tree, one: np.ndarray, several: np.ndarray) -> np.ndarray:
 
 
 def most_missed(b: np.ndarray, one: np.ndarray, several: np.ndarray, order: int, theta: float = 1.0) -> float:
-    """The largest residual of the conditions of an order at the fraction theta of a step."""
+    """The largest residual of all conditions of this order, at the fraction theta of a step."""
     return max(abs(b @ weight(tree, one, several) - theta**order / density(tree)) for tree in trees(order))

@@ -102,7 +102,7 @@ def test_a_chain_of_many_parts_sees_a_pulse():
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_square_and_sawtooth_by_their_means(options):
-    """From the start, whole periods: compare the momentum, and samples of the wave itself."""
+    """Over whole periods from the start, compare the momentum, and samples of the wave itself."""
     graph = pushed(signals.square("p", period=0.3, start=0.05, duty=0.1, high=2.0))
     graph.add(signals.sawtooth("s", period=0.3, start=0.05, low=-1.0, high=2.0), signals.integrator("area", "s.y"))
     run = compile_model(graph).simulate(3.05, samples=np.arange(0.05, 3.06, 0.3), **options)

@@ -288,7 +288,7 @@ def test_many_runs_pass_as_single_ones(threads):
 
 
 def test_sensitivities_pass_too():
-    """The derivative of the final speed by the friction limit is proportional to the path."""
+    """The derivative of the final speed with respect to the friction limit is proportional to the path."""
     tight = {"rtol": 1e-11, "progress": False, "samples": [2.0]}
     compiled = compile_model(machine(crank, stick_limit=2.0))
     found = run_sensitivities(compiled, "liner0.limit", 2.0, **tight)

@@ -254,7 +254,5 @@ def test_a_run_that_meets_many_patterns_asks_python_for_few(monkeypatch):
     first = compiled.simulate(2.0, samples=0.1, progress=False)
     assert first.ok and first.statistics.events_in_python == 0 and len(first.events) > 50
     assert PATTERNS < len(asked) <= 2 * PATTERNS
-    again = compiled.simulate(
-        2.0, samples=0.1, progress=False
-    )  # machine code has room for the first patterns, and does not ask Python
+    again = compiled.simulate(2.0, samples=0.1, progress=False)  # reuses the first run's storage of patterns, without Python
     assert np.array_equal(first.x, again.x) and first.events == again.events

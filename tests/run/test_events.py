@@ -191,7 +191,7 @@ def test_a_law_that_jumps_to_and_fro_ends_after_max_steps(method):
     made = program(lambda t, x, p, m: [-s.sign(x[0])], (1, 0, 0))
     result = simulate(made, [0.5], [], [], 100.0, method=method, max_steps=5000)
     assert result.failure is not None and result.failure.kind in ("too many steps", "step too small")
-    # which pause notices it depends on the speed of this machine
+    # the pause that notices it depends on the speed of the machine
     assert result.failure.time == pytest.approx(0.5, abs=1e-2)
 
 

@@ -376,7 +376,7 @@ def test_threads_share_a_prepared_run(monkeypatch):
 
 
 def test_runs_that_keep_other_names_share_nothing_with_each_other():
-    """Nor do they share with the plain run; a sink receives the samples of its own run."""
+    """They share nothing with the plain run either; a sink receives the samples of its own run."""
     compiled, settings = compile_model(bouncing(2), progress=False), {"samples": 0.1, "progress": False}
     plain = compiled.simulate(0.5, **settings)
     for names in (["m0.p"], ["m1.flow"], ["m0.p", "m1.flow"]):

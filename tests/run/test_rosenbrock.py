@@ -257,7 +257,7 @@ def test_free_top_keeps_energy_and_momentum():
 
 
 def test_ball_bounces_where_it_must():
-    """The time between impacts is 2 v_k / g."""
+    """An impact with the rebound speed v_k is followed by the next after 2 v_k / g."""
     found = run(ball(), [1.0, 0.0], [9.81, 0.8], [0.0], 3.0, rtol=1e-9)
     first = np.sqrt(2.0 / 9.81)
     times = first + np.concatenate([[0.0], np.cumsum(2.0 * first * 0.8 ** np.arange(1, len(found.events)))])

@@ -112,8 +112,7 @@ def test_states_in_any_units_take_nearly_the_same_steps(name, method):
 
 
 def ringing(farad, henry, ohm, second):
-    """A tank of 1 pF and 1 uH at 1 V through 100 ohm, with a loss resistor of 1 kohm and a switch at 20 ns; each unit is given in
-    SI."""
+    """A tank of 1 pF and 1 uH at 1 V through 100 ohm, with a loss resistor of 1 kohm, in the given units (each in SI)."""
     w = 5e8 * second
     graph, source, node = Graph("tank"), J1("source"), J0("node")
     graph.connect(Se("u", lambda t: s.sin(w * t), signals="time"), source).connect(source, R("inner", 100.0 / ohm))

@@ -201,7 +201,7 @@ def test_a_stiff_chain_runs_with_sparse_algebra() -> None:
 
 
 def test_equal_parts_share_their_kernels_however_many_there_are() -> None:
-    """This includes contacts of equal surfaces: variables in a formula's closure are compared by value."""
+    """Contacts of equal surfaces share them too: variables in a formula's closure are compared by value."""
 
     def kinds(balls: int) -> int:
         graph, floor = Graph("balls"), ground("floor", surface=plane())

@@ -241,7 +241,7 @@ def test_what_is_not_finite_is_not_sent(small_pages):
     assert told.said[-1] == ("end", str(result.failure), len(result.t)) and len(np.concatenate(sent)) == len(result.t)
 
 
-# --- what is refused ----------------------------------------------------------------------------------------------------------
+# --- refusals -----------------------------------------------------------------------------------------------------------------
 
 
 def test_places_and_endings_that_cannot_be(compiled, tmp_path):

@@ -93,7 +93,7 @@ def test_one_line(graph: Graph) -> None:
 
 
 def test_units_do_not_matter(coulomb: Stepper) -> None:
-    """The same steps in kilonewtons: the numbers of forces and stiffnesses are a thousandth."""
+    """The same steps in kilonewtons: forces and stiffnesses have a thousandth of their values."""
     small = {f"{name} spring.stiffness": STIFFNESS * 1e-3 for name in ("left", "right", "y")} | {"weight.value": -9.81e-3}
     result = coulomb.simulate(T_END, step=0.01, parameters=small)
     assert result["y place.y"][-1] == pytest.approx(-0.014, abs=1e-9)

@@ -14,5 +14,5 @@ def compiled():
 
 @pytest.fixture(scope="module")
 def reference(compiled):
-    """The sweep in memory, by threads."""
+    """Run the sweep in memory, with threads."""
     return drawn(compiled)

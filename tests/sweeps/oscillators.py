@@ -25,7 +25,7 @@ def pendulum_in_space() -> Graph:
 
 
 def relaxed() -> Graph:
-    """The oscillator, whose spring starts where a function says."""
+    """The oscillator, with the start of its spring given by a function."""
     return oscillator().start(lambda push, stiffness: (push / stiffness,), ["push.value", "spring.stiffness"], ["spring.q"])
 
 

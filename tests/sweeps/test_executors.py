@@ -52,7 +52,7 @@ def test_threads_and_processes_give_equal_bytes(compiled, reference):
 
 @pytest.mark.thorough
 def test_a_cluster_of_dask_gives_equal_bytes(compiled, reference):
-    distributed = pytest.importorskip("distributed", reason="distributed is not installed: a sweep on a cluster of Dask")
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed: sweeps by Dask are not tested")
     cluster = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": None, "processes": True}
     with distributed.LocalCluster(**cluster) as local, distributed.Client(local) as client:
         executor = client.get_executor(pure=False)
@@ -62,11 +62,11 @@ def test_a_cluster_of_dask_gives_equal_bytes(compiled, reference):
 
 @pytest.mark.thorough
 def test_workers_of_mpi_give_equal_bytes(tmp_path):
-    """The command is that of the page on sweeps."""
-    pytest.importorskip("mpi4py", reason="mpi4py is not installed: a sweep on a cluster by MPI")
+    """The page on sweeps gives this command."""
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed: sweeps by MPI are not tested")
     mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
     if mpiexec is None:
-        pytest.skip("there is no mpiexec: a sweep on a cluster by MPI")
+        pytest.skip("mpiexec is not installed: sweeps by MPI are not tested")
     script = ["-n", "3", sys.executable, "-m", "mpi4py.futures", mpi_sweep.__file__, str(tmp_path / "runs.db")]
     as_it_is = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
     as_it_is["PRTE_MCA_rmaps_default_mapping_policy"] = ":oversubscribe"  # a real cluster needs none of these settings

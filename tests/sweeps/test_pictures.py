@@ -12,7 +12,7 @@ from bondgraph.sweeps import last, load_runs, normal, peak, sweep
 from tests.inner.output import MAX_PANELS
 from tests.inner.sweeps import Chunk, Store
 
-pyplot = pytest.importorskip("matplotlib.pyplot", reason="Matplotlib is not installed: pictures of sweeps")
+pyplot = pytest.importorskip("matplotlib.pyplot", reason="Matplotlib is not installed: pictures of sweeps are not tested")
 
 TOP = {"top": peak("spring.q")}
 

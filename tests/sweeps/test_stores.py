@@ -1,4 +1,4 @@
-"""Stores of runs are resumed, with each run once; a store with another plan, a damaged one or another file is refused."""
+"""Stores of runs are resumed without repeating a run; a store with another plan, a damaged store or another file is refused."""
 
 from __future__ import annotations
 
@@ -368,7 +368,7 @@ def test_a_truncated_store_is_refused(compiled, stored, tmp_path, part):
 
 
 OLDER = Path(__file__).parents[1] / "written_before" / "rows.db"
-"""Twenty of the runs of `drawn`, by a version that stored a row for each."""
+"""Twenty of the runs of `drawn`, stored by a version that wrote a row for each run."""
 
 
 def older(folder: Path, change: str = "") -> Path:

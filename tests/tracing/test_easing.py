@@ -11,7 +11,7 @@ from tests.inner.tracing import Traced, TraceObstacles, Unsolvable, break_loops,
 
 
 def clamp() -> Graph:
-    """The flow of a coil is held at zero; a switch connects a parallel resistor, which releases it at once."""
+    """The flow of a coil is held at zero; while a switch connects a parallel resistor, no derivative is needed."""
     graph, coil, node, tie = Graph("clamp"), J1("coil"), J0("node"), J1("tie")
     graph.add_automaton(Automaton("lever", ("off", "on"), "off", ()))
     graph.connect(Se("u", 3.0), coil).connect(coil, I("L", 2.0)).connect(coil, R("r", 0.5)).connect(coil, node)

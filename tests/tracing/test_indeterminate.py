@@ -330,7 +330,7 @@ def test_a_mode_that_contradicts_itself_ends_the_run() -> None:
 
 
 def test_modes_that_are_alike_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only one of a gate's four states brakes: states after an impulse are the same, from about half of the solutions."""
+    """Only one of a gate's four states brakes: an impulse leads to the same states, with about half as many solutions."""
     counts: list[int] = []
     solve = SolutionCache._solve
 

@@ -1,4 +1,4 @@
-"""Resistors whose only relation is against the causality: it is solved for its argument, checked by closed forms."""
+"""Resistors with a single relation, which causality uses in the inverse direction: solved numerically, against closed forms."""
 
 from __future__ import annotations
 

@@ -227,7 +227,7 @@ class Page:
         return parser.whole(parser.choice)
 
     def read_group(self, equations: Sequence[str], clauses: str) -> None:
-        """Read equations with the letters after the last of them, which are local."""
+        """Read equations and, after the last of them, the local letters."""
         rest = clauses.split(r"\text{, }") if clauses else []
         group, pairs = len(self.definitions), [clause.split(" = ", 1) for clause in rest]
         self.own = {letter: f"{letter} of {group}" for left, _ in pairs for letter in own_letters(left)}

@@ -106,7 +106,7 @@ class Point:
         return Point(self.page, self.t + step, self.x, self.given, (self, step))
 
     def solved(self) -> Point:
-        """This point with unknowns that satisfy the equations which give no letter."""
+        """This point with the unknowns that satisfy the equations which define no letter."""
         page = self.page
         sought = [name for name in page.unknowns if name in page.torn or name in page.needed]
         if not sought and not page.implicit:
