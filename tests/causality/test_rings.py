@@ -162,7 +162,7 @@ def test_random_networks_of_capacitors() -> None:
 
 
 def test_coils_in_series_between_two_junctions_are_one() -> None:
-    """The dual: (L1 + L2) i' = -(R1 R2 / (R1 + R2)) ... for two resistors with a common flow."""
+    """The dual, two resistors with a common flow: (L1 + L2) i' = -R1 R2 / (R1 + R2) i."""
     parts = [(R("R1", 1.0), 1, 0), (R("R2", 0.5), 2, 0), (I("L1", 1.0), 1, 2), (I("L2", 2.0), 1, 2)]
     compiled = compile_model(dual(parts), progress=False)
     (dependent,) = compiled.causality.derivative

@@ -29,7 +29,7 @@ def opened_slider(tmp_path_factory):
 
 
 def test_a_tick_acts_at_its_point_on_the_inputs_there(opened_slider):
-    """Also at the start, and at a point equal to the tick up to rounding, which the run has already passed."""
+    """The tick may be at the start, or equal the point up to rounding, so that the run has already passed it."""
     one, named, seen = opened_slider.instance(span=1.0), opened_slider.references, []
     for t, goal, value in ((0.0, 0.2, 2.0), (0.2, np.nextafter(0.25, 0.0), None), (0.25, 0.3, 4.0), (0.3, 0.5, 7.0)):
         for each in (9.0, value) if value else ():
@@ -49,7 +49,7 @@ def test_a_tick_acts_at_its_point_on_the_inputs_there(opened_slider):
 
 
 def test_friction_slips_by_an_input_that_grows(opened_slider):
-    """It holds 1.5 N at rest; 8 N soon reverse the mass."""
+    """Friction holds 1.5 N at rest; 8 N soon reverse the mass."""
     one, named = opened_slider.instance(span=1.0), opened_slider.references
     one.doStep(0.0, 0.3)
     one.setFloat64([named["wanted.a"]], [8.0])

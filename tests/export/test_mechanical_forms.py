@@ -187,7 +187,8 @@ def momentum(velocity: str) -> str:
     [(*case, False) for case in CASES] + [(name, form, True) for name, form in CASES if form != "hamiltonian"],
 )
 def test_accelerations_are_the_compiled_ones(name: str, form: str, numbers: bool) -> None:
-    """Direct for the states q and v; where momenta are states, p' = m v' + m' v with the matrix of the independent inertias."""
+    """Rates of v are compared directly; where momenta are states, p' = m v' + m' v with the matrix of the independent
+    inertias."""
     model = model_of(name, form)
     found = mechanics_of(name, form, numbers)
     n = len(found.v)
@@ -273,7 +274,7 @@ def test_equations_are_those_of_lagranges_method(name: str) -> None:
     ("name", "form"), [*((name, "hamiltonian") for name in MODELS), ("pendulum", "lagrangian"), ("slider", "lagrangian")]
 )
 def test_hamiltons_equations_are_the_compiled_ones(name: str, form: str) -> None:
-    """With the multipliers of the compiled model; the slider's dependent mass contributes to every momentum."""
+    """The multipliers come from the compiled model; the slider's dependent mass contributes to every momentum."""
     model = model_of(name, form)
     found = hamilton_equations(model)
     mechanics = found.mechanics

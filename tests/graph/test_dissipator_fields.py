@@ -143,7 +143,7 @@ def test_a_spool_valve_of_four_edges(x, chambers, unit):
 
 @pytest.mark.parametrize("away", [False, True])
 def test_efforts_by_flows_and_one_formula_with_its_own_domains(away):
-    """A gearbox with losses, with efforts by flows or inversely: its matrix exponential, for all directions of arrows."""
+    """A lossy gearbox by its efforts or by its flows, against its matrix exponential, for all directions of arrows."""
     matrix = np.array([[2.0, -0.5], [-0.5, 1.0]])
 
     def braked(field):

@@ -270,7 +270,7 @@ def test_replacing_is_refused_with_what_differs() -> None:
 
 
 def stopped(**held: object) -> Graph:
-    """A mass that falls on a stop, closed by an automaton of the same graph."""
+    """A mass that falls on a stop, which an automaton of the same graph closes."""
     graph, v = Graph("ball"), J1("v")
     graph.connect(Se("weight", -9.81), v).connect(v, I("mass", 1.0)).connect(v, C("height", stiffness=1e-9, initial=1.0))
     graph.connect(v, Constraint("stop", automaton="floor", active=["held"], **held))

@@ -161,7 +161,7 @@ def test_a_graph_whose_node_needs_a_constraint_is_saved_as_it_is_compiled() -> N
 
 
 def test_a_short_table_stays_one() -> None:
-    """A capacitor at a source of piecewise linear voltage uses the derivative of the table, which must not become a jump."""
+    """A capacitor at a source of piecewise linear voltage uses the derivative of the table, which has no jumps."""
     graph, node = Graph("tabled"), elements.J0("node", domain="electrical")
     source = elements.Se("source", lambda t: scalars.interpolate(t, [0.0, 0.1, 0.2, 0.25], [0.0, 1.0, -1.0, 0.0]), signals="time")
     graph.connect(source, node).connect(node, elements.C("c", capacitance=2.0)).connect(node, elements.R("r", 1.0))

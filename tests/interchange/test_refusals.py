@@ -194,7 +194,7 @@ FOUND: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
 
 @pytest.mark.parametrize(("name", "code", "change"), FOUND)
 def test_what_was_found_by_the_campaign(name: str, code: str, change: Callable[[dict[str, Any]], Any]) -> None:
-    """Each once raised an uncaught exception."""
+    """Each of these files once raised an uncaught exception."""
     content = file_of(name)
     change(content["model"]["elements"])
     assert refused(json.dumps(content)).problems[0].code == code

@@ -55,7 +55,7 @@ def test_a_ball_comes_to_rest_where_its_impacts_accumulate(restitution, end):
 
 
 def test_a_body_leaves_its_floor_where_the_force_passes_zero():
-    """There, rounding and integration errors of any sign remain in gap and approach speed, but this is no impact.
+    """At that instant, gap and approach speed are rounding and integration errors of any sign, but this is no impact.
 
     On the floor q = 0.07 m + 0.1 m cos(w t), and the force m q'' + k q is zero at cos(w t) = -0.7 k / (k - m w^2).
     """

@@ -33,7 +33,7 @@ def native():
 
 
 def test_courses_are_of_many_sorts(native):
-    """No two of them give the same numbers."""
+    """No two courses give the same numbers."""
     assert len(set(native.values())) == len(native) >= 30
 
 

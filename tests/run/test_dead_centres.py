@@ -87,7 +87,7 @@ def reversals(values):
 @pytest.mark.parametrize("speed", [SPEED, -SPEED])
 @pytest.mark.parametrize("start", [0.0, 0.5, np.pi / 2.0, np.pi, -np.pi])
 def test_a_crank_passes_its_dead_centres(start, speed):
-    """Also from a dead centre, where the sticking mode has no finite effort."""
+    """Starts include a dead centre, where the sticking mode has no finite effort."""
     for force in (0.0, 1e-6, 0.01, 3.0):
         given = {"parameters": {"liner0.limit": force, "liner0.stick_limit": force}, "progress": False}
         run = compiled_crank().simulate(2.0, initial={"angle.phi": start, "wheel.p": speed}, **given)
@@ -137,8 +137,8 @@ def test_cams_whose_rate_is_flat_at_zero(cam):
 
 
 def test_it_sticks_where_friction_holds_the_crank():
-    """It sticks in mid-stroke, after the path that its energy pays for; with a load that friction holds, and with one that it
-    does not."""
+    """It sticks in mid-stroke, once the path has used up its energy; with a load that friction holds, and with one that it does
+    not."""
     given = {"liner0.limit": 10.0, "liner0.stick_limit": 10.0}
     run = compiled_crank().simulate(5.0, parameters=given, progress=False)
     angle = run["angle.phi"][-1]

@@ -126,7 +126,7 @@ def test_blocks_of_columns_change_no_bit(n, part):
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 30])
 def test_three_diagonals_have_the_bits_of_a_full_matrix(n):
-    """With row exchanges, which widen the upper band to two; and with rows in other units."""
+    """Row exchanges widen the upper band to two; rows may also be in other units."""
     rng = np.random.default_rng(n)
     for _ in range(20):
         full, b = random_matrix(rng, n, 1, 1) + 1e-3 * np.eye(n), rng.normal(size=n)
@@ -153,7 +153,7 @@ def grid(side: int) -> np.ndarray:
 
 
 def test_sparse_matrices():
-    """With pivots on the diagonal, whatever the off-diagonal entries: any pattern, unsymmetric, in any order."""
+    """Pivots are on the diagonal, whatever the off-diagonal entries: any pattern, unsymmetric, in any order."""
     rng = np.random.default_rng(5)
     for n in (1, 2, 10, 60):
         for _ in range(5):

@@ -110,7 +110,7 @@ BATCH_TEXTS = (
 
 @functools.cache
 def batch_code():
-    """These texts, and the check of the rank in two lanes, as machine code."""
+    """The texts under test, and the check of the rank in two lanes, as machine code."""
     functions = [*BATCH_TEXTS, functools.partial(rank_screen.may_lose_rank, lanes=2), energies, copies]
     names = [getattr(function, "func", function).__name__ for function in functions]
     return compile_procedures(translate(functions, names))

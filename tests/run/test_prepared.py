@@ -251,7 +251,7 @@ def test_what_many_runs_cannot_take_is_refused(given, code):
 
 
 def test_values_of_runs_count_from_zero_whatever_index_a_table_has():
-    """For plain numbers, arrays and words, which are checked one by one."""
+    """Values are plain numbers, arrays, and words, which are checked one by one."""
     pandas = pytest.importorskip("pandas")
     run = compile_model(with_restitution(), progress=False).prepare_run(0.1, progress=False)
     starts = {name: np.ravel(value.value) for name, value in run.compiled.states.items()}

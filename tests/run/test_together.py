@@ -120,7 +120,7 @@ def test_bodies_that_meet_at_one_time(seed):
 
 
 def chain(count):
-    """Balls in a row; the gap between two opens with the speed of the next."""
+    """Balls in a row; each gap opens with the velocity of its second ball relative to the first."""
     J = np.zeros((count - 1, count))
     for i in range(count - 1):
         J[i, i : i + 2] = -1.0, 1.0

@@ -78,7 +78,8 @@ def test_workers_of_mpi_give_equal_bytes(tmp_path):
 
 
 def test_a_model_is_known_by_its_content_not_by_its_lines():
-    """Source code counts by its content; a changed formula makes another model, even if it has no effect near the start."""
+    """The content of its source code identifies a model; a changed formula makes another, even if it has no effect near the
+    start."""
     assert SentModel(oscillator().compile()).fingerprint == SentModel(elsewhere().compile()).fingerprint
     one, other = (SentModel(compile_model(bent(power), backend="numpy")).fingerprint for power in (4, 6))
     assert one != other
