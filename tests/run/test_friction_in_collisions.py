@@ -147,7 +147,7 @@ def plate(friction, restitution, offset=0.0, h=(0.2, 0.2), mass=2.0, inertia=0.3
 
 
 def test_housners_block_rocks_on():
-    """Width 2 b, height 2 h: as the other corner lands without bounce, the block rotates on with the factor 1 - 1.5 sin^2 of
+    """Width 2 b, height 2 h: as the other corner lands without bounce, the angular velocity falls by the factor 1 - 1.5 sin^2 of
     atan(b / h)."""
     b, h, mass, rate = 0.1, 0.3, 2.0, 0.8
     inertia = mass / 3.0 * (b**2 + h**2)

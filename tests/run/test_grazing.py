@@ -64,7 +64,7 @@ def test_a_graze_is_seen_whatever_the_length_of_the_run(shape, options):
                 half = HALF[name](width)
                 run = compiled.simulate(end, parameters={"place.a": at, "place.w": width}, samples=[end], **options)
                 assert [event.kind for event in run.events] == ["in", "out"]
-                # rounding divided by the slope limits the time of a zero; here slopes are at least `half`
+                # the time of a zero is uncertain by rounding over slope; here slopes are at least `half`
                 blur = 1e-12 * at + 1e-13 / half
                 assert [event.time for event in run.events] == pytest.approx([at - half, at + half], abs=blur)
 
