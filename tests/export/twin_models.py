@@ -57,7 +57,7 @@ def stick_slip() -> Graph:
 
 
 def skid() -> Graph:
-    """A block that slides on a table under a rotating side wind, pressed down by a constraint."""
+    """A block that slides on a table, pressed down by a constraint, while a side wind turns its direction."""
     graph, block, down = Graph("skid"), J1("block"), J1("down")
     graph.connect(block, I("mass", np.array([1.0, 1.5]), initial=np.array([0.4, -0.2])))
     graph.connect(Se("wind", np.array([0.1, 0.3])), block)

@@ -69,7 +69,7 @@ def spreading(stores: int, method: str) -> Result:
 
 @pytest.mark.parametrize("method", ["dop853", "dopri5", "rodas5p"])
 def test_what_is_hardly_a_number_costs_no_steps(method: str) -> None:
-    """Overflow of error over size, squared, once shortened the steps or ended the run at once."""
+    """The squared ratio of error to size once overflowed, which shortened the steps or ended the run at once."""
     near, far = (spreading(stores, method) for stores in (3, 10))
     assert near.ok
     assert far.ok

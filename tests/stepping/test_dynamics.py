@@ -156,7 +156,7 @@ def test_a_block_that_rocks_loses_speed_as_housner_says() -> None:
 
 
 def test_many_free_turns_keep_momentum_in_the_world() -> None:
-    """A body without symmetry rotates freely: its spin in body axes equals that of the run without steps."""
+    """A body that is not a ball rotates freely: its spin in body axes equals that of the run without steps."""
     graph = Graph("free")
     body = rigid_body("body", mass=1.0, inertia=(1.0, 2.0, 3.0), angular_velocity=(1.0, 2.0, 0.5), velocity=(1.0, 0.0, 0.0))
     graph.add(body)
