@@ -36,7 +36,8 @@ def behind(near, far, turn, junctions):
 @pytest.mark.parametrize("junctions", [False, True])
 @pytest.mark.parametrize("kind", ["TF", "MTF"])
 def test_the_advice_turns_it_round(kind, junctions):
-    """f_mass = inv(N) f_drive with the matrix's port 2 at the source; reversed, the matrix is N^-1 with flow in at port 1."""
+    """With port 1 at the source, N is used against its direction and refused; reversed, N^-1 takes the flow at port 1, from the
+    mass."""
     values = matrix(3, 1)
     with pytest.raises(ModelError, match=r"E203(?s:.*)MTF|E203(?s:.*)TF") as refused:
         behind("1", "2", element(kind, values), junctions).compile()

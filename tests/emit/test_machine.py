@@ -161,6 +161,7 @@ print(abs(found - wanted) < 1e-9)
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is filled by Linux system calls")
 def test_code_links_where_memory_has_small_gaps_only(folder):
-    """Memory is filled with blocks of 8 GB: code and constants can reach each other only if they are allocated together."""
+    """Only small gaps are left around a reserved block of 8 GB: code and constants reach each other only if allocated
+    together."""
     done = subprocess.run([sys.executable, "-c", FULL], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr[-500:]
