@@ -18,7 +18,7 @@ def motor() -> Graph:
 
 
 def hoist() -> Graph:
-    """The motor lifts a mass on a rope: TF .05, rope C = 1e-6, m = 5e-3, g = 9.81."""
+    """The motor lifts a mass on a rope: TF 0.05, rope C = 1e-6, m = 5e-3, g = 9.81."""
     graph = motor()
     rotor = graph.parts["rotor"]
     drum, rope, load = TF("drum", 0.05), J0("rope", domain="translation"), J1("load", domain="translation")
@@ -28,7 +28,7 @@ def hoist() -> Graph:
 
 
 def coupled_masses() -> Graph:
-    """m1 = 2 moves m2 = 5 through TF v2 = v1 / 3, friction 7 on side 2: one of the inertias is dependent."""
+    """m1 = 2 drives m2 = 5 through TF v2 = v1 / 3, friction 7 on side 2: one of the inertias is dependent."""
     graph = Graph("coupled")
     v1, v2 = J1("v1", domain="translation"), J1("v2", domain="translation")
     lever = TF("lever", 1.0 / 3.0)
@@ -49,7 +49,7 @@ def two_masses() -> Graph:
 
 
 def pi_filter() -> Graph:
-    """Source, resistor, C_a, L, C_b with load: all ones."""
+    """Source, resistor, C_a, L, C_b with load: all values are one."""
     graph = Graph("pi filter")
     inlet, a, b = J1("inlet", domain="electrical"), J0("a", domain="electrical"), J0("b", domain="electrical")
     middle = J1("middle", domain="electrical")
@@ -83,7 +83,7 @@ def wired() -> Graph:
 
 
 def chain(sections: int) -> Graph:
-    """Masses in a row with springs and dampers between them, the first one pushed, the last one tied to the wall."""
+    """Masses in a row with springs and dampers between them; a force drives the first, and the last is tied to the wall."""
     graph = Graph("chain")
     velocities = [J1(f"v{k}", domain="translation") for k in range(sections)]
     graph.connect(Se("push", 1.0), velocities[0])

@@ -1,4 +1,4 @@
-"""Poles, zeros, transfer functions and minimal realisations: closed forms, python-control, and how they were made."""
+"""Poles, zeros, transfer functions and minimal realisations, against closed forms, python-control, and their construction."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_dependent_inertias() -> None:
 
 
 def test_zeros_of_two_masses_are_those_of_the_absorber() -> None:
-    """A force on the first mass leaves it at rest where the second swings on its own spring: m2 s^2 + c2 s + k2 = 0."""
+    """The driven first mass stays at rest while the second swings on its own spring: m2 s^2 + c2 s + k2 = 0."""
     model = compile_model(two_masses(), backend="numpy")
     zeros = linearise(model, ["force.value"], ["v1.flow"]).zeros()
     same_set(zeros, [*np.roots([1.0, 15.0, 400.0]), 0.0], 1e-10)
@@ -86,7 +86,7 @@ def test_too_many_states_for_all_poles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("seed", range(30))
 def test_zeros_against_python_control(seed: int) -> None:
-    """Square systems of one to three inputs, some with feedthrough of less than full rank, some of wide scales."""
+    """Square systems with one to three inputs, some with rank-deficient feedthrough, some with wide scales."""
     control = pytest.importorskip("control")
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(1, 7)), int(rng.integers(1, 4))
@@ -102,7 +102,7 @@ def test_zeros_against_python_control(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_zeros_that_were_put_in(seed: int) -> None:
-    """One input and one output from zeros and poles, in mixed coordinates; and beside a second, unrelated channel."""
+    """One input and one output with given zeros and poles, in mixed coordinates, alone or beside a second, unrelated channel."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 7))
     zeros, poles = rng.normal(size=int(rng.integers(0, n))), rng.normal(size=n)
@@ -125,7 +125,7 @@ def test_zeros_that_were_put_in(seed: int) -> None:
 
 def test_zeros_where_inputs_and_outputs_are_of_different_number() -> None:
     a = np.diag([-1.0, -2.0, -3.0])
-    # the mode at -2 is not reached, which a further input does not cure; that -3 is not seen costs a wide pencil no rank
+    # the mode at -2 is uncontrollable, even with another input; the wide pencil keeps full rank although -3 is unobservable
     b, c = np.array([[1.0, 2.0], [0.0, 0.0], [1.0, 1.0]]), np.array([[1.0, 1.0, 0.0]])
     same_set(linear(a, b, c).zeros(), [-2.0], 1e-12)
     same_set(linear(a.T, c.T, b.T).zeros(), [-2.0], 1e-12)
@@ -156,7 +156,7 @@ def test_minimal_realisation_has_the_order_that_was_put_in(seed: int) -> None:
 
 
 def test_minimal_realisation_of_twin_circuits() -> None:
-    """Two equal RC circuits on one source: only their sum is reached."""
+    """Two equal RC circuits on one source: only their sum is controllable."""
     system = linearise(compile_model(wired(), backend="numpy"), ["supply.value"], ["c1.effort", "c2.effort"])
     assert system.order == 2 and system.minimal().order == 1
     assert system.minimal().states == ("z[0]",)

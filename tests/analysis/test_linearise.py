@@ -1,4 +1,4 @@
-"""Derivatives from the tape against finite differences, names of inputs and outputs, and what is refused."""
+"""Derivatives from the tape against finite differences, names of inputs and outputs, and refusals."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def test_eggs_in_contact_and_the_norm_of_the_quaternion() -> None:
     pose = [k for k, name in enumerate(system.states) if name.startswith("egg 2.pose.H[")][:4]
     gauge = np.zeros(system.order)
     gauge[pose] = point.x[pose]
-    # analyses draw the norm of a quaternion back to one at 2/s, the equations as fast as the egg turns
+    # analyses restore the norm of a quaternion at 2/s, the equations at a rate given by the egg's rotation
     np.testing.assert_allclose(system.A + 2.0 * np.outer(gauge, gauge), wanted, atol=2e-6 * np.abs(wanted).max())
     p, away = whole_parameters(compiled, point), 0.3 * gauge
-    # a longer quaternion is the same pose: no rate but its own norm's changes with it
+    # a longer quaternion is the same pose: only the rate of its norm changes
     one, other = (compiled.program.rates(0.0, point.x + d, p, point.m) for d in (0.0 * gauge, away))
     unaffected = np.setdiff1d(np.arange(system.order), pose)
     np.testing.assert_allclose(one[unaffected], other[unaffected], rtol=1e-8, atol=1e-8)
@@ -144,7 +144,7 @@ def test_no_derivative_on_the_edge_of_a_formula() -> None:
 
 
 def test_a_loop_without_a_solution() -> None:
-    """A resistor that cannot take the voltage it is given in series with another one."""
+    """A resistor whose law cannot reach the applied voltage, in series with another one."""
     compiled = compile_model(diode(), backend="numpy")
     with pytest.raises(ModelError, match="E262"):
         linearise(compiled, parameters={"supply.value": float("1e308")})

@@ -1,4 +1,4 @@
-"""Sources and signals as inputs, and loops cut open: transfer functions, margins and plots against closed forms."""
+"""Sources and signals as inputs, and opened loops: transfer functions, margins and plots against closed forms."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def loop() -> Compiled:
 
 
 def test_signals_of_blocks_as_inputs(loop: Compiled) -> None:
-    """What is added to a signal meets the closed loop from there on; a reference is the same by its parameter."""
+    """A disturbance added to a signal acts on the closed loop from that point; a reference acts the same way through its
+    parameter."""
     linear, s = loop.linearise(["error.y", "control.y", "goal.after"], ["plant.y", "error.y"], t=1.0), 1j * OMEGA
     closed = 1.0 / (1.0 + plant(s) * controller(s))
     expected = [[plant(s) * controller(s), plant(s), plant(s) * controller(s)], [np.ones(3), -plant(s), np.ones(3)]]
@@ -44,7 +45,7 @@ def test_signals_of_blocks_as_inputs(loop: Compiled) -> None:
 
 
 def test_an_input_has_the_name_that_the_user_gave() -> None:
-    """A nested graph exports the result of a block inside, which computes under a name of its own."""
+    """A nested graph exports the result of an inner block, which has another name inside."""
     gains = Block("gains", [("y", lambda t: array([t, 2.0 * t]), ["t"])], inputs={"t": "time"})
     control = Graph("control").add(gains).export("y", "gains.y")
     graph = Graph("loop").add(control, signals.gain("drive", "control.y", 1.0))
@@ -59,7 +60,7 @@ def test_an_input_has_the_name_that_the_user_gave() -> None:
 
 
 def test_sources_as_inputs_wherever_the_model_stands() -> None:
-    """m v' = F(y, t) - d v |v|: the force is added; its slope by v is that of the time and the operating point."""
+    """m v' = F(y, t) - d v |v|: the input adds to the force; the slope by v depends on the time and the operating point."""
     graph, v = Graph("drag"), J1("v", domain="translation")
     graph.connect(Se("push", lambda v, t: 5.0 * t - 2.0 * v, signals=["v.flow", "time"]), v).connect(v, I("mass", 2.0))
     graph.connect(v, R("drag", effort=lambda v: 3.0 * v * v)).connect(Se("pull", 1.0), v)
@@ -92,7 +93,7 @@ def test_a_loop_is_cut_at_a_signal(loop: Compiled) -> None:
 
 
 def test_an_algebraic_loop_is_cut_at_a_signal() -> None:
-    """Around e = r - (s + 1) / (s + 2) k e, which feeds through."""
+    """The loop transfer function of e = r - (s + 1) / (s + 2) k e has direct feedthrough."""
     graph = Graph("through").add(signals.step("r"), signals.summation("e", {"r.y": 1, "y.y": -1}), signals.gain("u", "e.y", 4.0))
     compiled = graph.add(signals.transfer_function("y", "u.y", [1.0, 1.0], [1.0, 2.0])).compile(progress=False)
     s = 1j * OMEGA
@@ -102,7 +103,7 @@ def test_an_algebraic_loop_is_cut_at_a_signal() -> None:
 
 
 def test_a_sampled_loop_is_cut_at_a_signal() -> None:
-    """x' = u with u = k (r - x) sampled every h: around the loop k h / (z - 1)."""
+    """x' = u with u = k (r - x) sampled every h: the loop transfer function is k h / (z - 1)."""
     k, h = 3.0, 0.1
     graph = Graph("sampled").add(signals.step("r"), signals.summation("e", {"r.y": 1, "x.y": -1}))
     graph.add(signals.sampled("u", lambda u, e: k * e, signals=["e.y"], period=h), signals.integrator("x", "u.y"))
@@ -118,7 +119,8 @@ def test_a_linear_system_without_inputs_says_so(loop: Compiled) -> None:
 
 @pytest.mark.parametrize("gain", [0.8, 10.0])
 def test_margins_in_closed_form(gain: float) -> None:
-    """L = gain / (s + 1)^3 has phase -180 degrees at sqrt(3), where it is gain / 8, and size 1 at sqrt(gain^(2/3) - 1)."""
+    """L = gain / (s + 1)^3 has phase -180 degrees at sqrt(3), where its magnitude is gain / 8, and magnitude 1 at sqrt(gain^(2/3)
+    - 1)."""
     pytest.importorskip("control")
     graph = Graph("lags").add(signals.step("u"), signals.transfer_function("y", "u.y", [gain], [1.0, 3.0, 3.0, 1.0]))
     margins = graph.compile(progress=False).linearise(["u.after"], ["y.y"]).margins()
@@ -155,7 +157,7 @@ HIGHEST = np.pi / 0.1
     ("num", "pole", "gain", "at"), [(0.5, -0.2, 1.6, HIGHEST), (-0.4, 0.2, 2.0, 0.0), (0.5, 1.0, 4.0, HIGHEST)]
 )
 def test_margins_of_a_sampled_loop_at_the_ends_of_its_frequencies(num: float, pole: float, gain: float, at: float) -> None:
-    """L = num / (z - pole) is real at z = 1 and z = -1 alone; the closed loop has the pole `pole` - gain num."""
+    """L = num / (z - pole) is real only at z = 1 and z = -1; the closed loop has the pole `pole` - gain num."""
     pytest.importorskip("control")
     matrices = (np.array([[x]]) for x in (pole, 1.0, num, 0.0))
     loop = Linear("loop", *matrices, ("x",), ("u",), ("y",), np.zeros(1), np.zeros(1), period=0.1)

@@ -1,4 +1,4 @@
-"""Positive-real test and reciprocity of laws: what is passive by construction, and what is not."""
+"""Positive-real test and reciprocity of laws: systems that are passive by construction, and counterexamples."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_lossless_networks_are_passive() -> None:
     node = J0("node", domain="electrical")
     graph.connect(Sf("drive", 0.0), node).connect(node, C("c", capacitance=0.5)).connect(node, I("l", 2.0))
     assert passivity(linearise(compile_model(graph, backend="numpy"), ["drive.value"], ["node.effort"]))
-    # a negative capacitor: the same poles at other signs of the residues
+    # a negative capacitor: the same poles, with residues of opposite sign
     assert not passivity(linear([[0.0, -1.0], [1.0, 0.0]], [[-1.0], [0.0]], [[1.0, 0.0]]), np.array([0.5, 2.0]))
 
 
@@ -41,7 +41,7 @@ def test_unstable() -> None:
 
 def test_strict_by_the_hamiltonian() -> None:
     assert passivity(linear([[-1.0]], [[1.0]], [[1.0]], [[1.0]])).strict
-    # 1 + g / (s^2 + 0.02 s + 1): a narrow dip that a coarse grid misses; real part 1 - g (w^2 - 1) / ... below zero
+    # 1 + g / (s^2 + 0.02 s + 1): a coarse grid misses the narrow dip of the real part, 1 - g (w^2 - 1) / ..., below zero
     for gain, passive in ((0.01, True), (0.05, False), (-0.005, True), (0.0405, False), (0.0395, True)):
         found = passivity(linear([[0.0, 1.0], [-1.0, -0.02]], [[0.0], [gain]], [[1.0, 0.0]], [[1.0]]))
         lowest = min(_real_part(gain, w) for w in np.linspace(0.9, 1.1, 20001))
@@ -60,7 +60,7 @@ def test_ports_must_be_pairs() -> None:
 
 
 def plate(force) -> Graph:
-    """Moving-plate capacitor as a storage with two components: charge and distance."""
+    """Moving-plate capacitor as a storage element with two components: charge and distance."""
     graph = Graph("plate")
     node = J1("node", dimension=2)
 

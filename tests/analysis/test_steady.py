@@ -1,4 +1,4 @@
-"""Operating points, conserved amounts, steady motion, trims, sensitivities, and how a failure reads."""
+"""Operating points, conserved amounts, steady motion, trims, sensitivities, and failure messages."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_free_direction_is_reported_and_left_alone() -> None:
 
 
 def test_conserved_amounts_are_those_of_the_guess() -> None:
-    """A + B <=> C with unit constants from (1, 2, 3): the acceptance suite's chemistry at its end."""
+    """A + B <=> C with unit constants from (1, 2, 3): the end state of the acceptance suite's chemistry."""
 
     def rates(a, b, c):
         forward = a * b - c
@@ -112,7 +112,7 @@ def test_strong_nonlinearity_is_damped() -> None:
 
 
 def test_a_diode_in_the_way_is_conducting() -> None:
-    """At no current a diode lets nothing through: the first step of its flux is 1e-14 Wb, far below 1, and far from rest."""
+    """A diode without current conducts nothing: the first step of the flux is 1e-14 Wb, far below 1, but far from rest."""
     graph = Graph("rectifier")
     loop, out = J1("loop", domain="electrical"), J0("out", domain="electrical")
     shockley = R("diode", flow=lambda e, Is, Vt: Is * (exp(e / Vt) - 1.0), parameters={"Is": 1e-14, "Vt": 0.025})
@@ -125,7 +125,7 @@ def test_a_diode_in_the_way_is_conducting() -> None:
 
 
 def test_forces_that_cancel_leave_a_body_at_rest() -> None:
-    """0.1 + 0.2 - 0.3 is 5.6e-17, a rounding of the sources and no push."""
+    """0.1 + 0.2 - 0.3 is 5.6e-17: rounding of the sources, not a force."""
     graph, v = Graph("tug"), J1("v", domain="translation")
     for name, force in (("one", 0.1), ("two", 0.2), ("three", -0.3)):
         graph.connect(Se(name, force), v)
@@ -209,7 +209,7 @@ def test_sensitivities_equal_differences_of_steady_states() -> None:
 
 @pytest.mark.parametrize("unit", [1.0, 1e-6, 1e6])
 def test_a_state_that_does_not_follow_is_no_lack_of_rest(unit: float) -> None:
-    """A spring gives way by F / k and the mass stays at rest: its momentum is rounding, in newtons and in other units."""
+    """A spring yields by F / k and the mass stays at rest: its momentum is rounding, in newtons and in other units."""
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(Se("push", 1.0 * unit), v).connect(v, I("mass", 2.0 * unit))
     compiled = compile_model(graph.connect(v, C("spring", stiffness=50.0 * unit)).connect(v, R("damper", 5.0 * unit)))
@@ -218,7 +218,7 @@ def test_a_state_that_does_not_follow_is_no_lack_of_rest(unit: float) -> None:
 
 
 def test_sensitivity_with_a_conserved_amount() -> None:
-    """A <=> B, rates k1, k2: a = 3 k2 / (k1 + k2) of the three that there are."""
+    """A <=> B with rates k1, k2: a = 3 k2 / (k1 + k2) for a total of three."""
     compiled = signals(
         "pair", lambda a, b, k1, k2: (k2 * b - k1 * a, k1 * a - k2 * b), {"a": 1.0, "b": 2.0}, {"k1": 2.0, "k2": 1.0}
     )
@@ -233,7 +233,7 @@ def test_sensitivity_of_what_nothing_holds() -> None:
 
 
 def test_newton_on_rectangular_equations() -> None:
-    """Three equations for two unknowns that agree, and one equation for two unknowns: the shortest way to it."""
+    """Three consistent equations for two unknowns, and one equation for two unknowns, solved with minimum norm."""
 
     def three(z):
         return np.array([z[0] ** 2 - 4, z[1] - z[0], z[0] * z[1] - 4]), np.array([[2 * z[0], 0], [-1, 1], [z[1], z[0]]])

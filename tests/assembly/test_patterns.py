@@ -1,4 +1,4 @@
-"""Elements that are alike are written by a pattern: the same statements as one by one, in far fewer calls."""
+"""Equal elements are written by a pattern, which gives the statements of separate elements in far fewer calls."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def mixed(sections: int) -> Graph:
 
 
 def written(system: System) -> list[Any]:
-    """All that a system says; of operations, what they are called and how they are printed."""
+    """The whole content of a system; for operations, their names and printed forms."""
     states = [(s.name, s.rate, s.held, *np.ravel(s.initial), *np.ravel(s.nominal)) for s in system.states]
     numbers = [(name, np.shape(value), *np.ravel(value)) for name, value in system.parameters.items()]
     statements = [(s.outs, s.op.name, s.op.latex, s.args, s.element) for s in system.statements]
@@ -96,7 +96,7 @@ def test_names_that_look_like_places_stay(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_equal_parts_are_written_once() -> None:
-    """A section of a chain is 6 elements of 33 values: what is new about one more is its names and numbers."""
+    """A section of a chain has 6 elements with 33 values; one more section adds only names and numbers."""
     counts = []
     for sections in (100, 300):
         model = chain(sections).freeze()

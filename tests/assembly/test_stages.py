@@ -1,4 +1,4 @@
-"""Stages of statements: against paths in their graph, and in which modes an unknown acts."""
+"""Stages of statements, against paths in their graph, and the modes in which an unknown acts."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.inner.model import TIME_DERIVATIVE
 
 
 def geared() -> Graph:
-    """Two inertias on one shaft, so that one follows the other; two resistors in series, whose loop depends on itself; and a
-    switch between a battery and a coil."""
+    """Two inertias on one shaft, one of them dependent; two resistors in series, whose loop depends on itself; and a switch
+    between a battery and a coil."""
     graph, shaft, divider, branch = Graph("geared"), J1("shaft"), J1("divider"), J1("branch")
     graph.connect(Se("torque", 1.0), shaft).connect(shaft, I("one", 2.0)).connect(shaft, I("two", 3.0))
     graph.connect(Se("supply", 1.0), divider).connect(divider, R("upper", 2.0)).connect(divider, R("lower", 3.0))
@@ -29,7 +29,7 @@ def system() -> System:
 
 
 def followers(system: System) -> nx.DiGraph:
-    """Statement -> the statements that take what it gives."""
+    """Statement -> the statements that use its results."""
     producer = {out: index for index, s in enumerate(system.statements) for out in s.outs}
     graph = nx.DiGraph()
     graph.add_nodes_from(range(len(system.statements)))
@@ -76,14 +76,14 @@ def test_an_unknown_acts_where_its_mode_does_not_make_it_zero(system: System) ->
     (gate,) = stages.gates.values()
     states = system.modes[gate.args[0]][0]
     acts = {state: stages.acts(switched, {gate.args[0]: float(k)}) for k, state in enumerate(states)}
-    assert switched.value == system.resolve("contact.effort"), "the coil decides the flow"
+    assert switched.value == system.resolve("contact.effort"), "the coil determines the flow"
     assert acts == {"open": 1.0, "closed": 0.0}
     (follower,) = (u for u in system.unknowns if not u.held)
     assert stages.acts(follower, {}) == 1.0
 
 
 def test_a_start_value_is_found_once_however_often_it_is_read() -> None:
-    """Each of forty blocks reads the one before it twice: without memory the first would be evaluated 2^40 times."""
+    """Each of forty blocks reads its predecessor twice: without caching, the first would be evaluated 2^40 times."""
     graph, v = Graph("doubling"), J1("v")
     graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, R("r", 1.0))
     graph.add(*(signals.product(f"b{k}", [f"b{k - 1}.y" if k else "m.p"] * 2) for k in range(40)))

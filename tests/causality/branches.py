@@ -1,4 +1,5 @@
-"""Bodies joined by branches of ideal elements in parallel and in series, at random; and what must hold in each mode."""
+"""Random bodies joined by branches of ideal elements in parallel and in series, and the properties that must hold in each
+mode."""
 
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ def branch(graph: Graph, rng: np.random.Generator, at, name: str, depth: int, le
 
 
 def ideal(graph: Graph, rng: np.random.Generator, own: str):
-    """An ideal element, with an automaton of its own."""
+    """An ideal element, with its own automaton."""
     match int(rng.integers(4)):
         case 0:
             return Friction(f"c{own}", float(rng.uniform(0.2, 2)))
@@ -69,19 +70,19 @@ def ideal(graph: Graph, rng: np.random.Generator, own: str):
 
 @dataclass(frozen=True)
 class BruteForce:
-    """What all relations of a model and their first two derivatives say at once, by singular values alone, in one mode."""
+    """Consequences, in one mode, of all relations of a model and of their first two derivatives, by singular values alone."""
 
     agrees: bool
-    """Whether they have a solution."""
+    """Whether the relations have a solution."""
     decides: bool
-    """Whether they decide the rates of the storages."""
+    """Whether they determine the rates of the storage elements."""
     states: dict[str, float]
-    """Of the storages: those that the relations allow, nearest to what was asked for."""
+    """States of the storage elements that the relations permit, nearest to the requested ones."""
     rates: dict[str, float]
 
 
 def brute_force(compiled: Compiled, modes: Mapping[str, str], near: Mapping[str, float]) -> BruteForce:
-    """Rates of linear graphs with constant sources; what vanishes at an ideal element is zero, with all its derivatives."""
+    """Rates of linear graphs with constant sources; the zero variable of an ideal element has zero derivatives."""
     ideal = [path for path, e in compiled.model.elements.items() if isinstance(e.law, (IdealConstraint, IdealSwitch))]
     system = Descriptor(compiled.model, modes, compiled.causality, ideal)
     n, zero = system.size, np.zeros((system.size, system.size))
@@ -103,7 +104,7 @@ def brute_force(compiled: Compiled, modes: Mapping[str, str], near: Mapping[str,
 
 
 def _solved(rows: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Least-squares solution, null space, and the largest misfit."""
+    """Least-squares solution, null space, and the largest residual."""
     u, s, vt = np.linalg.svd(rows, full_matrices=True)
     rank = int(np.sum(s > 1e-9 * s[0]))
     solution = vt[:rank].T @ ((u[:, :rank].T @ right) / s[:rank])

@@ -1,4 +1,4 @@
-"""Advice in messages is tried: the smallest model of each domain that is refused, and what it says to try."""
+"""The advice in messages is tried on the smallest refused model of each domain."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ DOMAINS = {
     "hydraulic": ("an elastic chamber", "the inertia of a line", "a throttle"),
 }
 SOME = ("rotation", "hydraulic")
-"""Where the words of each domain have been looked at before, by E203 of efforts and flows."""
+"""Domains whose words have been checked before, for E203 of efforts and flows."""
 Kind = Callable[..., object]
 
 
 def at(kind: Callable, domain: str, *parts, more: Graph | None = None, name: str = "node") -> Graph:
-    """Parts at a junction; a tuple of parts hangs there by a junction of the other kind."""
+    """Elements at a junction; a tuple of elements is connected through a junction of the other kind."""
     graph, node = more or Graph("model"), kind(name, domain=domain)
     for k, part in enumerate(parts):
         if isinstance(part, tuple):
@@ -92,7 +92,7 @@ def test_two_that_set_one_flow(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_nobody_sets_the_flow(domain: str) -> None:
-    """E203 where all set efforts: an I or R at the junction."""
+    """E203 if all elements set efforts: an I or R at the junction."""
     _, inertia, damper = DOMAINS[domain]
     parts = Friction("f", 1.0), Constraint("k")
     refused(at(J1, domain, *parts), "E203", f"an I or R at this junction ({inertia} or {damper})")
@@ -102,13 +102,13 @@ def test_nobody_sets_the_flow(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_diodes_alone_need_no_advice(domain: str) -> None:
-    """Two in series between storages, and two at one junction with a source and a resistance."""
+    """Two in series between storage elements, and two at one junction with a source and a resistor."""
     for kind, source in ((J1, Se("u", 1.0)), (J0, Sf("u", 1.0))):
         assert runs(at(kind, domain, source, R("r", 1.0), Diode("one"), Diode("two")))
 
 
 def lossy(domain: str, shaft: bool, growth: Callable) -> Graph:
-    """A gear whose friction grows with the effort that it passes on."""
+    """A gear whose friction grows with the transmitted effort."""
     graph = at(J1, domain, Se("drive", 2.0), I("in", 1.0), name="fast")
     at(J1, domain, I("out", 1.5), R("load", 1.0), more=graph, name="slow")
     gear, fast, slow = TF("gear", 0.5), graph.parts["fast"], graph.parts["slow"]
@@ -124,7 +124,8 @@ def lossy(domain: str, shaft: bool, growth: Callable) -> Graph:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_relations_that_are_not_linear_in_what_is_unknown(domain: str) -> None:
-    """E205: a stiff C between a storage and the rest, or instead of a constraint; what bends, in proportion, is solved."""
+    """E205: a stiff C between a storage element and the rest, or instead of a constraint; a homogeneous nonlinear law is
+    solved."""
     compliance = DOMAINS[domain][0]
     refused(lossy(domain, False, lambda e: e * e), "E205", f"C ({compliance}), a stiff one, at a 0-junction")
     assert runs(lossy(domain, True, lambda e: e * e)) and runs(lossy(domain, False, absolute))
@@ -138,7 +139,7 @@ def test_relations_that_are_not_linear_in_what_is_unknown(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_constraints_that_contradict(domain: str) -> None:
-    """E208: leave one out, or put a stiff C in its place."""
+    """E208: leave one out, or replace it by a stiff C."""
     parts = Sf("drive", 1.0), I("m", 1.0)
     refused(at(J1, domain, *parts, Constraint("stop")), "E208", f"C ({DOMAINS[domain][0]}), a stiff one")
     assert runs(at(J1, domain, *parts))
@@ -151,7 +152,8 @@ def lever(graph: Graph, *transitions: Transition, states=("off", "on")) -> Graph
 
 @pytest.mark.parametrize("domain", SOME)
 def test_states_of_switches_without_a_solution(domain: str) -> None:
-    """E212: a resistance in series with what shorts an effort source, or beside what cuts off a flow source."""
+    """E212: a resistor in series with the switch that shorts an effort source, or in parallel with one that disconnects a flow
+    source."""
     damper = DOMAINS[domain][2]
     flips = Transition("off", "on", lambda t: t - 0.2, ("time",)), Transition("on", "off", lambda t: t - 0.4, ("time",))
     short, cut = Switch("s", automaton="lever", closed="on"), Switch("s", automaton="lever", closed="on")
@@ -163,7 +165,7 @@ def test_states_of_switches_without_a_solution(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_switches_that_must_exclude_each_other(domain: str) -> None:
-    """E220, E212: one automaton for them."""
+    """E220, E212: one automaton for both."""
     closes = Transition("off", "on", lambda t: t - 0.2, ("time",))
 
     def half(first: tuple[str, str], second: tuple[str, str]) -> Graph:
@@ -179,7 +181,7 @@ def test_switches_that_must_exclude_each_other(domain: str) -> None:
 
 @pytest.mark.parametrize("domain", SOME)
 def test_switches_that_cannot_start_so(domain: str) -> None:
-    """E214: a start in the other mode, or start values that agree."""
+    """E214: a start in the other mode, or consistent start values."""
 
     def start(mode: str, charge: float) -> Graph:
         parts = C("c", capacitance=1.0, initial=charge), R("r", 1.0), Switch("s", automaton="lever", closed="on")

@@ -1,4 +1,4 @@
-"""Nodes whose effort no element sets: the effort at which the flows are in balance."""
+"""Nodes whose effort is not set by an element: the effort at which flows balance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HOT, COLD = 400.0, 300.0
 
 
 def between_bodies(*transfers: Any) -> Graph:
-    """Heat transfers in a row from a hot to a cold body, with nodes "n1", "n2" ... between them."""
+    """Heat transfers in series from a hot to a cold body, with nodes "n1", "n2" ... between them."""
     graph, nodes = Graph("wall"), [J0(f"n{k}", domain="thermal") for k in range(1, len(transfers))]
     ends = [Se("hot", HOT), *nodes, Se("cold", COLD)]
     for transfer, start, stop in zip(transfers, ends, ends[1:], strict=False):
@@ -43,7 +43,7 @@ def test_a_shield_between_radiators_has_the_temperature_of_its_balance() -> None
 
 
 def test_a_wire_without_a_capacity_warms_until_it_gives_off_its_heat() -> None:
-    """The R takes the temperature of its surface, as the film around it does."""
+    """The R takes the temperature of its surface, as does the film around it."""
     graph, loop, node = Graph("wire"), J1("loop", domain="electrical"), J0("node", domain="thermal")
     wire, film = R("wire", 5.0, heat=True), HeatTransfer("film", heat=lambda one, other: (one - other) + 0.1 * (one - other) ** 3)
     graph.connect(Sf("i", 2.0), loop).connect(loop, wire).connect(wire.port("heat"), node)
@@ -57,7 +57,7 @@ AMPLITUDE, OMEGAS, INDUCTANCES, PAIRS = 5.0, (60.0, 90.0), np.array([2e-3, 3e-3]
 
 
 def driven_motor(third: Any) -> Graph:
-    """Synchronous motor with sources of current in two phases, and this element at the third one."""
+    """Synchronous motor with current sources on two phases, and the given element on the third."""
     graph, out = Graph("drive"), J1("out", domain="rotation")
     motor = parts.machines.synchronous_motor("motor", PAIRS, 0.1, 0.5, *INDUCTANCES, 1e-3, 1e-3)
     sources = [Sf(f"i{k}", lambda t, w=w: AMPLITUDE * sin(w * t), signals=["time"]) for k, w in enumerate(OMEGAS)]
@@ -68,7 +68,7 @@ def driven_motor(third: Any) -> Graph:
 
 
 def test_sources_of_current_drive_a_synchronous_motor() -> None:
-    """Park's transform of the currents gives the fluxes, though the effort of the nodes is known to nobody."""
+    """Park's transform of the currents gives the fluxes, although no element sets the effort of the nodes."""
     result = simulate(driven_motor(Se("ground", 0.0)), 0.2)
     currents = [AMPLITUDE * np.sin(w * result.t) for w in OMEGAS]
     angles = [PAIRS * result["motor.angle.phi"] - 2 * np.pi * k / 3 for k in range(3)]

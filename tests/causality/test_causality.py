@@ -1,4 +1,4 @@
-"""Causality: strokes of textbook graphs, and what is said of derivative causality, loops and conflicts."""
+"""Causality: strokes of textbook graphs, and messages about derivative causality, loops and conflicts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def join(name: str, *bonds) -> Graph:
 
 
 def strokes(graph: Graph) -> dict[str, bool]:
-    """Bond -> whether its stroke is at the head (the tail sets the effort)."""
+    """Map each bond to True if its stroke is at the head (the tail sets the effort)."""
     return dict(assign_causality(graph.freeze()).effort_into_head)
 
 
@@ -52,7 +52,7 @@ def problems(graph: Graph) -> tuple[Problem, ...]:
 
 
 def here() -> int:
-    """The line of the caller."""
+    """The caller's line."""
     frame = inspect.currentframe()
     assert frame is not None and frame.f_back is not None
     return frame.f_back.f_lineno
@@ -104,7 +104,7 @@ def test_the_report_says_it_in_words() -> None:
 
 
 def test_a_ring_that_needs_a_choice_to_be_taken_back() -> None:
-    """Rings of junctions between resistors and storages: a first choice may lead nowhere; another one is found."""
+    """Rings of junctions between resistors and storage elements: the first choice may fail; another one is found."""
     for kinds in range(16):
         ring = [(J0 if kinds >> k & 1 else J1)(f"j{k}") for k in range(4)]
         parts = [R("r0", 1.0), C("c1", capacitance=1.0), R("r2", 1.0), I("i3", 1.0)]
@@ -113,7 +113,7 @@ def test_a_ring_that_needs_a_choice_to_be_taken_back() -> None:
 
 
 def check_strokes(model: Model) -> None:
-    """Every junction has exactly one strong bond, every two-port the right pair."""
+    """Every junction has exactly one strong bond, every two-port a valid pair."""
     causality = assign_causality(model)
     for path, element in model.elements.items():
         into = [causality.effort_into(bond, path) for bond in model.bonds_at(path)]
@@ -140,7 +140,7 @@ def flux_energy(p, k):
 
 
 def test_a_source_on_a_storage_drives_it() -> None:
-    """The current is C u' + u / R: what the source's derivative asks for, whichever way the half arrows point."""
+    """The current is C u' + u / R, from the derivative of the source, for either direction of the half arrows."""
     for reverse in (False, True):
         graph, node = Graph("stiff"), J0("node")
         graph.connect(Se("battery", lambda t: 12.0 * t * t, signals=["time"]), node)
@@ -170,7 +170,7 @@ def test_a_chain_of_capacitors_across_a_source_adds_up() -> None:
 
 
 def test_rigidly_coupled_masses_move_as_one() -> None:
-    """v2 = 3 v1: the motor carries 2 + 9 * 5 kg and a drag of 9 * 7; its own p is 2 / 47 of that."""
+    """v2 = 3 v1: the motor accelerates 2 + 9 * 5 kg with a drag of 9 * 7; its own p is 2 / 47 of the total."""
     v, w, gear = J1("v"), J1("w"), TF("gear", 3.0)
     bonds = (v, I("motor", 2.0, initial=4.0)), (v, gear), (gear, w), (w, I("load", 5.0)), (w, R("b", 7.0))
     model = compile_model(join("gears", *bonds), backend="numpy")
@@ -198,7 +198,7 @@ def test_a_vector_storage_may_depend_in_full() -> None:
 
 
 def test_a_dependent_storage_without_an_inverse_is_solved_for_its_state() -> None:
-    """.3 p^3 + p = t: the effort is p' = 1 / (1 + .9 p^2), and the energy that of p."""
+    """0.3 p^3 + p = t: the effort is p' = 1 / (1 + 0.9 p^2), and the energy is that of p."""
     graph = Graph("driven").connect(Sf("drive", lambda t: t, signals=["time"]), v := J1("v"))
     graph.connect(v, I("load", output=flux, energy=flux_energy, parameters={"k": 0.3}))
     result = compile_model(graph).simulate(3.0, samples=[1.0, 2.0, 3.0])
@@ -211,7 +211,7 @@ def test_a_dependent_storage_without_an_inverse_is_solved_for_its_state() -> Non
 
 
 def test_of_several_states_with_one_output_the_one_near_the_start_is_meant() -> None:
-    """q^2 = e has two roots; a start on either side is one of them."""
+    """q^2 = e has two roots; a start near either selects it."""
     for side in (1.0, -1.0):
         graph = Graph("two roots").connect(Se("drive", lambda t: 4.0 + t, signals=["time"]), node := J0("node"))
         graph.connect(node, C("valley", output=lambda q: q * q, energy=lambda q: q**3 / 3, initial=2.0 * side))
@@ -237,7 +237,7 @@ def cube_root(p):
 
 @pytest.mark.parametrize("start", ["motor", "load"])
 def test_of_rigidly_coupled_curved_masses_one_follows(start: str) -> None:
-    """Both flows follow curves, f_load = 3 f_motor, and the one with a start keeps its state."""
+    """Both flows are nonlinear, f_load = 3 f_motor; the one with a start value keeps its state."""
     v, w, gear = J1("v"), J1("w"), TF("gear", 3.0)
     motor, load = (
         I(name, output=flux, energy=flux_energy, parameters={"k": 0.3}, initial=0.8 if name == start else 0.0)
@@ -251,7 +251,7 @@ def test_of_rigidly_coupled_curved_masses_one_follows(start: str) -> None:
 
 
 def test_a_storage_whose_state_has_a_rate_of_its_own_cannot_follow() -> None:
-    """What it takes is not the rate of its state, which a law of its own makes of it (a pose, a spring that is carried along)."""
+    """The flow is not the rate of its state, which has its own law (a pose, or a spring in a moving frame)."""
     law = Storage("effort", "q", StateSpec(0.0), Op("e", lambda q: q), Op("E", lambda q: q * q / 2), Op("q'", lambda q, f: f - q))
     graph = Graph("pushed").connect(Se("push", 1.0), node := J0("node"))
     graph.connect(node, Element("C", "carried", law, (Port("1", 1),))).connect(node, R("leak", 1.0))
@@ -314,7 +314,7 @@ def test_two_loops_are_solved_apart() -> None:
 
 
 def test_two_flow_sources_on_a_1_junction() -> None:
-    """The message has the two culprits, their own lines and the cure, and no innocent bystander."""
+    """The message names both causes, their lines and the cure, and no other element."""
     graph = Graph("gripper")
     elbow = J1("elbow")
     graph.connect(elbow, R("friction", 1.0))
@@ -341,7 +341,7 @@ def test_two_effort_sources_on_a_0_junction() -> None:
 
 
 def test_culprits_far_from_the_conflict_are_found() -> None:
-    """The sources meet at a junction between them; neither is on it."""
+    """The sources conflict at a junction between them, to which neither is connected."""
     graph, before = Graph("far"), J0("n0")
     graph.connect(Se("left", 1.0), before)
     for k in range(5):
@@ -419,7 +419,7 @@ def chain(n: int) -> Graph:
 
 @pytest.mark.usefixtures("few_objects")
 def test_a_long_chain_takes_time_in_proportion() -> None:
-    """400 sections; a quadratic step would call 16 times the functions of 100."""
+    """400 sections; quadratic cost would need 16 times the function calls of 100 sections."""
     work = []
     for n in (100, 400):
         graph = chain(n)

@@ -1,4 +1,4 @@
-"""Independence of order: who follows and who leads is decided by what storages are, or the graph is refused."""
+"""Independence of order: the kinds of storage elements decide which are dependent, or the graph is refused."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def opening(name: str = "gate") -> Automaton:
 
 
 def charging(order: bool, meet: str) -> Graph:
-    """Two capacitors that are charged through an inductor until a junction opens."""
+    """Two capacitors charged through an inductor until a junction opens."""
     graph, a, b, v = Graph("charging"), C("a", capacitance=1.0), C("b", capacitance=3.0), J1("v")
     x = X0("x", automaton="gate", active=["on"]) if meet == "X0" else J0("x")
     for part in (a, b) if order else (b, a):
@@ -71,7 +71,8 @@ def test_the_switch_that_is_advised_leaves_the_charge_where_it_is() -> None:
 
 
 def two_sides(kind: type, order: bool) -> Graph:
-    """Two sources with resistors on either side of a switched junction: who sets its variable is nobody's demand."""
+    """Two sources with resistors on either side of a switched junction: no element requires a particular side to set its
+    variable."""
     meet, side, source = (X0, J1, Se) if kind is X0 else (X1, J0, Sf)
     graph, x = Graph("sides").add_automaton(opening()), meet("x", automaton="gate", active=["on"])
     for name in ("a", "b") if order else ("b", "a"):
@@ -87,7 +88,7 @@ def test_sides_of_a_switched_junction_that_are_alike_are_refused(kind: type, ord
 
 
 def test_what_a_storage_decides_is_not_ambiguous() -> None:
-    """An inductor on one side: only it can set the flow of the junction that parts it, whatever resistors there are."""
+    """An inductor on one side: only it can set the flow of the switched junction, whatever resistors there are."""
     graph, x, a, b = Graph("relay").add_automaton(opening()), X0("x", automaton="gate", active=["on"]), J1("a"), J1("b")
     graph.connect(x, a).connect(a, I("l", 1.0)).connect(x, R("r", 1.0)).connect(x, R("r2", 1.0))
     graph.connect(x, b).connect(b, I("m", 1.0, initial=1.0))
@@ -96,7 +97,7 @@ def test_what_a_storage_decides_is_not_ambiguous() -> None:
 
 @pytest.mark.parametrize("between", [None, TF, GY])
 def test_a_resistor_behind_a_ratio_is_a_resistor(between: type | None) -> None:
-    """Which of two resistors sets the effort decides nothing: either has none as the junction opens."""
+    """It does not matter which of two resistors sets the effort: both have no power once the junction opens."""
     graph, x, v = Graph("dead").add_automaton(opening()), X0("x", automaton="gate", active=["on"]), J1("v")
     graph.connect(v, I("i", 1.0, initial=1.0)).connect(v, x).connect(x, R("a", 2.0))
     if between is None:
@@ -115,7 +116,7 @@ STORAGES = {
     "invertible": lambda: C("invertible", output=lambda q: q * q * q, energy=lambda q: q**4 / 4, inverse=lambda e: e ** (1 / 3)),
     "linear": lambda: C("linear", capacitance=1.0),
 }
-"""Storages, those first that rather keep their state."""
+"""Storage elements, those first that have priority to keep their state."""
 
 
 @pytest.mark.parametrize("some", list(itertools.permutations(STORAGES, 2)))
@@ -131,7 +132,8 @@ def test_properties_decide_which_storage_follows(some: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("order", [True, False])
 @pytest.mark.parametrize("kind", [C, I])
 def test_a_start_value_is_given_to_whoever_has_it(kind: type, order: bool) -> None:
-    """Of two storages that move as one, the one with a start value leads; its neighbour follows from the first instant."""
+    """Of two storage elements that move as one, the one with a start value is independent; its neighbour follows from the first
+    instant."""
     graph, meet = Graph("pair"), (J0 if kind is C else J1)("n")
     word = "capacitance" if kind is C else "inertia"
     parts = [kind("a", **{word: 1.0}), kind("b", **{word: 3.0}, initial=0.6), R("r", 1.0)]

@@ -24,7 +24,7 @@ def flat(arrays) -> np.ndarray:
 
 
 def check(seed: int, draw: Callable[[np.random.Generator], Graph] = random_graph) -> tuple[str, Model | None]:
-    """Compare one graph in every mode; returns what it is or the code of the diagnosis, and the model if it compiles."""
+    """Check one graph in every mode; return its kind or the code of the diagnosis, and the model if it compiles."""
     graph = draw(np.random.default_rng(seed))
     try:
         model = graph.freeze()
@@ -48,7 +48,7 @@ def check(seed: int, draw: Callable[[np.random.Generator], Graph] = random_graph
 
 
 def check_mode(model: Model, system: System, causality, index: float, mode: str) -> None:
-    """No loop, no dependent storage: the rates are those of a dense solve."""
+    """Without loops and dependent storage elements, the rates are those of a dense solution."""
     states = {s.name.rpartition(".")[0]: np.asarray(s.initial) for s in system.states}
     x, p = flat(list(states.values())), flat(list(system.parameters.values()))
     env = evaluate_statements(system, 0.0, x, p, np.array([index]), {})
@@ -57,12 +57,12 @@ def check_mode(model: Model, system: System, causality, index: float, mode: str)
     wanted = flat([expected[path] for path in states])
     scale = 1.0 + np.abs(wanted).max(initial=0.0)
     np.testing.assert_allclose(found, wanted, atol=1e-10 * scale)
-    assert power < 1e-12  # junctions, two-ports and Euler junctions keep power
+    assert power < 1e-12  # junctions, two-ports and Euler junctions conserve power
     check_balance(system, env, states)
 
 
 def check_balance(system: System, env, storages) -> None:
-    """Storages gain what sources give less what resistors take."""
+    """Storage elements gain the power of the sources minus that of the resistors."""
     gain = [float(env[system.resolve(f"{path}.power")]) for path in storages]
     given = [float(env[q.value]) * (1 if q.role in ("supplied", "injected") else -1) for q in system.powers]
     size = 1.0 + sum(map(abs, gain)) + sum(map(abs, given))
@@ -70,11 +70,11 @@ def check_balance(system: System, env, storages) -> None:
 
 
 def check_implicit(compiled: Compiled, index: float, mode: str) -> None:
-    """All relations hold at once, and every state, dependent ones too, moves as its flow or effort says."""
+    """All relations hold at once, and the rate of every state, even a dependent one, is its flow or effort."""
     system, model, m = compiled.system, compiled.model, np.array([index])
     p = compiled.parameters()
     x, unsolved = Bound(compiled.program, p).consistent(0.0, compiled.initial()[0], m)
-    if unsolved is not None:  # Newton's method found no solution: the graph may have none
+    if unsolved is not None:  # Newton's method failed: the graph may have no solution
         return
     env = compiled.evaluate(0.0, x, p, m)
     violation, power = residual_and_power(model, env, system.resolve, {"relay": mode}, compiled.causality)
@@ -98,7 +98,7 @@ def test_equations_satisfy_all_relations_or_end_in_a_diagnosis(block: int) -> No
     results = Counter(check(seed)[0] for seed in range(PER_BLOCK * block, PER_BLOCK * (block + 1)))
     assert results["explicit"] > 0.5 * PER_BLOCK, results
     assert results["implicit"] > 0.15 * PER_BLOCK, results
-    assert results.keys() >= {"E154", "E203", "E207"} or block, results  # diagnoses are exercised too
+    assert results.keys() >= {"E154", "E203", "E207"} or block, results  # diagnoses are tested too
 
 
 @pytest.mark.parametrize("block", range(1))
@@ -109,7 +109,7 @@ def test_curved_relations_are_satisfied_too(block: int) -> None:
 
 @pytest.mark.parametrize("seed", range(0, 400, 20))
 def test_compiled_code_equals_the_equations(seed: int) -> None:
-    """The kernels of both backends against the plain formulas, in every mode."""
+    """The kernels of both backends against plain formulas, in every mode."""
     _, model = check(seed)
     if model is None:
         return

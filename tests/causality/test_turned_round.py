@@ -1,4 +1,5 @@
-"""A matrix transformer against its direction: the message says to reverse it, and the graph that does so has that motion."""
+"""A matrix transformer used against its direction: the message advises to reverse it, and the reversed graph has the same
+motion."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ def element(kind, values):
 
 
 def behind(near, far, turn, junctions):
-    """A source and a mass with the two-port between them, `near` at the source, directly or by junctions."""
+    """A source and a mass with the two-port between them, `near` at the source, directly or through junctions."""
     n = 3
     graph, drive, mass = Graph("g"), Se("drive", np.arange(1.0, n + 1)), I("mass", 2.0, dimension=n)
     if not junctions:
@@ -35,7 +36,8 @@ def behind(near, far, turn, junctions):
 @pytest.mark.parametrize("junctions", [False, True])
 @pytest.mark.parametrize("kind", ["TF", "MTF"])
 def test_the_advice_turns_it_round(kind, junctions):
-    """f_mass = inv(N) f_drive by a matrix that stands at port 2: the other way round it is N^-1 with flow in at port 1."""
+    """With port 1 at the source, N is used against its direction and refused; reversed, N^-1 takes the flow at port 1, from the
+    mass."""
     values = matrix(3, 1)
     with pytest.raises(ModelError, match=r"E203(?s:.*)MTF|E203(?s:.*)TF") as refused:
         behind("1", "2", element(kind, values), junctions).compile()

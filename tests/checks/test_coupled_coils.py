@@ -1,4 +1,5 @@
-"""Coils with the coupling k = 1 store no energy in one motion: the message says so, and both pieces of its advice run alike."""
+"""Coils with the coupling k = 1 store no energy in one motion: the message says so, and both of its suggestions give the same
+run."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ def test_k_of_one_says_what_to_do(make, code):
 
 @pytest.mark.parametrize("make", [by_energy, by_matrix])
 def test_a_coupling_below_one_and_an_ideal_transformer_agree(make):
-    """The current of the source differs by the leakage, a part 1 - k^2 of the inductance."""
+    """The source currents differ by the leakage, which is the fraction 1 - k^2 of the inductance."""
     times = np.linspace(0.5, 3.0, 6)
     near = make(0.9999).simulate(3.0, samples=times, progress=False)
     current = np.atleast_2d(near["r.effort"].T)[0]

@@ -1,4 +1,4 @@
-"""Every code of the language: the smallest graph that shows it, and the words its message must have."""
+"""Every error code: the smallest graph that causes it, and the required words of its message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors in use: all are told at once and each cause once, a graph can be mended, changed numbers are tried too."""
+"""Errors in use: all are reported at once, each cause once; a refused graph can be corrected; changed numbers are checked too."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def test_all_problems_at_once() -> None:
 
 
 def test_one_cause_is_told_once() -> None:
-    """A wrong end leaves a junction short of bonds, a name given twice leaves a port open: only the cause is told."""
+    """A wrong end leaves a junction short of bonds, and a repeated name leaves a port open: only the cause is reported."""
     error = provoke(lambda: Graph("g").connect(J1("v"), Graph("part")).connect(J1("w"), R("r", 1.0)))
     assert [p.code for p in error.problems].count("E111") == 1
     assert "E115" not in {p.code for p in error.problems}
 
 
 def test_nothing_is_left_behind_by_an_error() -> None:
-    """A graph that was refused can be mended and compiled."""
+    """A refused graph can be corrected and compiled."""
     graph = loop(C("c", capacitance=1.0, initial=2.0))
     with pytest.raises(ModelError):
         graph.freeze()
@@ -57,7 +57,7 @@ def test_nothing_is_left_behind_by_an_error() -> None:
 
 
 def test_modulated_gyrator_names_are_its_own() -> None:
-    """Parameters may have any name but that of a value the element has itself."""
+    """A parameter may have any name except that of one of the element's own values."""
     graph = loop(I("m", 1.0, initial=1.0))
     graph.connect(graph.parts["loop"], g := MGY("g", lambda a: a, parameters={"a": 2.0}, signals=[]))
     graph.connect(g, I("n", 1.0))
@@ -91,7 +91,7 @@ def test_a_value_by_mode_is_checked_when_it_is_changed() -> None:
 
 
 def test_one_name_stands_for_a_list_of_one() -> None:
-    """Text is not split into letters, wherever names are taken."""
+    """A text is never split into letters, wherever names are accepted."""
     hit = Transition("free", "free", lambda h: -h, "stop.h", (("m.p", lambda p: -p, "m.p"),), impact="stop")
     stop = Constraint("stop", initial=1.0, automaton="contact", active="held", restitution=0.5)
     graph = loop(I("m", 1.0), stop, Se("wind", lambda t: t, signals="time"))

@@ -1,4 +1,4 @@
-"""Relations declared passive are tried: one that gives power is refused."""
+"""Relations declared passive are tested: one that generates power is refused."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from screws.scalars import array, exp
 
 
 def test_relations_declared_passive_are_tried() -> None:
-    """Those that take power pass, a diode's exponential and a skew part too; one that gives some in one direction is found."""
+    """Dissipative relations pass, even a diode's exponential or one with a skew part; one that generates power in any direction
+    is found."""
 
     def freeze(part, size: int = 1) -> None:
         junction = J1("v", dimension=size)

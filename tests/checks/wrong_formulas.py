@@ -1,4 +1,4 @@
-"""Blocks and formulas that cannot be computed: code, the smallest cause, words of its message."""
+"""Blocks and formulas that cannot be computed: code, the smallest cause, words of the message."""
 
 from __future__ import annotations
 

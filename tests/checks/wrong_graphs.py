@@ -1,4 +1,4 @@
-"""What cannot be said of a graph, its ends, names and switches: code, the smallest cause, words of its message."""
+"""Errors in a graph, its ends, names and switches: code, the smallest cause, words of the message."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bondgraph import J0, J1, MTF, TF, X0, Automaton, Block, C, Graph, I, R, Se,
 from tests.checks.small_graphs import Case, itself, loop, ports, rc, switched, twice_on, unfed, wired, with_automaton, with_part
 
 GRAPHS: list[Case] = [
-    # what is no graph
+    # objects that are not graphs
     ("E100", lambda: Graph("model").connect("wall", J1("v")), ("'wall'", "str", "J1(...)")),
     ("E101", lambda: loop(C("c", capacitance=1.0), R("c", 1.0)), ('two parts of "model"', '"c"', "another name")),
     ("E101", lambda: with_automaton().add_automaton(Automaton("relay", ("a",), "a", ())), ("two automata", '"relay"')),

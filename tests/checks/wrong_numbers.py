@@ -1,4 +1,4 @@
-"""Numbers that an element cannot have: code, the smallest cause, words of its message."""
+"""Invalid numbers for an element: code, the smallest cause, words of the message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Start values by flow or effort: the run starts with the state that the law gives them."""
+"""Start values given as flow or effort: the run starts with the corresponding state."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_parameters_of_the_run_convert_it(oscillator):
 
 
 def test_a_start_does_not_depend_on_the_units_of_parameters():
-    """The same oscillator with parameters in SI and in other units, and starts in both."""
+    """The same oscillator with parameters and starts in SI and in other units."""
     graph, v = Graph("oscillator"), J1("v", domain="translation")
     graph.connect(v, I("mass", mass=Parameter(2000.0, "g"))).connect(v, C("spring", stiffness=Parameter(0.05, "N/mm")))
     compiled = graph.connect(v, R("damper", damping=5.0)).compile()
@@ -104,12 +104,12 @@ def test_what_no_state_gives_is_refused(oscillator, initial, code):
 def test_a_value_that_the_law_never_has_is_refused():
     compiled = loop(C("c", energy=lambda q: q * q / 2 - q**3 / 3), R("r", 1.0)).compile()
     with pytest.raises(ModelError, match=r'(?s)E124 no q of "c" was found that gives c.effort = 3\.0.*"c\.q" itself'):
-        compiled.initial({"c.effort": 3.0})  # q - q^2 is 1/4 at most
+        compiled.initial({"c.effort": 3.0})  # q - q^2 is at most 1/4
     assert compiled.initial({"c.effort": 0.1})[0][0] == pytest.approx((1.0 - np.sqrt(0.6)) / 2.0)
 
 
 def test_an_effort_or_flow_that_one_state_decides_starts_it():
-    """Behind a transformer, of a dependent mass, of a damper; a relative speed, which two states decide, starts none."""
+    """Behind a transformer, of a dependent mass, of a damper; a relative speed depends on two states and starts none."""
     graph, v, w, slip = Graph("lever"), J1("v"), J1("w"), J0("slip")
     graph.connect(v, I("m", 2.0)).connect(v, lever := TF("t", 2.0)).connect(lever, wheel := J1("wheel"))
     graph.connect(wheel, I("rim", 0.5)).connect(wheel, R("r", 3.0))

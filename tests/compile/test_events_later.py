@@ -1,4 +1,4 @@
-"""Long routines of events are compiled when they first happen, and change no bit; powers share the code of the rates."""
+"""Long event routines are compiled when first needed, without changing a bit; powers share the code of the rates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.inner.tape import Routine, Tape
 
 
 def rectifier() -> Graph:
-    """A source charges a capacitor through a diode and a coil; a resistor takes the charge away."""
+    """A source charges a capacitor through a diode and a coil; a resistor discharges it."""
     graph, plus = Graph("rectifier"), J0("plus")
     source = Se("source", lambda t: 10 * sin(300 * t), signals="time")
     graph.between(None, plus, source, I("coil", inductance=1e-3), Diode("diode"))
@@ -49,7 +49,7 @@ def test_short_routines_of_several_events_wait_together(least, groups, monkeypat
 
 
 def test_nothing_waits_in_a_program_that_is_too_long_to_optimise(monkeypatch):
-    """There the text of a routine depends on how much there is."""
+    """In such a program, the text of a routine depends on the number of routines."""
     monkeypatch.setattr(kernels, "QUICK", 10)
     assert all(kernel.is_made for kernel in compiled_with(1, monkeypatch).program.resets if kernel is not None)
 

@@ -1,4 +1,4 @@
-"""A nonlinear algebraic loop with several solutions is refused, or a guess says which is meant."""
+"""A nonlinear algebraic loop with several solutions is refused, unless a guess selects one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HIGH, LOW = 50.0 + np.sqrt(500.0), 50.0 - np.sqrt(500.0)
 
 
 def feeder(source: Any = 100.0, **load: Any) -> Graph:
-    """A load of constant power behind a line."""
+    """A constant-power load behind a line."""
     node = J1("node", domain="electrical")
     drive = Se("source", source, **({"signals": ["time"]} if callable(source) else {}))
     graph = Graph("feeder").connect(drive, node).connect(node, R("line", 2.0))
@@ -108,7 +108,7 @@ def test_a_guess_that_does_not_fit_is_refused(guess: dict[str, Any]) -> None:
 
 
 def test_rounding_makes_no_second_solution() -> None:
-    """exp(u / .025) - 1 behind 1e6 Ohm at 0 V has the solution zero, and numbers about it that round to it."""
+    """exp(u / 0.025) - 1 behind 1e6 Ohm at 0 V has the solution zero, and nearby numbers that round to it."""
     node = J1("node")
     graph = Graph("diode").connect(Se("s", 0.0), node).connect(node, R("r", 1e6))
     graph.connect(node, R("d", flow=lambda u: 1e-12 * (exp(u / 0.025) - 1.0)))
@@ -120,11 +120,12 @@ RISING = {
     "two diodes": lambda e, i, u: i * (exp(e / u) - exp(-e / u)),
     "cube": lambda e, i, u: i * (e / u) ** 3,
 }
-"""Relations that rise everywhere, of the sizes i of flows and u of efforts."""
+"""Increasing relations, with flows of size i and efforts of size u."""
 
 
 def passive_network(seed: int) -> Graph:
-    """Rising relations between two to four nodes, each with a resistor to ground, fed by a source behind a resistor."""
+    """Increasing relations between two to four nodes, with a resistor from each node to ground, fed by a source behind a
+    resistor."""
     rng = np.random.default_rng(seed)
     count, law = int(rng.integers(2, 5)), RISING[rng.choice(list(RISING))]
     i, u = 10 ** rng.uniform(-14, 0), 10 ** rng.uniform(-3, 1)
@@ -142,13 +143,13 @@ def passive_network(seed: int) -> Graph:
 
 @pytest.mark.parametrize("seed", [119, 206, 308, 434, *range(16)])
 def test_a_passive_network_has_one_solution(seed: int) -> None:
-    """Relations that rise have one solution together, which steep exponentials and flat cubes do not multiply."""
+    """Increasing relations have a single common solution; steep exponentials and flat cubes must not seem to add others."""
     passive_network(seed).compile()
 
 
 @pytest.mark.parametrize(("volts", "amperes"), [(1.0, 1.0), (1e-6, 1e3), (1e-3, 1.0)])
 def test_a_bridge_at_rest_has_one_solution(volts: float, amperes: float) -> None:
-    """At 0 V numbers around zero solve exp(u) - 1 = 0 exactly in all four diodes, with and without a leak."""
+    """At 0 V, numbers around zero satisfy exp(u) - 1 = 0 exactly in all four diodes, with and without a leak."""
     for leak in (0.0, 1e-6):
         line, (a, b, plus, minus) = J1("line"), (J0(name) for name in ("a", "b", "plus", "minus"))
         graph = Graph("bridge").connect(Se("source", 0.0), line).connect(line, R("r", volts / amperes))

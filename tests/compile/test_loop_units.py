@@ -12,10 +12,10 @@ from bondgraph import J0, J1, C, Graph, R, RunEndedWarning, Se
 from screws.scalars import exp, less, log, sin, where
 
 SATURATION, THERMAL = 1e-12, 0.02585
-"""Saturation current of a diode in the unit of current, its thermal voltage in that of voltage."""
+"""Saturation current of a diode in the unit of current, its thermal voltage in the unit of voltage."""
 
 UNITS = [tuple(10.0 ** np.random.default_rng(seed).uniform(-12.0, 12.0, 3)) for seed in range(3)]
-"""Random units of current, voltage and time, in SI."""
+"""Random units of current, voltage and time, relative to SI."""
 
 
 def diode(name: str, amperes: float = 1.0, volts: float = 1.0, **inverse: Any) -> Any:
@@ -41,7 +41,7 @@ def bridge(amperes: float, volts: float, source: Any) -> Graph:
     [(1.0, 1.0, 325.0), (1e-12, 1.0, 0.0), (1.0, 1e9, 10.0), (1e-12, 1e-9, 1.0), (1e12, 1e-3, 1.0), (1e-4, 1.0, 0.0)],
 )
 def test_a_bridge_has_its_solution_in_all_units(amperes: float, volts: float, source: float) -> None:
-    """Two diodes conduct, and two let their saturation current through."""
+    """Two diodes conduct, two pass their saturation current."""
     flow = bridge(amperes, volts, source).compile().evaluate()["load.flow"] / amperes
 
     def off(i: float) -> float:
@@ -51,7 +51,7 @@ def test_a_bridge_has_its_solution_in_all_units(amperes: float, volts: float, so
 
 
 def test_natural_sizes_follow_the_units() -> None:
-    """The sizes of the unknowns have their units: exactly, with units that are powers of two."""
+    """The sizes of the unknowns scale with the units, exactly if these are powers of two."""
 
     def sizes(amperes: float, volts: float) -> list[float]:
         program = bridge(amperes, volts, 10.0).compile().program
@@ -63,7 +63,7 @@ def test_natural_sizes_follow_the_units() -> None:
 
 
 def rectifier(amperes: float, volts: float, seconds: float) -> Graph:
-    """A source of alternating voltage charges a capacitor through a diode, in these units."""
+    """An alternating voltage source charges a capacitor through a diode, in these units."""
     ohms, line, node, out = volts / amperes, J1("line"), J0("node"), J1("out")
     source = Se("source", lambda t: volts * sin(t / seconds), signals=["time"])
     graph = Graph("rectifier").connect(source, line).connect(line, R("r", ohms)).connect(line, node)
@@ -91,7 +91,7 @@ def chain(source: Any, **inverse: Any) -> Graph:
 
 
 def test_the_inverse_of_a_diode_is_no_cure_and_the_advice_is() -> None:
-    """The logarithm of a diode's `effort` is undefined below its saturation current, which a run reaches."""
+    """The logarithm of a diode's `effort` is undefined below minus its saturation current, which a run reaches."""
 
     def source(t: Any) -> Any:
         return 325.0 * sin(3.0 * t)
@@ -104,7 +104,7 @@ def test_the_inverse_of_a_diode_is_no_cure_and_the_advice_is() -> None:
 
 
 def test_a_small_storage_in_the_loop_is_a_cure() -> None:
-    """A jump of the source leads Newton's method out of the numbers; a capacitor lets the voltage rise from where it is."""
+    """A jump of the source makes Newton's method overflow; with a capacitor the voltage rises continuously."""
 
     def jump(t: Any) -> Any:
         return where(less(t, 0.5), 0.0, 325.0)

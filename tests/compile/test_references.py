@@ -1,4 +1,4 @@
-"""Networks without ground run: their differences do not depend on the junction that gets the level zero."""
+"""Ungrounded networks run: their differences do not depend on the junction whose level is set to zero."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from screws.scalars import sin
 
 
 def joined(parts: list, inner: type, outer: type, names: list[str]) -> Graph:
-    """Return parts (tail, head, element) between junctions `outer`, each at a junction `inner`."""
+    """Return elements (tail, head, element) between junctions `outer`, each at its own junction `inner`."""
     graph, nodes = Graph("floating"), [outer(name) for name in names]
     for k, (tail, head, part) in enumerate(parts):
         arm = inner(f"arm{k}")

@@ -31,7 +31,7 @@ def flow_at_start(graph: Graph, parameters: Mapping[str, float] | None = None) -
 
 
 def conducting(voltage: float, saturations: Sequence[float]) -> float:
-    """Flow far above saturation: the mean saturation current times exp of the mean voltage."""
+    """Flow far above saturation: the geometric mean of saturation currents times exp of the mean voltage per diode."""
     return float(np.exp(np.mean(np.log(saturations)) + voltage / THERMAL / len(saturations)))
 
 
@@ -55,7 +55,7 @@ def test_changed_sources_are_followed() -> None:
 
 
 def test_flows_that_overflow_are_refused_with_what_helps() -> None:
-    """At the limit of floats five diodes take 91.7 V."""
+    """Five diodes reach the largest float at 91.7 V."""
     largest = 5 * THERMAL * np.log(np.finfo(float).max)
     with pytest.raises(ModelError) as refused:
         compile_model(series(Se("u", 100.0), 5 * [1e-12]), progress=False)

@@ -1,4 +1,4 @@
-"""Functions of start values: what they give is right for every change, and they are called only where something changed."""
+"""Functions of start values: right for every change, and called only if an argument has changed."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from examples import rolling_eggs
 
 @pytest.fixture(scope="module")
 def springs():
-    """Spring a starts at twice the length of spring b, and c at the sum of a and c's own stiffness; every call is noted."""
+    """Spring a starts at twice the length of spring b, and c at the sum of a and its own stiffness; calls are recorded."""
     graph, v, calls = Graph("springs"), J1("v"), []
     graph.connect(v, I("m", 1.0)).connect(v, C("b", stiffness=2.0, initial=1.0)).connect(v, R("r", 1.0))
     graph.connect(v, C("a", stiffness=1.0)).connect(v, C("c", stiffness=3.0))
@@ -48,7 +48,7 @@ def test_only_what_changed_is_computed_again(springs):
         found = dict(zip([state.name for state in compiled.system.states], x, strict=True))
         assert (found["b.q"], found["a.q"], found["c.q"]) == expected
         assert calls == called, (initial, parameters)
-        x[:] = np.nan  # a copy: the next call does not see it
+        x[:] = np.nan  # a copy, so that the next call does not see the change
 
 
 def test_what_a_contact_starts_from_is_found_once(monkeypatch):
@@ -72,8 +72,8 @@ def test_what_a_contact_starts_from_is_found_once(monkeypatch):
 
 
 def test_switches_that_surely_agree_with_their_start_need_no_look_by_name(monkeypatch):
-    """A switch beside a capacitor: other parameters and starts are not evaluated in Python where it is open, or the capacitor
-    empty; where it would start as a short circuit they are, and it is refused."""
+    """A switch beside a capacitor. While it is open, or the capacitor empty, Python evaluates no other parameters and starts; it
+    does for a start as a short circuit, which is refused."""
     lever = Automaton("lever", ("off", "on"), "off", ())
     graph = Graph("switched").add_automaton(lever).connect(node := J0("node"), Switch("s", automaton="lever", closed="on"))
     compiled = graph.connect(node, C("c", capacitance=1.0, initial=3.0)).connect(node, R("r", 1.0)).compile()

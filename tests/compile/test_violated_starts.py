@@ -1,4 +1,4 @@
-"""A constraint that is violated at the start is refused, whatever the units; small offsets decay."""
+"""A constraint violated at the start is refused, whatever the units; small offsets decay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of a few elements around a junction: how they are made, their rates and values."""
+"""Models of a few elements around a junction: how to make them, their rates and values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bondgraph import Compiled, Element, Graph, compile_model
 
 
 def star(junction: Element, *parts: Element, reverse: bool = False, name: str = "star") -> Graph:
-    """All parts at one junction; sources point in, the rest out, or all against that."""
+    """All elements at one junction, with arrows from the sources in and to the rest out, or all reversed."""
     graph = Graph(name)
     for part in parts:
         inward = (part.kind in ("Se", "Sf")) != reverse

@@ -1,4 +1,4 @@
-"""Parameters that depend on the mode of an automaton: resistors, springs, sources, gears, in nested graphs too."""
+"""Parameters that depend on the mode of an automaton: resistors, springs, sources and gears, also in nested graphs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from bondgraph.export import c_source, latex, state_equations
 
 
 def after(time: float) -> Automaton:
-    """In the state "contact" from a time on."""
+    """An automaton that enters the state "contact" at a given time."""
     return Automaton("bumper", ("free", "contact"), "free", (Transition("free", "contact", lambda t: t - time, ("time",)),))
 
 
@@ -53,7 +53,7 @@ def test_a_damper_that_switches() -> None:
 
 
 def test_values_by_mode_have_units() -> None:
-    """Each of its own, or one for all; a bare number counts where it is zero."""
+    """One unit each, or one for all; a bare number is allowed if it is zero."""
 
     def brake(value: Any) -> Graph:
         graph, v = Graph("brake").add_automaton(after(1.0)), J1("v", domain="translation")
@@ -75,7 +75,7 @@ def test_values_by_mode_have_units() -> None:
 
 
 def test_the_energy_that_a_stiffer_spring_gains_is_booked_at_the_event() -> None:
-    """k goes from 2 to 8 at the stretch 1.5: 0.5 (8 - 2) 1.5^2 J come from whoever stiffens it."""
+    """k rises from 2 to 8 at the elongation 1.5: whatever stiffens the spring supplies 0.5 (8 - 2) 1.5^2 J."""
     graph, v = Graph("spring").add_automaton(after(0.5)), J1("v")
     graph.connect(Sf("hold", 0.0), v)
     graph.connect(v, C("spring", stiffness=by_mode("bumper", {"free": 2.0, "contact": 8.0}), initial=1.5))

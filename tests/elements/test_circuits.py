@@ -25,7 +25,7 @@ def test_resonant_circuit_in_series_and_in_parallel(reverse: bool) -> None:
     if not reverse:
         assert series == {"c.q": pytest.approx(0.5), "l.p": pytest.approx(7.0 - 6.0 - 2.5)}
         assert parallel == {"c.q": pytest.approx(7.0 - 0.5 - 6.0 / 5.0), "l.p": pytest.approx(6.0)}
-    else:  # what a storage gives to its bond has the bond's sign; what it takes in is counted into it
+    else:  # a storage element's output has the sign of the bond, its input is counted inwards
         assert series == {"c.q": pytest.approx(-0.5), "l.p": pytest.approx(-7.0 + 6.0 - 2.5)}
         assert parallel == {"c.q": pytest.approx(-7.0 + 0.5 - 6.0 / 5.0), "l.p": pytest.approx(-6.0)}
 
@@ -75,7 +75,7 @@ def test_dc_motor() -> None:
 
 @pytest.mark.parametrize("first", [(0, 0), (0, 1), (1, 0), (1, 1)])
 def test_chain_of_transformers_in_both_causalities_and_all_arrows(first: tuple[int, int]) -> None:
-    """v2 = 2 v1, v3 = 3 v2: a mass m at the end weighs 36 m at the start."""
+    """v2 = 2 v1, v3 = 3 v2: a mass m at the end acts like 36 m at the start."""
     for spring_at_end in (False, True):
         graph = Graph("chain")
         a, b = TF("a", 2.0), TF("b", 3.0)
@@ -87,7 +87,7 @@ def test_chain_of_transformers_in_both_causalities_and_all_arrows(first: tuple[i
             (b.port("2"), j3, first[0]),
         ):
             graph.connect(two, one) if flip else graph.connect(one, two)
-        # A reversed arrow at one port of a transformer turns the flow beyond it round.
+        # A reversed arrow at one port of a transformer reverses the flow beyond it.
         sign = (-1) ** (first[0] + first[1] + first[0])
         graph.connect(j3 if spring_at_end else j1, C("k", stiffness=10.0, initial=0.5))
         graph.connect(j1 if spring_at_end else j3, I("m", 4.0, initial=8.0))
@@ -107,7 +107,7 @@ def test_gyrator_in_both_causalities_and_all_arrows(arrows: tuple[int, int], eff
     graph.connect(j2, gyrator.port("2")) if arrows[1] else graph.connect(gyrator.port("2"), j2)
     kind, name, one = (C, "q", {"capacitance": 1.0}) if effort_in else (I, "p", {"inertia": 1.0})
     graph.connect(j1, kind("s", **one, initial=3.0)).connect(j2, kind("t", **one, initial=5.0))
-    sign = 1 if effort_in else (-1) ** sum(arrows)  # an arrow turns the flow round, never the effort
+    sign = 1 if effort_in else (-1) ** sum(arrows)  # an arrow reverses the flow, never the effort
     found, ratio = rates(compiled(graph)), 0.5 if effort_in else 2.0
     assert found[f"s.{name}"] == pytest.approx(-sign * ratio * 5.0)
     assert found[f"t.{name}"] == pytest.approx(sign * ratio * 3.0)

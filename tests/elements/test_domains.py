@@ -1,4 +1,4 @@
-"""Physical domains: their units make power and energy, and bonds do not mix them."""
+"""Physical domains: the product of their units is power, energies have their units, and bonds do not mix domains."""
 
 from __future__ import annotations
 

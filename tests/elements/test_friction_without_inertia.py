@@ -1,4 +1,4 @@
-"""Dry friction where nothing with inertia decides its motion: a commanded motion, and springs alone (Prandtl, Jenkin, Iwan)."""
+"""Dry friction on motion that no inertia determines: a commanded motion, and springs alone (Prandtl, Jenkin, Iwan)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def commanded(friction: Element, command, mass: float = 0.0) -> Graph:
 
 
 def swing(t):
-    """Return a speed whose path in two seconds is 4 m."""
+    """Return a speed with a path of 4 m in two seconds."""
     return np.pi * cos(2 * np.pi * t)
 
 
 def course(t):
-    """Return a speed with a dwell from 1 to 2 s; the path is 2.5 m in three seconds."""
+    """Return a speed that is zero from 1 to 2 s; the path is 2.5 m in three seconds."""
     return where(t < 1.0, np.pi * sin(2 * np.pi * t), where(t < 2.0, 0.0 * t, t - 2.0))
 
 
@@ -83,7 +83,7 @@ def test_a_mass_still_sticks_to_a_commanded_belt() -> None:
 
 
 def jenkin(arrow: int = 1, limits=(1.0,), stiffness: float = 4.0, unit: float = 1.0, **friction) -> Compiled:
-    """Return sliders behind springs, side by side, that a command cos t moves."""
+    """Return parallel sliders behind springs, moved by a command cos t."""
     graph, hand = Graph("jenkin"), J1("hand", domain="translation")
     graph.connect(Sf("command", lambda t: unit * cos(t), signals="time"), hand)
     for k, limit in enumerate(limits):
@@ -98,7 +98,7 @@ jenkin_of_one = functools.cache(jenkin)
 
 
 def play(x: np.ndarray, stiffness: float, limit: float) -> np.ndarray:
-    """Return the force of an elastoplastic element along a path, exact where the path turns at samples."""
+    """Return the force of an elastoplastic element along a path, exact if the path turns at samples."""
     force = np.zeros(len(x))
     for i in range(1, len(x)):
         force[i] = np.clip(force[i - 1] + stiffness * (x[i] - x[i - 1]), -limit, limit)
@@ -129,7 +129,7 @@ def test_sliders_side_by_side_add_up() -> None:
 
 
 def test_a_slider_that_breaks_loose_jumps_to_the_limit_of_slip() -> None:
-    """The spring loses (Fs^2 - F^2) / 2 k at once, which the account books as lost."""
+    """The spring loses (Fs^2 - F^2) / 2 k at once, which the account records as lost."""
     run = jenkin(stick_limit=1.5).simulate(1.5, samples=np.linspace(0.0, 1.5, 151), progress=False, rtol=1e-9)
     (event,) = run.events
     assert event.time == pytest.approx(np.arcsin(1.5 / 4.0), abs=1e-9) and run.ledger.relative_residual < 1e-9
@@ -153,7 +153,7 @@ def test_viscous_friction_behind_a_spring(given) -> None:
 
 @pytest.mark.parametrize("pace", [2.2, 3.0])
 def test_a_limit_that_varies_behind_a_spring(pace) -> None:
-    """The error of the run at the limit, when it comes to rest, makes it slip neither at once nor late."""
+    """An integration error at the limit, when the slider comes to rest, makes it slip neither too early nor too late."""
     compiled = jenkin(scale=lambda t: 1.0 + 0.3 * sin(pace * t), signals=["time"])
     run = compiled.simulate(T[-1], samples=T, progress=False, rtol=1e-9)
     force, limit = run["spring0.effort"], 1.0 + 0.3 * np.sin(pace * T)

@@ -1,4 +1,5 @@
-"""Heat ports of dissipators (RS): what they take comes out as heat, as entropy flow or at pseudo-bonds, and is booked once."""
+"""Heat ports of dissipators (RS): the dissipated power leaves as heat, as entropy flow or at pseudo-bonds, and is counted
+once."""
 
 from __future__ import annotations
 
@@ -34,11 +35,11 @@ from tests.inner.run import BatchCollector, Result
 DOMAINS = ("thermal", "heat")
 """True and pseudo-bonds."""
 CAPACITY, START = 100.0, 300.0
-"""Heat capacity of a body, J/K, and its temperature at the start, K."""
+"""Heat capacity of a body, J/K, and its initial temperature, K."""
 
 
 def body(domain: str, name: str = "body", capacity: float = CAPACITY, start: float = START) -> Element:
-    """A body with a constant heat capacity; on a true bond its energy counts from the start."""
+    """A body with a constant heat capacity; on a true bond its energy is relative to the start."""
     if domain == "heat":
         return C(name, capacitance=capacity, initial=capacity * start, domain="heat")
     return C(name, energy=lambda S, c, T: c * T * (exp(S / c) - 1.0), parameters={"c": capacity, "T": start}, domain="thermal")
@@ -52,7 +53,7 @@ def run(graph: Graph, t_end: float, **settings) -> Result:
 
 
 def gained(result: Result, name: str = "body") -> float:
-    """Energy that a storage gained, J."""
+    """Energy that a storage element gained, J."""
     stored = result.ledger.elements[name]
     return float(stored[-1] - stored[0])
 
@@ -135,7 +136,7 @@ def test_friction_in_a_plane():
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_the_loss_of_an_impulse_is_no_heat(domain):
-    """A switch closes between a charged and an empty capacitor: half of the energy is lost, and does not reach the body."""
+    """A switch connects a charged and an empty capacitor: half of the energy is lost, and the body does not receive it."""
     closes = Transition("off", "on", lambda t: t - 1.0, "time")
     graph, loop = Graph("caps").add_automaton(Automaton("key", ("off", "on"), "off", (closes,))), J1("loop", domain="electrical")
     switch = Switch("switch", automaton="key", closed="on", heat=True)
@@ -151,7 +152,7 @@ def test_the_loss_of_an_impulse_is_no_heat(domain):
 
 
 def test_friction_in_a_collision_gives_no_heat():
-    """A spinning ball bounces: friction at the floor turns it, and what that takes is lost as without the port."""
+    """A spinning ball bounces: friction at the floor changes its spin, with the same loss as without the port."""
     mass, radius, fall, spin = 2.0, 0.1, 0.3, 40.0
     hits = Transition("free", "free", lambda h: -h, "floor.h", impact="floor")
     leaves = Transition("rest", "free", lambda n: -n, "floor.multiplier")
@@ -171,7 +172,7 @@ def test_friction_in_a_collision_gives_no_heat():
 
 
 def test_what_a_switch_takes_counts_into_its_port():
-    """Its own power is nothing but rounding; that of the port has the other sign."""
+    """The switch's own power is only rounding; the power of its port has the opposite sign."""
     graph, loop = Graph("g"), J1("loop", domain="electrical")
     diode = Diode("diode", heat=True)
     graph.connect(Se("u", lambda t: 3.0 * sin(t), signals="time"), loop).connect(loop, diode).connect(loop, R("r", 1.7))
@@ -182,7 +183,7 @@ def test_what_a_switch_takes_counts_into_its_port():
 
 
 def test_an_open_port_is_the_surroundings():
-    """It is dissipated as ever, and the report says so, once."""
+    """The heat is dissipated as usual, and the report says so, once."""
     graph, part, loop = Graph("g"), Graph("part"), J1("loop")
     inside = J1("inside")
     leak = R("leak", 4.0, heat=True)
@@ -210,7 +211,8 @@ def test_a_port_inside_a_part():
 
 @pytest.mark.parametrize("growing", [0.0, 1e-3])
 def test_an_error_of_a_millijoule_shows_beside_a_warm_body(growing):
-    """Single runs, runs that keep little, and batches: a spring whose energy changes by itself, and a damper that warms 30 kJ."""
+    """Single runs, runs that keep little, and batches: a spring whose energy changes without power, and a damper that warms 30
+    kJ."""
     graph, v, damper = Graph("g"), J1("v"), R("damper", 0.1, heat=True)
     spring = C("spring", energy=lambda q, t: 2.0 * q**2 * (1.0 + growing * sin(t)), signals=["time"], initial=1.0)
     graph.connect(v, spring).connect(v, I("mass", 1.0)).connect(v, damper).connect(damper.port("heat"), body("heat"))
@@ -230,14 +232,14 @@ def test_an_error_of_a_millijoule_shows_beside_a_warm_body(growing):
 
 
 def test_a_paper_has_the_balance_of_all():
-    """What is converted and received is neither supplied nor dissipated."""
+    """Converted and received powers are neither supplied nor dissipated."""
     text = document(kettle("thermal"))
     balance = next(line for line in text.splitlines() if "tfrac{d}{dt}(" in line)
     assert balance.count(" + ") == 0 and " - " not in balance
 
 
 def test_equal_resistors_are_booked_by_their_ports():
-    """Statements are copied from one R to all alike; those whose heat stays are not like those whose heat goes."""
+    """Statements are copied from one R to all equal ones; those with and without a heat port differ."""
     graph, node, case = Graph("g"), J0("node", domain="electrical"), J0("case", domain="heat")
     graph.connect(Se("u", 10.0), node).connect(case, body("heat"))
     for k in range(6):
@@ -250,7 +252,7 @@ def test_equal_resistors_are_booked_by_their_ports():
 
 
 def test_runs_side_by_side_are_judged_by_the_same_account(monkeypatch):
-    """By machine code alone, as sound runs are."""
+    """Machine code alone judges sound runs."""
     monkeypatch.setattr(BatchCollector, "single", lambda *_: pytest.fail("judged in Python"))
     batch = compile_model(kettle("thermal")).prepare_run(100.0)
     ends = batch.run_many(*batch.start_values_many(parameters={"heater.resistance": [5.0, 50.0]}), {"T": "body.effort"})

@@ -1,4 +1,4 @@
-"""Heat transfer that produces entropy: energy is kept, entropy grows, in closed forms; the Peltier element."""
+"""Heat transfer that produces entropy conserves energy, in closed forms; the Peltier element."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ C1, C2, G = 100.0, 50.0, 2.0
 
 
 def body(name: str, capacity: float, start: float) -> Element:
-    """A body whose energy c T0 (exp(S / c) - 1) counts from the start."""
+    """A body whose energy c T0 (exp(S / c) - 1) is relative to the start."""
     values = {"c": capacity, "T0": start}
     return C(name, energy=lambda S, c, T0: c * T0 * (exp(S / c) - 1.0), parameters=values, domain="thermal")
 
@@ -26,7 +26,7 @@ def run(graph: Graph, t_end: float, **settings) -> Result:
 
 
 def pair(wall: Element, flipped: tuple[bool, bool] = (False, False), hot: float = 400.0, cold: float = 300.0) -> Graph:
-    """Two bodies, directly at the ports of a heat transfer, and the arrows at both."""
+    """Two bodies, connected directly to the ports of a heat transfer, and the arrows of both bonds."""
     graph, bonds = Graph("pair"), ((body("A", C1, hot), wall.port("1")), (wall.port("2"), body("B", C2, cold)))
     for (tail, head), turned in zip(bonds, flipped, strict=True):
         graph.connect(head, tail) if turned else graph.connect(tail, head)
@@ -36,7 +36,7 @@ def pair(wall: Element, flipped: tuple[bool, bool] = (False, False), hot: float 
 @pytest.mark.parametrize("flipped", [(False, False), (True, False), (False, True), (True, True)])
 @pytest.mark.parametrize("temperatures", [(400.0, 300.0), (300.0, 400.0)])
 def test_two_bodies_exchange_heat(flipped, temperatures):
-    """Their difference decays as exp(-G t (1 / C1 + 1 / C2)); energy is kept, entropy is that of both."""
+    """Their temperature difference decays as exp(-G t (1 / C1 + 1 / C2)); energy is conserved, and entropy is the sum of both."""
     hot, cold = temperatures
     result = run(pair(HeatTransfer("wall", G), flipped, hot, cold), 60.0, rtol=1e-9)
     decay, mean = (hot - cold) * np.exp(-G * result.t * (1.0 / C1 + 1.0 / C2)), (C1 * hot + C2 * cold) / (C1 + C2)
@@ -60,7 +60,7 @@ def test_two_bodies_exchange_heat(flipped, temperatures):
 
 
 def test_radiation_to_the_surroundings():
-    """c T' = -s T^4 towards 0 K, nearly: T = (T0^-3 + 3 s t / c)^(-1/3)."""
+    """c T' = -s T^4, with surroundings near 0 K: T = (T0^-3 + 3 s t / c)^(-1/3)."""
     graph, s = Graph("probe"), 5.67e-8
     glow = HeatTransfer("glow", heat=lambda one, other, s: s * (one**4 - other**4), parameters={"s": s})
     graph.connect(body("probe", 5.0, 900.0), glow.port("1")).connect(glow.port("2"), Se("space", 2.7, domain="thermal"))
@@ -70,7 +70,7 @@ def test_radiation_to_the_surroundings():
 
 
 def test_a_node_between_heat_flows_needs_no_capacity():
-    """Each of them takes the temperature, which is that of their balance; an R at pseudo-bonds gives it as well."""
+    """The node's temperature balances the heat flows; an R at pseudo-bonds gives the same."""
     graph, loop, node = Graph("wire"), J1("loop", domain="electrical"), J0("node", domain="thermal")
     wire, film = R("wire", 5.0, heat=True), HeatTransfer("film", 0.4)
     graph.connect(Sf("i", 2.0), loop).connect(loop, wire).connect(wire.port("heat"), node).connect(node, film.port("1"))
@@ -85,11 +85,11 @@ def test_a_node_between_heat_flows_needs_no_capacity():
 
 
 SEEBECK, OHM, LEAK, CURRENT = 0.05, 2.0, 0.5, 3.0
-"""V/K, Ohm, W/K, A."""
+"""Units: V/K, Ohm, W/K, A."""
 
 
 def peltier(name: str) -> Graph:
-    """Entropy alpha i is carried from cold to hot by a TF; Joule heat goes to both sides by halves; heat leaks back."""
+    """A TF carries the entropy alpha i from cold to hot; each side gets half of the Joule heat; heat leaks back."""
     part, i, carried = Graph(name), J1("i", domain="electrical"), J1("carried", domain="thermal")
     cold, hot = J0("cold", domain="thermal"), J0("hot", domain="thermal")
     pump, leak = TF("Seebeck", SEEBECK, domains=("electrical", "thermal")), HeatTransfer("leak", LEAK)

@@ -16,7 +16,7 @@ from tests.inner.assembly import formula_key
 from tests.inner.render import diagram
 
 FORMS = ("lagrangian", "hamiltonian")
-PERIOD = 2.3678419  # s, of L = 1 m, g = 9.81 m/s^2 from 90 degrees: 4 K(1/2) sqrt(L/g)
+PERIOD = 2.3678419  # s, for L = 1 m, g = 9.81 m/s^2 from 90 degrees: 4 K(1/2) sqrt(L/g)
 
 
 def pendulum(form: str, given: str, vector: bool = False, **more: Any) -> Any:
@@ -51,7 +51,7 @@ def test_pendulum_period_and_energy(form: str, given: str, vector: bool) -> None
 
 
 def double(form: str, given: str, own: str = "", **more: Any) -> Any:
-    """Two point masses on massless rods, absolute angles; h or v' by hand where they are asked for."""
+    """Two point masses on massless rods, absolute angles; optionally h or v' by hand."""
 
     def inertia(q: Any, m: Any) -> Any:
         off = m[1] * cos(q[0] - q[1])
@@ -112,7 +112,7 @@ def test_double_pendulum_against_newton(form: str, given: str, own: str, reverse
     graph.connect(arms, joint) if reverse else graph.connect(joint, arms)
     compiled = compile_model(graph, backend="numpy")
     q, v = np.array([1.2, -0.4]), np.array([0.5, 2.0])
-    expected = textbook(q, v, torque)  # an arrow turned round changes nothing of it
+    expected = textbook(q, v, torque)  # a reversed arrow changes none of these
     values = compiled.evaluate()
     assert values[compiled.system.resolve("arms.flow")] == pytest.approx(v, rel=1e-14)
     step = 1e-6
@@ -140,7 +140,7 @@ def test_double_pendulum_keeps_its_energy_and_takes_what_is_supplied(form: str) 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_rigidly_coupled_inertia_follows_and_a_constraint_stops(form: str) -> None:
-    """A rotor on the pendulum's shaft adds its inertia; a constraint at its joint holds it against gravity."""
+    """A rotor on the pendulum's shaft adds its inertia; a constraint at the joint holds it against gravity."""
     shaft = J1("shaft")
     graph = Graph("loaded").connect(shaft, pendulum(form, "kinetic")).connect(shaft, I("rotor", 3.0))
     compiled = compile_model(graph)
@@ -181,7 +181,7 @@ def test_a_source_moves_an_ic(form: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_two_mechanisms_of_one_lever_move_as_their_common_lagrangian(form: str) -> None:
-    """v_b = 2 v_a: T = (m_a + 4 m_b) v^2 / 2 with q_b - .1 = 2 (q_a - .3), integrated by SciPy."""
+    """v_b = 2 v_a: T = (m_a + 4 m_b) v^2 / 2 with q_b - 0.1 = 2 (q_a - 0.3), integrated by SciPy."""
 
     def mass(q: Any) -> Any:
         return 1.0 + 0.3 * cos(q), 2.0 + 0.5 * sin(0.1 + 2.0 * (q - 0.3))
@@ -206,7 +206,7 @@ def test_two_mechanisms_of_one_lever_move_as_their_common_lagrangian(form: str) 
 
 
 def test_an_ic_that_follows_keeps_the_bias_that_its_owner_gave() -> None:
-    """A force across the motion takes no power, so energies do not know it: e = (-7, 3) v at v = (3, 7)."""
+    """A force normal to the motion does no work, so that energies do not contain it: e = (-7, 3) at v = (3, 7)."""
     arm = IC("arm", inertia=lambda q: 1.0, bias=lambda q, v: array([-v[1], v[0]]), position=[0.0, 0.0])
     env = compile_model(Graph("moved").connect(Sf("hand", [3.0, 7.0]), arm)).evaluate()
     np.testing.assert_allclose(env["arm.effort"], [-7.0, 3.0], rtol=1e-14)
@@ -219,7 +219,7 @@ def test_an_ic_that_follows_keeps_the_bias_that_its_owner_gave() -> None:
 
 @pytest.mark.parametrize("own", ["bias", "acceleration"])
 def test_equations_are_those_that_the_owner_gave(own: str) -> None:
-    """C(q, v) v of the written equations is h of the textbook; Lagrange's equations know only energies."""
+    """C(q, v) v of the equations is the h that the user gave; Lagrange's equations use only the energies."""
     graph = Graph("double").connect(Se("motors", [0.0, 0.0]), double("lagrangian", "inertia", own))
     found = mechanical_equations(graph)
     at = dict(zip([*found.q, *found.v, "arms.m[0]", "arms.m[1]"], [1.2, -0.4, 0.5, 2.0, 1.3, 0.8], strict=True))
@@ -271,7 +271,7 @@ def test_a_gradient_is_partial_where_a_signal_depends_on_the_state() -> None:
 
 
 def test_two_mechanisms_coupled_by_a_constraint_move_as_one() -> None:
-    """Two pendulums of one shaft speed, tied at a 0-junction, move as a compound one from the same angle."""
+    """Two pendulums with the same shaft speed, tied at a 0-junction, move like a compound pendulum from the same angle."""
 
     def arm(name: str, m: float) -> Any:
         return IC(name, inertia=lambda q, m: m, potential=lambda q, m: -m * 9.81 * cos(q), position=1.0, parameters={"m": m})
@@ -287,7 +287,7 @@ def test_two_mechanisms_coupled_by_a_constraint_move_as_one() -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_pendulum_bounces_off_a_stop(form: str) -> None:
-    """Restitution 0.8 where it hangs down: it keeps 0.64 of its energy and swings back."""
+    """Restitution 0.8 at the lowest point: it keeps 0.64 of its energy and swings back."""
     hit = Transition("free", "free", lambda q: -q, ("arm.q",), impact=("stop",))
     joint, stop = J1("joint"), Constraint("stop", automaton="contact", active=["on"], restitution=0.8)
     graph = Graph("bell").add_automaton(Automaton("contact", ("free", "on"), "free", (hit,)))
@@ -300,7 +300,7 @@ def test_a_pendulum_bounces_off_a_stop(form: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_mechanism_that_follows_takes_its_share_of_an_impulse(form: str) -> None:
-    """Two mechanisms of one lever are hooked to a mass: M v_a + 2 m v_m stays, and v_m = 2 v_a after it."""
+    """Two mechanisms on one lever get hooked to a mass: M v_a + 2 m v_m is conserved, and v_m = 2 v_a afterwards."""
     hook = Transition("off", "on", lambda t: t - 0.3, "time")
     graph = Graph("hit").add_automaton(Automaton("gate", ("off", "on"), "off", hook))
     a, b, mass, gap, lever = J1("a side"), J1("b side"), J1("mass"), J0("gap"), TF("lever", 2.0)
@@ -318,7 +318,7 @@ def test_a_mechanism_that_follows_takes_its_share_of_an_impulse(form: str) -> No
 
 
 def test_many_alike_share_one_kernel() -> None:
-    """Elements of the same formulas, made in a loop, are traced once."""
+    """Elements with equal formulas, made in a loop, are traced once."""
     arms = [pendulum("hamiltonian", "kinetic") for _ in range(2)]
     first, second = (arm.law for arm in arms)
     for name in ("flow", "rate", "energy"):

@@ -1,4 +1,4 @@
-"""Thermal pseudo-bonds, of temperature and heat flow: the energy account is in joules, and nothing makes heat."""
+"""Thermal pseudo-bonds, of temperature and heat flow: the energy account is in joules, and no heat is created."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def bodies(graph: Graph, flipped: bool = False) -> Graph:
 
 
 def coupled(*through, flipped: bool = False) -> Graph:
-    """Two bodies with these elements at the 1-junction between them."""
+    """Two bodies with the given elements at the 1-junction between them."""
     graph, gap = bodies(Graph("bodies"), flipped), J1("gap")
     graph.connect(graph["a"], gap).connect(gap, graph["b"])
     for part in through:
@@ -90,7 +90,7 @@ def test_two_resistances_at_one_junction_pass_all_on():
 
 @pytest.mark.parametrize("flipped", [False, True])
 def test_a_resistance_to_surroundings_at_zero_takes_the_heat(flipped):
-    """At the node itself, or alone at a 1-junction: there is no second temperature that could take the heat."""
+    """The R is at the node itself, or alone at a 1-junction: no second temperature could take the heat."""
     for at_junction in (False, True):
         graph, node = bodies(Graph("g"), flipped), J1("j") if at_junction else None
         if node is not None:
@@ -117,7 +117,7 @@ def test_an_ambient_temperature_supplies_the_heat(flipped):
 
 
 def test_ambient_at_zero_is_a_source():
-    """A structural zero gives no power at power bonds; here it is a temperature, and takes heat."""
+    """A structural zero carries no power at power bonds; here it is a temperature, and the source takes heat."""
     graph, film = bodies(Graph("g")), J1("film")
     graph.connect(graph["a"], film).connect(film, R("wall", WALL)).connect(film, Se("ambient"))
     assert ends(run(graph))["ambient"] == pytest.approx(400.0 * HEAT_A * np.expm1(-20.0 / (WALL * HEAT_A)), rel=1e-7)
@@ -143,7 +143,7 @@ def test_an_impulse_of_heat_comes_from_the_source():
 
 
 def test_two_capacities_at_one_temperature():
-    """One of them is dependent."""
+    """One of the capacities is dependent."""
     graph = bodies(Graph("g"))
     graph.connect(graph["a"], C("lining", capacitance=20.0, initial=8000.0)).connect(graph["a"], R("loss", 2.0))
     result = run(graph)
@@ -152,7 +152,7 @@ def test_two_capacities_at_one_temperature():
 
 
 def test_a_capacity_by_a_formula_stores_its_heat():
-    """T = 300 K sqrt(1 + q / 1 kJ): the formula whose slope is the temperature is no energy."""
+    """T = 300 K sqrt(1 + q / 1 kJ): the integral of this formula is not the energy, which is q itself."""
     graph, node = Graph("g"), J0("node", domain="heat")
     melting = C("body", energy=lambda q: 2e5 * (1.0 + q / 1e3) ** 1.5, initial=500.0)
     result = run(graph.connect(Sf("heater", 10.0), node).connect(node, melting), 10.0)
@@ -168,7 +168,7 @@ def test_vectors_of_temperatures():
 
 
 def test_a_row_of_equal_parts_is_booked_as_each_of_them():
-    """Statements are copied from one R to all alike: those between two temperatures are not like those to the surroundings."""
+    """Statements are copied from one R to all equal ones; an R between two temperatures differs from one to the surroundings."""
     graph, before = Graph("row"), None
     for k in range(6):
         node = J0(f"n{k}", domain="heat")
@@ -216,7 +216,7 @@ def test_what_does_not_conserve_heat_is_refused(graph, words):
 
 
 def test_two_arrows_into_a_junction_are_refused():
-    """Its effort would be the sum of two temperatures."""
+    """The junction's effort would be the sum of two temperatures."""
     graph, gap = bodies(Graph("g")), J1("gap")
     graph.connect(graph["a"], gap).connect(graph["b"], gap).connect(gap, R("wall", WALL))
     with pytest.raises(ModelError, match="E179") as caught:

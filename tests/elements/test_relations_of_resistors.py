@@ -38,7 +38,7 @@ def test_a_current_through_an_arc():
 
 
 def test_a_loop_without_a_storage_has_two_solutions():
-    """200 - 10 f - 20 = 50 / f, of which a guess picks one."""
+    """200 - 10 f - 20 = 50 / f; a guess selects one of the solutions."""
     for solution in np.roots([-10.0, 180.0, -50.0]):
         run = fed(guess={"flow": 1.01 * solution}).simulate(1.0, samples=0.5)
         assert run.ok
@@ -50,13 +50,14 @@ def test_a_loop_without_a_storage_has_two_solutions():
 @pytest.mark.parametrize("away", [False, True])
 @pytest.mark.parametrize("unit", [1.0, 1e-3])
 def test_a_capacitor_burns_down_in_an_arc(away, unit):
-    """The capacitor sets the effort, in V or kV, and the flow is solved for; the arrow of the arc changes its sign alone."""
+    """The capacitor sets the effort, in V or kV, and the flow is solved for; reversing the arc's arrow changes only the sign of
+    the flow."""
     graph, node = Graph("arc"), J0("node", domain="electrical")
     part = R("arc", relation=arc, parameters={"V": 20.0 * unit, "P": 50.0 * unit})
     graph.connect(node, C("c", capacitance=1e-3 / unit, initial=0.1))
     graph.connect(part, node) if away else graph.connect(node, part)
     run = graph.simulate(0.02, samples=0.002)
-    # (v - 20)^2 / 2 falls by 50 W over the capacitance
+    # (v - 20)^2 / 2 falls by 50 W divided by the capacitance
     expected = 20.0 + np.sqrt(80.0**2 - 2.0 * 50.0 * run.t / 1e-3)
     assert run.ok and run.ledger.relative_residual < 1e-9
     np.testing.assert_allclose(run["arc.effort"], expected * unit, rtol=1e-7)
@@ -94,7 +95,7 @@ def at_a_node(relation, **arguments):
 
 def test_passive_relations_are_tried():
     assert at_a_node(lambda e, f: f + f**3 - e).compile()
-    assert at_a_node(lambda e, f: 1.0 / (f + 2.0) - 1.0 / (e + 2.0)).compile()  # poles are no solutions
+    assert at_a_node(lambda e, f: 1.0 / (f + 2.0) - 1.0 / (e + 2.0)).compile()  # poles are not solutions
     with pytest.raises(ModelError, match=r"E153 [\s\S]*its power is -"):
         at_a_node(lambda e, f: e + f).compile()
     with pytest.raises(ModelError, match=r"E153 [\s\S]*at effort = 1e-06, flow = -2.5 its power is -"):

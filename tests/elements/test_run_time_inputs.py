@@ -1,4 +1,4 @@
-"""Parameters and start values are inputs of the compiled code: given by name, refused where they do not fit."""
+"""Parameters and start values are inputs of the compiled code: given by name, refused if they do not fit."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_start_values_that_follow_from_others() -> None:
     model = compiled(graph)
     assert model.initial()[0].tolist() == [21.0, 1.0] or model.initial()[0].tolist() == [1.0, 21.0]
     assert rates(model, **{"m.p": 4.0})["m.p"] == pytest.approx(-48.0)
-    assert rates(model, **{"k.q": 0.5})["m.p"] == pytest.approx(-1.0)  # a given value is not computed again
+    assert rates(model, **{"k.q": 0.5})["m.p"] == pytest.approx(-1.0)  # a given value is not recomputed
 
 
 def test_backends_agree() -> None:

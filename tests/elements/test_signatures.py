@@ -1,4 +1,4 @@
-"""Arguments of elements and signal blocks: all stand in their signatures, and one that does not exist is named."""
+"""Arguments of elements and signal blocks: all are in their signatures, and an unknown one is named."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from bondgraph import GY, IC, J0, TF, C, Constraint, I, R, Se, elements, signals
     ],
 )
 def test_an_argument_that_does_not_exist_is_named(make) -> None:
-    """Whoever mistypes a word is told that word and of which function, and not what is missing without it."""
+    """A mistyped word is reported with its function, rather than the argument missing because of it."""
     word, own = list(make.keywords)[-1], re.escape(f"{make.func.__name__}()")
     with pytest.raises(TypeError, match=f"^E317 {own} got an unexpected keyword argument '{word}'"):
         make()
@@ -38,7 +38,7 @@ def test_an_argument_that_does_not_exist_is_named(make) -> None:
 
 @pytest.mark.parametrize("module", [elements, signals])
 def test_every_keyword_stands_in_the_signature(module) -> None:
-    """What help and completion show has no `**`: keywords that functions share are spelled out."""
+    """Help and completion show no `**`: shared keywords are spelled out."""
     functions = {name: value for name in module.__all__ if inspect.isfunction(value := getattr(module, name))}
     assert len(functions) > 15
     for name, function in functions.items():

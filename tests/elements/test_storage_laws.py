@@ -1,4 +1,4 @@
-"""Storages by one law: state by output (charge, flux), and output by state whose energy is found by quadrature."""
+"""Storage elements with one law: state by output (charge, flux), or output by state, whose energy is found by quadrature."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from bondgraph.export import latex, mechanical_equations, port_hamiltonian, stat
 from screws.scalars import absolute, array, atan, exp, floor, interpolate, log, maximum, minimum, sign, sin, sqrt, tanh, where
 
 L0, LSAT, I0 = 0.1, 0.01, 2.0
-"""Inductances (H) without current and in saturation, and the current (A) between."""
+"""Inductances (H) without current and in saturation, and the current (A) at the transition."""
 
 
 def flux(i):
@@ -23,13 +23,13 @@ def inductance(i):
 
 
 def energy_of_flux(i):
-    """Energy in closed form: i psi less the co-energy, J."""
+    """Energy in closed form: i psi minus the co-energy, J."""
     arc = i * np.arctan(i / I0) - I0 / 2.0 * np.log1p((i / I0) ** 2)
     return i * np.array([float(flux(each)) for each in i]) - LSAT * i**2 / 2.0 - (L0 - LSAT) * I0 * arc
 
 
 def circuit(inductor, *others, away=False):
-    """Alternating voltage on 1 ohm and inductors in series; the arrow of the first one may point away from it."""
+    """Alternating voltage on 1 ohm and inductors in series; the arrow of the first may be reversed."""
     graph, loop = Graph("saturating"), J1("loop", domain="electrical")
     graph.connect(Se("u", lambda t: 10.0 * sin(20.0 * t), signals=["time"]), loop).connect(loop, R("r", 1.0))
     graph.connect(inductor, loop) if away else graph.connect(loop, inductor)
@@ -63,7 +63,7 @@ def test_every_method_and_a_start_by_the_flow(method):
 
 
 def test_it_depends_on_another_inductor_in_series():
-    """In derivative causality the law is used as it is given; two of the kind share one Newton iteration."""
+    """In derivative causality the law is used as given; two such inductors share one Newton iteration."""
     with_constant = circuit(I("l", flux=flux), I("air", 0.05)).compile()
     run = with_constant.simulate(1.0, samples=0.01)
     assert run.ok and run.ledger.relative_residual < 1e-9
@@ -77,7 +77,7 @@ def test_it_depends_on_another_inductor_in_series():
 
 
 def test_the_unit_of_the_current_does_not_matter():
-    """A current in mA and a voltage in kV: fluxes in kWb, the same energies."""
+    """Current in mA, voltage in kV: fluxes in kWb, the same energies."""
     graph, loop = Graph("small"), J1("loop", domain="electrical")
     graph.connect(Se("u", lambda t: 10.0e-3 * sin(20.0 * t), signals=["time"]), loop).connect(loop, R("r", 1.0e-6))
     small = graph.connect(loop, I("l", flux=lambda i: flux(i * 1e-3) * 1e-3)).simulate(1.0, samples=0.01)
@@ -133,7 +133,7 @@ LAWS = {
 
 @pytest.mark.parametrize("name", LAWS)
 def test_an_energy_by_quadrature_is_exact(name):
-    """Displacement from -3 to 3 at unit speed, which an Sf prescribes."""
+    """An Sf moves it from -3 to 3 at unit speed."""
     output, energy = LAWS[name]
     graph, node = Graph("swept"), J0("node", domain="translation")
     run = graph.connect(Sf("v", 1.0), node).connect(node, C("c", output=output, initial=-3.0)).simulate(6.0, samples=0.125)
@@ -143,7 +143,7 @@ def test_an_energy_by_quadrature_is_exact(name):
 
 
 def test_a_table_as_a_law():
-    """The energy of a curve of 31 points is that of its trapezoids."""
+    """The energy of a curve of 31 points is the sum of its trapezoids."""
     values = (KNOTS + KNOTS**3).tolist()
     graph, node = Graph("swept"), J0("node", domain="translation")
     spring = C("c", output=lambda q: interpolate(q, KNOTS.tolist(), values), initial=-2.9)
@@ -175,7 +175,8 @@ def test_a_hardening_force_law_runs_as_by_its_energy():
 
 
 def test_parameters_and_modulated_kinks():
-    """A stop whose place is a parameter, and one that moves with time: what its motion takes is no power of the port."""
+    """A stop whose position is a parameter, and one that moves with time: the work of this motion is not part of the port's
+    power."""
     spring = C("c", output=lambda q, at: where(q > at, 20.0 * (q - at), 0.0), parameters={"at": 0.5})
     compiled = mass_on(spring).compile()
     for at in (0.5, 0.25, -0.125):
@@ -247,7 +248,8 @@ def test_a_vector_law_without_an_energy_is_refused():
 
 
 def test_the_account_tells_of_a_law_that_oscillates_too_often():
-    """A fixed rule follows some nine turns of a pendulum; beyond, the account does not close, and the energy cures."""
+    """A fixed quadrature rule follows about nine turns of a pendulum; beyond, the account does not close until the energy is
+    given."""
 
     def turning(**law):
         return mass_on(C("c", output=lambda q: 9.81 * sin(q), **law), 10.0).simulate(20.0, samples=1.0, progress=False)

@@ -41,7 +41,7 @@ def values(compiled: Compiled, mode: float) -> dict[str, np.ndarray]:
 
 
 def node_with_switch(dimension: int = 1) -> Graph:
-    """A capacitor that a switched 0-junction joins to a mass and a resistor."""
+    """A capacitor connected through a switched 0-junction to a mass and a resistor."""
     start = 3.0 if dimension == 1 else np.arange(1.0, dimension + 1)
     graph = Graph("switched node").add_automaton(never())
     switch = X0("switch", automaton="s", active=["on"])
@@ -60,7 +60,7 @@ def test_a_switched_0_junction_gives_zero_to_all_its_bonds_when_off(dimension: i
     np.testing.assert_allclose(np.atleast_1d(on["c -> switch:flow"]), start / 2 + start / 2)
     for name in ("switch.effort", "l.p'", "r.effort", "r.flow", "c -> switch:flow", "c.q'", "c.power", "l.power", "r.power"):
         assert not np.any(off[name]), name
-    assert np.all(off["c.effort"]) and np.all(off["l.flow"])  # the storages keep what they hold
+    assert np.all(off["c.effort"]) and np.all(off["l.flow"])  # the storage elements keep their contents
 
 
 def test_a_switched_1_junction_gives_zero_to_all_its_bonds_when_off() -> None:
@@ -87,7 +87,7 @@ def test_several_active_states() -> None:
 
 
 def test_both_modes_with_every_arrow() -> None:
-    """The power that a switched junction takes is zero in both modes, whichever way its half arrows point."""
+    """A switched junction takes no power in either mode, for any direction of its half arrows."""
     for flips in np.ndindex(2, 2, 2):
         for kind, parts in (
             (X0, (C("s", capacitance=1.0, initial=2.0), I("a", 1.0, initial=3.0), R("b", 5.0))),
@@ -105,7 +105,7 @@ def test_both_modes_with_every_arrow() -> None:
 
 
 def test_a_switched_port_that_nothing_else_meets_carries_nothing() -> None:
-    """One bond at a switched junction that is a port of a nested graph: no other bond brings anything to its balance."""
+    """A switched junction with a single bond, the port of a nested graph: no other bond contributes to the balance."""
     inner, port = Graph("inner"), X0("port", automaton="gate", active="on")
     inner.add_automaton(Automaton("gate", ("on", "off"), "on", ())).expose("port", port)
     outer, loop = Graph("outer"), J1("loop")
@@ -114,7 +114,7 @@ def test_a_switched_port_that_nothing_else_meets_carries_nothing() -> None:
 
 
 def bouncing() -> Graph:
-    """A mass falling on a floor that throws it back, a counter of bounces, and a state in which it stays down."""
+    """A mass that falls and bounces on a floor, a counter of bounces, and a state in which the mass stays down."""
     graph = Graph("ball")
     fall = J1("v")
     graph.connect(Se("weight", -10.0), fall).connect(fall, I("ball", 1.0))
@@ -234,7 +234,7 @@ def test_the_terminal_transition_ends_the_run() -> None:
 
 
 def test_friction_between_moving_parts_begins_slipping() -> None:
-    """A block at rest on a belt of 0.1 m/s: it slips with 4 N until 25 ms, and rides on it from then on."""
+    """A block at rest on a belt of 0.1 m/s: it slips with 4 N until 25 ms, then moves with the belt."""
     graph, relative, block = Graph("belt"), J0("relative"), J1("block")
     graph.connect(Sf("belt", 0.1), relative).connect(relative, block).connect(block, I("m", 1.0))
     graph.connect(relative, Friction("friction", 4.0))
@@ -263,7 +263,7 @@ def test_a_run_that_ends_early_warns_at_the_users_line() -> None:
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("drive", [1.0, -1.0])
 def test_a_diode_conducts_into_itself(turned: bool, drive: float) -> None:
-    """At a 1-junction its arrow says which way that is, at a 0-junction it is from the node to ground either way."""
+    """At a 1-junction the arrow sets the direction; at a 0-junction, it conducts from the node to ground for either arrow."""
 
     def ends(junction, other) -> tuple[object, object]:
         return (other, junction) if turned else (junction, other)
@@ -286,12 +286,12 @@ def test_a_diode_that_feeds_a_node_stands_on_a_junction_of_its_own() -> None:
     graph, own, node = Graph("feeds"), J1("own"), J0("node")
     graph.connect(own, Diode("d")).connect(own, node).connect(node, I("coil", 1.0, initial=2.0)).connect(node, R("r", 1e3))
     result = compile_model(graph, backend="numpy").simulate(0.1)
-    assert result["d.inflow"][-1] == pytest.approx(2.0), "the coil continues freewheeling"
+    assert result["d.inflow"][-1] == pytest.approx(2.0), "the coil must continue to freewheel"
     assert result["node.effort"][-1] == pytest.approx(0.0, abs=1e-9)
 
 
 def across(source: Element, loop: bool) -> Graph:
-    """Join a source, a diode and a resistance at one junction: in a loop, or side by side."""
+    """Join a source, a diode and a resistance at one junction: in series or in parallel."""
     graph, node = Graph("across"), (J1 if loop else J0)("node", domain="electrical")
     diode = Diode("d", initial="closed" if loop else "open")
     return graph.connect(source, node).connect(node, diode).connect(node, R("r", 2.0))
@@ -299,7 +299,8 @@ def across(source: Element, loop: bool) -> Graph:
 
 @pytest.mark.parametrize(("loop", "sense"), [(False, -1.0), (True, 1.0)])
 def test_a_diode_at_an_ideal_source_is_refused_only_where_the_source_drives_against_it(loop: bool, sense: float) -> None:
-    """Closed across an effort, or open in a loop with a flow, it has no solution; a run that never drives it there is right."""
+    """Closed across an effort, or open in series with a flow, a diode has no solution; a run that never drives it there is
+    right."""
     kind = Sf if loop else Se
     run = compile_model(across(kind("u", lambda t: sense * t, signals="time"), loop)).simulate(1.0, samples=0.25)
     assert run.ok and run["r.flow"] == pytest.approx(run.t if loop else -0.5 * run.t, abs=1e-9)

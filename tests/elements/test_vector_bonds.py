@@ -76,7 +76,7 @@ def test_a_column_spreads_one_flow() -> None:
 
 
 def test_a_matrix_transformer_has_one_causality_only() -> None:
-    """A spring on its port 1 and a mass on its port 2 both become dependent, and each needs the rate of what the other gives."""
+    """A spring at port 1 and a mass at port 2 are both dependent, and each needs the rate of the other's output."""
     graph, t = Graph("wrong way"), TF("t", np.eye(2))
     spring = C("k", output=lambda q: q, energy=lambda q: q @ q / 2, initial=[1.0, 2.0])
     mass = I("m", output=lambda p: p, energy=lambda p: p @ p / 2, dimension=2)
@@ -96,7 +96,7 @@ def test_gyrator_with_a_rectangular_matrix() -> None:
 
 
 def test_euler_junction_takes_no_power() -> None:
-    """Euler's equations: p' = -omega x p, so |p| and the energy stay."""
+    """Euler's equations: p' = -omega x p conserves |p| and the energy."""
     moment, p = np.array([1.0, 2.0, 3.0]), np.array([0.3, -0.5, 0.7])
 
     def tilde(p):

@@ -1,4 +1,4 @@
-"""One list of formulas that every back end must reproduce: name -> (formula of a, b, c; range of the arguments)."""
+"""Formulas that every back end must reproduce: name -> (formula of a, b, c; range of the arguments)."""
 
 import numpy as np
 
@@ -50,4 +50,4 @@ FORMULAS = EXPRESSIONS | {
     "table": (lambda a, b, c: b * s.interpolate(a, POINTS, np.sin(3.0 * POINTS)) + s.searchsorted(POINTS, c), ANY),
     "entries": (lambda a, b, c: s.take(np.cos(POINTS), s.floor(3.0 * a)) * c, ANY),
 }
-"""Those too that search in tables, which have no derivatives by the interpreter."""
+"""All formulas, including table searches, which have no derivatives by the interpreter."""

@@ -1,4 +1,4 @@
-"""Functions of the kernel language, one for each of its constructs, that tests run by CPython, LLVM and C compilers."""
+"""Functions of the kernel language, one for each construct, that tests run in CPython, LLVM and C compilers."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ LIMIT, ROWS = 1.5, 3
 
 
 class Inner(Table):
-    """A table behind a field."""
+    """A table that a field refers to."""
 
     scale: float
     numbers: Annotated[Reals, Length(lambda c: 4)]
 
 
 class Numbers(Table):
-    """What the functions read and write."""
+    """Inputs and outputs of the functions."""
 
     x: Annotated[Reals, Length(lambda c: c.count)]
     y: Annotated[Reals, Length(lambda c: c.count)]
@@ -79,7 +79,7 @@ def conversions(c: Numbers) -> None:
 
 
 def functions(c: Numbers) -> None:
-    """Functions that are instructions."""
+    """Functions that are single instructions."""
     for k in range(c.count):
         a, b = c.x[k], c.y[k]
         c.out[k] = larger(abs(a), smaller(b, sqrt(a))) + max(a, b) * min(a, 2.0)
@@ -95,7 +95,7 @@ def powers(c: Numbers) -> None:
 
 
 def comparisons(c: Numbers) -> None:
-    """Comparisons, also chained, of numbers that may be no numbers."""
+    """Comparisons, also chained, of numbers that may be NaN."""
     for k in range(c.count):
         a, b = c.x[k], c.y[k]
         first = int(a < b) + 2 * int(a <= b) + 4 * int(a > b) + 8 * int(a >= b)
@@ -104,7 +104,7 @@ def comparisons(c: Numbers) -> None:
 
 
 def conditions(c: Numbers) -> None:
-    """Conditions, of which some need not be looked at."""
+    """Conditions, some of which need not be evaluated."""
     for k in range(c.count):
         ahead = k + 1 < c.count and c.x[k + 1] > c.x[k]
         other = not (ahead or c.y[k] > 0.0) and not c.x[k] < 0.0
@@ -118,7 +118,7 @@ def conditions(c: Numbers) -> None:
 
 
 def loops(c: Numbers) -> None:
-    """Loops that end early, go on, or go round while a condition holds."""
+    """Loops that end early, skip to the next round, or repeat while a condition holds."""
     total, before = 0.0, -1
     for k in range(1, c.count):
         if c.x[k] > LIMIT:
@@ -142,7 +142,7 @@ def loops(c: Numbers) -> None:
 
 
 def returns(c: Numbers) -> None:
-    """Results of other functions: an integer, a number, a condition; an argument that is set."""
+    """Results of other functions: an integer, a number, a condition; an argument that the callee sets."""
     c.steps = first_above(c.x, c.count, LIMIT)
     c.found = halved(c.total, 3)
     c.whole[0] = int(is_above(c.x[0], c.total))
@@ -152,7 +152,7 @@ def returns(c: Numbers) -> None:
 
 
 def first_above(x: Reals, count: int, limit: float) -> int:
-    """Return the first index of a number above a limit, or -1."""
+    """Return the index of the first number above a limit, or -1."""
     for k in range(count):
         if x[k] > limit:
             return k
@@ -160,7 +160,7 @@ def first_above(x: Reals, count: int, limit: float) -> int:
 
 
 def halved(x: float, times: int) -> float:
-    """Return a number after some halvings."""
+    """Return a number after repeated halving."""
     while times > 0:
         x = x * 0.5
         times -= 1
@@ -179,7 +179,7 @@ def cleared(x: Disjoint, count: int) -> None:
 
 
 def known(c: Numbers) -> None:
-    """What is known at translation: a table, loops over it, conditions on it."""
+    """Values known at translation: a table, loops over it, conditions on it."""
     for row in unrolled(range(ROWS)):
         shifted(c, row, WEIGHTS)
     for name in unrolled(("total", "found")):
@@ -190,14 +190,14 @@ def known(c: Numbers) -> None:
 
 
 def shifted(c: Numbers, row: Fixed, weights: Fixed) -> None:
-    """Add numbers with weights that are known."""
+    """Add numbers with constant weights."""
     for k in range(4):
         c.out[ROWS * row + k] = weighted(c.x, k, weights) + row
 
 
 @inline
 def weighted(x: Reals, k: int, weights: Fixed) -> float:
-    """Return a sum with weights, where it is called."""
+    """Return a weighted sum, inlined in its caller."""
     total = 0.0
     for j, weight in weights.items():
         total = total + x[k + j] * weight
@@ -205,7 +205,7 @@ def weighted(x: Reals, k: int, weights: Fixed) -> float:
 
 
 def tables(c: Numbers) -> None:
-    """Tables behind fields, and code behind addresses."""
+    """Tables that fields refer to, and code at addresses."""
     inner = c.inner
     inner.scale = inner.scale + inner.numbers[3]
     inner.numbers[0] = c.inner.scale * 2.0
@@ -216,7 +216,7 @@ def tables(c: Numbers) -> None:
 
 
 def names(c: Numbers) -> None:
-    """A name that both ways set, several assignments at once, a name with a type."""
+    """A name assigned in both branches, several assignments at once, a name with a type."""
     for k in range(c.count):
         if c.x[k] > c.y[k]:
             low, high = c.y[k], c.x[k]
@@ -230,7 +230,7 @@ def names(c: Numbers) -> None:
 
 
 def rooms(c: Numbers) -> None:
-    """Numbers that are forgotten at the end, and an array under another type."""
+    """A temporary array, and an array of another type by a cast."""
     room = empty_like(c.x, 3)
     for k in unrolled(range(3)):
         room[k] = c.x[k] * c.y[k]
@@ -240,7 +240,7 @@ def rooms(c: Numbers) -> None:
 
 
 def reversed_of(x: Reals, out: Reals) -> None:
-    """Write numbers in the opposite order."""
+    """Write three numbers in reverse order."""
     for k in range(3):
         out[k] = x[2 - k]
 
@@ -264,7 +264,7 @@ EACH = (
 
 
 def in_lanes(x: Reals, y: Reals, out: Reals, shared: Ints, count: int) -> float:
-    """What happens in runs side by side: each is chosen by its own numbers."""
+    """Branches for runs in lanes: each lane follows its own numbers."""
     total, seen = 0.0, False
     for k in range(count):
         a, b = x[k], y[k]
@@ -286,7 +286,7 @@ def in_lanes(x: Reals, y: Reals, out: Reals, shared: Ints, count: int) -> float:
 
 
 def scaled(total: float, y: Reals, count: int) -> float:
-    """Return a number over the largest of others."""
+    """Return a number divided by the largest of several."""
     most = 1.0
     for k in range(count):
         most = larger(most, abs(y[k]))

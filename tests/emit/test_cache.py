@@ -1,4 +1,4 @@
-"""The cache of compiled code: what is kept, what is believed, and what is thrown away."""
+"""The cache of compiled code: what it keeps, trusts and discards."""
 
 import ctypes
 import os
@@ -13,7 +13,7 @@ from bondgraph.errors import CacheWarning
 from tests.inner.emit import Procedure, cache, compile_routines, compile_written, llvm, machine
 from tests.inner.tape import Routine, Tape
 
-posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners of files")
+posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="needs file ownership")
 
 
 def squares(name="squares", factor=1.0):
@@ -99,7 +99,7 @@ def test_the_key_of_the_sources_follows_what_they_say(tmp_path, monkeypatch):
     before = key()
     assert before and key() == before
     changed = tmp_path / "screws" / "room" / "module.py"
-    changed.write_text("x = 2\n")  # as long, and as old
+    changed.write_text("x = 2\n")  # same length, same age
     os.utime(changed, (1e9, 1e9))
     assert key() not in ("", before)
     monkeypatch.setattr(cache, "__file__", str(tmp_path / "archive" / "bondgraph" / "emit" / "cache.py"))
@@ -108,7 +108,7 @@ def test_the_key_of_the_sources_follows_what_they_say(tmp_path, monkeypatch):
 
 @pytest.fixture
 def supplied(tmp_path, monkeypatch):
-    """A package that brings along the code of `written`, for which no cache is needed."""
+    """A package that contains the compiled code of `written`, so that no cache is needed."""
     monkeypatch.setenv("SCREWBOND_CACHE", "off")
     monkeypatch.setattr(
         warming, "PARTS", {"twice": lambda: compile_written(written), warming.PAGES: lambda: pytest.fail("pages")}
@@ -121,7 +121,7 @@ def supplied(tmp_path, monkeypatch):
 
 
 def asked_for(monkeypatch):
-    """Texts that are written from here on."""
+    """Record the texts that are generated."""
     text, asked = llvm.module_text, []
     monkeypatch.setattr(llvm, "module_text", lambda *given: asked.append(given) or text(*given))
     return asked

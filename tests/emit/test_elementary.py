@@ -1,4 +1,4 @@
-"""Elementary functions: right to less than a unit in the last place, and equal bits on all processors, in lanes, C, CPython."""
+"""Elementary functions: errors below one unit in the last place, and the same bits on all processors, in lanes, C and CPython."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ODD += (math.inf, -math.inf, math.nan, math.pi / 2.0, 709.78, -745.13, 2.2250738
 
 @functools.cache
 def routine(name: str) -> Routine:
-    """A function of the two inputs or of the first one."""
+    """A routine of both inputs or of the first."""
     tape = Tape()
     arguments = [each.index for each in tape.inputs("x", 2)[: 2 if name in TWO else 1]]
     return Routine("rates", tape, (("x", 2),), (TapeScalar(tape, tape.apply(op.CODES[TAPE_NAMES.get(name, name)], *arguments)),))
@@ -88,7 +88,7 @@ def test_the_error_is_below_a_unit_in_the_last_place(name):
 
 @pytest.mark.parametrize("name", RANGES)
 def test_special_values_are_those_of_the_standard(name):
-    """C99, Annex F: what the C library returns for zeros, infinities, what is no number, and numbers without an exponent."""
+    """C99, Annex F: results of the C library for zeros, infinities, NaN and subnormal numbers."""
     points = odd_points(name)
     function = getattr(ctypes.CDLL(None), name)
     function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * (2 if name in TWO else 1)
@@ -96,7 +96,7 @@ def test_special_values_are_those_of_the_standard(name):
     found = machine(name, points)
     special = ~np.isfinite(expected) | np.isin(expected, (0.0, 1.0, -1.0))
     if name in ("sin", "cos"):
-        special &= points[:, 0] != 0.0  # joint sines and cosines give -0 the sine 0
+        special &= points[:, 0] != 0.0  # joint sines and cosines give sin(-0) = 0
     assert special.sum() > 2 and np.array_equal(found, found * 1.0, equal_nan=True)
     assert_same_bits(found[special], expected[special], name)
     np.testing.assert_allclose(found, expected, rtol=3e-16, atol=5e-324)

@@ -1,4 +1,4 @@
-"""Whole runs have the same bits whatever processor their code is made for, alone and in lanes."""
+"""Whole runs have the same bits for every target processor, alone and in lanes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which product goes into which sum is written down, so that every processor rounds alike."""
+"""Which products are fused into sums is fixed, so that every processor rounds alike."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.inner.tape import opcodes as op
 
 
 def processors() -> list[str]:
-    """Settings of `SCREWBOND_PROCESSOR` for which code runs here."""
+    """Settings of `SCREWBOND_PROCESSOR` whose code runs here."""
     import llvmlite.binding
 
     has_vectors = llvmlite.binding.get_host_cpu_features().get("avx2")
@@ -51,7 +51,7 @@ def test_a_fused_operation_rounds_once():
     rows = compile_routines([routine]).kernel("rates").many(points)
     for (a, b, c, d), row in zip((map(Fraction, point) for point in points), rows, strict=True):
         exact = a * b + c, a * b - d, c - b * d
-        twice = np.asarray([float(exact[2])])  # a b is needed twice, so that its sums round twice
+        twice = np.asarray([float(exact[2])])  # a b is used twice: the product and the sum both round
         assert row[2] == twice[0]
         assert row[0] == float(Fraction(float(a * b)) + c) and row[1] == float(Fraction(float(a * b)) - d)
 
@@ -68,7 +68,7 @@ def random_routine(seed: int, steps: int) -> Routine:
 
 @pytest.mark.parametrize("limit", [llvm.SINGLE_LIMIT, 50], ids=["one function", "parts"])
 def test_every_processor_and_every_lane_rounds_alike(limit, monkeypatch):
-    """Parts hand values on through memory; the least processor has no fused operation and calls the C library."""
+    """Parts pass values through memory; the baseline processor has no fused operation and calls the C library."""
     routine, points = random_routine(3, 60), np.random.default_rng(1).normal(size=(8, 4))
     monkeypatch.setattr(llvm, "SINGLE_LIMIT", limit)
     monkeypatch.setattr(llvm, "PART_STEPS", 40)

@@ -1,4 +1,4 @@
-"""Procedures for a GPU: known fields are numbers, calls have names, and what is stored to is found."""
+"""Procedures for a GPU: known fields become constants, calls have names, and stores are tracked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.inner.emit import (
 
 
 class Part(Table):
-    """Numbers with a scale, and who hears of them."""
+    """Numbers with a scale, and a function to which they are reported."""
 
     values: Reals
     scale: float
@@ -27,7 +27,7 @@ class Part(Table):
 
 
 class Whole(Table):
-    """Two parts, and what they are read from."""
+    """Two parts and the source from which they are computed."""
 
     first: Part
     second: Part
@@ -37,7 +37,7 @@ class Whole(Table):
 
 
 def scaled(part: Part, values: Reals) -> None:
-    """Scale numbers into those of a part, and report them."""
+    """Scale numbers into a part, and report them."""
     for i in range(part.count):
         part.values[i] = values[i] * part.scale
     part.report(part.values)
@@ -83,7 +83,7 @@ def test_other_calls_go_through_a_switch_over_numbers():
 
 
 def test_what_procedures_store_to_is_found():
-    """Objects: 1, 2 the parts, 3, 4 their numbers, 5 the source, 6 the places, 7 the whole."""
+    """Objects: 1 and 2 are the parts, 3 and 4 their numbers, 5 the source, 6 the places, 7 the whole."""
     fields = {"Whole.first": {1}, "Whole.second": {2}, "Whole.source": {5}, "Whole.places": {6}, "Part.values": {3, 4}}
     memory = Pointers({name: frozenset(objects) for name, objects in fields.items()}, {})
     given = {"both": {"whole": frozenset({7})}}
@@ -93,7 +93,7 @@ def test_what_procedures_store_to_is_found():
 
 
 def heard_too(part: Part, values: Reals) -> None:
-    """Report the numbers that are read."""
+    """Report numbers that are read."""
     part.report(values)
 
 

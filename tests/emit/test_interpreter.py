@@ -1,4 +1,4 @@
-"""Derivatives by the interpreter against those that `tape.differentiate` writes down."""
+"""Derivatives by the interpreter, against those that `tape.differentiate` writes out."""
 
 import ctypes
 import functools
@@ -31,7 +31,7 @@ from tests.inner.tape import opcodes as op
 
 
 def both(formulas, n, **constants):
-    """Dense derivatives of formulas of n arguments, and of blocks of constants: interpreted and written down, as functions."""
+    """Dense derivatives of formulas of n arguments, and their constant entries, interpreted and written out, as functions."""
     tape = Tape()
     before = tape.inputs("before", len(constants)) if constants else []
     x = tape.inputs("x", n)
@@ -99,7 +99,7 @@ def test_strips_of_columns_and_blocks_before_the_variables(n):
 
 
 def test_models_side_by_side_take_the_places_of_one():
-    """Fifty times three states of their own, and one output that sees all of the first ones."""
+    """Fifty copies with three states each, and one output that depends on the first state of each."""
 
     def own(k):
         return lambda *x: x[3 * k] * s.sin(x[3 * k + 1]) + s.exp(x[3 * k + 2])
@@ -139,7 +139,7 @@ def test_threads_do_not_meet():
 
 
 def test_error_control_sees_the_jacobian_of_a_model():
-    """A mass on a hardening spring; what couples its states is what a stiff method would be given."""
+    """A mass on a hardening spring: error control couples states by the Jacobian that a stiff method would use."""
     graph = Graph("oscillator")
     velocity = J1("velocity")
     graph.connect(velocity, I("mass", inertia=2.0))
@@ -156,7 +156,7 @@ def test_error_control_sees_the_jacobian_of_a_model():
 
 
 def every_instruction():
-    """Derivatives of every instruction, with rows that serve several nodes."""
+    """Derivatives of every instruction, with rows shared by several nodes."""
     tape = Tape()
     x = tape.inputs("x", 9)
     outputs = [formula(*x[k % 6 : k % 6 + 3]) for k, (formula, _) in enumerate(EXPRESSIONS.values())]
@@ -165,7 +165,7 @@ def every_instruction():
 
 
 def memory(table, steps):
-    """Values of all nodes and rows of derivatives, before the first use of a table of one pass."""
+    """Initial values of all nodes and rows of derivatives, for a table of one pass."""
     values, rows = np.repeat(steps.start, table.lanes), aligned_zeros(table.rows * table.stride * table.lanes)
     rows.reshape(table.rows, table.stride, -1)[table.seed_rows, steps.seed_groups] = 1.0
     return values, rows
@@ -177,7 +177,7 @@ def points(random, count):
 
 @pytest.mark.parametrize("lanes", [4, 8])
 def test_lanes_have_the_bits_of_a_run_alone(lanes):
-    """Of every instruction, at odd points, too. What is no number where nothing meets infinity needs the guarded steps."""
+    """For every instruction, also at special points; NaN that does not come from infinity needs the guarded steps."""
     kernel = every_instruction()
     steps, table = kernel.steps, kernel.steps.in_lanes(lanes)
     values, rows = memory(table, steps)
@@ -202,7 +202,7 @@ def test_lanes_have_the_bits_of_a_run_alone(lanes):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_text_of_the_interpreter_is_the_same_function_in_cpython():
-    """Of every instruction; machine code fuses products and sums of a rule."""
+    """For every instruction; machine code fuses the products and sums of a rule."""
     kernel = every_instruction()
     steps, table = kernel.steps, kernel.steps.table(1, 1)
     values, rows = memory(table, steps)
@@ -238,7 +238,7 @@ def test_of_more_columns_than_fit_none_go_in_lanes():
 
 
 def test_columns_that_no_output_has_in_common_go_together():
-    """A ring of any length has three or four groups, and each of its derivatives by a column is what it is alone."""
+    """A ring of any length has three or four groups, and each column of derivatives equals the column computed alone."""
     for n in (7, 3 * STRIP, 3 * STRIP + 1):
         tape = Tape()
         x = tape.inputs("x", n)

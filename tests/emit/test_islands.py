@@ -1,4 +1,4 @@
-"""Long routines of parts that share no step: parts that are alike are written once, with the bits of the reference."""
+"""Long routines of independent parts: equal parts are written once, with the bits of the reference."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ COUNT = 9
 
 
 def parts(names: tuple[str, ...] = ("rates", "both", "rest"), joined: bool = False) -> list[Routine]:
-    """So many pairs of states, each with parameters and a number of its own; one pair has another law. What belongs to none: an
-    input, a number and a parameter. `joined` parts all read a step of one another."""
+    """COUNT pairs of states, each with parameters and a number of its own; one pair has another law.
+
+    An input, a number and a parameter belong to no pair. If `joined`, all pairs read one shared step.
+    """
     tape = Tape()
     blocks = (("t", 1), ("x", 2 * COUNT), ("p", COUNT + 1))
     t, x, p = (tape.inputs(name, n) for name, n in blocks)
@@ -36,7 +38,7 @@ def parts(names: tuple[str, ...] = ("rates", "both", "rest"), joined: bool = Fal
 
 @pytest.fixture
 def long_from_five(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So few steps are many."""
+    """Treat a routine of five steps as long."""
     monkeypatch.setattr(llvm, "QUICK", 5)
 
 
@@ -47,7 +49,7 @@ def test_parts_that_are_alike_have_one_form():
     alike = max(found, key=lambda form: len(form.input_positions))
     assert (alike.inputs, alike.results) == ((0, 2, 2), (1, 1))
     others = [k for k in range(COUNT) if k != 3]
-    assert alike.numbers == tuple((0.1 + k,) for k in others), "1.5 is the same in all, and stays in the text"
+    assert alike.numbers == tuple((0.1 + k,) for k in others), "1.5 is the same in all parts, and stays in the text"
     assert [goals[0] for goals in alike.output_positions] == [1 + 2 * k for k in others]
 
 

@@ -1,4 +1,4 @@
-"""Kernels for several runs side by side: each lane has the bits of the kernel of one run, whatever its neighbours are."""
+"""Kernels for several runs in lanes: each lane has the bits of a single run's kernel, whatever its neighbours."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def in_lanes(address, values, outputs):
 
 
 def assert_same_bits(found, expected, of=""):
-    """The same numbers, zeros with the same signs; what is no number may be written in any way."""
+    """Check that numbers and signs of zeros are equal; any NaN equals any other."""
     numbers = ~np.isnan(expected)
     assert np.array_equal(found, expected, equal_nan=True), of
     assert np.array_equal(np.signbit(found[numbers]), np.signbit(expected[numbers])), of
@@ -52,7 +52,7 @@ def test_every_formula_has_the_same_bits_in_every_lane(lanes):
 
 
 def test_long_routines_are_cut_alike():
-    """In parts of some hundred steps, whose values go through memory: the same products go into sums."""
+    """Parts of a few hundred steps pass values through memory: the same products are fused into sums."""
     tape = Tape()
     x = tape.inputs("x", 4)
     values = list(x)
@@ -74,7 +74,7 @@ CHOICES = {
     "needed by a choice alone": lambda x: x[0] * x[1] + s.where(s.less(x[2], x[3]), s.absolute(x[4]) ** 0.3 / x[5], x[0]),
     "parted by one": lambda x: x[4] - x[0] / s.where(s.less(x[2], x[3]), x[1], 1.0) * x[5],
 }
-"""Formulas in which one of the alternatives changes nothing, or takes long, so that code for one number may branch around it."""
+"""Formulas with an alternative that changes nothing or is slow, so that code for a single number may branch around it."""
 
 
 @pytest.mark.parametrize("lanes", [4, 8])

@@ -1,4 +1,4 @@
-"""Compiling hand-written text, and what is said when something is missing."""
+"""Compilation of handwritten text, and messages for missing parts."""
 
 import ctypes
 import gc
@@ -89,7 +89,7 @@ def test_a_kernel_keeps_its_code():
 
 
 def test_code_for_the_least_processor(folder, monkeypatch):
-    """No instruction beyond SSE2, other files in the cache than those of this processor, the same numbers."""
+    """No instruction beyond SSE2, cache files separate from this processor's, the same numbers."""
     text = routines_text([squares()])
     monkeypatch.setenv("SCREWBOND_PROCESSOR", "host")
     compile_routines([squares()])
@@ -106,7 +106,7 @@ def test_code_for_the_least_processor(folder, monkeypatch):
 
 
 def test_without_llvmlite():
-    """The error names the command that helps; the interpreter works."""
+    """The error names the command that helps; the interpreter still works."""
     script = """
 import sys
 from pathlib import Path
@@ -159,8 +159,9 @@ print(abs(found - wanted) < 1e-9)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is filled by calls of Linux")
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is filled by Linux system calls")
 def test_code_links_where_memory_has_small_gaps_only(folder):
-    """Between blocks of 8 GB: where code and its constants do not lie together they are out of each other's reach."""
+    """Only small gaps are left around a reserved block of 8 GB: code and constants reach each other only if allocated
+    together."""
     done = subprocess.run([sys.executable, "-c", FULL], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr[-500:]

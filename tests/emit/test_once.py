@@ -1,4 +1,4 @@
-"""What is made once in a process: threads that ask at the same time wait for one of them."""
+"""Things made once in a process: threads that ask at the same time wait for the first."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_nothing_is_made_twice(through) -> None:
 
     def make() -> object:
         count.append(1)
-        time.sleep(0.01)  # others ask meanwhile
+        time.sleep(0.01)  # other threads ask meanwhile
         return object()
 
     ask = through(make)
@@ -48,7 +48,7 @@ def test_nothing_is_made_twice(through) -> None:
 
 
 def test_no_machine_code_is_made_without_a_lock() -> None:
-    """Two threads would each make it, and one of them keep addresses in what is forgotten."""
+    """Otherwise two threads could both make it, and one would keep the addresses of discarded code."""
     root = Path(bondgraph.__file__).parent
     found = [
         str(path)

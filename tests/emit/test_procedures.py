@@ -1,4 +1,4 @@
-"""Procedures: their texts in LLVM's language and in C, which people read, and the code made of them."""
+"""Procedures: their readable texts in LLVM's language and in C, and the compiled code."""
 
 import ctypes
 import functools
@@ -31,7 +31,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 class Numbers(Table):
-    """Some numbers, and code that hears of the largest."""
+    """Some numbers, and a function to which the largest is reported."""
 
     values: Reals
     count: int
@@ -44,7 +44,7 @@ MAKERS += [pytest.param(functools.partial(by_compiler, name), id=name) for name 
 
 
 def largest(c: Numbers) -> None:
-    """Find the largest of some numbers; report it where it is not below 1.5."""
+    """Find the largest number; report it unless it is below 1.5."""
     found = 0.0
     for i in range(c.count):
         found = larger(found, c.values[i])
@@ -54,7 +54,7 @@ def largest(c: Numbers) -> None:
 
 
 def halves(c: Numbers, least: float) -> int:
-    """Return how often the largest can be halved before it is below a limit, or -1 where there is none."""
+    """Return how often the largest number can be halved until it is below a limit, or -1 if there is none."""
     if not least > 0.0:
         return -1
     largest(c)
@@ -93,7 +93,7 @@ def test_machine_code_of_procedures(make):
 
 
 def difference(start: int, entry: int) -> int:
-    """Return the difference of arguments with the names of labels."""
+    """Return the difference of arguments that are named like labels."""
     return start - entry
 
 
@@ -108,7 +108,7 @@ INFINITE, NAN = float("inf"), float("nan")
 
 
 def of_pairs(x: Reals, y: Reals, out: Disjoint, n: int) -> None:
-    """Write functions of each x and y of many."""
+    """Write functions of each pair x, y."""
     for i in range(n):
         a, b = x[i], y[i]
         out[i] = fma(a, b, a)
@@ -128,7 +128,7 @@ EXTREMES = (0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 5e-324, 1.79769313486
 @needed
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_functions_of_numbers_have_equal_bits(compiler):
-    """Of usual numbers and of all pairs of unusual ones; what is no number may be written in several ways."""
+    """For ordinary numbers and all pairs of special ones; NaN may be written in several ways."""
     rng = np.random.default_rng(0)
     x, y = (np.concatenate([rng.normal(size=2000) ** 9, grid.ravel()]) for grid in np.meshgrid(EXTREMES, EXTREMES))
     procedures, found = translate([of_pairs], ["of_pairs"]), []
@@ -141,7 +141,7 @@ def test_functions_of_numbers_have_equal_bits(compiler):
 
 
 def tripled(default: Ints, n: int) -> int:
-    """Store and return integers that wrap around; what is called like a word of C gets another name there."""
+    """Store and return integers that wrap around; an argument named like a C keyword is renamed there."""
     default[1] = n * 3 + (2**62 - 1)
     return default[1] - n * 2
 

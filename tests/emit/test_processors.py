@@ -1,5 +1,5 @@
-"""Machine code can be made for processors that the tests do not run on: LLVM knows all of them, and ends the process where it
-does not agree with itself."""
+"""Machine code can target processors other than this one: LLVM supports all of them, but aborts the process if its own tables
+disagree."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Sines and cosines that are computed four at a time: to the last place, at any angle, whatever their neighbours are."""
+"""Sines and cosines computed four at a time: accurate to the last place, at any angle, whatever their neighbours."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ANGLES = 6
 
 
 def _sines_and_cosines(angles: np.ndarray) -> np.ndarray:
-    """Sine and cosine (samples, 6, 2) of angles (samples, 6), by machine code."""
+    """Sine and cosine (samples, 6, 2) of angles (samples, 6), from machine code."""
     tape = Tape()
     x = tape.inputs("x", ANGLES)
     routine = Routine("angles", tape, (("x", ANGLES),), tuple(f(a) for a in x for f in (sin, cos)))
@@ -22,21 +22,21 @@ def _sines_and_cosines(angles: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 10.0, 1e3, 0.99 * NEAR])
 def test_the_error_is_below_a_unit_in_the_last_place(size):
-    """Against the library, which is right to a half: so that both together may differ by one and a half."""
+    """Compared with the library, which is accurate to half a unit: both together may differ by one and a half."""
     angles = np.random.default_rng(1).uniform(-size, size, (2000, ANGLES))
     found, expected = _sines_and_cosines(angles), np.stack([np.sin(angles), np.cos(angles)], axis=-1)
     assert np.all(np.abs(found - expected) <= 1.5 * np.spacing(np.abs(expected)))
 
 
 def test_near_multiples_of_a_right_angle():
-    """The part of pi that is cut off counts here: sin of the double next to pi is 1.2e-16, to all its digits."""
+    """Here the truncated part of pi matters: the sine of the double closest to pi is 1.2e-16, to all its digits."""
     angles = np.arange(6 * 5000).reshape(-1, ANGLES) * (np.pi / 2.0)
     found, expected = _sines_and_cosines(angles), np.stack([np.sin(angles), np.cos(angles)], axis=-1)
     assert np.all(np.abs(found - expected) <= 1.5 * np.spacing(np.abs(expected)))
 
 
 def test_far_angles_and_no_numbers():
-    """They go to the library, and change nothing for those beside them."""
+    """Far angles use the library, and do not affect their neighbours."""
     angles = np.array([[0.0, 1e-300, 1e6, 1.0, -2.0, 3.0], [np.inf, 0.5, np.nan, 1.0, -2.0, 1e300]])
     found = _sines_and_cosines(angles)
     with np.errstate(invalid="ignore"):
@@ -48,7 +48,7 @@ def test_far_angles_and_no_numbers():
 
 
 def test_angles_share_calls():
-    """Six angles, two calls; an angle that follows from a sine comes later."""
+    """Six angles take two calls; an angle that depends on a sine is computed later."""
     tape = Tape()
     x = tape.inputs("x", ANGLES)
     routine = Routine("angles", tape, (("x", ANGLES),), (*(sin(a) for a in x), sin(sin(x[0]) + cos(x[1]))))

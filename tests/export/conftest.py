@@ -1,8 +1,8 @@
-"""Settings of the tests of documents: they are about formulas, and the layout of the figure does not matter to them."""
+"""Settings for tests of documents: they concern formulas, not the layout of the figure."""
 
 import pytest
 
 
 @pytest.fixture(autouse=True)
 def _rough_figures(rough_layout: None) -> None:
-    """Draw figures without a search for the best layout."""
+    """Draw figures without searching for the best layout."""

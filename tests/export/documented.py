@@ -1,4 +1,4 @@
-"""Models whose documents are tested, compiled once: those of the papers and of the examples, and small ones of every kind."""
+"""Models whose documents are tested, each compiled once: those of papers and examples, and small ones of every kind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.systems import ROBOT
 
 
 def sampled() -> Graph:
-    """A mass whose place a sampled controller holds against a spring."""
+    """A mass that a sampled controller positions against a spring."""
     graph, v = Graph("sampled position"), J1("velocity", domain="translation")
     graph.connect(v, I("mass", 2.0)).connect(v, C("spring", stiffness=30.0, initial=0.1)).connect(v, R("drag", 0.5))
     error = Op("error", lambda q: 0.3 - q, "0.3 - #1")
@@ -28,7 +28,7 @@ def sampled() -> Graph:
 
 
 def greek() -> Graph:
-    """Names that no LaTeX takes as they stand."""
+    """Names that LaTeX cannot take unescaped."""
     graph, v = Graph("Größe_1 & 50 % of Ω"), J1("ω_1")
     graph.connect(v, I("θ #2", 2.0)).connect(v, C("пружина", stiffness=3.0, initial=1.0))
     turned = Block(
@@ -39,7 +39,7 @@ def greek() -> Graph:
 
 
 def long_names() -> Graph:
-    """Names that are longer than any column."""
+    """Names wider than any column."""
     long = "an_unusually_long_name_that_somebody_gave_to_a_part_of_the_machine_number_"
     graph, v, inner, w = Graph(long * 2), J1(f"{long}v", domain="translation"), Graph(f"{long}inner"), J1(f"{long}w")
     inner.connect(w, I(f"{long}m2", 1.0)).connect(w, R(f"{long}r2", 0.3)).expose("port", w)
@@ -78,22 +78,22 @@ MODELS: dict[str, Callable[[], Graph]] = {
     "delta, sampled": sampled_delta,
     "delta, linearised": linearised_delta,
 }
-"""By name, without those of the acceptance suite."""
+"""Graphs by name, without those of the acceptance suite."""
 
 
 @cache
 def compiled(name: str) -> Compiled:
-    """One of them; its document is derived from this."""
+    """Compile a model by its name."""
     return compile_model(MODELS[name](), backend="numpy")
 
 
 @cache
 def paper(name: str) -> Paper:
-    """What its document says with all digits, before it is written in a style."""
+    """The document of a model with all digits, not yet formatted in a style."""
     return paper_of(compiled(name), 17)
 
 
 @cache
 def page(name: str) -> str:
-    """Its document in Markdown."""
+    """The document of a model in Markdown."""
     return as_markdown(paper(name))

@@ -1,4 +1,4 @@
-"""Equations in LaTeX, one for each letter, and numbers for the letters that none gives -> the value of a letter, by a machine."""
+"""Evaluate LaTeX equations by machine: the value of a letter from its equation and from given numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.export.reading.tokens import Unreadable, tokens_of
 
 
 def value_of(wanted: str, equations: Sequence[str], given: Mapping[str, Any]) -> Any:
-    """The value of a letter; a letter may have an index, which is no component then."""
+    """Return the value of a letter; an index belongs to its name and does not select a component."""
     sides = {tuple(tokens_of(left)): right for left, _, right in (equation.partition("=") for equation in equations)}
     numbers = {tuple(tokens_of(letter)): value for letter, value in given.items()}
     assert len(sides) == len(equations) and not sides.keys() & numbers.keys()

@@ -1,4 +1,4 @@
-"""Models of every kind that a page simulates: smooth, stiff, with events, accumulation, clocks, ideal diodes, loops, contact."""
+"""Models of every kind that a page simulates: smooth, stiff, events, accumulation, clocks, ideal diodes, loops, contact."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.systems import SYSTEMS
 
 
 class Case(NamedTuple):
-    """A model, the end of its run (s), settings, a slider with its range and another value, and what is shown."""
+    """A model, the end of its run (s), settings, a slider with its range and another value, and the names to display."""
 
     graph: Callable[[], Graph]
     t_end: float
@@ -29,7 +29,7 @@ def oscillator() -> Graph:
 
 
 def stiff() -> Graph:
-    """A mass on a spring with a damper that is far faster than both."""
+    """A mass on a spring with a much faster damper."""
     graph, v = Graph("stiff"), J1("v")
     graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, C("c", stiffness=1e3, initial=1.0))
     return graph.connect(v, R("r", 1e3))
@@ -69,13 +69,13 @@ def newton_loop() -> Graph:
 
 
 def resistive() -> Graph:
-    """A source that changes in time at a resistor: a model without states."""
+    """A time-varying source and a resistor: a model without states."""
     v = J1("v")
     return Graph("resistive").connect(Se("source", lambda t: sin(6.0 * t), signals=["time"]), v).connect(v, R("r", 2.0))
 
 
 def van_der_pol() -> Graph:
-    """x'' = mu (1 - x^2) x' - x, with friction along a curve through points."""
+    """x'' = mu (1 - x^2) x' - x; the friction curve is interpolated between points."""
     graph, v = Graph("Van der Pol"), J1("v")
     friction = signals.curve([-3.0, -1.5, -0.1, 0.0, 0.2, 1.7, 2.5], [-1.0, -0.7, -0.1, 0.0, 0.3, 0.8, 2.0], "akima", "extend")
     graph.connect(v, I("m", 1.0)).connect(v, C("c", stiffness=1.0, initial=2.0)).connect(v, R("r", effort=friction))

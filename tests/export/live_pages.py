@@ -1,4 +1,4 @@
-"""Pages that simulate, in node: their data and their script, without a browser."""
+"""Pages that simulate, in node without a browser: their data and their script."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bondgraph.export import LivePage
 from tests.inner.export import page_part, script
 
 NODE = shutil.which("node")
-needs_node = pytest.mark.skipif(NODE is None, reason="no node to run WebAssembly with")
+needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed: WebAssembly cannot run")
 DATA = '<script type="application/json" id="run">', "</script>"
 RUNS = """
 simulator(S).then(({ run }) => {
@@ -28,7 +28,7 @@ simulator(S).then(({ run }) => {
 
 
 def between(text: str, marks: tuple[str, str]) -> str:
-    """What stands in a text between two marks."""
+    """The text between two marks."""
     return text.partition(marks[0])[2].partition(marks[1])[0]
 
 
@@ -39,7 +39,7 @@ def facts_of(page: LivePage) -> dict[str, Any]:
 
 
 def runs_in_node(page: LivePage, folder: Path, *changes: Mapping[str, float], flags: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """The runs of a page with the parameters of its sliders, and with changes of these by name."""
+    """Run a page with its slider parameters, and again with each of these changes."""
     facts, path = facts_of(page), folder / "runs.js"
     index = {slider["name"]: slider["index"] for slider in facts["live"]}
     values = [[[index[name], value] for name, value in change.items()] for change in ({}, *changes)]

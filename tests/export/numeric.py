@@ -1,4 +1,4 @@
-"""Numbers of equations in symbols: a compiled model at a random point, and expressions there."""
+"""Numerical values of symbolic equations: a compiled model at a random point, and expressions there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.inner.output import labels_of
 
 
 def start_of(model: Compiled, seed: int, far: float = 0.1) -> tuple[np.ndarray, np.ndarray]:
-    """A state near the start, and the modes there."""
+    """A state near the start, and the modes at the start."""
     rng = np.random.default_rng(seed)
     x, m = model.initial()
     return np.asarray(x) + far * rng.normal(size=len(x)) * np.where(x == 0, 1.0, np.abs(x)), np.asarray(m, dtype=float)
@@ -42,20 +42,21 @@ def rates_of(model: Compiled, x: np.ndarray, m: np.ndarray, time: float = 0.3) -
 
 
 class _Known(NumPyPrinter):
-    """NumPy's code with symbols as entries of the dictionary `known`: `lambdify` replaces none, which takes most of its time."""
+    """NumPy's code printer, with symbols as entries of the dictionary `known`: `lambdify` then substitutes nothing, which would
+    take most of its time."""
 
     def _print_Symbol(self, expr: sympy.Symbol) -> str:
         return f"known[{expr.name!r}]"
 
 
 def _function(expression: Any) -> Callable[[Mapping[str, float]], Any]:
-    """An expression or matrix as a function of numbers by name."""
+    """An expression or matrix as a function of a dictionary of numbers by name."""
     printer = _Known({"fully_qualified_modules": False, "inline": True, "allow_unknown_functions": True})
     return sympy.lambdify([sympy.Symbol("known")], expression, modules="numpy", printer=printer)
 
 
 class Numbers:
-    """Values of state equations at points, with what is defined computed once at each, in whatever order it is needed."""
+    """Values of state equations at points; each definition is computed once per point, when needed."""
 
     def __init__(self, found: StateEquations) -> None:
         self.found = found
@@ -91,7 +92,7 @@ _FUNCTIONS: dict[int, tuple[Any, Callable[[Mapping[str, float]], Any]]] = {}
 
 
 def value_of(expression: Any, numbers: Mapping[str, float]) -> Any:
-    """An expression or matrix at a point; the same one is made a function once."""
+    """An expression or matrix at a point; the function for each is made once."""
     if id(expression) not in _FUNCTIONS:
         _FUNCTIONS[id(expression)] = expression, _function(expression)
     return _FUNCTIONS[id(expression)][1](numbers)

@@ -1,8 +1,8 @@
 """The page of the rolling eggs, retyped by hand: x (26,), p (14 numbers and vectors), m (3,) -> x' (26,).
 
-Typed from the printed page alone, line by line as a reader does: letters are those of the page, components are counted from 1
-there and from 0 here. Numbers in brackets are those of the equations of the page that was typed (check sum 8a8d59578c79), and Dk
-its functions, of which pages write some as formulas by now.
+It follows the printed page line by line, without other sources. Letters are those of the page; components count from 1 there and
+from 0 here. Numbers in brackets refer to the equations of the page as typed (check sum 8a8d59578c79), and Dk to its functions;
+the page now writes some of them as formulas.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ NUMBERS = {
 S_FREE = np.array([[1, 0, 0, 0, 0, 0], [0, 1, 0, 0, 0, 0]])  # (18)
 S_CON = np.array([[0, 0, 1, 0, 0, 0], [0, 0, 0, 1, 0, 0], [0, 0, 0, 0, 1, 0], [0, 0, 0, 0, 0, 1]])  # (22)
 CONTACT = 1
-"""Number of the state `contact` of 2.12."""
+"""Number of the state `contact` in 2.12."""
 
 
 def rates(x: np.ndarray, p: Mapping[str, Any], m: np.ndarray) -> np.ndarray:
-    """x' at the modes m of switch, chart 1 and chart 2; nothing on the page needs the time."""
+    """x' in the modes m of switch, chart 1 and chart 2; nothing on the page depends on time."""
     I, m_1_4, m_centre, g, K, D, f_s1, S_s1, zB_s1, f_s2, S_s2, zB_s2, H, F = p.values()
     P, H_egg, s, q1, q2, (alpha, d), r = np.split(x, [6, 13, 17, 19, 21, 23])
     m_2_12, m_2_13, m_2_14 = m
@@ -139,7 +139,7 @@ def gravity(H, m, a, g):
 
 
 def pose_rate(H, T):
-    """D3; its last three arguments are not used there."""
+    """D3; its last three arguments are unused."""
     H1, H2, H3, H4 = H[:4]
     T1, T2, T3, T4, T5, T6 = T
     s1 = 0.5 * T1

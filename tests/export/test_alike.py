@@ -1,4 +1,4 @@
-"""Parts of a document that are written once for several: only where their equations, machines and impacts are the same."""
+"""Equal parts of a document are written once, but only if their equations, machines and impacts agree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.export.test_readers import Read, same_rates
 
 
 def coupled(name: str, **own: Any) -> Graph:
-    """A mass with a spring that a switch joins; `own` says how it differs from others."""
+    """A mass with a spring that a switch joins; `own` changes details."""
     graph, v = Graph(name), J1("v")
     states, start = ("open", "closed"), own.get("start", "open")
     goal, level = own.get("goal", "closed"), own.get("level", 0.5)

@@ -1,4 +1,4 @@
-"""The C source: compiles without a warning, gives the bits of the NumPy reference, and reads like the model."""
+"""The C source: compiles without warnings, gives the bits of the NumPy reference, and resembles the model."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.inner.tracing import trace
 from tests.tracing.test_impulses import boost
 
 GCC = shutil.which("gcc")
-needs_compiler = pytest.mark.skipif(GCC is None, reason="no gcc to compile the C source with")
+needs_compiler = pytest.mark.skipif(GCC is None, reason="gcc is not installed: the C source cannot be compiled")
 STRICT = ["-std=c99", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC"]
 POINTS = 6
 
@@ -43,7 +43,7 @@ def libm(name: str, arguments: int) -> Callable[..., float]:
 
 
 def library_functions() -> dict[int, Callable[..., float]]:
-    """NumPy has its own sine, exponential and so on, which differ from the C library's in the last bit."""
+    """Replace NumPy's elementary functions, which differ from the C library's in the last bit."""
     names = {
         op.SIN: "sin",
         op.COS: "cos",
@@ -73,7 +73,7 @@ def bounced(p, q):
 
 
 def switched() -> Graph:
-    """Vectors, all kinds of functions, an automaton with a reset, a name that C does not like."""
+    """Vectors, all kinds of functions, an automaton with a reset, and a name that is invalid in C."""
     graph = Graph("2 masses */ (switched)")
     graph.add_automaton(
         Automaton(
@@ -133,7 +133,7 @@ def eggs() -> Graph:
 
 
 def chain(sections: int) -> Graph:
-    """Masses in a row, a spring and a damper between neighbours."""
+    """Masses in a row, with a spring and a damper between neighbours."""
     graph = Graph("chain")
     before = J1("v0", domain="translation")
     graph.connect(Se("push", 1.0), before)
@@ -155,7 +155,7 @@ def chain(sections: int) -> Graph:
 
 
 def diode() -> Graph:
-    """An algebraic loop that is not linear: a diode and a resistor in series feed a capacitor."""
+    """A nonlinear algebraic loop: a diode and a resistor in series feed a capacitor."""
     graph = Graph("diode")
     series = J1("series", domain="electrical")
     graph.connect(Se("supply", 1.0), series).connect(series, R("wire", 100.0))
@@ -191,7 +191,7 @@ def table(library: ctypes.CDLL, kind: type, name: str, count: int) -> np.ndarray
 
 
 def points(compiled: Compiled) -> list[tuple[float, np.ndarray, np.ndarray, np.ndarray]]:
-    """Times, states, own parameters and modes: at the start and around it."""
+    """Times, states, other parameters and modes: at the start and nearby."""
     rng = np.random.default_rng(5)
     x0, m0 = compiled.initial()
     count = sum(int(np.size(v)) for v in compiled.system.parameters.values())
@@ -207,7 +207,7 @@ def points(compiled: Compiled) -> list[tuple[float, np.ndarray, np.ndarray, np.n
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ctypes.CDLL]:
-    """The library of a model, made once."""
+    """The library of a model, built once."""
     return functools.cache(
         lambda name: shared_library(c_source(compile_model(MODELS[name](), backend="numpy"), "it"), tmp_path_factory.mktemp("c"))
     )
@@ -222,7 +222,7 @@ def plain(routine: Routine | Alternatives) -> Routine:
 def test_c_gives_the_bits_of_the_reference(
     model: str, built: Callable[[str], ctypes.CDLL], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the C library's own sine and exponential in the interpreter, every bit of every routine is the same."""
+    """With the C library's sine and exponential in the interpreter, every bit of every routine is the same."""
     compiled = compile_model(MODELS[model](), backend="numpy")
     library = built(model)
     routines = {name: plain(routine) for name, routine in trace(compiled.system)[0].items()}
@@ -270,7 +270,7 @@ def test_c_agrees_with_machine_code_and_numpy_to_rounding(model: str, built: Cal
 
 @needs_compiler
 def test_every_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All formulas that back ends must reproduce. NumPy's own functions are one unit in the last place away, tanh three."""
+    """All formulas that back ends must reproduce. NumPy's functions differ by one unit in the last place, tanh by three."""
     tape = Tape()
     x = tape.inputs("x", 3)
     outputs = [formula(*x) for formula, _ in FORMULAS.values()]
@@ -329,7 +329,7 @@ def test_a_long_chain_is_cut_into_parts(tmp_path: Path) -> None:
     compiled = compile_model(chain(120), backend="numpy")
     source = c_source(compiled, "chain")
     assert "static CHAIN_APART void chain_outputs_part1(" in source.source
-    # A compiler's time grows with the square of the length of a function.
+    # A compiler's time grows with the square of a function's length.
     lengths = [function.count("const double v") for function in re.split(r"^}$", source.source, flags=re.MULTILINE)]
     assert sum(lengths) > 4000 and max(lengths) <= 200
     library = shared_library(source, tmp_path)
@@ -400,7 +400,7 @@ def test_numbers_that_are_none() -> None:
 
 @needs_compiler
 def test_impulses_come_with_what_another_transition_answers(tmp_path: Path) -> None:
-    """A transistor cuts off a coil's current: the diode must close, and the header says how a program finds that."""
+    """A transistor interrupts a coil's current: the diode must close, and the header says how a program detects that."""
     compiled = compile_model(boost("open", 4.0, 24.0))
     source = c_source(compiled, "boost")
     assert "a diode closes rather than" in source.header.replace("\n * ", " ") and "int boost_push(" in source.header

@@ -1,4 +1,4 @@
-"""Functions of CasADi and JAX: the numbers of the kernels, and their derivatives."""
+"""Functions of CasADi and JAX: the values of the kernels, and their derivatives."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def points(model):
 
 
 def central(model, t, x, p, m):
-    """Derivatives of the rates by t, x and the users' parameters."""
+    """Central differences of the rates by t, x and the user's parameters."""
     count = sum(np.size(value.value) for value in model.parameters.values())
 
     def rates(u):

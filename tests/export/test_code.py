@@ -1,4 +1,4 @@
-"""Source code beside its numbers: identifiers, forms of every instruction, errors, ticks in their order, speed, and no needs."""
+"""Exported source code, without its numbers: identifiers, every instruction, errors, order of ticks, speed, independence."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_places_of_arrays_have_their_shape(tmp_path: Path) -> None:
 
 
 def loaded(path: Path) -> ModuleType:
-    """The module of a file."""
+    """Import the module in a file."""
     specification: Any = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
@@ -136,7 +136,7 @@ def test_every_instruction_has_a_form_in_every_target() -> None:
 
 
 def test_every_instruction_is_compared_by_its_numbers() -> None:
-    """The model of all formulas, whose twins are compared, uses each."""
+    """The model of all formulas, whose twins are compared, uses every instruction."""
     used = {step[0] for step in straight_lines(every())["outputs"].steps}
     assert used == {one.name for one in OPERATIONS}
 
@@ -197,7 +197,7 @@ def test_a_module_needs_nothing_but_numpy(tmp_path: Path) -> None:
 
 
 def test_a_run_by_hand_ticks_as_the_run_does(tmp_path: Path) -> None:
-    """As the story of the module says: to the next tick, all that are due one after the other, and on."""
+    """As the module's docstring says, a loop advances to the next tick, performs all due ticks in order, and continues."""
     module, end = loaded(numpy_source(servo()).write(tmp_path)), 0.2
     p, m, x, t = module.prepare(module.p0), module.m0, module.x0, 0.0
     counts = [0] * len(module.CLOCKS)
@@ -205,7 +205,7 @@ def test_a_run_by_hand_ticks_as_the_run_does(tmp_path: Path) -> None:
     while True:
         times = [p[offset] + n * p[period] for (offset, period), n in zip(module.CLOCKS, counts, strict=True)]
         until = min(*times, end)
-        for h in np.diff(np.linspace(t, until, 9)) if until > t else ():  # Runge and Kutta
+        for h in np.diff(np.linspace(t, until, 9)) if until > t else ():  # Runge-Kutta step
             slopes = [module.rates(t, x, p, m)]
             for part in (0.5, 0.5, 1.0):
                 slopes.append(module.rates(t, x + part * h * slopes[-1], p, m))
@@ -252,7 +252,7 @@ def test_the_tables_of_clocks() -> None:
 
 
 def test_cases_inside_a_comparison() -> None:
-    """SymPy folds `Eq(0, Piecewise(...))` inside another `Piecewise` to false."""
+    """SymPy simplifies `Eq(0, Piecewise(...))` inside another `Piecewise` to false."""
     found = in_sympy.expressions(
         Listing(
             (
@@ -319,6 +319,6 @@ def test_expressions_beyond_reading_are_refused() -> None:
 
 @pytest.mark.parametrize(("model", "most"), [("eggs", 2e6), pytest.param("hand", 6e6, marks=pytest.mark.thorough)])
 def test_functions_of_large_models_are_made_in_seconds(model: str, most: float) -> None:
-    """Expressions and their function [.8 and 2.7 million calls of Python; a million took half a second in 2026]."""
+    """Numbers of Python calls for expressions and their function; a million calls took half a second in 2026."""
     compiled = case(model).compiled
     assert calls(lambda: sympy_model(compiled).function()) < most

@@ -1,4 +1,4 @@
-"""State equations of large models: what is long has a line of its own; the numbers are those of the compiled model."""
+"""State equations of large models: long expressions are defined on separate lines; the numbers agree with the compiled model."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_every_symbol_is_given_or_defined_before(name: str) -> None:
 
 
 def test_every_line_can_be_read() -> None:
-    """A definition has some 60 operations at most; the names of values are the user's."""
+    """A definition has at most about 60 operations; the names of values are the user's."""
     found = written("hand")
     assert max(sympy.count_ops(e) for e in found.definitions.values()) < 200
     assert len(str(found).splitlines()) == len(found.equations) + 1 + len(found.definitions)

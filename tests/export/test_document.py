@@ -1,4 +1,4 @@
-"""Documents: complete, every symbol once and explained, fit for pdflatex and KaTeX, for every kind of model."""
+"""Documents of every kind of model are complete, explain every symbol once, and suit pdflatex and KaTeX."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ KATEX = set(
         sigma tau phi varphi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega""",
     )
 )
-"""Commands of formulas, all of which KaTeX and MathJax know; found by rendering them."""
+"""Commands in formulas; rendering showed that KaTeX and MathJax support all of them."""
 
 
 def tabled(text: str, caption: str) -> list[list[str]]:
-    """Cells of the rows of the table below a caption."""
+    """Cells of the table below a caption, by rows."""
     return [row for table in captioned(text, f"{caption}.") for row in table[1:]]
 
 
 def symbols(text: str) -> list[str]:
-    """The letters of all tables, those of parts that are alike with each of their numbers too."""
+    """The letters of all tables; letters of equal parts also with each of their numbers."""
     found = [row[0] for title in ("Parameters", "States") for row in tabled(text, title)]
     found += [cell for row in tabled(text, "Further symbols") for cell in (row[0], row[4] if len(row) > 4 else "")]
     found += re.findall(r"\*\* (\$\\sigma[^$]*\$): `", text)  # state machines
@@ -77,15 +77,15 @@ def test_every_symbol_is_explained_once(name: str) -> None:
         for number in re.findall(r"\\mathrm\{[A-Za-z]+\}_\{(\d+)\}", rest):
             assert number in defined
         rest = re.sub(r"\\mathrm\{[A-Za-z]+\}_\{(\d+|[a-z],\d+)\}", " ", rest)
-        rest = re.sub(r"[uc]_\{[a-z],\d+\}", " ", rest)  # of parts that are alike, each with a row of a table
-        rest = rest if re.fullmatch(r"[a-z]|t_n = .*", rest) is None else ""  # the letter of parts that are alike; ticks
+        rest = re.sub(r"[uc]_\{[a-z],\d+\}", " ", rest)  # letters of equal parts, each with a row of a table
+        rest = rest if re.fullmatch(r"[a-z]|t_n = .*", rest) is None else ""  # the index letter of equal parts; ticks
         rest = anything.sub(" ", rest)
         rest = re.sub(r"\\(" + "|".join(KATEX) + r"|[,;: ])(?![a-zA-Z])", " ", rest)
         assert not re.search(r"[A-Za-z\\]", rest), (formula, rest)
 
 
 def bounded(letter: str) -> str:
-    """A letter where it is no part of a longer word."""
+    """Return a pattern that finds the letter outside longer words."""
     before = r"(?<![A-Za-z\\])" if letter[0].isalpha() else ""
     after = "(?![A-Za-z])" if letter[-1].isalpha() else ""
     return before + re.escape(letter) + after
@@ -131,14 +131,11 @@ def test_only_commands_that_browsers_know(name: str) -> None:
         assert formula.count("{") - formula.count(r"\{") == formula.count("}") - formula.count(r"\}")
 
 
-needs_tex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex here")
+needs_tex = pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 
 
 def printed(models: Mapping[str, Compiled], folder: Path) -> dict[str, int]:
-    """Set the documents of several models in one run of pdflatex; name -> count of pages.
-
-    No error, and no box that is more than 5 pt too wide.
-    """
+    """Typeset documents in one run of pdflatex, without errors or boxes more than 5 pt too wide; name -> number of pages."""
     sources = [document(model) for model in models.values()]
     head = sources[0].partition(r"\begin{document}")[0]
     bodies = [source.split(r"\begin{document}")[1].split(r"\end{document}")[0] for source in sources]
@@ -168,13 +165,13 @@ def test_pdflatex_takes_every_acceptance_model(tmp_path: Path) -> None:
     models: dict[str, Compiled] = {}
     for name in SUITE:
         for shown in shown_by(name)[:1]:
-            with contextlib.suppress(ModelError):  # entries that are refused
+            with contextlib.suppress(ModelError):  # entries that show a refusal
                 models[name] = compile_model(shown.graph, backend="numpy")
     assert all(printed(models, tmp_path).values())
 
 
 def test_what_must_be_told_is_told() -> None:
-    """The laws that were lost without a word: samples with their clock, impacts with e, starts of machines, changes of chart."""
+    """Laws that documents once omitted: samples with their clock, impacts with e, starts of machines, changes of chart."""
     sampled = page("sampled")
     assert re.search(r"t_n = .* \+ n\\,", sampled) and ":=" in sampled.split("### Clocks")[1]
     bouncing = page("bouncing")
@@ -186,7 +183,7 @@ def test_what_must_be_told_is_told() -> None:
 
 
 def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond a length only parts that occur several times are written, and the page says so."""
+    """Beyond a certain length, only parts that occur several times are written, and the page says so."""
     whole = page("hand")
     monkeypatch.setattr(paper_module, "MAX_EQUATIONS", 100)
     monkeypatch.setattr(paper_module, "MAX_BOXES", 3)
@@ -197,7 +194,7 @@ def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def seen(letter: str) -> str:
-    """A letter without its font, and letters of one shape as one."""
+    """Ignore the font of a letter, and unify letters of the same shape."""
     plain = re.sub(r"\\(?:mathrm|mathsf|mathbf|mathit|text|boldsymbol)\b|[{}\s]|\\[, ]", "", letter)
     for greek, latin in {"nu": "v", "omega": "w", "kappa": "k", "iota": "i", "chi": "x", "rho": "p", "alpha": "a"}.items():
         plain = re.sub(rf"\\{greek}(?![a-z])", latin, plain)
@@ -219,7 +216,7 @@ def test_figures_and_tables_are_numbered(name: str) -> None:
 
 
 def rotor() -> Graph:
-    """A spatial rotor: a diagonal inertia, and friction with one number for each axis."""
+    """A rotor in space, with diagonal inertia and a friction coefficient for each axis."""
     graph, spin = Graph("rotor"), J1("spin", domain="rotation", dimension=3)
     graph.connect(spin, I("body", [1 / 7, 2.0, 3e-5], dimension=3))
     return graph.connect(spin, R("air", np.diag([1.0, 2.0, 123456789.0]), dimension=3))

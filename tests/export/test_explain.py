@@ -1,4 +1,4 @@
-"""Explanations: every value back to states, parameters and time; each told once; in the user's names."""
+"""Explanations trace every value to states, parameters and time, each once, in the user's names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SMALL = ("motor", "switched", "spatial", "held", "rectified", "sampled", "bounci
 
 @pytest.mark.parametrize("name", SMALL)
 def test_every_value_has_its_causes(name: str) -> None:
-    """What an equation reads is told somewhere below it, as an equation, a state, a parameter or a mode."""
+    """Every value that an equation reads appears below it, as an equation, a state, a parameter or a mode."""
     model = compiled(name)
     system = model.system
     ends = {*system.parameters, *system.modes, *(state.name for state in system.states), "time"}
@@ -66,7 +66,7 @@ def test_an_unknown_name() -> None:
 
 
 def test_values_at_an_instant() -> None:
-    """1 V on 2 Ohm and 1 F: a quarter of an ampere after 2 s ln 2; parameters keep their own line."""
+    """1 V on 2 Ohm and 1 F: a quarter of an ampere at 2 s ln 2; each parameter has its own line."""
     line = J1("line", domain="electrical")
     circuit = Graph("rc").connect(Se("source", 1.0), line).connect(line, R("r", 2.0)).connect(line, C("c", capacitance=1.0))
     model = circuit.compile()

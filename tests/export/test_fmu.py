@@ -1,4 +1,4 @@
-"""Functional mock-up units: FMPy runs them like the model here, in co-simulation with the same bits."""
+"""Functional mock-up units: FMPy runs them like the model here, with the same bits in co-simulation."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tests.inner.run import dop853, method_of
 
 fmpy = pytest.importorskip("fmpy")
 fmi2, fmi3, validation = (pytest.importorskip(f"fmpy.{name}") for name in ("fmi2", "fmi3", "validation"))
-pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc to build a library with")
+pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed: no library can be built")
 
 SPAN, SETTINGS = 3.0, {"rtol": 1e-6, "progress": False}
 
 
 def oscillator() -> Graph:
-    """A mass on a spring that a push excites."""
+    """A mass on a spring, driven by a push."""
     graph, velocity = Graph("Öl & <Gas>"), J1("velocity", domain="translation")
     graph.connect(Se("push", 1.0), velocity).connect(velocity, I("mass", inertia=2.0))
     return graph.connect(velocity, C('"spring" Δ', stiffness=50.0)).connect(velocity, R("m" * 200, resistance=5.0))
@@ -58,7 +58,7 @@ def swing(models, folder):
 
 
 class Opened:
-    """A unit that is unpacked once; its instances log into `said`."""
+    """A unit, unpacked once; its instances log into `said`."""
 
     def __init__(self, unit):
         self.description = fmpy.read_model_description(str(unit.path), validate=False)
@@ -66,7 +66,7 @@ class Opened:
         self.references = {each.name: each.valueReference for each in self.description.modelVariables}
 
     def instance(self, kind="Slave", begin=True, span=None, start=0.0, **modes):
-        """A new instance; after initialization, unless it is not to begin."""
+        """A new instance, initialized unless `begin` is False."""
         words = {"guid": self.description.guid, "unzipDirectory": self.folder, "instanceName": "one"}
         words["modelIdentifier"] = self.unit.identifier
         if self.unit.version == 3:
@@ -97,7 +97,7 @@ def opened_swing(swing):
 
 
 def walk(opened, one, name, points):
-    """Values of a variable at communication points, from the first on."""
+    """Values of a variable after each communication step."""
     values = []
     for begin, end in itertools.pairwise(points):
         one.doStep(begin, end - begin)
@@ -108,7 +108,7 @@ def walk(opened, one, name, points):
 
 @pytest.mark.parametrize(("which", "count"), [("toy", 97), ("toy", 2000), ("swing", 301)])
 def test_co_simulation_takes_the_steps_of_a_run(which, count, request, models):
-    """Points lie seldom or often within steps, and never at ticks."""
+    """Communication points are sparse, or several lie within a step, but none is a tick."""
     unit, compiled = request.getfixturevalue(which), models[which == "swing"]
     span = {"toy": SPAN, "swing": 5.0}[which]
     assert not validation.validate_fmu(str(unit.path))
@@ -134,7 +134,7 @@ def test_a_model_without_states_runs(folder):
 
 
 def test_ticks_and_events_at_a_point_belong_to_it(opened, models):
-    """The block that holds the momentum for 50 ms has its new value at the point of the tick."""
+    """The block that holds the momentum for 50 ms has its new value at the tick itself."""
     one, h = opened.instance(span=SPAN), 0.05
     for k in range(4):
         one.doStep(k * h, h)
@@ -154,7 +154,7 @@ def test_model_exchange_agrees_with_the_run(toy, models):
 
 
 def test_the_importer_knows_how_small_states_are(swing, models):
-    """The states are of 0.1 m and 0.1 N s: with an absolute tolerance for states of 1, the error is twenty times as large."""
+    """The states are about 0.1 m and 0.1 N s: an absolute tolerance for states of size 1 would increase the error twentyfold."""
     run = models[1].simulate(5.0, samples=0.05, rtol=1e-12, progress=False)
     given = {"stop_time": 5.0, "output_interval": 0.05, "relative_tolerance": 1e-9, "record_events": False}
     result = fmpy.simulate_fmu(str(swing.path), fmi_type="ModelExchange", output=["mass.p"], **given)
@@ -162,7 +162,7 @@ def test_the_importer_knows_how_small_states_are(swing, models):
 
 
 def test_in_event_mode_the_importer_handles_each_event(opened, models):
-    """The unit returns early at all events and ticks but those of the start."""
+    """The unit returns early at all events and ticks except those of the start."""
     assert opened.description.coSimulation.hasEventMode and opened.description.modelExchange.needsCompletedIntegratorStep
     run = models[0].simulate(SPAN, samples=SPAN / 97, **SETTINGS)
     one = opened.instance(begin=False, eventModeUsed=True, earlyReturnAllowed=True)
@@ -259,7 +259,7 @@ def test_an_input_that_jumps_at_a_point_is_the_model_with_that_step(opened_swing
 
 
 def test_partial_derivatives_are_those_of_the_equations(opened_swing, opened):
-    """p' = u - q / C - R p / m and q' = p / m of the swing; the ball's height changes by p / m."""
+    """p' = u - q / C - R p / m and q' = p / m of the oscillator; the ball's height changes by p / m."""
     one, named = opened_swing.instance("Model"), opened_swing.references
     unknowns = [named[name] for name in ("der(mass.p)", 'der("spring" Δ.q)', "mass.flow", "mass.p")]
     expected = np.array([[-2.5, -50.0, 1.0], [0.5, 0.0, 0.0], [0.5, 0.0, 0.0], [1.0, 0.0, 0.0]])
@@ -272,7 +272,7 @@ def test_partial_derivatives_are_those_of_the_equations(opened_swing, opened):
 
 
 def test_many_tiny_steps_reach_the_end(opened_swing, models):
-    """The importer adds them up, and arrives 3e-13 s too late."""
+    """The importer's sum of many steps arrives 3e-13 s too late."""
     one, t, h = opened_swing.instance(span=5.0), 0.0, 5.0 / 20000
     for _ in range(20000):
         one.doStep(t, h)
@@ -290,7 +290,7 @@ def test_the_start_and_the_end_may_be_others(opened_swing, models):
 
 
 def refused(opened, text, call):
-    """Whether a call fails, and the last message says why."""
+    """Return True if a call fails, and the last message says why."""
     opened.said.clear()
     with pytest.raises(fmpy.fmi1.FMICallException):
         call()
@@ -339,7 +339,7 @@ def test_names_survive_and_units_have_exponents(swing):
 
 
 def test_an_empty_array_is_no_variable(folder):
-    """It would have the value reference of the variable after it."""
+    """Otherwise it would have the value reference of the next variable."""
     graph = oscillator()
     graph.add(Block("none", [("y", lambda p: np.zeros(0), ["u"]), ("z", lambda p: 2.0 * p, ["u"])], inputs={"u": "mass.p"}))
     unit = fmu(graph, folder / "empty.fmu", t_end=1.0, platforms=(), **SETTINGS)
@@ -358,7 +358,7 @@ def test_an_archive_is_a_function_of_its_model(swing, models, folder):
 
 
 def test_the_text_of_own_solvers_is_kept(monkeypatch):
-    """A tableau of somebody else may have the same name."""
+    """Two different tableaus can have the same name."""
     printed, kept, write = list[str](), dict[str, bytes](), fmi_source.solver_source.__wrapped__
     monkeypatch.setattr(fmi_source, "library_text", lambda method, prefix: printed.append(method.name) or f"text {len(printed)}")
     monkeypatch.setattr(fmi_source.cache, "sources", lambda: "as they are")
@@ -444,7 +444,7 @@ def test_a_transition_that_ends_the_run_asks_for_the_end(tmp_path):
 
 @pytest.mark.thorough
 def test_no_call_touches_what_it_may_not(models, tmp_path):
-    """Built with sanitizers, which end the program at the first access to foreign memory or undefined result."""
+    """Sanitizers end the program at the first access to foreign memory or undefined result."""
     calls = Path(__file__).with_name("fmu_calls.c")
     checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
     command = ["gcc", "-std=c99", "-O0", "-g1", "-ffp-contract=off", "-w", *checks]

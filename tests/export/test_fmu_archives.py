@@ -1,4 +1,5 @@
-"""Archives of functional mock-up units: terminals, icon, documentation, reference results, names, arrays, units; equal bytes."""
+"""Archives of functional mock-up units: terminals, icon, documentation, reference results, names, arrays, units; identical
+bytes."""
 
 from __future__ import annotations
 
@@ -45,7 +46,7 @@ PAGE = "documentation/index.html"
 
 
 def ports() -> Graph:
-    """A mass on a spring, a charged capacitor and a body in space, each with an open port; two pushes of the user."""
+    """A mass on a spring, a charged capacitor and a body in space, each with an open port, and two user-defined pushes."""
     graph, v, node, body = (
         Graph("ports"),
         J1("v", domain="translation"),
@@ -63,7 +64,7 @@ def ports() -> Graph:
 
 
 def oscillator() -> Graph:
-    """A mass on a spring that a push of zero may excite."""
+    """A mass on a spring with an optional push."""
     graph, v = Graph("oscillator"), J1("v", domain="translation")
     graph.connect(Se("push", 0.0), v).connect(v, I("mass", inertia=2.0))
     return graph.connect(v, C("spring", stiffness=50.0))
@@ -91,7 +92,7 @@ def with_ports(folder: Path) -> Path:
 
 
 def test_open_ports_and_sources_that_answer_are_terminals(with_ports: Path) -> None:
-    """Forces and currents into the unit sum to zero; a brake takes power out of it; a source of a formula is no terminal."""
+    """Forces and currents into the unit sum to zero; a brake takes power out of it; a source with a formula has no terminal."""
     assert members(with_ports) == {
         "shaft": [("_screwbond_translation",), ("effort", "shaft.value", "inflow"), ("flow", "mass.flow", "signal")],
         "wrist": [("_screwbond_screw",), ("effort", "wrist.value", "_screwbond_inflow"), ("flow", "wrist.flow", "signal")],
@@ -108,7 +109,7 @@ def test_open_ports_and_sources_that_answer_are_terminals(with_ports: Path) -> N
 
 
 def test_terminals_survive_a_file(folder: Path) -> None:
-    """A file holds the formula of a source as steps, and a source of a number is still known as one."""
+    """A file keeps the formula of a source as steps, and still distinguishes a source with a number."""
     model = load_model(save_model(oscillator(), folder / "oscillator.json"))
     options: dict[str, Any] = {"inputs": ["push.value"], "outputs": ["mass.flow"], "page": False, **SOURCES}
     path = fmu(model, folder / "loaded.fmu", t_end=1.0, **options).path
@@ -125,7 +126,7 @@ def test_a_graph_keeps_its_open_ports() -> None:
 
 
 def test_the_icon_is_the_graph(with_ports: Path) -> None:
-    """Its corners in the file keep the ratio of the picture, and an archive has no SVG without a PNG."""
+    """Its corners in the file keep the aspect ratio of the picture; an archive has no SVG without a PNG."""
     names = set(zipfile.ZipFile(with_ports).namelist())
     if importlib.util.find_spec("matplotlib") is None:
         assert not {name for name in names if "icon." in name}
@@ -137,7 +138,7 @@ def test_the_icon_is_the_graph(with_ports: Path) -> None:
     assert icon is not None
     x, y = (float(icon.get(f"{axis}2", "")) - float(icon.get(f"{axis}1", "")) for axis in "xy")
     assert max(x, y) == 200.0
-    assert x / y == pytest.approx(float(svg.get("width", "")) / float(svg.get("height", "")), rel=5e-3)  # of whole pixels
+    assert x / y == pytest.approx(float(svg.get("width", "")) / float(svg.get("height", "")), rel=5e-3)  # in whole pixels
 
 
 def test_vectors_are_arrays_with_aliases_and_units(with_ports: Path) -> None:
@@ -149,7 +150,7 @@ def test_vectors_are_arrays_with_aliases_and_units(with_ports: Path) -> None:
         " ".join(["0.0"] * 6),
         ["6"],
     )
-    assert push.get("unit") is None  # N m, N: no unit of all components
+    assert push.get("unit") is None  # N m, N: components without a common unit
     assert [each.get("start") for each in listed["inertia.inertia"].iter("Dimension")] == ["6", "6"]
     aliases = {alias.get("name"): each.get("name") for each in listed.values() for alias in each.iter("Alias")}
     assert aliases["inertia.p'"] == aliases["body -> inertia:effort"] == "inertia.effort"
@@ -174,7 +175,7 @@ NAMES = [
     "*/ int y; /* \\ %s %n ??/ {0} @DATA@ $(CC) \\",
     "</script>",
 ]
-"""Names that XML, HTML, C or a reader could take for something else; the first is that of an inertia, the others of resistors."""
+"""Names that XML, HTML, C or a reader could misinterpret; the first names an inertia, the others name resistors."""
 
 
 def test_every_name_comes_back(folder: Path) -> None:
@@ -220,7 +221,7 @@ def test_every_name_comes_back(folder: Path) -> None:
 
 
 def reference(path: Path) -> dict[str, np.ndarray]:
-    """The reference results that the manifest of a unit names: values (samples, size) by name."""
+    """The reference results in the manifest of a unit: values (samples, size) by name."""
     packed = zipfile.ZipFile(path)
     (related,) = Xml.fromstring(packed.read(f"{REFERENCES}/fmi-ls-manifest.xml"))
     assert (related.get("role"), related.get("type")) == ("result", "text/csv")
@@ -228,9 +229,9 @@ def reference(path: Path) -> dict[str, np.ndarray]:
     return {name: np.array([row[k].split() for row in rows], dtype=float) for k, name in enumerate(head)}
 
 
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc to build a library with")
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed: no library can be built")
 def test_reference_results_are_those_of_the_unit(folder: Path) -> None:
-    """By the step of communication that the unit suggests; half of the points are ticks."""
+    """The unit suggests the communication step; half of the points are ticks."""
     outputs = ["held.y", "ball.p"]
     unit = fmu(juggler(), folder / "juggler.fmu", t_end=2.5, outputs=outputs, rtol=1e-6, page=False, progress=False)
     result, expected = fmpy.simulate_fmu(str(unit.path), fmi_type="CoSimulation", output=outputs), reference(unit.path)
@@ -287,7 +288,7 @@ def test_the_documentation_is_a_page_that_simulates(folder: Path, monkeypatch: p
 
 
 def test_an_archive_is_a_function_of_its_graph(folder: Path) -> None:
-    """With its page, terminals, icon and references."""
+    """The archive includes its page, terminals, icon and reference results."""
     options: dict[str, Any] = {"inputs": ["push.value"], "outputs": ["push.flow"]}
     first, second = (fmu(oscillator(), folder / f"{k}.fmu", t_end=1.0, **options, **SOURCES).path for k in range(2))
     assert TERMINALS in zipfile.ZipFile(first).namelist()

@@ -1,4 +1,4 @@
-"""Inputs of functional mock-up units that change at ticks, at the start, and where friction holds."""
+"""Inputs of functional mock-up units that change at ticks, at the start, and while friction sticks."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from bondgraph.export import fmu
 from screws.scalars import sin
 from tests.export.test_fmu import SETTINGS, Opened
 
-pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="no gcc to build a library with")
+pytestmark = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed: no library can be built")
 
 
 @pytest.fixture(scope="module")
 def opened_slider(tmp_path_factory):
-    """A sampled sum of an input, and a push of this size on a mass with dry friction."""
+    """A block that samples and adds up an input, and a push of this size on a mass with dry friction."""
     folder = tmp_path_factory.mktemp("slider")
     graph, v = Graph("slider"), J1("v", domain="translation")
     graph.add(Block("wanted", [("y", lambda a, t: a + 0.0 * t, ["a", "t"])], inputs={"t": "time"}, parameters={"a": 1.0}))
@@ -29,7 +29,7 @@ def opened_slider(tmp_path_factory):
 
 
 def test_a_tick_acts_at_its_point_on_the_inputs_there(opened_slider):
-    """At the start too, and at a point that is the tick but for rounding, which the run has reached before."""
+    """The tick may be at the start, or equal the point up to rounding, so that the run has already passed it."""
     one, named, seen = opened_slider.instance(span=1.0), opened_slider.references, []
     for t, goal, value in ((0.0, 0.2, 2.0), (0.2, np.nextafter(0.25, 0.0), None), (0.25, 0.3, 4.0), (0.3, 0.5, 7.0)):
         for each in (9.0, value) if value else ():
@@ -49,7 +49,7 @@ def test_a_tick_acts_at_its_point_on_the_inputs_there(opened_slider):
 
 
 def test_friction_slips_by_an_input_that_grows(opened_slider):
-    """It holds 1.5 N at rest, and 8 N soon reverse the mass."""
+    """Friction holds 1.5 N at rest; 8 N soon reverse the mass."""
     one, named = opened_slider.instance(span=1.0), opened_slider.references
     one.doStep(0.0, 0.3)
     one.setFloat64([named["wanted.a"]], [8.0])

@@ -1,4 +1,4 @@
-"""No symbol of an exported formula has two subscripts or two superscripts, which LaTeX refuses."""
+"""No symbol of an exported formula has two subscripts or two superscripts, which LaTeX rejects."""
 
 import re
 
@@ -16,12 +16,12 @@ TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[{}_^&]|\s+|.", re.DOTALL)
 
 
 def doubled(text):
-    """Pieces of LaTeX in which a second subscript or superscript follows the first on one symbol."""
+    """Pieces of LaTeX in which a symbol has a second subscript or superscript."""
     tokens = [token for token in TOKEN.findall(text) if not token.isspace()]
     found = []
 
     def atom(k):
-        """Place after the atom at k: a group, or a token."""
+        """Place after the atom at k, a group or a token."""
         if tokens[k] != "{":
             return k + 1
         k += 1
@@ -74,7 +74,7 @@ def limited_arm():
 
 
 def indexed_and_raised():
-    """A formula of a user that numbers and raises arguments which have indices already."""
+    """A user's formula that adds subscripts and powers to arguments with indices."""
     graph, law = Graph("own"), Op("law", lambda f, q: f * q * q, "#1_1 + #2_{2}^2 + #2^T")
     loops = []
     for k in (1, 2):

@@ -1,4 +1,4 @@
-"""Letters of values: those that are given, and what a name without one becomes."""
+"""Letters of values: those that users give, and those made from names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_letters_of_names(name: str, letter: str) -> None:
 
 
 def test_parameters_have_symbols_of_their_own() -> None:
-    """`symbols` of an element and of a block reach their parameters, in documents and in equations alike."""
+    """The `symbols` of an element or block apply to its parameters, both in documents and in equations."""
     graph, v = Graph("spring"), J1("v", domain="translation")
     graph.connect(v, C("spring", stiffness=3.0, symbols={"stiffness": r"\kappa"}))
     force = Op("force", lambda t, size: size * t, r"#2\,#1")

@@ -1,4 +1,4 @@
-"""A, B, C, D in symbols: those of the literature, and of the linearised compiled model; what is not linear is named."""
+"""Symbolic A, B, C, D equal those of the literature and of the linearised compiled model; nonlinear terms are named."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def motor() -> Graph:
 
 
 def chain(count: int, closed: bool = False) -> Graph:
-    """Masses and springs; the last two held together if `closed`."""
+    """Masses and springs; the last two masses are held together if `closed`."""
     graph, before = Graph("chain"), Se("push", 1.0)
     for k in range(count):
         mass, force = J1(f"v{k}"), J0(f"f{k}")

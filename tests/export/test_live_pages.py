@@ -1,4 +1,4 @@
-"""Pages that simulate: WebAssembly takes the steps of the run here, with its bits; what a page cannot have is refused."""
+"""Pages that simulate: WebAssembly takes the same steps as a run here, with the same bits; unsupported models are refused."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ JUGGLER = Case(
 
 
 def case_of(name: str) -> Case:
-    """A case by its name."""
+    """Return a case by name."""
     return JUGGLER if name == "juggler" else CASES[name]
 
 
 @functools.cache
 def exported(name: str) -> tuple[Compiled, LivePage]:
-    """A model, and its page with 101 samples."""
+    """A model and its page with 101 samples."""
     case = case_of(name)
     compiled = compile_model(case.graph())
     parameter, low, high, _ = case.slider
@@ -47,7 +47,7 @@ def samples(case: Case) -> np.ndarray:
 
 
 def assert_same(got, name, parameters):
-    """The run of a page with these parameters has the steps, events and bits of the run here."""
+    """Check that the run of a page with these parameters has the steps, events and bits of a run here."""
     case, (compiled, _) = case_of(name), exported(name)
     run = compiled.simulate(case.t_end, parameters=parameters, samples=samples(case), **case.settings)
     columns = np.concatenate([run[shown].reshape(len(run.t), -1) for shown in case.show], axis=1)
@@ -60,7 +60,7 @@ def assert_same(got, name, parameters):
 
 
 def sides_of(run, names):
-    """The values of all names before and after each event, one event after the other."""
+    """Values of all names before and after each event."""
     values = [run.at_events(name) for name in names]
     return [[each[side][k] for each in values] for k in range(len(run.events)) for side in (0, 1)]
 
@@ -68,7 +68,7 @@ def sides_of(run, names):
 @needs_node
 @pytest.mark.parametrize("name", ["juggler", pytest.param("van der Pol", marks=pytest.mark.thorough)])
 def test_a_page_gives_the_bits_of_the_run(name, tmp_path):
-    """With the multiply-add of products and sums, which a browser without relaxed SIMD takes."""
+    """The multiply-add is emulated, as browsers without relaxed SIMD require."""
     (parameter, *_, other), page = case_of(name).slider, exported(name)[1]
     own, changed = runs_in_node(page, tmp_path, {parameter: other})
     assert_same(own, name, {})
@@ -90,7 +90,7 @@ TIES = (
     ("0x1.01p+10", "0x1.000000000008p+47", "0x1.fa0cbf4e74c2p-61"),
     ("0x1.000000004p+44", "0x1.1655ep+19", "-0x1.25b205e7467p-59"),
 )
-"""Products that lie half a unit between two numbers, so that a sum far below decides."""
+"""Products halfway between two numbers, so that a far smaller summand decides the rounding."""
 
 
 def test_multiply_add_rounds_once():
@@ -119,7 +119,7 @@ def test_multiply_add_rounds_once():
 
 @needs_node
 def test_a_run_that_ends_early_says_why(tmp_path):
-    """The run of the export has no collision, that of other parameters has two at once, which only Python settles."""
+    """The exported run has no collision; with another parameter two coincide, which only Python settles."""
     page = live_page(cradle(0.5), t_end=0.4, live={"push.value": (0.0, 20.0)}, show=["m0.flow"])
     whole, ended = runs_in_node(page, tmp_path, {"push.value": 10.0})
     assert whole["wrong"] == ""
@@ -132,7 +132,7 @@ INSIDE = "document.querySelector('iframe').contentWindow"
 LOADED = """new Promise((done, no) => {{
   const wait = () => {}.live ? done(1) : setTimeout(wait, 5);
   wait(); setTimeout(no, 60000); }})"""
-"""Waits until a page has run."""
+"""Script that waits until a page has run."""
 
 
 @pytest.fixture(scope="module")
@@ -204,7 +204,7 @@ def test_names_do_no_harm_and_a_notebook_shows_the_page(tmp_path, window):
 
 
 def test_a_page_says_what_simulate_doubts():
-    """An atol that lets far larger errors pass than rtol promises."""
+    """The run's atol permits errors far larger than its rtol promises."""
     graph, v = Graph("loose"), J1("v", domain="translation")
     graph.connect(v, I("m", 1.0)).connect(v, C("k", stiffness=4.0, initial=1.0))
     with pytest.warns(UserWarning, match="cannot be trusted"):

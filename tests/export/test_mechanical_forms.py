@@ -1,4 +1,4 @@
-"""Mechanical, Lagrange's and Hamilton's equations: the compiled rates, laws of their matrices, and `sympy.physics.mechanics`."""
+"""Mechanical, Lagrange's and Hamilton's equations: compiled rates, laws of their matrices, and `sympy.physics.mechanics`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.inner.output import typeset
 
 FORMS = ("lagrangian", "hamiltonian")
 POINTS = 5
-"""Random states at which analytic functions are compared."""
+"""Number of random states at which analytic functions are compared."""
 
 
 def compiled(graph: Graph) -> Compiled:
@@ -47,7 +47,7 @@ def double_pendulum(form: str = "lagrangian") -> Graph:
 
 
 def double_kinetic(q, v):
-    """Point masses 2 and 1.5 kg at the ends of arms of 0.8 and 0.6 m, absolute angles."""
+    """Point masses of 2 and 1.5 kg at the ends of arms of 0.8 and 0.6 m, absolute angles."""
     return (3.5 * 0.64 * v[0] ** 2 + 1.5 * 0.36 * v[1] ** 2) / 2 + 1.5 * 0.8 * 0.6 * v[0] * v[1] * cos(q[0] - q[1])
 
 
@@ -56,7 +56,7 @@ def double_potential(q):
 
 
 def cart_pole(form: str = "lagrangian") -> Graph:
-    """Driven at the cart, which a spring holds; friction there grows with speed."""
+    """A cart, which is driven and held by a spring, with a pole; friction at the cart grows with speed."""
     pole = IC(
         "pole",
         inertia=lambda q, M, m, l, g: array([[M + m, m * l * cos(q[1])], [m * l * cos(q[1]), m * l * l]]),
@@ -73,7 +73,7 @@ def cart_pole(form: str = "lagrangian") -> Graph:
 
 
 def four_bar(form: str = "lagrangian") -> Graph:
-    """A crank and a rocker, whose ends a coupler without mass keeps apart; held at their distance."""
+    """A crank and a rocker whose ends a massless coupler keeps at a fixed distance."""
     graph, crank, rocker = Graph("four-bar"), J1("crank rate"), J1("rocker rate")
     graph.connect(crank, IC("crank", inertia=lambda q: 0.3, potential=lambda q: 2.0 * sin(q), form=form, position=1.0))
     graph.connect(rocker, IC("rocker", inertia=lambda q: 0.5, potential=lambda q: 3.0 * sin(q), form=form, position=1.2))
@@ -83,7 +83,7 @@ def four_bar(form: str = "lagrangian") -> Graph:
 
 
 def apart(a, b):
-    """Square of the coupler's length, m^2, less what it is at the start: crank 0.3 m, rocker 0.6 m, feet 1 m apart."""
+    """Square of the coupler's length minus its value at the start, m^2: crank 0.3 m, rocker 0.6 m, pivots 1 m apart."""
     x, y = 1.0 + 0.6 * cos(b) - 0.3 * cos(a), 0.6 * sin(b) - 0.3 * sin(a)
     return (x * x + y * y - COUPLER) / 2
 
@@ -92,7 +92,7 @@ COUPLER = (1.0 + 0.6 * np.cos(1.2) - 0.3 * np.cos(1.0)) ** 2 + (0.6 * np.sin(1.2
 
 
 def slider(form: str = "lagrangian") -> Graph:
-    """A crank that drives a mass by a transformer of its angle: the mass follows, in derivative causality."""
+    """A crank that drives a mass through a transformer that depends on its angle: the mass has derivative causality."""
     graph, crank, slide = Graph("slider"), J1("crank rate"), J1("slide")
     graph.connect(crank, IC("crank", inertia=lambda q: 0.4, form=form, position=0.5, velocity=1.0)).connect(
         Se("motor", 0.3), crank
@@ -102,7 +102,7 @@ def slider(form: str = "lagrangian") -> Graph:
 
 
 def held_masses(form: str = "") -> Graph:
-    """I storages, springs, and a constraint that stores its position."""
+    """I elements, springs, and a constraint that stores its position."""
     graph, a, b, force, gap = Graph("held"), J1("a"), J1("b"), J0("force"), J1("gap")
     graph.connect(Se("u", 1.0), a).connect(a, I("m1", 1.0)).connect(a, force).connect(force, b).connect(b, I("m2", 3.0))
     graph.connect(b, C("spring", stiffness=4.0, initial=0.2)).connect(a, R("d", 0.3))
@@ -150,7 +150,7 @@ def velocities(found: MechanicalEquations, model: Compiled, at: dict[str, float]
 
 
 def own_mass(found: MechanicalEquations, model: Compiled, at: dict[str, float]) -> np.ndarray:
-    """Mass matrix of the independent inertias alone: what their momenta are by their velocities, as the compiler has it."""
+    """Mass matrix of the independent inertias alone, by the compiled model: momenta as functions of velocities."""
     columns = []
     for k in range(len(found.v)):
         columns.append(np.concatenate([np.atleast_1d(m) for m in momenta(model, found, at, np.eye(len(found.v))[k])]))
@@ -187,7 +187,8 @@ def momentum(velocity: str) -> str:
     [(*case, False) for case in CASES] + [(name, form, True) for name, form in CASES if form != "hamiltonian"],
 )
 def test_accelerations_are_the_compiled_ones(name: str, form: str, numbers: bool) -> None:
-    """Of q and v directly; where momenta are states, p' = m v' + m' v of the inertias' own matrix."""
+    """Rates of v are compared directly; where momenta are states, p' = m v' + m' v with the matrix of the independent
+    inertias."""
     model = model_of(name, form)
     found = mechanics_of(name, form, numbers)
     n = len(found.v)
@@ -216,7 +217,7 @@ def test_accelerations_are_the_compiled_ones(name: str, form: str, numbers: bool
 
 @pytest.mark.parametrize(("name", "form"), CASES)
 def test_laws_of_the_matrices(name: str, form: str) -> None:
-    """M' - 2 C is skew-symmetric, D symmetric; kinetic and potential energy are the ledger's."""
+    """M' - 2 C is skew-symmetric, D is symmetric; kinetic and potential energy agree with the ledger."""
     model = model_of(name, form)
     found = mechanics_of(name, form)
     q = [sympy.Symbol(s, real=True) for s in found.q]
@@ -238,7 +239,7 @@ def test_laws_of_the_matrices(name: str, form: str) -> None:
 
 @pytest.mark.parametrize("name", ["double pendulum", "four-bar"])
 def test_equations_are_those_of_lagranges_method(name: str) -> None:
-    """SymPy's own derivation from the energies, with its multipliers: mass matrix, and accelerations with the constraint."""
+    """SymPy derives the mass matrix and the accelerations under the constraint from the energies, with its own multipliers."""
     found = mechanics_of(name, "lagrangian", True)
     q, v = dynamicsymbols("q:2"), dynamicsymbols("q:2", 1)
     t = dynamicsymbols._t
@@ -273,7 +274,7 @@ def test_equations_are_those_of_lagranges_method(name: str) -> None:
     ("name", "form"), [*((name, "hamiltonian") for name in MODELS), ("pendulum", "lagrangian"), ("slider", "lagrangian")]
 )
 def test_hamiltons_equations_are_the_compiled_ones(name: str, form: str) -> None:
-    """With the multipliers of the compiled model; the slider's mass that follows has its part in every momentum."""
+    """The multipliers come from the compiled model; the slider's dependent mass contributes to every momentum."""
     model = model_of(name, form)
     found = hamilton_equations(model)
     mechanics = found.mechanics
@@ -343,7 +344,7 @@ def test_pendulum_in_all_letters() -> None:
 
 
 def test_a_rigid_body_in_space() -> None:
-    """Twists as velocities: mass matrix of the body, gyroscopic terms, weight; the pose follows by q' = E v."""
+    """Velocities are twists: mass matrix of the body, gyroscopic terms, weight; the pose follows q' = E v."""
     body = rigid_body("stone", mass=2.0, inertia=(1.0, 2.0, 3.0), gravity=(0.0, 0.0, -9.81), angular_velocity=(0.3, -0.2, 0.5))
     model = compiled(Graph("flight").add(body))
     found = mechanical_equations(model, numbers=True)
@@ -388,7 +389,7 @@ def test_velocities_without_coordinates_have_no_lagrangian(graph: Graph, element
 
 
 def test_delta_robot_of_nine_coordinates_and_six_constraints() -> None:
-    """Arms as IC fields with centrifugal forces of their own, a friction matrix of the angles, three tips held together."""
+    """Arms as IC fields with centrifugal forces, a friction matrix that depends on the angles, and three tips held together."""
     model = compiled(delta_graph(DeltaParameters.fit()))
     found = mechanical_equations(model)
     assert found.M.shape == (9, 9) and found.H.shape == (6, 9) and len(found.multipliers) == 6

@@ -1,4 +1,4 @@
-"""Modelica source: read and run by rumoca, it gives the run here; names come back; what it cannot express is refused."""
+"""Modelica source: rumoca runs it with the results obtained here; names are preserved; unsupported models are refused."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ LEAVES = {"constant", "table", "table of inputs", "input"}
 
 
 def rumoca():
-    return pytest.importorskip("rumoca", reason="no judge of Modelica source")
+    return pytest.importorskip("rumoca", reason="rumoca is not installed: the Modelica source cannot run")
 
 
 def swinging(*parts, rate=3.0):
-    """A mass on a spring, driven by a sine, with other parts."""
+    """A mass on a spring, driven by a sine, with further elements."""
     graph, v = Graph("swinging"), J1("v")
     graph.connect(Se("push", lambda t, w: sin(w * t), signals=["time"], parameters={"w": rate}), v)
     graph.connect(v, I("mass", 0.5, initial=0.1)).connect(v, C("spring", stiffness=8.0, initial=0.3))
@@ -71,7 +71,7 @@ def swinging(*parts, rate=3.0):
 
 
 def swapped():
-    """A transition that exchanges two states, and another one that a step of time brings about."""
+    """A transition that exchanges two states, and another that a step in time triggers."""
     exchange = (("spring.q", lambda p: p, "mass.p"), ("mass.p", lambda q: q, "spring.q"))
     above = Transition("low", "high", lambda t: t - 0.4, ("time",), resets=exchange)
     back = Transition("high", "after", lambda y: y - 0.5, ("jump.y",))
@@ -80,12 +80,12 @@ def swapped():
 
 
 def sampled():
-    """Two clocks that tick together, the second of which reads what the first one sets."""
+    """Two clocks that tick together, the second of which reads what the first sets."""
     return swinging(signals.hold("first", "spring.q", period=0.1), signals.hold("second", "first.y", period=0.2))
 
 
 def together():
-    """Two automata whose transitions reset one state at one instant."""
+    """Two automata whose transitions reset the same state at one instant."""
     named = {"one": lambda q: 0.5 * q, "other": lambda q: q + 0.2}
     graph = swinging()
     for name, change in sorted(named.items(), reverse=True):
@@ -96,7 +96,7 @@ def together():
 
 
 def in_turn():
-    """An automaton moves on twice at one instant; in between the guard of another one, which is later by name, is positive."""
+    """An automaton makes two transitions at one instant; in between, the guard of another, later by name, is positive."""
     first = [Transition("a", "b", lambda t: t - 0.41, ("time",)), Transition("b", "c", lambda t: t - 0.2, ("time",))]
     resets = (("spring.q", lambda q: q + 0.2, "spring.q"),)
     second = Transition("a", "b", lambda mode: 0.5 - abs(mode - 1.0), ("first.mode",), resets=resets)
@@ -104,7 +104,7 @@ def in_turn():
 
 
 def broken():
-    """Functions with corners and jumps, a table, and powers of negative numbers."""
+    """Functions with kinks and jumps, a table, and powers of negative numbers."""
     graph, v = Graph("broken"), J1("v")
     table = signals.curve(np.linspace(-1.0, 1.0, 21), np.sinh(np.linspace(-1.0, 1.0, 21)))
     graph.connect(Se("push", lambda t: where(floor(2.0 * t) < 1.0, 1.0, -0.5), signals=["time"]), v)
@@ -113,7 +113,7 @@ def broken():
 
 
 def formulas():
-    """Every function of `screws.scalars` that the tape has, with operands that are sums, products and quotients of parameters."""
+    """Every function of `screws.scalars` on the tape, applied to sums, products and quotients of parameters."""
 
     def force(t, q, a, b):
         angles = atan2(q, a) + asin(0.3 * q) + acos(0.3 * q) + atan(q) + 0.1 * tan(q)
@@ -129,7 +129,7 @@ def formulas():
 
 
 def once():
-    """A sample of one tick alone."""
+    """A single sample at one tick."""
     sample = Block("once", [], inputs={"u": "spring.q"}, states={"y": StateSpec(0.0)}, updates={"y": "u"}, offset=0.41)
     return swinging(sample)
 
@@ -159,7 +159,7 @@ def switched_loop():
 
 
 def sampled_loop():
-    """A loop that a clock reads, and whose source is what the clock sets."""
+    """A loop that a clock reads, and whose source the clock sets."""
     graph, v = Graph("loop"), J1("v")
     graph.add(signals.hold("hold", "d.flow", period=0.1))
     graph.connect(Se("source", lambda y: 1.0 - 0.5 * y, signals=["hold.y"]), v).connect(v, R("r", 1.0))
@@ -167,7 +167,7 @@ def sampled_loop():
 
 
 def fires_at_a_tick():
-    """A clock that reads, at the instant of a transition, what the new mode decides."""
+    """A clock that reads, at the instant of a transition, a value that depends on the new mode."""
     graph, v = Graph("brake"), J1("v")
     closes = Transition("free", "closed", lambda t: t - 0.5, ("time",))
     graph.add_automaton(Automaton("brake", ("free", "closed"), "free", [closes]))
@@ -198,7 +198,7 @@ RUNS = {
     "loop that jumps": (switched_loop, 1.0),
     "loop with a clock": (sampled_loop, 0.973),
 }
-"""Models, and ends of their runs, whose fortieths are no ticks."""
+"""Models and the ends of their runs; no fortieth of a run is a tick."""
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -215,7 +215,7 @@ def test_random_graphs_agree(number: int) -> None:
 
 
 def test_before_and_after_events_at_samples() -> None:
-    """Every sample is a tick, or the start of a step of time, and every value there has its twin."""
+    """Every sample is a tick or the start of a step in time; each value has a twin before the event."""
     rumoca()
     assert difference(compile_model(CASES["servo"].graph(), progress=False), 0.06, 61) < 1e-6
 

@@ -1,4 +1,4 @@
-"""C with the product's own functions and fusions has the bits of machine code, whatever compiler and processor."""
+"""C with the package's own functions and fusions has the bits of machine code, for any compiler and processor."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from tests.inner.tape import opcodes as op
 
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 FLAGS = ["-std=c99", "-O2", "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC"]
-needed = pytest.mark.skipif(not COMPILERS, reason="no C compiler")
+needed = pytest.mark.skipif(not COMPILERS, reason="no C compiler is installed")
 
 
 def by_c(programs: dict[str, Listing], blocks: int, folder, compiler: str, *more: str):
-    """Return the functions of programs, each rows of arguments and a count of results -> rows of results."""
+    """Return the functions of programs; each maps rows of arguments and a number of results to rows of results."""
     dialect, names = native_dialect("own_"), [f"b{k}" for k in range(blocks)]
     signature = [*(f"const double *restrict {name}" for name in names), "double *restrict out"]
     texts = [
@@ -63,7 +63,7 @@ def assert_native(routines: list, points: dict[str, np.ndarray], folder, compile
 @needed
 @pytest.mark.parametrize("compiler", [(COMPILERS or [""])[0], *(f"{name} -march=native" for name in COMPILERS[-1:])])
 def test_formulas_have_the_bits_of_machine_code(compiler, tmp_path):
-    """A processor with fused operations does not change them either."""
+    """Fused operations of the processor do not change them."""
     tape = Tape()
     x = tape.inputs("x", 3)
     formulas = {f"f{k}": (formula, span) for k, (formula, span) in enumerate(FORMULAS.values())}
@@ -90,7 +90,7 @@ def test_own_functions_have_the_bits_of_machine_code_for_odd_numbers(tmp_path):
 
 @needed
 def test_what_shares_code_rounds_as_the_shared_code_does(tmp_path):
-    """A routine that is the beginning of a longer one, a shared one with a number fixed, and the cases of alternatives."""
+    """A routine that begins a longer one, a shared routine with a fixed number, and the cases of alternatives."""
     tape = Tape()
     x = tape.inputs("x", 4)
     values, products = list(x), []

@@ -1,4 +1,4 @@
-"""An export target from outside, in one file: the routines of a model as plain Python, run by another process."""
+"""A user-defined export target in one file: the routines of a model as plain Python, run by another process."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TEXTS = {name: f"({{0}} {sign} {{1}})" for name, sign in INFIX.items()} | {
 
 
 def function(name: str, code: StraightLine) -> str:
-    """A Python function of lists."""
+    """A Python function on lists."""
     blocks = [block for block, _ in code.blocks]
     lines = [f"def {name}({', '.join(blocks)}):"]
     for place, (operation, *given) in enumerate(code.steps):

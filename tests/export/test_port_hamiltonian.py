@@ -1,4 +1,4 @@
-"""Port-Hamiltonian form: the laws of its matrices, the rates of the compiled model, and forms of the literature."""
+"""Port-Hamiltonian form: laws of its matrices, rates of the compiled model, and forms from the literature."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def motor() -> Graph:
 
 
 def geared() -> Graph:
-    """One independent momentum of two."""
+    """Two momenta, one of them independent."""
     graph, a, b = Graph("geared"), J1("a"), J1("b")
     graph.connect(a, I("m1", 2.0)).connect(Se("u", 1.0), a).connect(a, gear := TF("gear", 1 / 3)).connect(gear, b)
     return graph.connect(b, I("m2", 5.0)).connect(b, R("d", 7.0)).connect(b, C("c", capacitance=0.5, initial=0.2))
@@ -78,7 +78,7 @@ def rigid_body() -> Graph:
 
 
 def modulated() -> Graph:
-    """A crank: a transformer whose ratio depends on the angle, kept by a torsion spring."""
+    """A crank with a torsion spring: a transformer whose ratio depends on the angle."""
     graph, shaft, slider = Graph("crank"), J1("shaft"), J1("slider")
     graph.connect(Se("torque", 0.3), shaft).connect(shaft, I("wheel", 2.0)).connect(shaft, C("angle", stiffness=0.7, initial=0.4))
     graph.connect(shaft, crank := MTF("crank", lambda q: 0.2 * cos(q), signals=["angle.q"])).connect(crank, slider)
@@ -90,7 +90,7 @@ def modulated() -> Graph:
 
 
 def resistive() -> Graph:
-    """Sources that meet resistors directly: P, M and S are there."""
+    """Sources connected directly to resistors: P, M and S are nonzero."""
     graph, a, middle, b = Graph("resistive"), J1("a"), J0("middle"), J1("b")
     graph.connect(Se("u", 1.0), a).connect(a, R("r2", 2.0)).connect(a, middle).connect(middle, R("r3", 3.0))
     graph.connect(middle, b).connect(b, R("r5", 5.0)).connect(b, I("i7", 7.0)).connect(Sf("i", 0.2), middle)
@@ -98,7 +98,7 @@ def resistive() -> Graph:
 
 
 def curved() -> Graph:
-    """Nonlinear storages and resistors."""
+    """Nonlinear storage elements and resistors."""
     spring = C("c", energy=lambda q, k: k * q * q / 2 + q**4 / 4, parameters={"k": 2.0}, initial=0.3)
     drag = R("drag", effort=lambda f, k: k * f * absolute(f), parameters={"k": 0.4})
     graph = loop(spring, I("m", 1.3, initial=0.5), drag, R("dry", effort=lambda f: 0.2 * tanh(f) + 0.1 * f**3), Se("u", 1.0))
@@ -132,7 +132,7 @@ MODELS = {
 
 
 def values(form: PortHamiltonian, model: Compiled, seed: int) -> tuple[dict[str, float], dict[str, float]]:
-    """Numbers at a random state, those of the inputs too; and the compiled rates."""
+    """Numbers at a random state, including inputs, and the compiled rates."""
     x, m = start_of(model, seed, 0.5)
     numbers = point_of(model, x, m)
     numbers |= {name: float(value_of(value, numbers)) for name, value in form.values.items()}
@@ -164,7 +164,7 @@ def laws_and_rates(model: Compiled, form: PortHamiltonian) -> None:
 
 
 def ledger(model: Compiled, form: PortHamiltonian, at: dict[str, float], seed: int, y: np.ndarray) -> None:
-    """H is the sum of the ledger's energies, and u^T y what it counts as supplied."""
+    """H is the sum of the ledger's energies, and u^T y is the power that it counts as supplied."""
     x, m = start_of(model, seed, 0.5)
     known = model.evaluate(0.3, x, None, m)
     stored = sum(known[value] for _, value in model.system.energies)
@@ -237,14 +237,14 @@ def test_refusals_name_the_element(name: str) -> None:
 
 
 MOSTLY_SMALL = (0, 1, 3, 5, 6, 8, 9, 11)
-"""Of the first twelve seeds without those of the largest graphs, whose formulas take SymPy most of the time."""
+"""The first twelve seeds, except those of the largest graphs, on which SymPy spends most of the time."""
 
 
 @pytest.mark.parametrize(
     ("draw", "seeds"), [pytest.param(random_graph, MOSTLY_SMALL, marks=pytest.mark.thorough), (rigid_graph, range(15))]
 )
 def test_random_graphs(draw, seeds: Sequence[int]) -> None:
-    """Loops of resistors, dependent storages, modulated two-ports; constraints are refused."""
+    """Loops of resistors, dependent storage elements, modulated two-ports; constraints are refused."""
     seen: Counter[str] = Counter()
     for seed in seeds:
         try:

@@ -1,4 +1,4 @@
-"""What a reader of a page computes: by hand, and by a machine that knows nothing but the page; the compiled rates."""
+"""Rates that a human and a machine compute from a page alone, against the compiled rates."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tests.laws.test_acceptance_models import shown_by
 
 
 def near(numbers: Any, rng: np.random.Generator, size: float = 0.05) -> np.ndarray:
-    """Numbers near these, none of them zero."""
+    """Numbers near the given ones, all nonzero."""
     given, moved = np.asarray(numbers, dtype=float), rng.uniform(-size, size, np.shape(numbers))
     return np.where(given == 0.0, 0.2 * moved, given * (1.0 + moved))
 
 
 @pytest.mark.parametrize("modes", list(itertools.product((0.0, 1.0), repeat=3)))
 def test_the_rolling_eggs_as_retyped_from_the_page(modes: tuple[float, ...]) -> None:
-    """With the page's numbers, then with others, since some of the page's are zero or the same for both eggs."""
+    """First with the page's numbers, then with others, because some of the page's are zero or the same for both eggs."""
     compiled, given, rng = documented.compiled("rolling eggs"), retyped_eggs.NUMBERS, np.random.default_rng(1)
     (x0, _), m = compiled.initial(), np.array(modes)
     assert list(given) == list(compiled.system.parameters)
@@ -63,7 +63,7 @@ class Read:
         return page.at(t, states, modes)
 
     def modes(self, most: int) -> list[np.ndarray]:
-        """Modes of all state machines: every combination, or so many of them."""
+        """Modes of all state machines: at most `most` combinations."""
         states = [range(len(names)) for names, _ in self.compiled.system.modes.values()]
         found = list(itertools.islice(itertools.product(*states), 4096))
         picked = np.random.default_rng(2).permutation(len(found))[:most]
@@ -84,7 +84,7 @@ def is_finite(number: Any) -> bool:
 
 
 def a_state(it: Read, rng: np.random.Generator, m: np.ndarray) -> tuple[float, np.ndarray, Point]:
-    """A time, states near the start, at which the model is defined, and the page there; what a loop seeks is found."""
+    """A time, states near the start where the model is defined, and the page there; unknowns of loops are solved for."""
     program, p, (x0, _) = it.compiled.program, it.compiled.parameters(), it.compiled.initial()
     for _ in range(100):
         x, t = near(x0, rng, 0.05), float(rng.uniform(0.0, 2.0))
@@ -94,11 +94,11 @@ def a_state(it: Read, rng: np.random.Generator, m: np.ndarray) -> tuple[float, n
             point = it.point(t, x, m)
             if is_finite(program.rates(t, x, p, m)) and all(map(is_finite, point.rates().values())):
                 return t, x, point
-    raise AssertionError("no state at which the rates are numbers")
+    raise AssertionError("no state has finite rates")
 
 
 def same_rates(it: Read, states: int, most: int) -> None:
-    """Rates of every state, at random states near the start, in the modes; looser where differences are taken."""
+    """Compare the rates of all states, at random states near the start; the tolerance is wider where differences are used."""
     compiled, rng, rel = it.compiled, np.random.default_rng(3), 1e-7 if it.page.implicit else 1e-11
     p, slots = compiled.parameters(), compiled.program.layout
     for m in it.modes(most):
@@ -118,7 +118,7 @@ def same_rates(it: Read, states: int, most: int) -> None:
 
 
 def same_jumps(it: Read, point: Point, t: float, x: np.ndarray, m: np.ndarray) -> None:
-    """Guards, resets and updates of clocks, where the page tells them by formulas."""
+    """Compare guards, resets and clock updates that the page states by formulas."""
     program, p = it.compiled.program, it.compiled.parameters()
     guards = program.guards(t, x, p, m) if program.guards is not None else ()
     rows = {machine.path: (machine, iter(machine.moves)) for machine in it.page.machines.values()}
@@ -141,7 +141,7 @@ def same_jumps(it: Read, point: Point, t: float, x: np.ndarray, m: np.ndarray) -
 
 
 def same_jump(it: Read, point: Point, sets: Any, x: np.ndarray, kernel: Any, blocks: tuple[Any, ...]) -> None:
-    """States after := of the page, and after the compiled jump."""
+    """Compare the states after := on the page with those after the compiled jump."""
     after = x.copy()
     for letter, node in sets:
         slot = it.compiled.program.layout[it.page.states[letter].name]
@@ -155,7 +155,7 @@ def read_once(name: str) -> Read:
 
 
 READ = [name for name in MODELS if name != "own"]
-"""Without the one whose user wrote a formula that is not its law."""
+"""All models except one whose user wrote a formula that differs from its law."""
 
 
 @pytest.mark.thorough
@@ -173,7 +173,7 @@ def test_pages_of_the_acceptance_suite_are_the_models(name: str) -> None:
             graph.freeze()
             it = read(graph)
         except ModelError:
-            continue  # entries that are refused
+            continue  # entries that show a refusal
         assert not it.page.doubts and not it.page.unreadable
         same_rates(it, 2, 8)
 
@@ -192,7 +192,7 @@ MISTAKES = {
     "function": (r"+ \hat{\mathsf{K}}\,\mathsf{s}_{1}", r"- \hat{\mathsf{K}}\,\mathsf{s}_{1}"),
     "clock": (r"$y_{6} := y^{+}$; ", ""),
 }
-"""Of the page of a sampled controller: what stands there, and what a careless writer puts."""
+"""Changes to the page of a sampled controller: the original text, and a careless writer's version."""
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

@@ -1,4 +1,4 @@
-"""A run as one C file: it takes the steps of the run here, and what cannot leave is refused."""
+"""A run as one C file takes the steps of the run here; models that C cannot run are refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.inner.run import EventOutcome
 from tests.run.test_singular_positions import crank
 
 GCC = shutil.which("gcc")
-needs_compiler = pytest.mark.skipif(GCC is None, reason="no gcc to compile the C source with")
+needs_compiler = pytest.mark.skipif(GCC is None, reason="gcc is not installed: the C source cannot be compiled")
 STRICT = ["-std=c99", "-O0", "-ffp-contract=off", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 
 MAIN = """
@@ -60,7 +60,8 @@ int main(void)
 
 
 def juggler() -> Graph:
-    """A ball that bounces on a floor under a pull that a sampled block and the sine of the time set: events, ticks and angles."""
+    """A ball that bounces on a floor under a pull that depends on a sampled block and the sine of time: events, ticks and
+    angles."""
     graph, velocity = Graph("toy"), J1("velocity", domain="translation")
     graph.add(signals.hold("held", "ball.p", period=0.05))
     graph.connect(Se("pull", lambda t, p: -9.81 + 0.3 * sin(5.0 * t) - 0.1 * p, signals=["time", "held.y"]), velocity)
@@ -72,14 +73,14 @@ def juggler() -> Graph:
 
 
 def stiff() -> Graph:
-    """A mass on a spring with a damper that stops it far faster than the spring moves it."""
+    """A mass on a spring with a damper that acts far faster than the spring."""
     graph, velocity = Graph("toy"), J1("velocity")
     graph.connect(velocity, I("mass", inertia=1.0, initial=1.0)).connect(velocity, C("spring", stiffness=1e3, initial=1.0))
     return graph.connect(velocity, R("damper", resistance=1e4))
 
 
 def shown(run: CRun, folder: Path, **constants: str) -> list[str]:
-    """The lines that the program of this page prints."""
+    """Compile and run the program of MAIN, and return its lines."""
     run.write(folder)
     (folder / "main.c").write_text(MAIN)
     defined = [f"-D{name}={value}" for name, value in constants.items()]
@@ -141,7 +142,7 @@ def test_names_have_the_prefix_and_data_is_constant():
 
 
 def cradle(speed: float) -> Graph:
-    """Two gaps that close at the same time, at t = 0.25 / speed, unless a push closes one of them earlier."""
+    """Two gaps that close at the same time, t = 0.25 / speed, unless a push closes one earlier."""
     graph, velocity = Graph("cradle"), [J1(f"v{k}", domain="translation") for k in range(3)]
     graph.connect(Se("push", 0.0), velocity[0])
     for k, node in enumerate(velocity):
@@ -166,7 +167,7 @@ def test_collisions_at_the_same_time_are_refused():
 
 
 def test_a_run_that_passes_or_ends_in_a_singular_position_is_refused():
-    """Machine code alone would reach the end another way; end the run earlier the first dead centre leaves."""
+    """Machine code alone would reach the end by another route; the advice is to end before the first dead centre."""
     with pytest.raises(ModelError, match=r'E281[\s\S]*singular="keep"'):
         c_run(crank(), 3.0, singular="keep")
     with pytest.raises(ModelError, match=r"E281[\s\S]*ends at t = [\s\S]*t_end before that position"):
@@ -196,7 +197,7 @@ int main(void)
 @needs_compiler
 @pytest.mark.thorough
 def test_a_run_that_needs_python_stops_and_says_so(tmp_path):
-    """The run of the export has no collision, that of other parameters has one."""
+    """The exported run has no collision; with other parameters it has one."""
     compiled = compile_model(cradle(0.5))
     c_run(compiled, 0.4, name="toy").write(tmp_path)
     (tmp_path / "main.c").write_text(ENDS)
@@ -223,7 +224,7 @@ def test_ticks_that_solve_loops_are_refused():
 
 @needs_compiler
 def test_a_model_without_states_has_all_its_functions(tmp_path):
-    """A rectifier of two resistors: only its events and samples are integrated."""
+    """A rectifier with two resistors: only its events and samples are computed."""
     graph, ring = Graph("toy"), J1("ring", domain="electrical")
     graph.connect(Se("source", lambda t: sin(t), signals=["time"]), ring).connect(ring, Diode("diode"))
     run = c_run(graph.connect(ring, R("load", 1.0)), 5.0)

@@ -1,4 +1,4 @@
-"""Sampled states in symbols: what they become at ticks, and when; in forms without ticks they are refused."""
+"""Sampled states in symbols: their values at ticks, and the times of the ticks; forms without ticks refuse them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State equations of small models: exactly those of the literature, and the numbers of the compiled model."""
+"""State equations of small models: exactly those of the literature, and the values of the compiled model."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def node(*parts) -> Graph:
 
 
 def geared() -> Graph:
-    """m2 turns with m1 at a third of its speed: one independent state."""
+    """m2 rotates at a third of m1's speed: one independent state."""
     graph, a, b = Graph("geared"), J1("a"), J1("b")
     graph.connect(a, I("m1", 2.0)).connect(Se("u", 1.0), a).connect(a, gear := TF("gear", 1 / 3)).connect(gear, b)
     return graph.connect(b, I("m2", 5.0)).connect(b, R("d", 7.0))
@@ -139,7 +139,7 @@ def test_parameters_are_symbols() -> None:
 
 
 def test_effective_mass_with_symbols() -> None:
-    """p1' of two masses that a lever couples: m1 / (m1 + n^2 m2) of the force is left."""
+    """p1' of two masses that a lever couples: the fraction m1 / (m1 + n^2 m2) of the force."""
     found = state_equations(compiled(geared()))
     m1, m2, n, d, u, p = (
         sympy.Symbol(name, real=True) for name in ("m1.inertia", "m2.inertia", "gear.ratio", "d.resistance", "u.value", "m1.p")
@@ -171,7 +171,7 @@ def test_nested_graphs_have_paths_for_names() -> None:
 
 
 def test_ideal_constraint() -> None:
-    """Two masses held together, stabilised with the double pole -5: the symbols of its gains stay."""
+    """Two masses held together, stabilised with the double pole -5: the symbols of its gains remain."""
     graph, a, b, gap, force = Graph("held"), J1("a"), J1("b"), J1("gap"), J0("force")
     graph.connect(Se("u", 1.0), a).connect(a, I("m1", 1.0)).connect(a, force).connect(force, b).connect(b, I("m2", 3.0))
     model = compiled(graph.connect(force, gap).connect(gap, Constraint("hold")))
@@ -276,7 +276,7 @@ def test_large_models_are_written_too() -> None:
 
 
 def no_symbols(f):
-    """What works on numbers of all kinds but symbols."""
+    """A function that accepts all numbers but no symbols."""
     if isinstance(f, sympy.Basic):
         raise TypeError("numbers wanted")
     return 2.0 * f
@@ -294,14 +294,14 @@ def chain(count: int) -> Graph:
 
 
 def bent() -> Graph:
-    """A loop of two resistors, one of them curved."""
+    """A loop of two resistors, one of them nonlinear."""
     graph, a, b = Graph("bent"), J1("a"), J0("b")
     graph.connect(Se("u", 1.0), a).connect(a, R("straight", 1.0)).connect(a, b)
     return graph.connect(b, R("curved", flow=lambda e: e + e**3)).connect(b, Sf("i", 0.5)).connect(a, C("c", capacitance=1.0))
 
 
 def agree(model: Compiled, equations: StateEquations, seed: int, positive: bool = False) -> None:
-    """The same rates as the compiled model at random states, in every combination of modes."""
+    """Compare rates with the compiled model at random states, in every combination of modes."""
     rng, layout = np.random.default_rng(seed), model.program.layout
     flat, (start, _) = model.parameters(), model.initial()
     for combination in itertools.product(*(range(len(states)) for states, _ in model.system.modes.values())):
@@ -336,7 +336,7 @@ def values_by_label(name: str, values) -> dict[str, float]:
 
 @pytest.mark.parametrize("draw", [random_graph, rigid_graph])
 def test_random_graphs_agree_with_the_compiled_model(draw) -> None:
-    """Those of scalars that compile, every second one with numbers: loops, dependent storages, constraints."""
+    """Graphs of scalars that compile, half of them with numbers: loops, dependent storage elements, constraints."""
     seen: Counter[str] = Counter()
     for seed in range(30):
         try:
@@ -354,7 +354,7 @@ def test_random_graphs_agree_with_the_compiled_model(draw) -> None:
 
 
 def test_random_switched_graphs_agree_in_every_combination_of_modes() -> None:
-    """Switched constraints, switches and dry friction, some of which yield at once: what vanishes is not differentiated."""
+    """Switched constraints, switches and dry friction; some vanishing quantities need no derivative."""
     seen: Counter[str] = Counter()
     for seed in range(20):
         try:
@@ -371,10 +371,10 @@ def test_random_switched_graphs_agree_in_every_combination_of_modes() -> None:
 
 
 def test_graphs_of_the_acceptance_suite_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever its entries compile up to their first run."""
+    """Every graph that the entries compile before their first run."""
 
     class EnoughError(Exception):
-        """In place of a run."""
+        """Raised instead of a run."""
 
     def stop(*_, **__):
         raise EnoughError
@@ -402,7 +402,7 @@ def test_graphs_of_the_acceptance_suite_agree(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_diode_that_yields_at_once() -> None:
-    """Free-wheeling: while the diode blocks, its flow is zero through the resistor alone, and the coil sees the source."""
+    """Freewheeling: while the diode blocks, the resistor alone makes its flow zero, and the coil sees the source."""
     graph, a, node = Graph("coil"), J1("a"), J0("node")
     graph.connect(Se("E", -24.0), a).connect(a, R("on", 1e-3)).connect(a, node)
     model = compiled(graph.connect(node, Diode("D")).connect(node, I("L", 1e-4)))
@@ -412,7 +412,7 @@ def test_diode_that_yields_at_once() -> None:
 
 
 def test_what_yields_in_one_mode_only() -> None:
-    """The flow of a coil is held at zero; a switch puts a resistor beside it, which yields at once."""
+    """The flow of a coil is held at zero; while a switch connects a parallel resistor, no derivative is needed."""
     graph, coil, node, tie = Graph("clamp"), J1("coil"), J0("node"), J1("tie")
     graph.add_automaton(Automaton("lever", ("off", "on"), "off", ()))
     graph.connect(Se("u", 3.0), coil).connect(coil, I("L", 2.0)).connect(coil, R("r", 0.5)).connect(coil, node)
@@ -427,7 +427,7 @@ def test_what_yields_in_one_mode_only() -> None:
 
 
 def clamps(count: int) -> Graph:
-    """Constraints that yield to a switch, each with its own lever."""
+    """Constraints, each with a lever whose switch makes their derivative unnecessary."""
     outer = Graph("clamps")
     for k in range(count):
         graph, coil, node, tie = Graph(f"clamp{k}"), J1("coil"), J0("node"), J1("tie")
@@ -458,7 +458,7 @@ def test_numbers_are_exact_where_they_are_short() -> None:
 
 
 def test_numbers_are_written_as_they_were_given() -> None:
-    """Whole ones make fractions, others decimals, of products too; what is no short decimal stays a fraction."""
+    """Integers form fractions; decimals stay decimals, even in products; a number without a short decimal becomes a fraction."""
     fall = series(Se("weight", lambda m: -9.81 * m, signals=["m.inertia"]), I("m", 0.3), R("r", 0.25))
     assert lines(fall, numbers=True) == ["m.p' = -5*m.p/6 - 2.943"]
     assert lines(fall) == ["m.p' = -m.p*r.resistance/m.inertia - 9.81*m.inertia"]

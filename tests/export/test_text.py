@@ -1,4 +1,4 @@
-"""Equations as LaTeX and as SymPy: well-formed, readable, and the same numbers as the compiled model."""
+"""Equations as LaTeX and as SymPy: well-formed, readable, and equal to the compiled model."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def spatial() -> Graph:
 
 
 def held() -> Graph:
-    """A mass that lands on a stop by an ideal constraint, and lets go of it; another that follows it through a gear."""
+    """A mass that lands on a stop by an ideal constraint and leaves it; another that follows it through a gear."""
     lands = Transition("free", "on", lambda h: -h, ("stop.h",), kind="lands")
     leaves = Transition("on", "free", Op("-multiplier", lambda force: -force, "-#1"), ("stop.multiplier",), kind="leaves")
     graph = Graph("held").add_automaton(Automaton("touch", ("free", "on"), "free", (lands, leaves)))
@@ -110,7 +110,7 @@ def held() -> Graph:
 
 
 def rectified() -> Graph:
-    """A diode that blocks through a resistor at once, and conducts beside a coil."""
+    """A diode that blocks without a derivative, because of a resistor, and conducts beside a coil."""
     graph, a, node = Graph("rectified"), J1("a"), J0("node")
     graph.connect(Se("E", -24.0), a).connect(a, R("on", 1e-3)).connect(a, node)
     return graph.connect(node, Diode("D")).connect(node, I("L", 1e-4))
@@ -145,7 +145,7 @@ def test_latex_is_well_formed(name: str) -> None:
 
 
 def test_latex_loses_no_law() -> None:
-    """Of a sampled block the update and its clock, of an impact the restitution, of a state machine where it starts."""
+    """The update and clock of a sampled block, the restitution of an impact, and the start of a state machine."""
     graph = Graph("sampled").connect(v := J1("v"), I("m", 1.0)).connect(Se("push", lambda y: -y, signals=["hold.y"]), v)
     graph.add(hold("hold", "v.flow", period=0.1))
     text = latex(compile_model(graph, backend="numpy"))
@@ -192,7 +192,7 @@ def test_an_algebraic_loop_is_written_in_its_own_values() -> None:
 
 
 def test_a_state_that_is_sought_is_written_as_what_it_fulfils() -> None:
-    """e_a = e_b decides q_b; where Newton's method begins is no state of the physics."""
+    """e_a = e_b determines q_b; the initial guess of Newton's method is not a physical state."""
 
     def bent(name: str, **more) -> Graph:
         return C(name, output=lambda q: q + q**3, energy=lambda q: q**2 / 2 + q**4 / 4, **more)
@@ -211,7 +211,7 @@ def test_a_state_that_is_sought_is_written_as_what_it_fulfils() -> None:
 
 
 def test_a_mechanism_that_follows_is_written_by_its_momentum() -> None:
-    """p = M v, and its effort is what p' takes beside its own forces."""
+    """p = M v; the effort is p' minus the mechanism's own forces."""
     graph = Graph("moved").connect(Sf("hand", 1.0), IC("arm", inertia=lambda q: 2.0 + q * q))
     text = latex(graph)
     for line in (r"p &= M(q_{\text{arm}})\,v_{\text{arm}}", r"\hat e &= \dot p-\dot p^\ast", r"e_{\text{arm}}-\hat e &= 0"):
@@ -246,7 +246,7 @@ def test_every_sign_of_latex_can_be_in_a_name() -> None:
 
 @pytest.mark.parametrize("name", ["motor", "switched", "spatial"])
 def test_sympy_statements_give_the_numbers_of_the_compiled_model(name: str) -> None:
-    """Numbers go in statement by statement, by plain substitution."""
+    """Numbers are inserted statement by statement, by plain substitution."""
     import sympy
 
     model = compiled(name)

@@ -1,4 +1,4 @@
-"""Source code of a model in other languages gives what machine code gives here, in every mode, at impacts and ticks too."""
+"""Source code of a model in other languages agrees with machine code, in every mode, also at impacts and ticks."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ WITH_LARGEST = [pytest.param(model, marks=pytest.mark.thorough) if model == LARG
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ctypes.CDLL]:
-    """The library of a model: the largest has its own, all others are in one."""
+    """The library of a model: the largest has its own, all others share one."""
     if GCC is None:
-        pytest.skip("no gcc to compile the C source with")
+        pytest.skip("gcc is not installed: the C source cannot be compiled")
     others = tuple(model for model in MODELS if model != LARGEST)
     build = functools.cache(lambda models: shared_library(models, tmp_path_factory.mktemp("c")))
     return lambda model: build((LARGEST,) if model == LARGEST else others)
@@ -67,7 +67,7 @@ def test_c(model: str, library: Callable[[str], ctypes.CDLL]) -> None:
 
 @pytest.fixture(scope="module")
 def module_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ModuleType]:
-    """A model as a module of NumPy."""
+    """Import the NumPy source of a model."""
     folder = tmp_path_factory.mktemp("numpy")
 
     def load(model: str) -> ModuleType:
@@ -82,7 +82,7 @@ def module_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Modul
 
 @pytest.mark.parametrize("model", WITH_LARGEST)
 def test_numpy(model: str, module_of: Callable[[str], ModuleType]) -> None:
-    """All points at once, and the first one alone."""
+    """All points at once, then the first one alone."""
     this, module = case(model), module_of(model)
     assert_same(module.prepare(this.own), this.p, "prepare")
     start = consistent(this.compiled, point_of(this.compiled))
@@ -132,14 +132,14 @@ function compared(folder, model, states, modes, own, jobs)
     given(folder, [model '.jacobian'], out);
 end
 """
-"""Every function of every model at all its points."""
+"""Script that evaluates every function of every model at all its points."""
 
 
 @pytest.fixture(scope="module")
 def octave(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of what one process of Octave computes of all models."""
+    """The folder with results of all models from one Octave process."""
     if OCTAVE is None:
-        pytest.skip("no Octave to run the MATLAB source with")
+        pytest.skip("Octave is not installed: the MATLAB source cannot run")
     folder = tmp_path_factory.mktemp("matlab")
     lines = [OCTAVE_SCRIPT]
     for model in MODELS:
@@ -169,7 +169,7 @@ def test_matlab(model: str, octave: Path) -> None:
 
 @pytest.mark.parametrize("model", WITH_LARGEST)
 def test_sympy(model: str) -> None:
-    """The expressions with common sub-expressions, as functions that `sympy.lambdify` makes."""
+    """Expressions with common sub-expressions, as functions by `sympy.lambdify`."""
     this = case(model)
     found = expressions_of(model)
     names = dict(zip((found.names[symbol] for symbol in (*found.u, *found.p)), np.concatenate(found.start[1:3]), strict=True))
@@ -193,7 +193,7 @@ def numbered_routines(found: SymPyModel) -> list[tuple[str, Mapping[int, SymPyRo
 
 
 def labels(this: Case) -> list[str]:
-    """The user's parameters, number by number."""
+    """Labels of the user's parameters, number by number."""
     given = this.compiled.system.parameters.items()
     return [label for name, value in given for label in labels_of(name, np.shape(value))]
 

@@ -1,4 +1,4 @@
-"""Documents in Typst: every formula with all of its letters, taken by the compiler without a warning."""
+"""Documents in Typst: every formula with all its letters, compiled without a warning."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ try:
 except ImportError:
     typst = None  # type: ignore[assignment]
 
-needs_typst = pytest.mark.skipif(typst is None, reason="no Typst here")
+needs_typst = pytest.mark.skipif(typst is None, reason="Typst is not installed")
 
 
 def printed(source: str) -> list[str]:
-    """Warnings of the compiler."""
+    """Compile a document, and return the warnings."""
     _, warnings = typst.Compiler(source.encode()).compile_with_warnings(format="pdf")
     return [str(each) for each in warnings]
 
@@ -48,13 +48,13 @@ def formulas(content: Paper) -> Iterator[str]:
 
 
 def letters_of_latex(latex: str) -> str:
-    """Latin letters, digits and plain signs of a formula in LaTeX, as they stand."""
+    """Latin letters, digits and plain signs of a LaTeX formula, in order."""
     latex = re.sub(r"\\(?:begin|end)\{bmatrix\}", "", latex)
     return re.sub(r"[^A-Za-z0-9+=<>()\[\].|-]", "", re.sub(r"\\[a-zA-Z]+|\\.", "", latex.replace(":=", "")))
 
 
 def letters_of_typst(source: str) -> str:
-    """The same of a formula in Typst: strings, single letters and signs; parentheses of functions and scripts are none of it."""
+    """Letters, digits and signs of a Typst formula, without the parentheses of functions and scripts."""
     out, closing = "", list[str]()
     source = source.replace('delim: "[", ', "")
     for token in re.findall(r'"(?:[^"\\]|\\.)*"|[_^]\(|[a-zA-Z.]{2,}\(|[a-zA-Z]{2,}|\\.|.', source):
@@ -96,7 +96,7 @@ def test_the_compiler_takes_every_acceptance_model(name: str) -> None:
         try:
             model = compile_model(shown.graph, backend="numpy")
         except ModelError:
-            return  # entries that are refused
+            return  # entries that show a refusal
         assert not printed(document(model, "typst"))
 
 
@@ -174,7 +174,7 @@ WORDS = """- no list, + none, = no head; 1. no number; #x $y$ *b* _i_ `r` <l> @m
 
 @needs_typst
 def test_words_are_no_markup() -> None:
-    """Signs of Typst in words and names stand for themselves, wherever they stand."""
+    """Special characters of Typst in words and names are literal, wherever they appear."""
     pieces = [(WORDS,), (WORDS[10:],), (InlineCode(WORDS), "(1)"), (InlineCode(WORDS), "."), ("1. x",), ("- x",)]
     table = TableBlock((WORDS, "="), (0.5, 0.5), tuple((piece, piece) for piece in pieces), (WORDS,))
     blocks = (Section(WORDS), *(Paragraph(piece, WORDS) for piece in pieces), *(Paragraph(piece) for piece in pieces), table)

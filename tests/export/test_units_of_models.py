@@ -1,4 +1,4 @@
-"""Units of the papers' models: none is missing, all fit the domains, and every formula is homogeneous in them."""
+"""Units of the papers' models: none is missing, they fit the domains, and every formula is homogeneous."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ BASE: dict[str, tuple[int, int, int]] = {
 """Powers of m, kg and s."""
 
 OTHER_UNITS = (2.0, 8.0, 0.5)
-"""What m, kg and s are counted in: powers of two, so that nothing is rounded."""
+"""The other units of m, kg and s, in powers of two to avoid rounding."""
 
 
 def dimension(unit: str) -> tuple[int, ...]:
-    """Powers of m, kg and s of one unit, read without the product's help."""
+    """Powers of m, kg and s of a unit, read without the package's parser."""
     found = np.zeros(3, dtype=int)
     for sign, side in zip((1, -1), (*unit.split("/"), ""), strict=False):
         for factor in side.strip("()").split():
@@ -42,12 +42,12 @@ def dimension(unit: str) -> tuple[int, ...]:
 
 
 def factor(unit: str) -> float:
-    """What numbers of a unit are multiplied with in the other units."""
+    """Factor that converts numbers of a unit to the other units."""
     return float(np.prod(np.array(OTHER_UNITS) ** -np.array(dimension(unit), dtype=float)))
 
 
 def factors(unit: str, shape: tuple[int, ...]) -> np.ndarray | None:
-    """The factor of each component; None where the text does not tell."""
+    """The factor of each component; None if the text does not determine it."""
     if not unit:
         return None
     if unit.endswith(" ..."):  # coefficients of powers of time, along the second axis
@@ -73,7 +73,7 @@ def factors(unit: str, shape: tuple[int, ...]) -> np.ndarray | None:
 def test_every_unit_is_given_and_every_letter_has_one_meaning(name: str) -> None:
     text = page(name)
     assert "| not given |" not in text
-    assert not re.search(r"_\{[^}]*\(\d\)", text), "two values of one part that have the same letter"
+    assert not re.search(r"_\{[^}]*\(\d\)", text), "two values of one part have the same letter"
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -101,11 +101,11 @@ def test_a_rate_is_its_state_per_second(name: str) -> None:
 
 
 CHAIN = re.compile(r"(finger \d|left|right)\.(mechanism|stops|tip\.J|tip\.pose)")
-"""Elements whose formulas hold the lengths of a chain's links as numbers of their own."""
+"""Elements whose formulas contain the lengths of a chain's links as constants."""
 
 
 def scaled(model: Compiled, values: dict[str, Any], name: str) -> Any:
-    """A value in the other units; None where its unit does not say how."""
+    """A value in the other units; None if its unit is ambiguous."""
     if name.endswith(".mode"):
         return values[name]
     given = np.asarray(values[name], dtype=float)
@@ -114,7 +114,7 @@ def scaled(model: Compiled, values: dict[str, Any], name: str) -> Any:
 
 
 def homogeneous(model: Compiled, values: dict[str, Any], statement: Statement) -> bool | None:
-    """Whether an operation gives the same in other units; None where that cannot be told."""
+    """Return True if an operation is homogeneous, None if that is unknown."""
     given = [scaled(model, values, name) for name in statement.args]
     outs = [scaled(model, values, name) for name in statement.outs]
     if any(each is None for each in (*given, *outs)) or CHAIN.fullmatch(statement.element):
@@ -129,12 +129,12 @@ def homogeneous(model: Compiled, values: dict[str, Any], statement: Statement) -
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_every_formula_is_homogeneous(name: str) -> None:
-    """In miles and months the same operation gives the same quantity."""
+    """In other units, the same operation gives the same quantity."""
     model = compiled(name)
     x, m = model.initial()
     x = x + 1e-3 * np.random.default_rng(3).normal(size=x.shape)
     for state in model.system.states:
-        if np.shape(state.initial) == (7,):  # what holds a quaternion at length 1 has a time of its own
+        if np.shape(state.initial) == (7,):  # the law that normalises a quaternion has its own time constant
             quaternion = x[model.system.places[state.name].start :][:4]
             quaternion /= np.linalg.norm(quaternion)
     values = model.evaluate(0.3, x, None, m)

@@ -1,4 +1,4 @@
-"""Models whose source code is compared with what runs here: random points in every mode, and what machine code gives there."""
+"""Models whose source code is compared with runs here: random points in every mode, and the results of machine code there."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from tests.inner.emit import Kernel
 from tests.tracing.test_impulses import boost
 
 STATES = 6
-"""Random states in each mode."""
+"""Number of random states in each mode."""
 COMBINATIONS = 8
-"""Up to so many combinations of modes, every one is tried at that many states; beyond, every state of each automaton."""
+"""Up to this many combinations of modes, all are tried; beyond it, every state of each automaton."""
 
 
 def rc() -> Graph:
@@ -33,7 +33,7 @@ def rc() -> Graph:
 
 
 def servo() -> Graph:
-    """Three clocks; two tick together, the later one copies what the earlier one has set."""
+    """Three clocks; two tick together, and the later one copies what the earlier one has set."""
     graph, shaft = Graph("servo"), J1("shaft")
     graph.connect(Se("motor", lambda u: u, signals=["control.y"]), shaft)
     graph.connect(shaft, I("rotor", 0.02)).connect(shaft, R("bearing", 0.01))
@@ -57,7 +57,7 @@ def stick_slip() -> Graph:
 
 
 def skid() -> Graph:
-    """A block that slides on a table, in a direction that a side wind turns, pressed down by a constraint."""
+    """A block that slides on a table, pressed down by a constraint, while a side wind turns its direction."""
     graph, block, down = Graph("skid"), J1("block"), J1("down")
     graph.connect(block, I("mass", np.array([1.0, 1.5]), initial=np.array([0.4, -0.2])))
     graph.connect(Se("wind", np.array([0.1, 0.3])), block)
@@ -67,7 +67,7 @@ def skid() -> Graph:
 
 
 def clutch() -> Graph:
-    """A constraint on velocities, and names that no language likes."""
+    """A constraint on velocities, and names that are invalid in every language."""
     graph, left, right = Graph("class"), J1("λ 1"), J1("λ-1")
     graph.connect(left, I("end", 1.0, initial=2.0)).connect(right, I("End", 3.0)).connect(right, R("für", 0.5))
     between, apart = J0("between"), J1("apart")
@@ -79,7 +79,7 @@ def clutch() -> Graph:
 
 
 def every() -> Graph:
-    """A block for every formula that back ends must reproduce, of three states that grow."""
+    """A block for every formula that back ends must reproduce, of three growing states."""
     states = {name: StateSpec(0.5) for name in "abc"}
     outputs = [(f"y{k}", formula, ["a", "b", "c"]) for k, (formula, _) in enumerate(FORMULAS.values())]
     growth = [(f"d{name}", lambda a, k=k: (k + 1) * a / (3.0 + a * a), [name]) for k, name in enumerate("abc")]
@@ -109,7 +109,7 @@ MODELS: dict[str, Callable[[], Graph]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """A model and its points: times (k,), states (k, n), modes (k, modes), the user's parameters and all of them."""
+    """A model and its points: times (k,), states (k, n), modes (k, modes), the user's parameters and all parameters."""
 
     compiled: Compiled
     t: np.ndarray
@@ -119,17 +119,17 @@ class Case:
     p: np.ndarray
 
     def wanted(self, kernel: Kernel | None) -> np.ndarray:
-        """What machine code gives at all points, (k, outputs)."""
+        """Results of machine code at all points, (k, outputs)."""
         if kernel is None:
             return np.zeros((len(self.t), 0))
         return np.array([kernel(t, x, self.p, m) for t, x, m in zip(self.t, self.x, self.m, strict=True)])
 
     def beside(self, word: str) -> np.ndarray | None:
-        """What the results of a function are compared with: for one that changes a few states, all of them."""
+        """Values to which the tolerance of a function's results refers: all states for a function that changes a few."""
         return self.x if word in ("reset", "tick") else None
 
     def kernels(self) -> Iterator[tuple[str, int | None, Kernel | None]]:
-        """(function, number of a transition or clock or None, what it must give)."""
+        """(function, number of a transition or clock or None, reference kernel)."""
         program = self.compiled.program
         for word in ("rates", "outputs", "guards", "powers", "energies"):
             yield word, None, getattr(program, word)
@@ -141,7 +141,7 @@ class Case:
 
 @functools.cache
 def case(model: str) -> Case:
-    """The model compiled, and its points."""
+    """The compiled model, and its points."""
     compiled = compile_model(MODELS[model]())
     rng = np.random.default_rng(11)
     x0, _ = compiled.initial()
@@ -150,7 +150,7 @@ def case(model: str) -> Case:
         modes = [combination for combination in itertools.product(*map(range, counts)) for _ in range(STATES)]
     else:
         modes = [tuple((k + place) % n for place, n in enumerate(counts)) for k in range(STATES)]
-    spread = 1.0 if model == "every" else 0.1  # there, negative numbers too
+    spread = 1.0 if model == "every" else 0.1  # negative numbers as well
     x = x0 + spread * compiled.program.typical * rng.normal(size=(len(modes), len(x0)))
     p = compiled.parameters()
     own = p[: sum(int(np.size(value)) for value in compiled.system.parameters.values())]
@@ -160,12 +160,12 @@ def case(model: str) -> Case:
 
 @functools.cache
 def expressions_of(model: str) -> SymPyModel:
-    """The model as expressions of SymPy."""
+    """The model as SymPy expressions."""
     return sympy_model(case(model).compiled)
 
 
 def assert_same(found: np.ndarray, wanted: np.ndarray, what: str, beside: np.ndarray | None = None) -> None:
-    """To 1e-12 of the largest finite number of each row, or of the row `beside` it; what is no number must be none in both."""
+    """Compare to 1e-12 of the largest finite number in each row, or in the row of `beside`; NaN must agree."""
     finite = np.isfinite(wanted)
     np.testing.assert_array_equal(np.isfinite(found), finite, err_msg=what)
     found, wanted = np.where(finite, found, 0.0), np.where(finite, wanted, 0.0)

@@ -1,4 +1,4 @@
-"""Parts between two nodes, in series and in parallel: closed forms, and the sense of every arrow."""
+"""Elements between two nodes, in series and in parallel: closed forms, and the direction of every arrow."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_force_pushes_the_end_away_from_the_start(others: tuple[Element, ...])
 @pytest.mark.parametrize("kind", NODES)
 @pytest.mark.parametrize("grounded", ["start", "stop"])
 def test_a_source_makes_what_is_at_the_end_larger(kind: str, grounded: str) -> None:
-    """A source of what the nodes have in common: an effort between J0, a flow between J1."""
+    """A source of the nodes' common variable: an effort between two J0, a flow between two J1."""
     graph, node = Graph("driven"), NODES[kind]("node")
     source = Se("source", 3.0) if kind == "J0" else Sf("source", 3.0)
     graph.connect(node, R("load", 2.0)).between(*((None, node) if grounded == "start" else (node, None)), source)
@@ -61,7 +61,7 @@ def test_a_source_makes_what_is_at_the_end_larger(kind: str, grounded: str) -> N
 @pytest.mark.parametrize("kind", NODES)
 @pytest.mark.parametrize("grounded", ["start", "stop"])
 def test_a_load_takes_power_at_either_end(kind: str, grounded: str) -> None:
-    """The effort of a C to ground falls with its own resistor, whichever end is grounded."""
+    """A storage element to ground decays through its resistor, whichever end is grounded."""
     graph, node = Graph("decay"), NODES[kind]("node")
     store = C("store", capacitance=1.0, initial=1.0) if kind == "J0" else I("store", mass=1.0, initial=1.0)
     graph.connect(node, store).between(*((None, node) if grounded == "start" else (node, None)), R("load", 0.5))
@@ -141,7 +141,7 @@ def test_what_reads_a_removed_part_is_told() -> None:
 
 
 def test_each_winding_has_a_branch_of_its_own() -> None:
-    """A part lies in several branches, by one port after the other: i' = L^-1 (u - R i)."""
+    """One element takes part in several branches, one port in each: i' = L^-1 (u - R i)."""
     ports = dict.fromkeys(("1", "2"), "electrical")
     coils = multiport("I", "coils", lambda p: (p[0] ** 2 - p[0] * p[1] + p[1] ** 2) / 1.5, ports, initial=[0.0, 0.0])
     graph, a, b, c = Graph("windings"), J0("a"), J0("b"), J0("c")

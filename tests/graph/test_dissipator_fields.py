@@ -1,4 +1,4 @@
-"""R-fields, dissipators with several ports and one formula: a transistor (Ebers and Moll 1954), a spool valve of four edges."""
+"""R-fields, dissipators with several ports and one formula: a transistor (Ebers and Moll 1954), a four-edge spool valve."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ SILICON = {"Is": 1e-14, "forward": 100.0, "reverse": 2.0, "Vt": 0.025}
 
 
 def ebers_moll(v, Is, forward, reverse, Vt):
-    """Currents into base and collector by their voltages to the emitter."""
+    """Base and collector currents as functions of the voltages to the emitter."""
     from_emitter, from_collector = Is * (exp(v[0] / Vt) - 1.0), Is * (exp((v[0] - v[1]) / Vt) - 1.0)
     base = from_emitter / forward + from_collector / reverse
     return array([base, from_emitter - from_collector - from_collector / reverse])
@@ -38,14 +38,14 @@ def amplifier(capacitance=None, away=False):
 
 
 def base_voltage(t, collector):
-    """Voltage at which the current through the resistor is that into the base."""
+    """Base voltage at which the resistor carries the base current."""
     source = 1.0 + 0.5 * np.sin(100.0 * t)
     return brentq(lambda v: (source - v) / 1e4 - currents(v, collector)[0], -1.0, 1.2, xtol=1e-15, rtol=1e-14)
 
 
 @pytest.mark.parametrize("away", [False, True])
 def test_a_transistor_and_a_capacitor(away):
-    """The base is in an algebraic loop with its resistor, the capacitor sets the voltage of the collector."""
+    """The base is in an algebraic loop with its resistor; the capacitor sets the collector voltage."""
     run = amplifier(1e-6, away).simulate(0.05, samples=1e-3)
     expected = solve_ivp(
         lambda t, v: [((10.0 - v[0]) / 1e3 - currents(base_voltage(t, v[0]), v[0])[1]) / 1e-6],
@@ -64,7 +64,7 @@ def test_a_transistor_and_a_capacitor(away):
 
 
 def test_a_transistor_without_storages():
-    """What the sources supply is dissipated, by the transistor as by the resistors."""
+    """The transistor and the resistors dissipate the power of the sources."""
     run = amplifier().simulate(0.05, samples=1e-3)
     assert run.ok and run.ledger.relative_residual < 1e-9
     for k in range(0, len(run.t), 10):
@@ -79,7 +79,8 @@ def test_a_transistor_without_storages():
 
 
 def test_two_bases_at_a_node_that_only_they_determine():
-    """A current source of 0.1 mA feeds both: one base takes its voltage from the node, the other gives it, by Newton's method."""
+    """A current source of 0.1 mA feeds both: one base receives its voltage from the node, the other sets it by Newton's
+    method."""
     graph, node = Graph("pair"), J0("node")
     graph.connect(Sf("bias", 1e-4), node)
     for k, resistance in (("1", 1e3), ("2", 2e3)):
@@ -114,7 +115,7 @@ def four_edges(p, x, k):
 
 
 def servo(x, chambers=False, unit=1.0):
-    """A hydraulic motor between A and B, 1 TPa s/m3, at 200 bar, or with another unit of pressure."""
+    """A hydraulic motor between A and B, 1 TPa s/m3, at 200 bar; the unit of pressure can be changed."""
     numbers = {"x": x, "k": 1e-8 / np.sqrt(unit)}
     valve = multiport("R", "valve", four_edges, dict.fromkeys("PABT", "hydraulic"), parameters=numbers, passive=True)
     graph, a, b, line = Graph("servo"), J0("a"), J0("b"), J1("line")
@@ -131,7 +132,7 @@ def servo(x, chambers=False, unit=1.0):
 @pytest.mark.parametrize("unit", [1.0, 1e-5])
 @pytest.mark.filterwarnings("ignore::bondgraph.errors.RoundingWarning")
 def test_a_spool_valve_of_four_edges(x, chambers, unit):
-    """Two edges and the motor in series, 2 (q / k x)^2 + R q = p; without chambers, A and B are determined by the valve alone."""
+    """Two edges and the motor in series, 2 (q / k x)^2 + R q = p; without chambers, only the valve determines A and B."""
     run = servo(x, chambers, unit).simulate(3.0, samples=[0.0, 3.0])
     through = brentq(lambda q: 2.0 * (q / (abs(x) * 1e-8)) ** 2 + 1e12 * q - 2e7, 0.0, 1.0, xtol=1e-20)
     assert run.ok and run.ledger.relative_residual < 1e-9
@@ -142,7 +143,7 @@ def test_a_spool_valve_of_four_edges(x, chambers, unit):
 
 @pytest.mark.parametrize("away", [False, True])
 def test_efforts_by_flows_and_one_formula_with_its_own_domains(away):
-    """A gearbox with losses, efforts by flows or the reverse: its matrix exponential, with all arrows either way."""
+    """A lossy gearbox by its efforts or by its flows, against its matrix exponential, for all directions of arrows."""
     matrix = np.array([[2.0, -0.5], [-0.5, 1.0]])
 
     def braked(field):

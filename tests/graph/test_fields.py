@@ -1,4 +1,4 @@
-"""Storages from an energy alone, and multiport fields: outputs are gradients for every kind of scalar."""
+"""Storage elements from an energy alone, and multiport fields: outputs are gradients for every kind of scalar."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_gradient_of_floats_symbols_and_the_tape_agree() -> None:
 
 
 def capacitor() -> Graph:
-    """Moving-plate capacitor: H = x^2 / 2 (C + y), charged through a resistor, its plate on a mass and a spring."""
+    """Moving-plate capacitor: H = x^2 / 2 (C + y), charged through a resistor, with its plate on a mass and a spring."""
     field = multiport(
         "C",
         "capacitor",
@@ -97,12 +97,11 @@ def test_an_inertia_field_couples_its_ports() -> None:
 
 # --- thermodynamic ports: U(S, V) of an ideal gas ---------------------------------------------------------------------
 
-CV, R_GAS, GAMMA = 12.47, 8.314, 1.0 + 8.314 / 12.47  # J/(mol K), of one atom
+CV, R_GAS, GAMMA = 12.47, 8.314, 1.0 + 8.314 / 12.47  # J/(mol K), of a monatomic gas
 
 
 def gas(name: str, amount: float, T: float, volume: float) -> Graph:
-    """Ideal gas as a C-field with the states S - S0 and the volume V0 - V by which it is compressed, so that its efforts
-    are the temperature and the pressure."""
+    """Ideal gas as a C-field with the states S - S0 and V0 - V, so that its efforts are temperature and pressure."""
 
     def energy(x, n, T0, V0):
         return n * CV * T0 * (V0 / (V0 - x[1])) ** (R_GAS / CV) * exp(x[0] / (n * CV))
@@ -131,7 +130,7 @@ def test_ideal_gas_efforts_are_temperature_and_pressure_and_reciprocal() -> None
 
 
 def test_piston_on_a_gas_swings_adiabatically() -> None:
-    """m x'' = (p0 - p) A: small swings have omega^2 = gamma p A^2 / (V m), and T V^(gamma - 1) is constant in all."""
+    """m x'' = (p0 - p) A: small oscillations have omega^2 = gamma p A^2 / (V m), and T V^(gamma - 1) is always constant."""
     n, T, V, A, m = 2.0, 300.0, 0.05, 0.01, 3.0
     p0 = n * R_GAS * T / V
     cell, piston = gas("gas", n, T, V), J1("piston", domain="translation")
@@ -152,7 +151,7 @@ def test_piston_on_a_gas_swings_adiabatically() -> None:
 
 
 def test_two_gases_exchange_heat_and_make_entropy() -> None:
-    """A wall of heat conductance G passes the entropy flows G (T1 - T2) / T1 and / T2: no energy is lost, entropy grows."""
+    """A wall of heat conductance G passes the entropy flows G (T1 - T2) / T1 and / T2: energy is conserved, entropy grows."""
     graph, wall = Graph("wall"), J1("wall", dimension=2)
     graph.connect(wall, R("conduction", flow=_conduction, parameters={"G": 4.0}, dimension=2))
     for k, (amount, T) in enumerate(((2.0, 400.0), (1.0, 250.0))):
@@ -180,7 +179,7 @@ def _conduction(T, G):
 
 @pytest.mark.parametrize("kind", ["C", "I"])
 def test_a_field_of_a_single_port_is_a_storage(kind: str) -> None:
-    """The smallest graph of a campaign that was refused (E128): x is (1,) in the energy, and a number on the bond."""
+    """A random graph that was once refused (E128), reduced: x is (1,) in the energy, and a number on the bond."""
     field = multiport(kind, "one", lambda x, k: k * x[0] ** 2 / 2, {"p": None}, initial=[0.5], parameters={"k": 3.0})
     graph, node = Graph("lone"), (J0 if kind == "C" else J1)("n")
     graph.connect(node, field.port("p")).connect(node, R("r", 2.0))

@@ -1,4 +1,4 @@
-"""Nested graphs: ports, signals in and out, parts made twice, and the same numbers as the flat graph."""
+"""Nested graphs: ports, input and output signals, reused parts, and the numbers of the flat graph."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.inner.graph import nested
 
 
 def section(name: str, mass: float, stiffness: float, damping: float) -> Graph:
-    """Mass behind a spring and a damper in parallel; ports `in` and `out`, the stretch as an exported signal."""
+    """Mass behind a spring and a damper in parallel; ports `in` and `out`, with the elongation as an exported signal."""
     part = Graph(name)
     entry, velocity, stretch = J0("entry"), J1("velocity"), J1("stretch rate")
     part.connect(entry, velocity).connect(velocity, I("mass", mass, initial=0.1 * mass))
@@ -59,7 +59,7 @@ SECTIONS = [("a", 1.0, 10.0, 0.1), ("b", 2.0, 20.0, 0.2), ("c", 3.0, 30.0, 0.3)]
 
 
 def chain() -> Graph:
-    """Sections two levels deep: `train` holds a and b, the outermost graph holds the train and c."""
+    """Two levels of nesting: the outermost graph contains c and `train`, which contains a and b."""
     train = Graph("train")
     a, b, c = (section(*numbers) for numbers in SECTIONS)
     train.connect(a.port("out"), b.port("in"))
@@ -92,7 +92,7 @@ def test_names_are_paths_in_the_users_words() -> None:
     assert model.elements["train.a.spring"].name == "train.a.spring"
     assert model.groups == ("train", "train.a", "train.b", "c")
     assert model.aliases["train.a.stretch"] == "train.a.spring.q"
-    assert model.aliases["train.first stretch"] == "train.a.spring.q"  # an export of an export
+    assert model.aliases["train.first stretch"] == "train.a.spring.q"  # export of an exported signal
     compiled = compile_model(model, backend="numpy")
     assert compiled.program.layout["train.first stretch"].block == "x"
     assert compiled.parameters({"train.b.spring.stiffness": 99.0}).sum() != compiled.parameters().sum()
@@ -106,7 +106,7 @@ def test_the_nested_graphs_of_a_graph() -> None:
 
 
 def test_one_part_in_two_graphs_is_two_parts() -> None:
-    """The very same graph object nested in two others: two sets of states, each fed by its own signal."""
+    """The same graph object is nested in two others: two sets of states, each fed by its own signal."""
     shared = Graph("part").declare_input("ratio")
     lever = MTF("lever", lambda n: n, signals=["ratio"])
     shared.connect(lever.port("2"), C("spring", stiffness=1.0, initial=0.5))
@@ -168,7 +168,7 @@ def test_automata_and_starts_inside_a_part_use_its_names() -> None:
 
 
 def test_replacing_a_part_by_another_with_the_same_ports() -> None:
-    """A stiff and a soft section behind the same port give the same model but for the numbers."""
+    """A stiff and a soft section behind the same port give the same model except for the numbers."""
 
     def whole(part: Graph) -> Graph:
         return Graph("whole").connect(part.port("in"), I("hand", 2.0, initial=1.0))
@@ -211,7 +211,7 @@ def test_no_call_puts_a_graph_into_itself(nest: Callable[[Graph], object]) -> No
 
 
 def test_a_resistor_is_replaced_by_a_diode() -> None:
-    """A capacitor behind a resistor follows a sine; behind a diode it keeps the peak."""
+    """A capacitor behind a resistor follows a sine; behind a diode it holds the peak value."""
 
     def circuit() -> Graph:
         graph, loop = Graph("rectifier"), J1("loop", domain="electrical")
@@ -226,7 +226,7 @@ def test_a_resistor_is_replaced_by_a_diode() -> None:
 
 
 def filter_of(kind: str) -> Graph:
-    """A resistor and a C or I, `port` in; what it takes scales with an input from outside; its flow is exported."""
+    """A resistor and a C or I behind the port `port`; the input `gain` scales the resistance, and the flow is exported."""
     part, inside = Graph("load"), J1("inside")
     storage = C("capacitor", capacitance=0.5) if kind == "RC" else I("coil", 0.5)
     part.connect(inside, R("resistor", effort=lambda f, k: 2.0 * k * f, signals=["gain"])).connect(inside, storage)
@@ -270,7 +270,7 @@ def test_replacing_is_refused_with_what_differs() -> None:
 
 
 def stopped(**held: object) -> Graph:
-    """A mass that falls on a stop, which an automaton of the same graph lets hold."""
+    """A mass that falls on a stop, which an automaton of the same graph closes."""
     graph, v = Graph("ball"), J1("v")
     graph.connect(Se("weight", -9.81), v).connect(v, I("mass", 1.0)).connect(v, C("height", stiffness=1e-9, initial=1.0))
     graph.connect(v, Constraint("stop", automaton="floor", active=["held"], **held))
@@ -290,19 +290,19 @@ def test_what_an_automaton_switches_may_be_nested_with_it(held: dict) -> None:
 
 
 def reader(name: str, signal: str) -> Graph:
-    """A part that reads a signal which it does not have itself."""
+    """A part that reads a signal from outside."""
     part, v = Graph(name), J1("v")
     part.connect(Se("push", lambda a: 2.0 * a, signals=signal), v).connect(v, I("mass", 1.0))
     return part
 
 
 def level(value: float) -> Element:
-    """A signal `level.y` that stays the same."""
+    """A constant signal `level.y`."""
     return Block("level", [("y", lambda a: a, ["a"])], parameters={"a": value})
 
 
 def test_a_signal_is_that_of_the_nearest_graph_around() -> None:
-    """A graph that reads what is around its parts means the same alone and inside of others."""
+    """A nested graph whose parts read surrounding signals means the same as on its own."""
     inner = Graph("inner")
     inner.add(level(3.0), reader("part", "level.y"))
     outer = Graph("outer")
@@ -323,7 +323,7 @@ def test_an_input_of_a_graph_around_feeds_what_is_deeper_inside() -> None:
 
 
 def test_a_sensing_port_draws_nothing():
-    """An amplifier of gain 10 at a divider of 1 to 3, which it does not load."""
+    """An amplifier of gain 10 at a voltage divider of 1 to 3, which it does not load."""
     graph, part, node, out = Graph("g"), Graph("amplifier"), J0("node"), J0("out")
     part.expose("out", part.parallel(Se("output", lambda v: 10.0 * v, signals=[part.sense("in", "electrical")])))
     graph.between(None, node, Se("u", 8.0), R("upper", 3.0)).between(node, None, R("lower", 1.0)).connect(node, part.port("in"))

@@ -1,4 +1,4 @@
-"""How deep brackets lie: as counted in the value that the text holds; and readers that do not recurse where Python lets them."""
+"""Nesting depth of brackets: the count in a text equals that of its parsed value, and readers stay within the recursion limit."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_text_within_which_brackets_do_not_count_is_never_deeper(text: str) ->
 
 
 def test_no_reader_goes_as_deep_as_a_raised_limit_lets_it(tmp_path) -> None:
-    """The stack would not hold it."""
+    """Otherwise the stack would overflow."""
     run = [sys.executable, "-c", READERS, str(tmp_path / "deep.json")]
     said = subprocess.run(run, capture_output=True, text=True, check=False)
     assert not said.returncode, said.stderr[-2000:]

@@ -1,4 +1,4 @@
-"""Formulas as steps: carried out again they do what the formula did, operation by operation, on any scalars."""
+"""Formulas as steps: replayed on any scalars, they perform the operations of the original formula."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def solved(q: Any, v: Any) -> Any:
 
 
 def sloped(q: Any, m: Any) -> Any:
-    """A gradient of a gradient, with something from outside in it."""
+    """A nested gradient that uses a variable from outside."""
     lever = m * sin(q[0])
 
     def energy(at: Any) -> list[Any]:
@@ -69,7 +69,7 @@ def on_tape(function: Any, shapes: Any, results: int) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("name", FORMULAS)
 def test_on_a_tape_every_node_is_the_same(name: str) -> None:
-    """Not the steps of the result alone: what a tape keeps depends on all that was ever asked of it."""
+    """All nodes count, not only those of the result, because a tape keeps every operation ever recorded."""
     function, shapes, results = FORMULAS[name]
     replay = Replay(formula_from_json(json.loads(json.dumps(record_formula(function, shapes, results).to_json()))))
     assert on_tape(replay, shapes, results) == on_tape(function, shapes, results)
@@ -107,7 +107,7 @@ def test_a_number_stands_for_an_array_and_another_shape_does_not() -> None:
 
 
 def test_a_scalar_of_a_piece_that_is_differentiated_is_not_used_outside() -> None:
-    """It would be read off no tape: what is written is read."""
+    """Outside, the scalar belongs to no tape."""
     held: list[Any] = []
 
     def leaking(x: Any) -> Any:
@@ -124,7 +124,7 @@ def test_what_no_step_does_is_refused(formula: Any) -> None:
 
 
 def test_steps_are_the_operations_of_the_tape() -> None:
-    """Every instruction is a step, but for inputs, constants, their tables and the reciprocal, which only a tape makes."""
+    """Every instruction is a step, except inputs, constants, their tables and the reciprocal, which only a tape creates."""
     assert set(ARITY) == set(opcodes.NAMES) - {"constant", "input", "reciprocal", "table", "table of inputs"} == set(FUNCTIONS)
     assert set(scalars.FUNCTIONS) < set(ARITY)
 

@@ -1,4 +1,4 @@
-"""What cannot be saved, and files that are no models: refused with a code, the part and the user's line."""
+"""Unsavable models and invalid files: refused with a code, the part and the user's line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.inner.model import Law, partials
 
 @dataclass(frozen=True)
 class Memristor(Law):
-    """A law that the language does not have."""
+    """A law that the package lacks."""
 
 
 def alone(element: Any) -> Graph:
@@ -64,7 +64,7 @@ def block(op: Callable[[Any], Any], given: Any = 1.0) -> Graph:
 
 
 def nested(depth: int) -> Callable[[Any], Any]:
-    """Derivatives of derivatives of x^2."""
+    """Return nested derivatives of x^2, to a given depth."""
     if not depth:
         return lambda x: x * x
     return lambda x: partials(lambda at: [nested(depth - 1)(at)], x)[0, 0]
@@ -92,7 +92,7 @@ def test_what_no_reader_would_take_is_not_written(graph: Graph, why: str) -> Non
 
 
 def test_a_formula_that_nothing_needs_is_left_out_and_missed_when_it_is_needed() -> None:
-    """The law is read one way; the other is no steps, and an edit that turns the causality needs it."""
+    """Only the direction in use is recorded; an edit that reverses the causality needs the other."""
     graph = alone(R("r", effort=lambda f: 3.0 * f, flow=lambda e: e / 3.0 if e > 0.0 else 0.0 * e))
     content = json.loads(dump_model(graph))
     assert [entry["why"] for entry in content["operations"] if entry["formula"] is None]
@@ -135,7 +135,7 @@ HEAVY: list[Any] = [
     [["slopes", [0] * 400, [], [["slopes", [0] * 400, [], [["sin", 0]], [0]]], [0]]],
     [0],
 ]
-"""Few steps, and 6e7 operations."""
+"""Few steps that perform 6e7 operations."""
 
 CHANGES: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
     ("E352", "unknown", lambda f: f.update(more=1)),
@@ -194,14 +194,14 @@ FOUND: list[tuple[str, str, Callable[[dict[str, Any]], Any]]] = [
 
 @pytest.mark.parametrize(("name", "code", "change"), FOUND)
 def test_what_was_found_by_the_campaign(name: str, code: str, change: Callable[[dict[str, Any]], Any]) -> None:
-    """Each ended in another exception once."""
+    """Each of these files once raised an uncaught exception."""
     content = file_of(name)
     change(content["model"]["elements"])
     assert refused(json.dumps(content)).problems[0].code == code
 
 
 def test_a_pose_that_is_none_at_the_start_of_a_joint() -> None:
-    """Constraints by it have matrices that are no numbers, of which no eigenvalues are asked for."""
+    """The constraint matrices contain NaN, so that their eigenvalues must not be computed."""
     door = rigid_body("door", mass=20.0, inertia=(7.0, 1.4, 8.4))
     house = attach_joint(Graph("house"), joint_graph("hinges", joints.revolute(axis=(0, 0, 1))), ground("frame"), door)
     content = json.loads(dump_model(house))
@@ -230,7 +230,7 @@ def test_contacts_that_do_not_fit(said: str, build: Callable[[], Graph], change:
 
 
 def test_keys_and_names_that_look_like_those_of_the_format_are_only_names() -> None:
-    """A block whose names are `$is`, `op` and `is`."""
+    """A block with the names `$is`, `op` and `is`."""
     named = {"$is": 1.0, "op": 2.0, "is": 3.0}
     whole = Graph("whole")
     whole.add(Block("$is", [("y", lambda a, b, c: a + b * c, list(named))], parameters=named))

@@ -1,4 +1,4 @@
-"""Calculations with units, against what is written by hand."""
+"""Calculations with units, against results by hand."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_derivatives_and_integrals(order: int, found: str) -> None:
 
 
 def test_matrices() -> None:
-    """Rows and columns are told in the fewest blocks of equal length."""
+    """Rows and columns are printed in the fewest blocks of equal length."""
     assert matrix("m/s", "rad/s, m/s") == "m/rad, 1"
     assert matrix("N m, N", "rad/s, m/s") == "N m s/rad, N s; N s/rad, N s/m"
     assert matrix("rad/s, rad/s, m/s, m/s", "rad/s") == "1; m/rad"
@@ -69,7 +69,7 @@ def test_motions() -> None:
 
 
 def test_what_the_domain_of_a_port_implies() -> None:
-    """Linear laws, sources and ratios take their units from their ports; laws of the user's own have none."""
+    """Linear laws, sources and ratios take their units from their ports; user-defined laws have none."""
     graph, v, w = Graph("units"), J1("v", domain=TRANSLATION), J1("w", domain=ROTATION)
     graph.connect(Se("push", 1.0), v).connect(v, I("mass", 2.0)).connect(v, C("spring", stiffness=3.0)).connect(v, R("drag", 0.1))
     own = R("own", effort=lambda f, k: k * f**3, parameters={"k": 1.0})

@@ -1,4 +1,4 @@
-"""Files and folders: the ending decides, all or nothing, one line where it cannot be."""
+"""Files and folders: the suffix decides the format, a file is written completely or not at all, and a failure is one line."""
 
 import builtins
 import errno
@@ -17,7 +17,7 @@ from bondgraph.export import c_source, modelica_source, numpy_source
 from tests.inner.output import UNFINISHED, atomic_file, check_directory, temporary_folder, write_all, write_text
 from tests.inner.render import diagram
 
-posix = pytest.mark.skipif(os.name != "posix", reason="names, links and locks of POSIX")
+posix = pytest.mark.skipif(os.name != "posix", reason="needs names, links and locks of POSIX")
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ class FullDisk(io.FileIO):
 
 @pytest.fixture
 def full_disk(monkeypatch):
-    """Everything that is opened for writing is on a full disk."""
+    """Put every file opened for writing on a full disk."""
 
     def opened(file, mode="r", buffering=-1, encoding=None, *rest, **more):
         if not set(mode) & set("wxa"):
@@ -188,7 +188,7 @@ def test_a_folder_that_cannot_be_written_ends_with_one_line(tmp_path):
             assert sorted(tmp_path.iterdir()) == before, place
 
 
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root can write everywhere")
 def test_a_folder_without_permission(tmp_path):
     tmp_path.chmod(0o500)
     with pytest.raises(FileError, match=r"E413 .*Permission denied"):

@@ -1,4 +1,5 @@
-"""One sheet says how pictures look: nobody sets what Matplotlib does beside it, and everybody tells its colours apart."""
+"""One style sheet sets the look of pictures: no module changes Matplotlib's settings itself, and everyone can distinguish the
+colours."""
 
 from __future__ import annotations
 
@@ -15,12 +16,12 @@ from tests.inner.output import CYCLE, INK, PAPER, SHEET, styled, widen_flat_rang
 
 ROOT = Path(__file__).parents[2]
 BESIDE = {"bondgraph/output/plot_style.py", "bondgraph/render/paint.py", "models/pictures/style.py"}
-"""The sheet; what repeats a diagram of SVG, which has colours and typefaces of its own; colours of solids in scenes."""
+"""The style sheet; SVG diagrams with their own colours and typefaces; colours of solids in scenes."""
 SOLIDS = {
     *("models/delta/pictures/scene.py", "models/hand/pictures.py", "models/impact/figures.py", "models/maze/pictures.py"),
     *(f"models/pictures/stage/{name}.py" for name in ("posters", "stage")),
 }
-"""Modules that draw solids as well, whose colours are their own."""
+"""Modules that also draw solids, which have their own colours."""
 PLOTTING = ("matplotlib", "plot_file", "bondgraph.output.plot_style", "figure.subplots")
 SETTINGS = {"rcParams", "rc_context", "rcdefaults", "rc"}
 GIVEN = {"fontsize", "labelsize", "titlesize", "fontweight", "fontfamily", "color", "facecolor", "edgecolor"}
@@ -28,7 +29,7 @@ SOURCES = [path for room in ("screws", "bondgraph", "models", "examples") for pa
 
 
 def settings_of(source: str) -> list[str]:
-    """What a module that plots sets by itself: settings of Matplotlib, colours, sizes of letters."""
+    """Return the settings that a plotting module makes itself: of Matplotlib, colours, font sizes."""
     found: list[str] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Attribute) and node.attr in SETTINGS:
@@ -82,7 +83,7 @@ def test_styled_leaves_no_trace() -> None:
     assert all(inside[name] == value for name, value in SHEET.items() if isinstance(value, bool | float))
 
 
-# What people see who lack one kind of cones, in linear RGB.
+# Colours as seen by people who lack one kind of cone, in linear RGB.
 # Source: Machado, Oliveira, Fernandes 2009, table 1, severity 1.
 SIGHT = {
     "all cones": [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
@@ -90,7 +91,7 @@ SIGHT = {
     "no medium cones": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
     "no short cones": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
 }
-# Linear RGB to CIE XYZ (IEC 61966-2-1), and the white that both have.
+# Linear RGB to CIE XYZ (IEC 61966-2-1), and the common white.
 TO_XYZ = np.array([[0.4124564, 0.3575761, 0.1804375], [0.2126729, 0.7151522, 0.0721750], [0.0193339, 0.1191920, 0.9503041]])
 WHITE = TO_XYZ.sum(axis=1)
 
@@ -111,20 +112,20 @@ def lab(light: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("colours", [(*CYCLE, INK), AXES], ids=["curves", "axes"])
 @pytest.mark.parametrize("sight", SIGHT)
 def test_everybody_tells_the_colours_apart(colours: tuple[str, ...], sight: str) -> None:
-    """Nearly ten times the 2.3 that is just noticed between large patches (CIE 1976): curves are thin."""
+    """Nearly ten times 2.3, the just noticeable difference for large patches (CIE 1976), because curves are thin."""
     seen = {colour: lab(np.array(SIGHT[sight]) @ linear(colour)) for colour in colours}
     assert min(float(np.linalg.norm(seen[a] - seen[b])) for a, b in itertools.combinations(colours, 2)) > 20.0
 
 
 @pytest.mark.parametrize("colour", [*CYCLE, INK, *AXES])
 def test_colours_stand_out_from_the_paper(colour: str) -> None:
-    """At least 3 : 1, as graphics need (WCAG 2.1, 1.4.11)."""
+    """At least 3 : 1, as required for graphics (WCAG 2.1, 1.4.11)."""
     paper, own = (float(TO_XYZ[1] @ linear(c)) + 0.05 for c in (PAPER, colour))
     assert paper / own > 3.0
 
 
 def test_a_backend_that_wakes_up_while_it_draws_stays_awake() -> None:
-    """That of notebooks says that it shows figures when the first is made, which may be inside of such a block."""
+    """The notebook backend becomes interactive when the first figure is made, possibly inside a `styled` block."""
     matplotlib = pytest.importorskip("matplotlib")
     before, size = matplotlib.is_interactive(), matplotlib.rcParams["font.size"]
     try:
@@ -139,7 +140,8 @@ def test_a_backend_that_wakes_up_while_it_draws_stays_awake() -> None:
 
 @pytest.mark.parametrize("size", [1e-9, 0.981, -4e6])
 def test_rounding_is_not_drawn_large(size: float) -> None:
-    """A value that stands still but for its last digits has a range of a tenth of itself, in any unit; what moves has its own."""
+    """If a value changes only in its last digits, the axis spans a tenth of its size, in any unit; a moving value has its own
+    range."""
     figure = pytest.importorskip("matplotlib.figure")
     with styled():
         still, moving, nought = figure.Figure().subplots(3)

@@ -1,6 +1,6 @@
-"""Runs of every sort in -> a digest of what each computed, to the last bit, out; with a C compiler's procedures if one is named.
+"""Hash the results of runs of every kind, to the last bit, with LLVM's solver procedures or a C compiler's.
 
-`python -m tests.run.courses gcc` prints them.
+`python -m tests.run.courses gcc` prints the digests.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ METHODS = tuple(name for name, entry in methods.METHODS.items() if not entry.nee
 
 
 def digest(arrays: Iterable[np.ndarray | float]) -> str:
-    """Of numbers, bit for bit."""
+    """Hash arrays and numbers, bit for bit."""
     total = hashlib.sha256()
     for array in arrays:
         given = np.ascontiguousarray(array)
@@ -29,7 +29,7 @@ def digest(arrays: Iterable[np.ndarray | float]) -> str:
 
 
 def of_run(run: object) -> str:
-    """Samples, energies, events with both sides, and what it cost."""
+    """Hash samples, integrals, statistics, both sides of events, and the reason of a failure."""
     cost = run.statistics
     counts = np.array([cost.steps, cost.rejected, cost.rates, cost.jacobians, cost.guards, cost.ticks, cost.rounding.steps])
     sides = [(e.since, e.transition, e.x_before, e.x_after, e.m_after, e.energies_after, e.supplied) for e in run.events]
@@ -38,7 +38,7 @@ def of_run(run: object) -> str:
 
 
 def programs() -> Iterator[tuple[str, Callable[[], str]]]:
-    """Small programs by all methods in machine code: events, another mode, noise, a stiff one that changes its method."""
+    """Small programs by every machine-code method: events, a change of mode, noise, and a stiff one that changes its method."""
     from tests.inner.run import simulate
     from tests.run import problems, test_noise
 
@@ -57,7 +57,7 @@ def programs() -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
-    """Graphs with clocks, breaks, Newton loops, collisions and impacts that accumulate."""
+    """Graphs with clocks, breaks, Newton loops, collisions and accumulating impacts."""
     from bondgraph import J1, C, Graph, R, Se, compile_model, signals
     from screws import scalars as s
     from tests.inner.run import mean, peak
@@ -67,7 +67,7 @@ def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
         return lambda: of_run(compile_model(made()).simulate(end, **options))
 
     def loop():
-        """The current of a diode and a resistor in series, which charges a capacitor."""
+        """A diode and a resistor in series that charge a capacitor."""
         graph, v = Graph("loop"), J1("v")
         graph.connect(Se("source", lambda t: 2.0 * s.sin(6.0 * t), signals=["time"]), v).connect(v, R("r", 1.0))
         return graph.connect(v, R("d", effort=lambda i: i + i**3)).connect(v, C("c", capacitance=0.3))
@@ -102,7 +102,7 @@ def graphs() -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def others() -> Iterator[tuple[str, Callable[[], str]]]:
-    """Machine code besides that of integrators: sweeps over contacts, a step's motion, the interpreter of derivatives."""
+    """Machine code other than integrators: sweeps over contacts, the motion within a step, the derivative interpreter."""
     from tests.emit.expressions import EXPRESSIONS
     from tests.emit.test_interpreter import both
     from tests.inner.stepping import motion_of
@@ -131,7 +131,7 @@ def others() -> Iterator[tuple[str, Callable[[], str]]]:
 
 
 def digests() -> dict[str, str]:
-    """Of all of them, by name."""
+    """All digests, by name."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return {name: course() for part in (programs, graphs, others) for name, course in part()}

@@ -1,4 +1,4 @@
-"""Other people's solvers on `compiled.ode()`, as judges: SciPy's, and CVODE by scikit-sundae where it is installed."""
+"""Independent solvers on `compiled.ode()`, as judges: SciPy's, and CVODE through scikit-sundae if installed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ SOLVERS = ("Radau", "BDF", "LSODA", "DOP853", "cvode")
 
 
 def ode_of(program: Program, x, p, m=()) -> OdeFunctions:
-    """The functions of a program of a test."""
+    """The functions of a test program."""
     return ode_functions(program, 0.0, *(np.array(block, dtype=float) for block in (x, p, m)), sparse=False)
 
 
 def solved_by(solver: str, ode: OdeFunctions, times, rtol: float = 1e-9, atol: float = 1e-12) -> np.ndarray:
-    """States (samples, n) at ascending times from the start on; no events."""
+    """States (samples, n) at ascending times, without events."""
     return by_cvode(ode, times, rtol, atol) if solver == "cvode" else by_scipy(ode, times, solver, rtol, atol)
 
 

@@ -1,6 +1,6 @@
-"""Order conditions of methods of one step: weights and matrices of the stages in; by how much they are missed, out.
+"""Residuals of the order conditions of one-step methods, from their weights and stage matrices.
 
-E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 1996, IV.7; of explicit methods both matrices are the same.
+E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 1996, IV.7; for explicit methods both matrices are the same.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 Tree = tuple["Tree", ...]
-"""A rooted tree: those that hang on its root, each greater or equal to the next."""
+"""A rooted tree: the subtrees at its root, in descending order."""
 
 
 def trees(order: int, most: Any = None) -> Iterator[Tree]:
@@ -39,7 +39,7 @@ def density(tree: Tree) -> int:
 
 
 def weight(tree: Tree, one: np.ndarray, several: np.ndarray) -> np.ndarray:
-    """Elementary weights of the stages: a vertex with one branch takes the first matrix, one with several the other."""
+    """Elementary weights of the stages: a vertex with one branch uses `one`, a vertex with several uses `several`."""
     product = np.ones(len(one))
     for branch in tree:
         product = product * ((one if len(tree) == 1 else several) @ weight(branch, one, several))
@@ -47,5 +47,5 @@ def weight(tree: Tree, one: np.ndarray, several: np.ndarray) -> np.ndarray:
 
 
 def most_missed(b: np.ndarray, one: np.ndarray, several: np.ndarray, order: int, theta: float = 1.0) -> float:
-    """The largest difference in the conditions of an order at the fraction theta of a step."""
+    """The largest residual of all conditions of this order, at the fraction theta of a step."""
     return max(abs(b @ weight(tree, one, several) - theta**order / density(tree)) for tree in trees(order))

@@ -1,4 +1,4 @@
-"""Small programs for the tests of the run: formulas of (t, x, p, m) -> a Program."""
+"""Small programs that test the run, each made of formulas of (t, x, p, m)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def program(
     scales: Sequence[float] | None = None,
     ticks: Sequence[tuple[float, float, Formula]] = (),
 ) -> Program:
-    """`scales`: so many of the new units of each state are one of the old. `ticks`: period, offset, x after a tick."""
+    """`scales`: new units per old unit of each state. `ticks`: period, offset, x after a tick."""
     tape = Tape()
     n, np_, nm = sizes
     blocks = (("t", 1), ("x", n), ("p", np_), ("m", nm))
@@ -143,7 +143,7 @@ def ball(**options: Any) -> Program:
 
 
 def bumper(**options: Any) -> Program:
-    """Mass 1 that flies to a wall with a spring: p = (stiffness, damping); mode 1 is contact."""
+    """Mass 1 that hits a wall with a spring: p = (stiffness, damping); mode 1 is contact."""
 
     def force(x: Any, p: Any, m: Any) -> Any:
         return m[0] * (p[0] * x[0] + p[1] * x[1])
@@ -162,10 +162,10 @@ def bumper(**options: Any) -> Program:
 
 
 def beam_rates(t: Any, x: Sequence[Any], stiffness: Any, force: Any) -> list[Any]:
-    """Rates of an elastic beam, clamped at one end, pushed at the other: of the angles x of its links, then of their rates.
+    """Rates of an elastic beam, clamped at one end and pushed at the other: of the angles x of its links, then of their rates.
 
-    The pull of all turning links on each is proportional to its bend. So links at rest have couplings that are products of tiny
-    numbers, which lead from one end to the other past the bending.
+    The spins of all links pull on each link in proportion to its bend. At rest, these couplings are products of tiny numbers that
+    connect both ends directly, past the bending.
     """
     links = len(x) // 2
     angles, spins = x[:links], x[links:]
@@ -178,5 +178,5 @@ def beam_rates(t: Any, x: Sequence[Any], stiffness: Any, force: Any) -> list[Any
 
 
 def beam(links: int, **options: Any) -> Program:
-    """Beam at rest, p = (stiffness, force)."""
+    """Beam at rest; p = (stiffness, force)."""
     return program(lambda t, x, p, m: beam_rates(t, x, p[0], p[1]), (2 * links, 2, 0), **options)

@@ -1,4 +1,4 @@
-"""A GPU without a GPU: memory and launches as a driver gives them, on memory of this process, with faults on demand."""
+"""A simulated GPU: memory and launches as a driver provides them, in the memory of this process, with faults on demand."""
 
 import ctypes
 import threading
@@ -17,7 +17,7 @@ CALL = (
 
 
 def array_at(address, shape, kind=np.float64):
-    """An array in the memory of the GPU."""
+    """View an array in the memory of the GPU."""
     size = int(np.prod(shape))
     memory = (ctypes.c_int64 * size).from_address(address) if size else np.zeros(0, dtype=np.int64)
     return np.frombuffer(memory, dtype=kind).reshape(shape)
@@ -25,11 +25,11 @@ def array_at(address, shape, kind=np.float64):
 
 @dataclass
 class StandIn:
-    """GPU of `memory` bytes that holds so many `blocks` of `threads` at a time; `stack`: bytes of each thread's.
+    """GPU of `memory` bytes that holds `blocks` blocks of `threads` threads at a time, with `stack` bytes for each thread.
 
-    lost_at: launches after which it is lost; taken: {number of an allocation: bytes that another program takes before it};
-    refuses: error for a text; interrupts_at: number of the launch after which the user presses Ctrl-C. `launched` has the call
-    block of every launch as it was before.
+    lost_at: number of launches after which the GPU is lost; taken: {number of an allocation: bytes that another program takes
+    before it}; refuses: error that a text raises; interrupts_at: number of the launch after which the user presses Ctrl-C.
+    `launched` holds a copy of each launch's call block.
     """
 
     memory: int = 1 << 30
@@ -68,7 +68,7 @@ class StandIn:
         self.allocated += 1
         if size > self.memory - self.used:
             raise out_of_memory(self.name, "cuMemAlloc says CUDA_ERROR_OUT_OF_MEMORY")
-        block = bytearray(b"\xa5" * size)  # nobody may count on zeros
+        block = bytearray(b"\xa5" * size)  # memory is not zero at first
         address = ctypes.addressof((ctypes.c_char * size).from_buffer(block))
         self.held[address] = block
         return address
@@ -98,20 +98,20 @@ class StandIn:
             raise KeyboardInterrupt
 
     def work(self, kernel, blocks, address):
-        """Do what a kernel does in a launch: here as many runs as the budget has steps, by the processor."""
+        """Do the work of one launch on the processor: as many runs as the budget has steps."""
         kernel.handle.launch(address)
 
 
 @dataclass(frozen=True)
 class Text:
-    """In place of a kernel's text: runs on the processor, `budget` of them a launch, with the words of a real kernel."""
+    """A substitute for a kernel's text: performs `budget` runs per launch on the processor, with a real kernel's call words."""
 
     prepared: object
     kept: tuple
     outputs: object
     check_rank: bool
     hands_back: frozenset = frozenset()
-    """Values of parameters whose runs the GPU cannot judge."""
+    """Parameter values whose runs the GPU cannot judge."""
     moving: bool = False
     """Whether parameters move clocks."""
 
@@ -135,7 +135,7 @@ class Text:
         state = array_at(at["states"], (at["slots"] * self.state_words,))
         scratch = array_at(at["scratch"], (at["slots"] * self.scratch_words,))
         for kept in (state, scratch):
-            assert np.all(kept == at["next_run"]), "what a thread keeps is zero at first, and then as it left it"
+            assert np.all(kept == at["next_run"]), "a thread's memory is zero at first, and then unchanged between launches"
         program, samples = self.prepared.program, len(self.prepared.wanted[0])
         widths = zip("pxm", (program.parameters, program.states, program.modes), strict=True)
         blocks = tuple(array_at(at[name], (at["runs"] if at[f"{name}_stride"] else 1, width)) for name, width in widths)

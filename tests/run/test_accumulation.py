@@ -1,4 +1,4 @@
-"""Going on after events that accumulate (Zeno), and transitions into their own state."""
+"""Runs continue after accumulating events (Zeno), and after transitions into the same state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ G = 9.81
 
 
 def ball(restitution=0.8, edges=(), **weight):
-    """A ball of 1 kg under gravity that its floor carries in contact; impacts turn its momentum round."""
+    """A ball of 1 kg under gravity, carried by its floor while in contact; impacts reverse its momentum."""
     bounce = Transition(
         "flight",
         "flight",
@@ -51,13 +51,13 @@ def test_a_ball_comes_to_rest_where_its_impacts_accumulate(restitution, end):
     assert run["floor.mode"][-1] == 1.0 and run["ball.p"][-1] == 0.0 and run.t[-1] == 20.0
     assert abs(run["height.x"][-1]) < 1e-12
     resting = sum(event.lost for event in run.events)
-    assert resting == pytest.approx(G, rel=1e-9)  # what was potential energy at 1 m and 1 kg
+    assert resting == pytest.approx(G, rel=1e-9)  # potential energy at the start: 1 m, 1 kg
 
 
 def test_a_body_leaves_its_floor_where_the_force_passes_zero():
-    """Gap and approach are rounding and errors of integration there, of any sign, and are no impact.
+    """At that instant, gap and approach speed are rounding and integration errors of any sign, but this is no impact.
 
-    q = 0.07 m + 0.1 m cos(w t) on the floor, and the force m q'' + k q is zero at cos(w t) = -0.7 k / (k - m w^2).
+    On the floor q = 0.07 m + 0.1 m cos(w t), and the force m q'' + k q is zero at cos(w t) = -0.7 k / (k - m w^2).
     """
     graph, v, gap = Graph("lift"), J1("v", domain="translation"), J0("gap", domain="translation")
     graph.connect(v, I("mass", 1.0)).connect(v, C("spring", stiffness=100.0, initial=0.17))
@@ -77,14 +77,14 @@ def test_a_body_leaves_its_floor_where_the_force_passes_zero():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_state_of_rest_needs_no_edge_that_leads_to_it(method):
-    """Without one x stays, so that the ball creeps on with the speed of its last, tiny flight."""
+    """Without such an edge x stays, and the ball would creep on with the speed of its last, tiny flight."""
     run = compile_model(ball(0.6)).simulate(10.0, method=method, rtol=1e-8)
     assert run.ok and run.events[-1].kind == "impact: accumulation"
     assert run["floor.mode"][-1] == 1.0 and abs(run["ball.p"][-1]) < 1e-5
 
 
 def test_impacts_without_a_limit_that_the_run_would_not_outlive_are_rest():
-    """A floor that rises by a hair: each impact gives back what it took, some 1e11 of them in the run."""
+    """A slightly rising floor restores the energy of each impact: about 1e11 impacts in the run."""
     graph, rising = ball(0.5, [stop()]), [("over", lambda v: v - 1e-10, ["v"])]
     graph.replace("height", Block("height", rising, inputs={"v": "ball.flow"}, states={"x": StateSpec(0.0)}, rates={"x": "over"}))
     run = compile_model(graph).simulate(2.0, progress=False)
@@ -94,14 +94,14 @@ def test_impacts_without_a_limit_that_the_run_would_not_outlive_are_rest():
 
 @pytest.mark.parametrize("state", ["contact", "flight"])
 def test_a_rest_that_is_left_at_once_ends_the_run(state):
-    """Two edges that both accumulate, and lead to each other at the same instant: once Python's stack was the limit."""
+    """Two accumulating edges lead to each other at the same instant, which once overflowed Python's stack."""
     up = Transition("contact", "flight", lambda: 1.0, (), (), kind="up", accumulates=state)
     run = compile_model(ball(0.5, [stop(), up])).simulate(12.0)
     assert run.failure.kind == "chattering" and run.failure.suspect == "floor" and len(run.events) < 200
 
 
 def test_what_rests_may_start_again():
-    """A lift throws the ball up from its rest: a second sequence accumulates like the first."""
+    """A lift throws the resting ball up: a second sequence accumulates like the first."""
     thrown = Transition(
         "contact",
         "flight",
@@ -118,7 +118,7 @@ def test_what_rests_may_start_again():
 
 
 def test_an_ideal_constraint_carries_the_ball_at_rest():
-    """The edge to rest is made by itself, and closes the constraint by an impulse."""
+    """The edge to rest is generated automatically, and closes the constraint by an impulse."""
     bounce = Transition("flight", "flight", lambda x: -x, ("height.x",), kind="impact", impact=("floor",), accumulates="contact")
     graph, v = Graph("ball"), J1("v")
     floor = Constraint(
@@ -144,7 +144,7 @@ def test_an_unknown_state_of_rest_is_refused():
 
 
 def wave(resets=(), **options):
-    """x = sin t, and a count in x[2]; the edge into its own state fires at every upward crossing of 1/2."""
+    """x = sin t, with a count in x[2]; the edge into the same state fires at every upward crossing of 1/2."""
     return program(
         lambda t, x, p, m: [x[1], -x[0], 0.0],
         (3, 0, 1),

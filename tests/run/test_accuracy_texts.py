@@ -1,4 +1,4 @@
-"""CPython and machine code make the same bits of the texts of error control, at ordinary and at extreme numbers."""
+"""Machine code and CPython give the same bits for the texts of error control, even for extreme numbers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EXTREMES = (0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -1e-310, 1e300, -1e300, 
 
 
 def machine_code(name, library=None):
-    """The procedure of this name, which takes numbers by value, and arrays and tables by their addresses."""
+    """Return a function that calls the compiled procedure, with numbers by value, arrays and tables by address."""
 
     def call(table, *values):
         kept = [ctypes.c_void_p(address_of(v)) if isinstance(v, np.ndarray) else v for v in values]
@@ -42,7 +42,7 @@ def machine_code(name, library=None):
 
 
 def cpython(name, module=error_weights, kind=Control):
-    """The text of this name."""
+    """Return a function that runs the procedure's text in CPython."""
     text = getattr(module, name)
 
     def call(table, *values):
@@ -53,7 +53,7 @@ def cpython(name, module=error_weights, kind=Control):
 
 
 def assert_same(one: FieldTable, other: FieldTable) -> None:
-    """All arrays and numbers of two tables, but for addresses."""
+    """Compare all arrays and numbers of two tables, except for addresses."""
     for name in one.arrays.keys() - {"patterns"}:
         np.testing.assert_array_equal(one.arrays[name], other.arrays[name], err_msg=name)
     for name, (_, kind) in Control.layout().items():
@@ -61,7 +61,7 @@ def assert_same(one: FieldTable, other: FieldTable) -> None:
 
 
 def many():
-    """More states than there are columns in one pass of the interpreter of derivatives, all of which drive the first."""
+    """More states than one pass of the derivative interpreter has columns, all of which drive the first."""
     made = program(
         lambda t, x, p, m: [sum(x), *(x[0] * x[i] - p[0] * s.cos(t + i) for i in range(1, STRIP + 2))],
         (STRIP + 2, 1, 0),
@@ -86,7 +86,7 @@ CASES = {**PROGRAMS, "many": (many, [1.0]), "coupled": (coupled, [4.0])}
 
 
 def pair_of(name, atol=None, lanes=1, count=2):
-    """Error control of a program, twice or `count` times."""
+    """Error control of a program, in `count` copies."""
     make, p = CASES[name]
     made = make()
     absolute = None if atol is None else np.full(made.states, atol)
@@ -124,7 +124,7 @@ def test_texts_of_error_control_are_the_same_bits_in_cpython(name, rounds, lanes
 
 
 def test_a_reset_leaves_nothing_of_a_run():
-    """But the sparsity patterns that were found."""
+    """Only the sparsity patterns found remain."""
     fresh, used = pair_of("loud")
     x, q, step = np.array([1.0, 1e-9, 0.0]), np.ones(2), (1e-4, 1e-16, 0)
     for procedure, values in (("begin", (0.1, x, q, np.zeros(0))), *[("test_noise", (0.1, x, np.zeros(0), *step))] * 2):
@@ -158,7 +158,7 @@ def test_texts_that_call_python_pass_their_arguments(way, name):
 
 
 def test_texts_of_runs_in_lanes_are_the_same_bits_in_cpython():
-    """Seven of eight runs are due, one of which has a zero where the others have couplings, and one a NaN."""
+    """Seven of eight runs are due; among them one has a zero coupling, another a NaN."""
     runs, random = 8, np.random.default_rng(3)
     both = [pair_of("coupled", count=runs) for _ in range(2)]
     steps = both[0][0]._bound.program.jacobian_couplings[0].steps

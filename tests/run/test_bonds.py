@@ -1,4 +1,4 @@
-"""The table of bonds: every bond has effort and flow; junctions make and take no power; elements get what the ledger says."""
+"""The table of bonds: every bond has effort and flow, junctions conserve power, and elements receive what the ledger says."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def of_paper(name: str) -> Compiled:
 
 
 def every_model(name: str) -> list[Compiled]:
-    """The models of an entry of the acceptance suite, or of a paper; none of entries that show a refusal."""
+    """The models of an acceptance entry or of a paper; none for entries that show a refusal."""
     if name in PAPERS:
         return [of_paper(name)]
     found = []
@@ -46,7 +46,7 @@ def every_model(name: str) -> list[Compiled]:
 
 
 def values_of(compiled: Compiled) -> dict[str, np.ndarray]:
-    """Efforts and flows by name at a random state near the start; at the start, of models whose states hold more than numbers."""
+    """Efforts and flows by name, at a random state near the start if all such states are consistent, otherwise at the start."""
     x, _ = compiled.initial()
     if not compiled.program.contacts and not compiled.program.loops and not compiled.program.closing:
         x = x + 0.1 * np.random.default_rng(1).standard_normal(len(x)) * (np.abs(x) + 1.0)
@@ -65,7 +65,7 @@ def test_every_bond_has_effort_and_flow_and_junctions_balance(name: str) -> None
             assert layout[own.effort].shape == layout[own.flow].shape == bond.shape
         values = values_of(compiled)
         power = {bond.name: float(values[bond.effort] @ values[bond.flow]) for bond in compiled.bonds}
-        # Where efforts nearly cancel, rounding counts beside the products and not beside their sum.
+        # Where efforts nearly cancel, rounding is relative to the products, not to their sum.
         size = {bond.name: float(np.abs(values[bond.effort]) @ np.abs(values[bond.flow])) for bond in compiled.bonds}
         largest = max(size.values())
         for path, element in model.elements.items():
@@ -76,7 +76,7 @@ def test_every_bond_has_effort_and_flow_and_junctions_balance(name: str) -> None
 
 
 def energy_through(result: Result, bond: BondVariables, path: str) -> np.ndarray:
-    """Energy (k,) that a bond has brought to an element since the start, J."""
+    """Energy (k,) that a bond has transferred to an element since the start, J."""
     power = result.bond_values(bond.name).power * (1.0 if bond.head == path else -1.0)
     return cumulative_simpson(power, x=result.t, initial=0.0)
 
@@ -100,7 +100,7 @@ def test_powers_of_bonds_add_up_to_the_ledger(name: str) -> None:
     compiled = compile_model(graph)
     result = compiled.simulate(t_end, samples=np.linspace(0.0, t_end, 1001), rtol=1e-10, progress=False)
     assert result.ok
-    # Where a contact begins, powers jump inside one step of the sum.
+    # Where a contact begins, powers jump within a step of the quadrature.
     jumps = len(result.events) * t_end / 1000 * max(np.abs(result.bond_values(bond.name).power).max() for bond in compiled.bonds)
     close = 1e-6 * result.ledger.in_play + jumps
     ledger, system, checked = result.ledger, compiled.system, 0
@@ -108,7 +108,7 @@ def test_powers_of_bonds_add_up_to_the_ledger(name: str) -> None:
         at = [bond for bond in compiled.bonds if path in (bond.tail, bond.head)]
         if len(at) == 1 and path in ledger.elements:
             into = energy_through(result, at[0], path)
-            # A source's account says what it gives, a resistor's what it takes.
+            # A source's account is the energy it supplies, a resistor's the energy it dissipates.
             wanted = ledger.elements[path] * (1.0 if role == "dissipated" else -1.0)
             assert into == pytest.approx(wanted, abs=close), path
             checked += 1

@@ -1,4 +1,4 @@
-"""Breaks of time: pulses are seen however short, wherever they are and however they are written; no step leads across an edge."""
+"""Breaks in time: pulses are seen however short, wherever they are and however they are written; no step crosses an edge."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ METHODS = [{}, {"method": "dopri5"}, {"method": "rodas5p"}]
 
 
 def pushed(*blocks, force=None, paths=("time",), **parameters):
-    """A mass of 1 kg that is pushed: by the signal "p.y", or by a formula of signals; its momentum is the force's integral."""
+    """A mass of 1 kg under a force, the signal "p.y" or a formula of signals; its momentum is the integral of the force."""
     graph, v = Graph("pushed"), J1("v")
     own = Se("push", lambda u: u, signals=["p.y"]) if force is None else Se("push", force, signals=list(paths))
     graph.connect(own, v).connect(v, I("m", 1.0))
@@ -44,21 +44,21 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_pulse_is_seen_however_it_is_written(form):
-    """One millisecond in 100 s, or in 1 s where all time is cut into its widths; then elsewhere and shorter, by parameters alone,
-    in the compiled model."""
+    """A pulse of 1 ms in 100 s (in 1 s for `floor`, whose breaks are as dense as the pulse is short); later pulses vary by
+    parameters alone."""
     compiled = compile_model(pushed(force=FORMS[form], paths=("time", "k.a", "k.w"), a=AT, w=WIDTH))
     end = 1.0 if form == "floor" else 100.0
     for at, width in ((AT / 100.0 * end, WIDTH), (0.999 * end, 1e-4), (1e-5, 1e-5)):
         run = compiled.simulate(end, parameters={"k.a": at, "k.w": width}, samples=[end])
         assert run.ok and not run.events
-        # the edges are known to some roundings of the time; where the compared square or exponential carries more, a step at the
-        # edge is controlled to that rounding only
+        # edges are known to a few roundings of the time; where rounding in the square or exponential is larger, a step at the
+        # edge is controlled only to that rounding
         rounding = 1e-2 * width if form in ("square", "exponential") else 0.0
         rounding += 1e-9 * width + 40.0 * np.spacing(at + width)
         assert run["m.p"][-1] == pytest.approx(width, abs=rounding)
 
 
-# By multistep methods the work of a pulse that comes out of perfect rest is not controlled: nothing says how large energies are.
+# Multistep methods do not control the work of a pulse out of perfect rest: the size of the energies is unknown.
 @pytest.mark.filterwarnings("ignore::bondgraph.UnreliableRunWarning")
 @pytest.mark.parametrize("options", METHODS, ids=str)
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_blocks_and_all_integrators(block, options):
     others = [
         signals.comparator("up", "later.y", AT),
         signals.comparator("down", "back.y", -AT - WIDTH),
-        signals.gain("later", "time", 1.0),  # time, passed on by a block
+        signals.gain("later", "time", 1.0),  # time, passed through a block
         signals.gain("back", "time", -1.0),
     ]
     run = compile_model(pushed(block, *others)).simulate(100.0, samples=[100.0], **options)
@@ -82,7 +82,7 @@ def test_blocks_and_all_integrators(block, options):
 
 
 def test_a_chain_of_many_parts_sees_a_pulse():
-    """A model that is run by loops over shared kernels."""
+    """The model is large enough to run as loops over shared kernels."""
     graph, last = Graph("line"), J1("v0")
     graph.connect(Se("u", lambda t: s.where(s.absolute(t - 5.037) < 5e-5, 1e4, 0.0), signals=["time"]), last)
     from bondgraph import J0
@@ -97,12 +97,12 @@ def test_a_chain_of_many_parts_sees_a_pulse():
     assert compiled.program.break_names and set(compiled.program.break_names) == {"u"}
     run = compiled.simulate(5.05, samples=[5.05])
     total = sum(run[f"m{k}.p"][-1] for k in range(120)) + run["end.p"][-1]
-    assert total == pytest.approx(1.0, rel=1e-3)  # some of it has gone into the dampers
+    assert total == pytest.approx(1.0, rel=1e-3)  # the dampers have taken a little
 
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_square_and_sawtooth_by_their_means(options):
-    """From the start on there are whole periods: momentum and, of the wave itself, samples."""
+    """Over whole periods from the start, compare the momentum, and samples of the wave itself."""
     graph = pushed(signals.square("p", period=0.3, start=0.05, duty=0.1, high=2.0))
     graph.add(signals.sawtooth("s", period=0.3, start=0.05, low=-1.0, high=2.0), signals.integrator("area", "s.y"))
     run = compile_model(graph).simulate(3.05, samples=np.arange(0.05, 3.06, 0.3), **options)
@@ -124,7 +124,7 @@ def test_long_periods_cost_nothing_and_absurd_ones_are_refused():
 
 
 def test_breaks_of_a_sine_come_again():
-    """A narrow window of a sine, every 10 s; and a rectified one."""
+    """A narrow window of a sine, every 10 s, and a rectified sine."""
     run = compile_model(pushed(force=lambda t: s.where(s.sin(0.2 * np.pi * t) > 1.0 - 1e-4, 1.0, 0.0))).simulate(
         100.0, samples=[100.0]
     )
@@ -152,7 +152,8 @@ def test_a_guard_of_time_fires_in_a_window_that_no_step_would_meet():
 
 
 def test_a_jump_of_a_reference_reaches_a_controller_at_its_time():
-    """A pulse of 0.2 ms in the goal of a continuous controller, amid a long rest: its kick is the integral of kp times it."""
+    """A pulse of 0.2 ms in the set point of a continuous controller, amid a long rest: its impulse is the integral of the control
+    law."""
     graph, v = Graph("servo"), J1("v")
     graph.connect(Se("motor", lambda u: u, signals=["control.y"]), v).connect(v, I("m", 1.0)).connect(v, R("d", 1.0))
     graph.add(
@@ -165,7 +166,7 @@ def test_a_jump_of_a_reference_reaches_a_controller_at_its_time():
 
 
 def test_a_table_of_hundreds_of_points_costs_its_points():
-    """y = sin at 500 points: one step from each to the next, and the integral of the polygon."""
+    """y = sin at 500 points: one step between neighbours; the result is the integral of the polyline."""
     points = np.linspace(0.0, 40.0, 501)
     run = compile_model(pushed(signals.table("p", "time", points, np.sin(points)))).simulate(40.0, samples=[40.0])
     assert run["m.p"][-1] == pytest.approx(np.trapezoid(np.sin(points), points), rel=1e-10)
@@ -173,7 +174,7 @@ def test_a_table_of_hundreds_of_points_costs_its_points():
 
 
 def _shifted(T):
-    """An oscillator with a pulse, a clock and a guard of time, all of whose times are later by T."""
+    """An oscillator with a pulse, a clock and a time guard, all of whose times are shifted by T."""
     graph, v = Graph("shifted"), J1("v")
     graph.connect(Se("u", lambda a, b: a + b, signals=["p.y", "h.y"]), v).connect(v, I("m", 1.0))
     graph.connect(v, C("k", stiffness=4.0)).connect(v, R("d", 0.2))
@@ -188,7 +189,7 @@ def _shifted(T):
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_a_model_shifted_in_time_runs_the_same(options):
-    """By 2^10 s and by a date: what differs is rounding of the pulse's ends on the user's clock at most, and these are exact."""
+    """A shift by 2^10 s, and one by a date: they can only round the pulse's ends, which are exact here."""
     runs = {T: _shifted(T).simulate(T + 4.0, t_start=T, samples=0.25, **options) for T in (0.0, 1024.0, 1.7e9)}
     for T, run in runs.items():
         assert run.ok and run.t[0] == T and run.t[-1] == T + 4.0
@@ -210,7 +211,7 @@ def test_a_break_moves_with_its_parameter():
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_a_run_split_anywhere_ends_the_same(options):
-    """Also at the very edges of a pulse and of a wave."""
+    """The splits include the exact edges of a pulse and of a wave."""
     graph, v = Graph("split"), J1("v")
     graph.connect(Se("u", lambda a, b: a + b, signals=["p.y", "w.y"]), v).connect(v, I("m", 1.0))
     graph.connect(v, C("k", stiffness=4.0)).connect(v, R("d", 0.2))
@@ -227,7 +228,7 @@ def test_a_run_split_anywhere_ends_the_same(options):
 
 
 def test_random_windows_of_time():
-    """Products and choices of lines in time, against the exact integral of what the formula is between its edges."""
+    """Products and selections of linear functions of time, against exact integrals between their edges."""
     chance = np.random.default_rng(3)
     compiled = compile_model(
         pushed(

@@ -1,4 +1,4 @@
-"""Bridges of ideal diodes at ideal sources, against closed forms: which diodes conduct has to be found at each event."""
+"""Bridges of ideal diodes at ideal sources, against closed forms: at each event, the conducting diodes must be found."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.twin_runs import compared
 
 
 def three_phase(order=range(6), choke=0.0):
-    """Six diodes at three sources and a resistor, with a choke or without one; `order` is that of adding them."""
+    """Six diodes between three sources and a resistor, optionally with a choke; `order` is the order of adding the diodes."""
     graph, plus, minus, out = Graph("bridge"), J0("plus"), J0("minus"), J1("out")
     nodes = [J0(f"n{k}") for k in range(3)]
     for k, node in enumerate(nodes):
@@ -33,7 +33,7 @@ def three_phase(order=range(6), choke=0.0):
 
 
 def mains(speed, size, load):
-    """Parameters: rad/s, V, Ohm."""
+    """Parameters: speed rad/s, amplitude V, resistance Ohm."""
     return {"load.resistance": load} | {
         f"u{k}.{name}": value for k in range(3) for name, value in (("speed", speed), ("size", size))
     }
@@ -51,7 +51,7 @@ def bridge():
 @pytest.mark.parametrize("size, load", [(1.0, 1.0), (1e3, 1.0), (1e-3, 1.0), (1.0, 1e-3), (1e-3, 1e3)])
 @pytest.mark.parametrize("speed", [1.0, 2.0 * np.pi * 50.0, 1e6])
 def test_a_bridge_at_ideal_sources_gives_the_largest_line_voltage(bridge, speed, size, load):
-    """Two diodes commutate every 60 degrees, from 30 on; the machine code finds by itself which."""
+    """Two diodes commutate every 60 degrees, first at 30; machine code finds them without Python."""
     end = 15.0 / speed
     t = np.linspace(0.0, end, 151)
     run = bridge.simulate(end, parameters=mains(speed, size, load), samples=t, progress=False)
@@ -66,12 +66,12 @@ def test_a_bridge_at_ideal_sources_gives_the_largest_line_voltage(bridge, speed,
 
 @pytest.fixture(scope="module")
 def choked():
-    """Its diodes are added in another order."""
+    """The bridge with a choke, its diodes added in another order."""
     return three_phase((5, 3, 1, 4, 2, 0), choke=1.0)
 
 
 def test_a_choke_behind_a_bridge_follows_its_closed_form(choked):
-    """L di/dt + R i = the largest line voltage, from 60 to 120 degrees of a line in every sixth of a period."""
+    """L di/dt + R i = the largest line voltage, from 60 to 120 degrees of that line in every sixth of a period."""
     inductance, load, speed = 0.5, 2.0, 1.0
     given = mains(speed, 1.0, load) | {"choke.inertia": inductance}
     run = choked.simulate(15.0, parameters=given, samples=0.1, rtol=1e-11, atol=1e-13, progress=False)
@@ -80,7 +80,7 @@ def test_a_choke_behind_a_bridge_follows_its_closed_form(choked):
     z, gain = complex(load, speed * inductance), np.sqrt(3.0)
 
     def steady(t):
-        """Of a line voltage gain sin(t + pi / 3) that begins with the sixth."""
+        """Periodic solution for a line voltage gain sin(t + pi / 3), with t from the start of the sixth."""
         return (gain * np.exp(1j * (t + np.pi / 3.0)) / z).imag
 
     expected, current, begin = np.empty(len(run.t)), 0.0, -np.pi / 6.0
@@ -96,8 +96,9 @@ def test_a_choke_behind_a_bridge_follows_its_closed_form(choked):
 
 
 def test_what_machine_code_finds_is_what_the_reference_finds(bridge, monkeypatch):
-    """Transitions that go round do so once before the search: fewer are taken at an instant than half of all."""
-    bridge.simulate(15.0, progress=False)  # machine code is made before the function is replaced in CPython
+    """Before the search for modes, transitions go once around a cycle: on average, fewer than half of all transitions fire at an
+    instant."""
+    bridge.simulate(15.0, progress=False)  # compile before the function is replaced in CPython
     taken, fire = [], event_transitions.fire
     monkeypatch.setattr(event_transitions, "fire", lambda *given: taken.append(given[2]) or fire(*given))
     with compared() as told:
@@ -108,8 +109,8 @@ def test_what_machine_code_finds_is_what_the_reference_finds(bridge, monkeypatch
 
 
 def test_a_jump_that_is_rounding_does_not_lead_a_search_astray(choked):
-    """Late in a run times are rounded so that two line voltages differ at a commutation: still two diodes take part in it, and
-    not a third that closes and opens at once."""
+    """Late in a run, rounding of the time separates two equal line voltages: exactly two diodes must commutate, without a third
+    that closes and opens at once."""
     speed = 100.0 * np.pi
     run = choked.simulate(0.2, parameters=mains(speed, 325.0, 20.0) | {"choke.inertia": 5e-3}, progress=False)
     assert run.ok, run.failure
@@ -121,7 +122,8 @@ def test_a_jump_that_is_rounding_does_not_lead_a_search_astray(choked):
 
 
 def in_series(count: int) -> Graph:
-    """Return bridges of six diodes in series on one load, each at a star of three ideal sources of its own phase; no ground."""
+    """Return bridges of six diodes in series on one load, each fed by a star of three ideal sources with its own phase,
+    ungrounded."""
     graph, arms = Graph("in series"), itertools.count()
     nodes: dict[object, Element] = {}
 
@@ -142,7 +144,7 @@ def in_series(count: int) -> Graph:
 
 @pytest.mark.parametrize("count", [2, 4])
 def test_bridges_in_series_add_their_line_voltages(count: int) -> None:
-    """Twelve and twenty-four diodes: each combination of two diodes for each bridge occurs, of 4,096 and of 16,777,216 modes."""
+    """Twelve and twenty-four diodes: all combinations of two diodes per bridge occur, among 4,096 and 16,777,216 modes."""
     run = in_series(count).compile(progress=False).simulate(6.5, samples=0.05, progress=False)
     assert run.ok, run.failure
     phases = 2.0 * np.pi * np.arange(3) / 3.0 + np.pi * np.arange(count)[:, None] / (3.0 * count)
@@ -154,8 +156,10 @@ def test_bridges_in_series_add_their_line_voltages(count: int) -> None:
 
 
 def test_a_floating_source_takes_over_from_diode_to_diode() -> None:
-    """Diodes from ground to both ends of a source: the one to its lower end holds it, though neither carries a current. With
-    both closed they short the source, and the one that it drives backwards opens; nothing dissipates, and couplings are skew."""
+    """Diodes connect ground to both ends of a source: the one at the lower end holds it, though neither carries current.
+
+    With both closed they short the source, and the reverse-driven diode opens; nothing dissipates, and couplings are skew.
+    """
     graph, ends = Graph("floating"), [J0(name, domain="electrical") for name in ("high", "low")]
     states = ("off", "still off", "never on")
     turns = [Transition(a, b, lambda t: t - 9.0, "time") for a, b in itertools.pairwise(states)]

@@ -1,7 +1,7 @@
-"""Sources whose terms cancel: formulas with numbers of their own, of which a run sees the rounding error, not only the value.
+"""Sources whose terms cancel: a run also knows the rounding error of formulas with constants, not only their value.
 
-A sum such as -sin(4.7) + sin(3.4 t + 4.7) is as small as 1e-4 for a while, and is at an extremum there: neither a change of the
-time nor one of a state shows that it is only known to 1e-16.
+A sum such as -sin(4.7) + sin(3.4 t + 4.7) stays as small as 1e-4 for a while, and has an extremum there: changes of time or state
+do not reveal that it is only known to 1e-16.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.inner.tape import Tape, hoist, opcodes, reachable
 
 
 def branch(graph: Graph, tail: Element | None, head: Element | None, *parts: Element) -> None:
-    """Join two nodes, or ground, by parts in series."""
+    """Join two nodes by parts in series; a missing node is ground."""
     arm = J1(f"arm {parts[0].name}", domain="electrical")
     if tail is not None:
         graph.connect(tail, arm)
@@ -28,8 +28,10 @@ def branch(graph: Graph, tail: Element | None, head: Element | None, *parts: Ele
 
 
 def test_diodes_change_over_where_a_small_voltage_is_at_its_extremum() -> None:
-    """Two capacitors in series, behind diodes of both senses, follow the source exactly; the current changes its sense
-    where the voltage is 8e-5 V at .0036 s, the difference of two numbers near one."""
+    """Two capacitors in series, fed through diodes of both directions, follow the source exactly.
+
+    The current reverses where the voltage is 8e-5 V, at 0.0036 s: the difference of two numbers near one.
+    """
     phase, speed, first, second = 4.7, 3.4, 0.89, 1.1
     graph, near, middle = Graph("series"), J0("near", domain="electrical"), J0("middle", domain="electrical")
     branch(graph, near, None, Diode("forward"))
@@ -47,8 +49,10 @@ def test_diodes_change_over_where_a_small_voltage_is_at_its_extremum() -> None:
 
 @pytest.mark.parametrize("method", ["dop853", "dopri5", "rodas5p"])
 def test_a_coil_starts_at_a_source_that_cancels(method: str) -> None:
-    """The source is zero at the start, and then blocks both diodes in a row: L di/dt + R i = v. Steps had followed its last
-    digit."""
+    """The source is zero at the start, then reverse-biases both diodes in series: L di/dt + R i = v.
+
+    Steps once followed its last digit.
+    """
     phase, speed, resistance, inductance = 3.9, 5.3, 0.27, 0.38
     graph, begin, middle = Graph("coil"), J0("begin", domain="electrical"), J0("middle", domain="electrical")
     branch(graph, begin, None, Se("wave", lambda t: -math.sin(phase) + sin(speed * t + phase), signals="time"))
@@ -65,7 +69,7 @@ def test_a_coil_starts_at_a_source_that_cancels(method: str) -> None:
 
 
 def test_numbers_in_sums_of_time_are_prepared_and_no_others() -> None:
-    """A comparison, the argument of a sine and a product keep the same number."""
+    """In a comparison, in the argument of a sine, or as a factor, the same number stays as it is."""
     tape = Tape()
     (t,), (x,) = tape.inputs("t", 1), tape.inputs("x", 1)
     tape.inputs("p", 1)

@@ -1,4 +1,4 @@
-"""Laws that jump and whose both sides lead back to the jump (sliding modes): the run ends soon, says so, and the advice helps."""
+"""Laws that jump, with both sides leading back to the jump (sliding modes): the run ends soon, says so, and its advice helps."""
 
 import numpy as np
 import pytest
@@ -10,13 +10,13 @@ METHODS = ["auto", "dopri5", "rodas5p"]
 
 
 def cart(force):
-    """Mass with some friction under a force."""
+    """Mass with slight friction under a force."""
     graph, v = Graph("cart"), J1("v", domain="translation")
     return graph.connect(v, I("m", mass=1.0)).connect(v, R("r", damping=0.1)).connect(force, v)
 
 
 def relay(law):
-    """Cart under a force by its speed."""
+    """Cart under a force that depends on its speed."""
     return cart(Se("relay", law, signals=["v.flow"]))
 
 
@@ -33,7 +33,7 @@ def dry():
 
 
 def sliding():
-    """Sliding mode control: x + v is held at 1/2."""
+    """Sliding-mode control that holds x + v at 1/2."""
     graph, v = Graph("sliding"), J1("v", domain="translation")
     graph.connect(v, I("m", mass=1.0)).connect(v, C("s", stiffness=1.0))
     return graph.connect(Se("relay", lambda x, v: -3.0 * sign(x + v - 0.5), signals=["s.q", "v.flow"]), v)
@@ -62,7 +62,7 @@ def test_chattering_ends_a_run_early_and_names_the_law(name):
 
 @pytest.mark.parametrize("scale", [1e-9, 1e9])
 def test_chattering_does_not_depend_on_units(scale):
-    """Mass and forces in other units, and time."""
+    """Other units of mass and force, and of time."""
     compiled = relay(lambda v, k=scale: k * where(v < 1.0, 3.0, -1.0)).compile()
     for length in (1.0, 100.0):
         with pytest.warns(RunEndedWarning, match="chatters"):
@@ -71,7 +71,7 @@ def test_chattering_does_not_depend_on_units(scale):
 
 
 def test_chattering_advice_helps():
-    """Friction for dry friction; two thresholds, or a steep law, for a relay."""
+    """A friction element instead of a jumping law; two thresholds, or a steep law, for a relay."""
     graph, v = Graph("held"), J1("v", domain="translation")
     graph.connect(v, I("m", mass=1.0)).connect(v, Friction("relay", 5.0))
     graph.connect(Se("push", lambda t: 2.0 * sin(t), signals=["time"]), v)
@@ -86,7 +86,7 @@ def test_chattering_advice_helps():
 
 
 def test_slow_runs_that_do_not_chatter_keep_their_reason():
-    """A stiff model by an explicit method, a fast source, and a law that jumps but is passed."""
+    """A stiff model by an explicit method, a fast source, and a jumping law that the motion crosses."""
     stiff = relay(lambda v: 1.0 - 1e9 * v)
     fast = cart(Se("relay", lambda t: sin(1e9 * t), signals=["time"]))
     for model in (stiff, fast):
@@ -108,7 +108,7 @@ def test_chattering_in_a_sweep_is_that_of_a_run():
 
 
 def gripped(force=0.44, mass=0.045, limit=42.0):
-    """Body that dry friction holds far below its limit."""
+    """Body that dry friction holds, far below its limit."""
     graph, v = Graph("gripped"), J1("v", domain="translation")
     graph.connect(v, I("body", mass)).connect(v, Friction("pads", limit))
     return graph.connect(Se("push", force), v).compile()

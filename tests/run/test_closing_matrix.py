@@ -1,4 +1,4 @@
-"""Constraints that nothing ties to others are a diagonal block of the constraint matrix."""
+"""Uncoupled constraints form diagonal blocks of the constraint matrix."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.inner.run import ConstraintMatrix, RowScaling, constraint_matrix, dia
 
 
 def cranks(starts: tuple[float, ...]) -> Graph:
-    """Two cranks with a coupler, some side by side, each of which folds flat at an angle of pi."""
+    """Mechanisms of two cranks and a coupler, one for each start, which fold flat at an angle of pi."""
     graph = Graph("cranks")
 
     def closed(q):

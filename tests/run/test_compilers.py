@@ -1,6 +1,6 @@
-"""The solvers' procedures printed as C, in the place of those that LLVM makes: the same bits, no warning, nothing undefined.
+"""The solvers' procedures, printed as C instead of made by LLVM: the same bits, no warning, no undefined behaviour.
 
-All tests run that way with `pytest tests/run --procedures-by gcc`.
+`pytest tests/run --procedures-by gcc` runs all tests this way.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def by(compiler: str, **environment: str) -> dict[str, object]:
-    """What `courses` prints in a process of its own."""
+    """Run `courses` in its own process."""
     command = [sys.executable, "-m", "tests.run.courses", compiler]
     done = subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -33,7 +33,7 @@ def native():
 
 
 def test_courses_are_of_many_sorts(native):
-    """No two give the same numbers."""
+    """No two courses give the same numbers."""
     assert len(set(native.values())) == len(native) >= 30
 
 
@@ -49,7 +49,7 @@ SANITIZED = "gcc -O0 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all"
 
 
 def library() -> str:
-    """Where gcc's sanitizer of addresses is, which a process must load before all else; "" where there is none."""
+    """Path of gcc's address sanitizer, which a process must load first; "" if missing."""
     if "gcc" not in COMPILERS or sys.platform != "linux":
         return ""
     found = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout.strip()
@@ -57,8 +57,8 @@ def library() -> str:
 
 
 @pytest.mark.release
-@pytest.mark.skipif(not library(), reason="no sanitizer of gcc is installed: nothing looked for undefined behaviour")
+@pytest.mark.skipif(not library(), reason="gcc's sanitizer is not installed: undefined behaviour is not checked")
 def test_sanitizers_find_nothing(native):
-    """Numbers and addresses of every course under the eyes of a compiler's sanitizers, and still the same bits."""
+    """Every course runs under the address and undefined-behaviour sanitizers, with unchanged bits."""
     found = by(SANITIZED, LD_PRELOAD=library(), ASAN_OPTIONS="detect_leaks=0")
     assert found["digests"] == native

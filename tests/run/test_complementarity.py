@@ -1,5 +1,7 @@
-"""Box complementarity problems against enumeration of all modes and NumPy's least norm; their laws; rows of masses whose modes
-they decide, against a bounded least-squares problem."""
+"""Box complementarity problems against enumeration of all modes and NumPy's least-norm solution, and their symmetries.
+
+They determine the modes of rows of masses, checked against bounded least squares.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ def machine_code():
 
 
 def posed(matrix, offset, lower, upper, status=0, weights=1.0, room=None):
-    """The table of a problem, in a room for more rows."""
+    """The table of a problem, with capacity for `room` rows."""
     n = len(offset)
     table = box_table(room or n)
     table["n"] = n
@@ -36,7 +38,7 @@ def posed(matrix, offset, lower, upper, status=0, weights=1.0, room=None):
 
 
 def solved(*problem, **more):
-    """Outcome, y, w and modes by machine code."""
+    """Solve in machine code: outcome, y, w and modes."""
     table = posed(*problem, **more)
     outcome = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(machine_code().address("solve"))(table.address)
     n = int(table["n"])
@@ -44,7 +46,7 @@ def solved(*problem, **more):
 
 
 def drawn(random, n, kind):
-    """Matrix, offset and bounds: regular, singular with ties, singular, or with a skew part."""
+    """Draw a matrix, offset and bounds: regular, singular with ties, singular, or with a skew part."""
     rank = int(random.integers(1, n + 1))
     J = random.integers(-1, 2, (n, rank)).astype(float) if kind == 1 else random.normal(size=(n, n + 2 if kind == 0 else rank))
     matrix = J @ J.T
@@ -57,7 +59,7 @@ def drawn(random, n, kind):
 
 
 def misfit(matrix, offset, lower, upper, y):
-    """Natural residual of a problem, in parts of its largest terms; zero exactly at a solution."""
+    """Natural residual of a problem, relative to its largest terms; zero exactly at a solution."""
     w = matrix @ y + offset
     return np.abs(y - np.clip(y - w, lower, upper)).max() / (np.abs(matrix) @ np.abs(y) + np.abs(offset) + 1e-300).max()
 
@@ -92,7 +94,7 @@ def test_modes_are_the_only_ones_of_an_enumeration():
 
 
 def test_open_shares_are_those_of_least_norm():
-    """Within their bounds by a pseudo-inverse in the units of their weights, whatever multiples of the unit these are."""
+    """The solution without active bounds has least weighted norm, by a pseudo-inverse, for any unit of the weights."""
     random = np.random.default_rng(6)
     for n, rank in ((2, 1), (6, 2), (20, 7), (40, 39)):
         J, weights = random.normal(size=(n, rank)), random.uniform(0.5, 2.0, n)
@@ -127,7 +129,7 @@ def test_order_senses_and_units_do_not_matter():
 
 
 def test_bounds_may_be_infinite_and_a_contradiction_is_named():
-    """A diode with a resistor conducts or blocks; an ideal one across a source can do neither, whatever is beside it."""
+    """A diode with a resistor conducts or blocks; an ideal diode across a source can do neither, whatever surrounds it."""
     inf = np.inf
     for effort, flow in ((2.0, 1.0), (-2.0, 0.0)):
         outcome, y, _, _ = solved([[2.0]], [-effort], [0.0], [inf])
@@ -156,7 +158,7 @@ def test_cpython_and_machine_code_make_the_same_bits(kind):
 
 
 def row(count, seed, order=1, names=("{}", "{}")):
-    """Masses in a row at rest, with dry friction between neighbours and at both ends, and forces; their numbers."""
+    """Masses in a row at rest, with dry friction between neighbours and at both ends, under forces; and their numbers."""
     random = np.random.default_rng(seed)
     masses, forces = random.uniform(0.5, 2.0, count), random.normal(size=count) * 2.0
     limits = random.uniform(0.3, 1.5, count + 1)
@@ -178,7 +180,7 @@ def row(count, seed, order=1, names=("{}", "{}")):
 
 @pytest.mark.parametrize("count", [5, 20])
 def test_a_row_of_masses_begins_to_move_in_one_instant_with_one_event_for_each_friction(count):
-    """Accelerations are those of Gauss's least constraint, a least-squares problem with bounds."""
+    """Accelerations satisfy Gauss's principle of least constraint, a bounded least-squares problem."""
     for seed in range(2):
         graph, (masses, forces, limits, G) = row(count, seed)
         root = np.sqrt(masses)
@@ -198,11 +200,11 @@ def test_a_row_of_masses_begins_to_move_in_one_instant_with_one_event_for_each_f
 
 @pytest.mark.parametrize("ratio", [1.0, 1.5])
 def test_friction_that_sticks_more_than_it_slips_breaks_loose_one_by_one(ratio, monkeypatch):
-    """Its problem is not monotone: what slips first relieves the others. Sticking efforts stay within their own limit."""
+    """The problem is not monotone: the first slip relieves the others. Sticking efforts stay within their limits."""
     graph, (_, _, limits, G) = row(5, 0)
     compiled, solve, problems = compile_model(graph, progress=False), friction_modes.solve, []
     stick = {f"c{k}.stick_limit": ratio * limit for k, limit in enumerate(limits)}
-    compiled.simulate(1e-3, parameters=stick, progress=False)  # machine code is made before the function is replaced in CPython
+    compiled.simulate(1e-3, parameters=stick, progress=False)  # compile before the function is replaced in CPython
     monkeypatch.setattr(friction_modes, "solve", lambda box: problems.append(box) or solve(box))
     with compared():
         run = compiled.simulate(1e-3, parameters=stick, progress=False)
@@ -214,7 +216,7 @@ def test_friction_that_sticks_more_than_it_slips_breaks_loose_one_by_one(ratio, 
 
 
 def test_cpython_lanes_and_c_make_the_run_of_machine_code():
-    """The image of a run in C has the problem's tables and calls its kernel."""
+    """The image of a run in C contains the problem's tables and calls its kernel."""
     compiled = compile_model(row(4, 3)[0], progress=False)
     with compared() as told:
         run = compiled.simulate(1.0, samples=0.1, progress=False)

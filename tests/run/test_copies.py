@@ -1,4 +1,4 @@
-"""Pickles and copies: a result goes from process to process, what holds formulas is refused, copies of all are as good."""
+"""Pickles and copies: results pass between processes, objects with formulas refuse pickling, and copies are equivalent."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def parts():
 
 
 def sent(thing):
-    """What arrives in another process."""
+    """Pickle and unpickle an object, as another process would receive it."""
     return pickle.loads(pickle.dumps(thing))  # noqa: S301 - our own
 
 
@@ -101,7 +101,7 @@ def test_an_error_of_one_problem_arrives_as_it_was(kind) -> None:
 
 
 def test_results_of_constraints_and_of_what_breaks_in_time_are_pickled():
-    """What judges positions, and finds breaks, is code that stays behind."""
+    """The code that judges positions and finds breaks stays behind."""
     graph, v = Graph("held"), J1("v")
     graph.connect(v, I("m", 1.0)).connect(Se("F", lambda u: u, signals=["step.y"]), v).connect(v, Constraint("k"))
     graph.add(signals.step("step", start=0.5))

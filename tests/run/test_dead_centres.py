@@ -1,6 +1,6 @@
-"""Dry friction on a slider whose lever vanishes (dead centres, cams): it takes its force times the path, and stops no flywheel.
+"""Dry friction on a slider whose lever vanishes (dead centres, cams): it dissipates force times path, and stops no flywheel.
 
-The judge is the account of energy: friction of a force F takes F times the path, which is a closed form of the angle.
+The energy is the judge: friction of force F dissipates F times the path, a closed form of the angle.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tests.estimation.differences import differences
 
 RADIUS, ROD, SPEED = 0.5, 1.2, 10.0
 ACCOUNT = 1e-8
-"""Part of the energy that a run at the default tolerance may miss."""
+"""Energy that a run at the default tolerance may miss, relative to the energy at the start."""
 
 
 def machine(*levers, mass=0.1, **friction):
-    """A flywheel (1 kg m^2) that drives a slider with dry friction through each lever, a ratio of its angle."""
+    """A flywheel (1 kg m^2) that drives a slider with dry friction through each lever, which depends on the angle."""
     graph, turn = Graph("machine"), J1("turn", domain="rotation")
     graph.connect(turn, I("wheel", 1.0, initial=SPEED)).connect(Se("load", 0.0), turn)
     for k, lever in enumerate(levers):
@@ -49,24 +49,24 @@ massless_crank = functools.cache(lambda: compile_model(machine(crank, mass=0.0))
 
 
 def path(place, start, end):
-    """Way along a place(angle) from one angle to another, by so many points that its turning points do not matter."""
+    """Path length along place(angle) between two angles, on a grid so fine that turning points do not matter."""
     angle = np.linspace(start, end, 50_001)
     return np.abs(np.diff(place(angle))).sum()
 
 
 def energy(run, *levers, mass=0.1):
-    """Energy at the start and at the end of a run of the machine, without what a load does."""
+    """Energy at the start and at the end of a run of the machine, without the work of a load."""
     phi, w = run["angle.phi"][[0, -1]], run["turn.flow"][[0, -1]]
     return 0.5 * w**2 * (1.0 + mass * sum(lever(phi) ** 2 for lever in levers))
 
 
 def of_numbers(lever):
-    """A lever of NumPy arrays."""
+    """A lever for NumPy arrays."""
     return lambda angles: np.array([float(lever(angle)) for angle in np.atleast_1d(angles)])
 
 
 def take(run, force, places, levers, mass=0.1, load=0.0, within=ACCOUNT):
-    """Check the account: friction takes its force times the path, and no event takes anything."""
+    """Check the energy: friction dissipates force times path, and events lose none."""
     assert run.ok, run.failure
     before, after = energy(run, *(of_numbers(lever) for lever in levers), mass=mass)
     first, last = run["angle.phi"][[0, -1]]
@@ -79,7 +79,7 @@ def take(run, force, places, levers, mass=0.1, load=0.0, within=ACCOUNT):
 
 
 def reversals(values):
-    """Number of changes of sign."""
+    """Number of sign changes."""
     signs = np.sign(values[values != 0.0])
     return np.count_nonzero(np.diff(signs))
 
@@ -87,7 +87,7 @@ def reversals(values):
 @pytest.mark.parametrize("speed", [SPEED, -SPEED])
 @pytest.mark.parametrize("start", [0.0, 0.5, np.pi / 2.0, np.pi, -np.pi])
 def test_a_crank_passes_its_dead_centres(start, speed):
-    """From a dead centre too, at which the mode that sticks has no finite effort."""
+    """Starts include a dead centre, where the sticking mode has no finite effort."""
     for force in (0.0, 1e-6, 0.01, 3.0):
         given = {"parameters": {"liner0.limit": force, "liner0.stick_limit": force}, "progress": False}
         run = compiled_crank().simulate(2.0, initial={"angle.phi": start, "wheel.p": speed}, **given)
@@ -101,7 +101,7 @@ def test_every_method_passes_them(method):
 
 
 def test_two_cylinders_at_right_angles_pass_theirs_in_turn():
-    """One stands still while the other is fast; from the dead centre of each, too."""
+    """One slider stands still while the other is fast; starts include the dead centre of each."""
     compiled = compile_model(machine(crank, across))
     places = [lambda a: RADIUS * np.cos(a), lambda a: RADIUS * np.sin(a)]
     for mass in (1e-9, 0.1, 2.0):
@@ -112,7 +112,7 @@ def test_two_cylinders_at_right_angles_pass_theirs_in_turn():
 
 
 def dwelling(angle):
-    """Integral of 0.1 sin^2 over all that lies in the first half of a turn."""
+    """Integral of 0.1 sin^2 over the first halves of all turns."""
     turns = np.floor(angle / (2.0 * np.pi))
     rest = np.minimum(angle - 2.0 * np.pi * turns, np.pi)
     return 0.05 * (np.pi * turns + rest - np.sin(rest) * np.cos(rest))
@@ -130,14 +130,15 @@ def test_cams_whose_rate_is_flat_at_zero(cam):
     """In a dwell nothing is held, and friction has no effect."""
     lever, place = CAMS[cam]
     compiled = compile_model(machine(lever))
-    for k in range(20 if cam == "double zero" else 6):  # where the touch is seen a little before or after it, by rounding
+    for k in range(20 if cam == "double zero" else 6):  # rounding shifts the detected contact a little
         begin = {"angle.phi": 0.3 * k - 0.9, "wheel.p": SPEED * (-1.3) ** k}
         run = compiled.simulate(40.0 / abs(begin["wheel.p"]), initial=begin, method="dopri5", progress=False)
         take(run, 1.0, [place], [lever], within=1e-6)
 
 
 def test_it_sticks_where_friction_holds_the_crank():
-    """In mid-stroke, after the path that its energy pays; with a load that it holds, and with one that it does not."""
+    """It sticks in mid-stroke, once the path has used up its energy; with a load that friction holds, and with one that it does
+    not."""
     given = {"liner0.limit": 10.0, "liner0.stick_limit": 10.0}
     run = compiled_crank().simulate(5.0, parameters=given, progress=False)
     angle = run["angle.phi"][-1]
@@ -168,7 +169,7 @@ def stroke(angle):
 
 
 def with_rod(start):
-    """The machine with a connecting rod that is a constraint on the angle and the place of its slider."""
+    """The machine with a connecting rod: a constraint between the angle and the position of the slider."""
     graph, turn, slide = Graph("rod"), J1("turn", domain="rotation"), J1("slide0", domain="translation")
     graph.connect(turn, I("wheel", 1.0, initial=SPEED)).connect(slide, Friction("liner0", 1.0))
     graph.connect(slide, I("piston0", 0.1, initial=0.1 * SPEED * float(rod_lever(start))))
@@ -195,7 +196,7 @@ def test_a_connecting_rod_as_a_transformer_and_as_a_constraint():
 @pytest.mark.thorough
 @pytest.mark.parametrize("start", [0.5, 0.0, np.pi])
 def test_crank_rod_and_piston_as_rigid_bodies(start):
-    """Their constraints have redundant rows at a dead centre together with friction that sticks."""
+    """At a dead centre the constraints have redundant rows while friction sticks."""
     radius, length = 0.1, 0.35
     pin = radius * np.array([np.cos(start), np.sin(start)])
     x, lean = pin[0] + np.sqrt(length**2 - pin[1] ** 2), np.arcsin(-pin[1] / length)
@@ -227,7 +228,7 @@ def test_crank_rod_and_piston_as_rigid_bodies(start):
 
 @pytest.mark.parametrize("start", [0.5, 0.0])
 def test_in_a_plane_both_axes_pass_at_once(start):
-    """Two flywheels drive the axes of a pad, whose flow is zero in all directions where both are at a dead centre."""
+    """Two flywheels drive the axes of a pad; with both at a dead centre, its flow is zero in all directions."""
     graph, turn, slide = Graph("pad"), J1("turn", domain="rotation", dimension=2), J1("slide", domain="translation", dimension=2)
     graph.connect(turn, I("wheels", np.diag([1.0, 0.16]), initial=SPEED * np.array([1.0, 0.16])))
 
@@ -247,7 +248,7 @@ def test_in_a_plane_both_axes_pass_at_once(start):
 
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_a_flow_that_a_blow_reverses_is_not_stopped(dimension):
-    """The limit is a force: it takes no impulse, so that the block slips back with the speed of the blow, and comes to rest."""
+    """The friction limit is a force, not an impulse: the block slips back with the speed of the blow, and comes to rest."""
     one = np.ones(dimension) if dimension > 1 else 1.0
     graph, v = Graph("block"), J1("v", domain="translation", **({"dimension": 2} if dimension > 1 else {}))
     graph.connect(v, I("m", np.eye(2) if dimension > 1 else 1.0, initial=2.0 * one))
@@ -260,7 +261,7 @@ def test_a_flow_that_a_blow_reverses_is_not_stopped(dimension):
 
 
 def test_units_names_and_arrows_do_not_matter():
-    """Force in MN and path in um, forty times slower; the slider named before all else, its bonds reversed."""
+    """Force in MN and path in um, forty times slower; the slider named first, its bonds reversed."""
     plain = machine(crank).simulate(2.0, progress=False)
     size, slower = 1e-6, 40.0
     graph, turn, slide = Graph("other"), J1("z", domain="rotation"), J1("a", domain="translation")
@@ -287,7 +288,7 @@ def test_many_runs_pass_as_single_ones(threads):
 
 
 def test_sensitivities_pass_too():
-    """The speed at the end falls with the limit as the path grows."""
+    """The derivative of the final speed with respect to the friction limit is proportional to the path."""
     tight = {"rtol": 1e-11, "progress": False, "samples": [2.0]}
     compiled = compile_model(machine(crank, stick_limit=2.0))
     found = run_sensitivities(compiled, "liner0.limit", 2.0, **tight)

@@ -1,4 +1,4 @@
-"""Sizes of states that decay over many decades: an error allowance of the largest size would let them run away below zero."""
+"""Sizes of states that decay over many decades: an error allowance by the largest past size would let them fall below zero."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ NONE = np.zeros(0)
 
 
 def decays(scales: list[float] | None = None) -> Program:
-    """Radicals that annihilate each other; what makes them; a linear and a cubic decay, which are stable below zero too."""
+    """Radicals that annihilate each other, and their source; a linear and a cubic decay, both stable below zero."""
     return program(lambda t, x, p, m: [x[1] - x[0] * x[0], -x[1], -x[2], -(x[3] ** 3)], (4, 0, 0), scales=scales)
 
 
 def sizes_after(
     x: np.ndarray, recent: np.ndarray, longest: float = 1e13, scales: list[float] | None = None, way: Any = machine_code
 ) -> tuple[np.ndarray, ErrorWeights]:
-    """Sizes of one, then of states x after decay to `recent`."""
+    """Sizes after a first state of 1 and a state x, whose recent sizes are `recent`."""
     units = np.ones(4) if scales is None else np.array(scales)
     weights = ErrorWeights(Bound(decays(scales), NONE, longest, 0.0), 1e-6, None, longest)
     weights.see(units)
@@ -32,7 +32,6 @@ def sizes_after(
 
 @pytest.mark.parametrize("scales", [None, [2.0**-90, 2.0**40, 1.0, 2.0**10]])
 def test_the_size_follows_a_state_that_could_run_away_and_its_drivers(scales: list[float] | None) -> None:
-    """Whatever the units."""
     x = np.full(4, 1e-5)
     size, _ = sizes_after(x, 2.0 * x, scales=scales)
     assert size == pytest.approx([2e-5, 2e-5, 1.0, 1.0])
@@ -41,9 +40,9 @@ def test_the_size_follows_a_state_that_could_run_away_and_its_drivers(scales: li
 @pytest.mark.parametrize(
     ("x", "recent", "longest"),
     [
-        (1e-5, 0.5, 1e13),  # it passes zero, but has been large lately
-        (1e-5, 1e-5, 1e5),  # at -1e-6 it would leave in 1e6 s, after the end
-        (-1e-5, 1e-5, 1e13),  # it comes from below zero, and is drawn back from above
+        (1e-5, 0.5, 1e13),  # it passes zero, but was large lately
+        (1e-5, 1e-5, 1e5),  # from -1e-6 it would diverge in 1e6 s, after the end
+        (-1e-5, 1e-5, 1e13),  # it comes from below zero, and is attracted from above
     ],
 )
 def test_else_it_remains(x: float, recent: float, longest: float) -> None:
@@ -52,13 +51,13 @@ def test_else_it_remains(x: float, recent: float, longest: float) -> None:
 
 
 def test_a_state_that_does_not_decay_keeps_its_size() -> None:
-    """Though it drives one that does."""
+    """Even if it drives a decaying state."""
     size, _ = sizes_after(np.array([1e-5, 1e-14, 1.0, 1.0]), np.array([1e-5, 0.5, 1.0, 1.0]))
     assert size == pytest.approx([1e-5, 1.0, 1.0, 1.0])
 
 
 def test_cpython_makes_the_same_bits() -> None:
-    """Of the floors too, which follow the sizes."""
+    """The floors, which follow the sizes, are the same too."""
     x = np.array([1e-5, 1e-10, 1e-5, 1e-5])
     pair = [sizes_after(x, 2.0 * x, way=way)[1] for way in (machine_code, cpython)]
     assert_same(*(each.table for each in pair))

@@ -1,4 +1,4 @@
-"""Energy accounts by island, the parts of a graph that bonds connect: a verdict depends on nothing else in the graph."""
+"""Energy accounts by island, a part of a graph connected by bonds: each verdict depends on its island alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from screws import scalars as s
 from tests.inner.run import BatchCollector
 
 PSEUDO = Domain("heat", "temperature", "K", "heat flow", "W", "J", "")
-"""Pseudo-bonds: the product of temperature and heat flow is no power."""
+"""Pseudo-bonds: the product of temperature and heat flow is not a power."""
 
 BIG = {
     "pseudo-bonds, 43 kJ": (PSEUDO, 1.0, 293.0),
@@ -30,7 +30,7 @@ def _quiet():
 
 
 def oscillator(graph: Graph, growing: float, size: float = 1.0) -> Graph:
-    """A spring whose energy changes by itself with the time, by no power, unless `growing` is 0."""
+    """A spring whose energy depends on time without any power, unless `growing` is 0."""
     v, law = J1("v"), lambda q, t: 2.0 * size * q**2 * (1.0 + growing * s.sin(t))
     graph.connect(v, C("spring", energy=law, signals=["time"], initial=1.0))
     return graph.connect(v, I("mass", size)).connect(v, R("damper", 0.1 * size))
@@ -46,7 +46,7 @@ def beside(graph: Graph, big: str) -> Graph:
 @pytest.mark.parametrize("growing", [0.0, 1e-3])
 @pytest.mark.parametrize("big", BIG)
 def test_a_verdict_does_not_depend_on_other_islands(big, growing):
-    """Single runs, runs that keep little, and batches, in either order: an error of a millijoule beside kilojoules."""
+    """Single runs, runs that keep little, and batches, in either order; the error is of millijoules beside kilojoules."""
     alone = compile_model(oscillator(Graph("alone"), growing)).simulate(3.0)
     assert alone.ok == (growing == 0.0) and alone.ledger.islands == ()
     graph, last = Graph("both"), list(BIG).index(big) % 2
@@ -66,7 +66,7 @@ def test_a_verdict_does_not_depend_on_other_islands(big, growing):
 
 @pytest.mark.parametrize("last", [False, True])
 def test_machine_code_books_each_power_to_its_island(monkeypatch, last):
-    """A sound batch is judged by machine code alone, in either order of the islands."""
+    """Machine code alone judges a sound batch, with the islands in either order."""
     monkeypatch.setattr(BatchCollector, "single", lambda *_: pytest.fail("judged in Python"))
     big = next(iter(BIG))
     graph = beside(oscillator(Graph("g"), 0.0), big) if last else oscillator(beside(Graph("g"), big), 0.0)
@@ -75,7 +75,7 @@ def test_machine_code_books_each_power_to_its_island(monkeypatch, last):
 
 
 def test_a_verdict_does_not_depend_on_units():
-    """The same island in units of energy 2^60 apart."""
+    """The same island in units of energy that differ by 2^60."""
     verdicts = []
     for size in (1.0, 2.0**-60):
         run = compile_model(beside(oscillator(Graph("g"), 1e-3, size), "thermal, 43 kJ")).simulate(3.0)
@@ -84,7 +84,7 @@ def test_a_verdict_does_not_depend_on_units():
 
 
 def test_what_events_take_is_lost_by_their_island_alone():
-    """A charge is halved in an event, beside 43 kJ: both islands close, and so do the totals."""
+    """An event halves a charge, beside 43 kJ: both islands balance, and so do the totals."""
     graph, node = beside(Graph("g"), "thermal, 43 kJ"), J0("n")
     store = C("cell", capacitance=2.0, initial=4.0)
     graph.connect(node, store).connect(node, R("leak", 1.0))
@@ -100,7 +100,7 @@ def test_what_events_take_is_lost_by_their_island_alone():
 
 
 def test_pseudo_bonds_are_no_joules():
-    """Their balance has its own unit, and is judged, but not summed with energies."""
+    """Their balance has its own unit; it is judged, but not added to energies."""
     run = compile_model(beside(oscillator(Graph("g"), 0.0), "pseudo-bonds, 43 kJ")).simulate(3.0)
     units = {island.domains: island.unit for island in run.ledger.islands}
     assert units == {("generic",): "J", ("heat",): "K W s"}
@@ -133,7 +133,7 @@ def test_a_large_graph_without_gaps_is_one_island():
 
 
 def test_the_account_by_domain():
-    """A motor with a brake: what the circuit gives up is what the shaft receives; a closed form of the rest at the end."""
+    """A motor with a brake: the circuit loses what the shaft receives; the remaining terms have closed forms at the end."""
     graph, coil, shaft, motor = Graph("motor"), J1("coil", domain="electrical"), J1("shaft", domain="rotation"), GY("motor", 0.5)
     graph.connect(Se("u", 6.0), coil).connect(coil, R("wire", 2.0)).connect(coil, motor).connect(motor, shaft)
     graph.connect(shaft, I("rotor", 0.01, initial=0.02)).connect(shaft, R("brake", 0.1))

@@ -1,4 +1,4 @@
-"""Error control in machine code gives what its reference in Python gives, to the last bit."""
+"""Error control in machine code agrees with its Python reference to the last bit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NUMBERS = ("energy", "spread", "rejections_before_test", "boost", "boosted")
 
 
 def loud():
-    """x'' = -x, its force and its power the small differences of large numbers; a third state only follows."""
+    """x'' = -x, with force and power as small differences of large numbers; a third state only follows."""
     return program(
         lambda t, x, p, m: [x[1], (p[0] - x[0]) - p[0], 1e-3 * (x[0] - x[2])],
         (3, 1, 0),
@@ -34,7 +34,7 @@ def loud():
 
 
 def still():
-    """Motion that a symmetry forbids: a position that noise of its velocity moves, and an angle without energy."""
+    """Motion that a symmetry forbids: a position moved only by noise of its velocity, and an angle without energy."""
     return program(
         lambda t, x, p, m: [x[1], (p[0] - x[0]) - p[0], x[1], -x[3]],
         (4, 1, 0),
@@ -43,7 +43,7 @@ def still():
 
 
 def broken():
-    """Rates, powers and energies that are no numbers at some of the states."""
+    """Rates, powers and energies that are NaN at some states."""
     return program(
         lambda t, x, p, m: [s.log(x[1]) - x[0], p[0] / x[0], s.sin(1e3 * t) * x[1]],
         (3, 1, 0),
@@ -73,7 +73,7 @@ def assert_same(witness: Weights, machine: ErrorWeights) -> None:
 @pytest.mark.parametrize("atol", [None, 1e-6])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_weights_are_the_same_bits_wherever_a_run_goes(name, atol):
-    """Starts from zero, states that grow and fall by decades, modes that come and go, doubts that bear fruit and that do not."""
+    """Starts from zero, states that grow and fall by decades, modes that change, noise found and not found."""
     make, p = PROGRAMS[name]
     made = make()
     bound, random = Bound(made, np.array(p), 3.0, 1.0), np.random.default_rng(4)
@@ -91,12 +91,12 @@ def test_weights_are_the_same_bits_wherever_a_run_goes(name, atol):
             assert_same(*pair)
             noisy += int(pair[0].noise.any())
         x = np.where(random.random(made.states) < 0.3, 0.0, random.normal(size=made.states) * 10.0 ** random.uniform(-9, 1))
-    assert noisy > 0 or name not in ("loud", "still"), "there is noise to be compared"
+    assert noisy > 0 or name not in ("loud", "still"), "no noise was found to compare"
 
 
 @pytest.mark.parametrize("energy, resting", [(1.0, [False] * 4), (1e26, [False, True, True, True]), (1e30, [True] * 4)])
 def test_states_rest_where_their_energy_is_rounding(energy, resting):
-    """Of the energy in play; an angle without energy, the third state, rests with the state that drives it."""
+    """Rounding is relative to the energy in play; the third state, an angle without energy, rests with its driver."""
     made, (t, x, m) = still(), (0.3, np.array([30.0, 2.0, 3.0, 4.0]), np.zeros(0))
     bound = Bound(made, np.array([1e5]), 3.0, 1.0)
     pair = [kind(bound, 1e-7, None, 0.01) for kind in (Weights, ErrorWeights)]
@@ -118,7 +118,7 @@ def test_of_many_modes_the_earliest_are_forgotten():
 
 
 def machine(name: str, couplings: JacobianCouplings, *arrays: np.ndarray) -> None:
-    """A procedure of `balancing`."""
+    """Return a procedure of `balancing` in machine code."""
     function = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (2 + len(arrays)))(error_weights.machine_code().address(name))
     function(couplings.structure.table.address, address_of(couplings.values), *map(address_of, arrays))
 
@@ -136,7 +136,7 @@ def carried(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarray)
 
 
 def coupled(matrix):
-    """Couplings by a Jacobian (n, n)."""
+    """Couplings from the Jacobian (n, n)."""
     columns, rows = np.nonzero(matrix.T)
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=0))])
     return StructureCache(indptr, rows).couplings(matrix[rows, columns])
@@ -161,7 +161,7 @@ def by_fours():
 
 @pytest.mark.parametrize("size", [1.0, 8.0, 150.0])
 def test_four_runs_are_balanced_to_the_bits_of_one(by_fours, size):
-    """Also where some of them are balanced from the beginning, or out of all proportion; those that are done stay as they are."""
+    """Some are balanced at first, some far out of proportion; finished ones stay unchanged."""
     random = np.random.default_rng(2)
 
     def call(name, made, *arrays):
@@ -200,7 +200,7 @@ def test_couplings_out_of_all_proportion_are_the_same_bits():
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError])
 def test_a_signal_before_an_answer_to_machine_code_is_heard_after_it(error):
-    """Struck by machine code itself, right before it asks: Python hears of it before the first line of what answers."""
+    """Machine code raises the signal right before it asks: Python handles it before the first line of its answer."""
 
     def raised(*_):
         raise error("struck")
@@ -228,7 +228,7 @@ def test_a_signal_before_an_answer_to_machine_code_is_heard_after_it(error):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize("times", [1, 10, 10**9])
 def test_what_keeps_an_answer_from_machine_code_is_raised_by_the_run(error, times, monkeypatch):
-    """Which goes on without garbage, however often the answer fails, for good too; the next run is as ever."""
+    """The run never continues with invalid data, however often the answer fails; the next run is unaffected."""
     given, calls = (np.array([1.0, 0.0]), np.array([100.0, 1.0]), [], 1.0), list[int]()
     expected = simulate(oscillator(), *given).x
     structure = StructureCache.structure
@@ -248,11 +248,11 @@ def test_what_keeps_an_answer_from_machine_code_is_raised_by_the_run(error, time
 
 
 def test_a_run_that_meets_many_patterns_asks_python_for_few(monkeypatch):
-    """Blocks in a row that stick and slip: their couplings have another pattern after nearly every event."""
+    """Blocks in a row stick and slip: the pattern of couplings changes at nearly every event."""
     compiled, asked, found = compile_model(row(20)), [], StructureCache.structure
     monkeypatch.setattr(StructureCache, "structure", lambda cache, entries: asked.append(1) or found(cache, entries))
     first = compiled.simulate(2.0, samples=0.1, progress=False)
     assert first.ok and first.statistics.events_in_python == 0 and len(first.events) > 50
     assert PATTERNS < len(asked) <= 2 * PATTERNS
-    again = compiled.simulate(2.0, samples=0.1, progress=False)  # in the rooms of the first, which Python has no part in
+    again = compiled.simulate(2.0, samples=0.1, progress=False)  # reuses the first run's storage of patterns, without Python
     assert np.array_equal(first.x, again.x) and first.events == again.events

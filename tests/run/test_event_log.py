@@ -1,4 +1,4 @@
-"""The events of a result: a frozen sequence over rows that behaves as a tuple of `Event`, and its arrays."""
+"""The events of a result: a frozen sequence over rows that behaves like a tuple of `Event`, with array access."""
 
 import copy
 import pickle
@@ -42,7 +42,7 @@ def test_its_arrays_are_those_of_its_events(run):
 
 
 def test_the_energy_lost_at_each_is_that_of_its_states(run):
-    """A ball of 1 kg loses (1 - e^2) of what it falls with, with e = 0.8."""
+    """A ball of 1 kg loses the fraction 1 - e^2 of its impact energy; e = 0.8."""
     p = run.program.layout["ball.p"].start
     hits = run.events[:-1]
     np.testing.assert_allclose(
@@ -74,7 +74,7 @@ def test_a_log_grows_and_forgets(run):
 
 
 def test_account_counts_an_event_after_its_own_time(run):
-    """What a sample at the time of an event shows is before it, except at the start."""
+    """A sample at the time of an event shows the state before it, except at the start."""
     lost = run.ledger.lost
     expected = [sum(event.lost for event in run.events if event.time < time) for time in run.t]
     np.testing.assert_allclose(lost, expected, rtol=1e-13)

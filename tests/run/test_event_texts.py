@@ -1,5 +1,4 @@
-"""CPython and machine code make the same bits of the texts of event handling and event location, at ordinary and at extreme
-numbers."""
+"""Machine code and CPython give the same bits for the texts of event handling and location, even for extreme numbers."""
 
 from __future__ import annotations
 
@@ -37,8 +36,11 @@ N, SAMPLES, LOW, HIGH = 3, 4, 0.2, 0.5
 
 @functools.cache
 def hopper():
-    """A ball that bounces and comes to rest, whose impact may throw a switch; between two heights the switch turns to and fro
-    until a lamp is lit. The third state is the unknown of a nonlinear loop."""
+    """A ball that bounces and comes to rest, whose impact may throw a switch; between two heights the switch toggles until a lamp
+    lights.
+
+    The third state is the unknown of a nonlinear loop.
+    """
     edges = (
         RunTransition("floor", 0, 0.0, 0.0, "impact", accumulates=1.0),
         RunTransition("floor", 0, 0.0, 1.0, "rest"),
@@ -75,7 +77,7 @@ def hopper():
                 0.0,
                 0.0,
                 *x,
-            ],  # changes of guards by the impact, x without it
+            ],  # changes of the guards by the impact; x without the impact
             lambda t, x, p, m: [x[2] ** 3 + x[2] - x[0], (x[0] - x[2] ** 3 - x[2]) / (3.0 * x[2] ** 2 + 1.0)],
         ],
         transitions=edges,
@@ -92,8 +94,8 @@ def event_code():
 
 
 def at_an_event(seed):
-    """The table of an event of the ball: in the air, at the floor, or at a height of the lever, with times of earlier impacts
-    that accumulate, chatter, or do neither."""
+    """The table at an event of the ball: in the air, at the floor, or at a height of the lever, with earlier impact times that
+    accumulate, chatter, or do neither."""
     random, made = np.random.default_rng(seed), hopper()
     k, p = len(made.transitions), np.array([9.81, random.choice([0.8, 0.0, 1.0]), random.choice([0.0, 1.0])])
     bound = Bound(made, p, 1.5, 10.0)
@@ -123,7 +125,7 @@ def at_an_event(seed):
 
 
 def assert_same(one, other, kind):
-    """All arrays and numbers of two tables, but for addresses."""
+    """Compare all arrays and numbers of two tables, except for addresses."""
     for name, array in one.arrays.items():
         np.testing.assert_array_equal(array.ravel(), other.arrays[name].ravel(), err_msg=name)
     for name, (_, stored) in kind.layout().items():
@@ -131,7 +133,7 @@ def assert_same(one, other, kind):
 
 
 def both(function, machine, seed):
-    """The two results of a text, and its table after it."""
+    """Both results of a text, and its table after each."""
     by_machine, by_python = at_an_event(seed), at_an_event(seed)
     made = machine(by_machine.table.address)
     with np.errstate(all="ignore"):
@@ -142,7 +144,7 @@ def both(function, machine, seed):
 
 @pytest.mark.parametrize("name", ["handle_event", "open_events", "handle_start"])
 def test_texts_of_event_handling_are_the_same_bits_in_cpython(name):
-    """Some events come to rest, some search for modes, some are thrown by an impulse, some end the run."""
+    """Some events come to rest, some search for modes, some follow an impulse, some end the run."""
     machine = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(event_code().address(name))
     seen = [both(getattr(event_iteration, name), machine, seed) for seed in range(30 if name == "handle_event" else 3)]
     if name == "handle_event":
@@ -153,7 +155,8 @@ def test_texts_of_event_handling_are_the_same_bits_in_cpython(name):
 
 
 def test_the_guards_that_fire_are_those_of_the_witness():
-    """Near zero by rounding, above it by little or much, with speeds that grow or fall, in all modes; of contradictions, too."""
+    """Guards zero up to rounding, or slightly or far above, with rising and falling slopes, in all modes, even contradictory
+    ones."""
     random, found = np.random.default_rng(8), set()
     made = hopper()
     for k in range(100):
@@ -177,7 +180,7 @@ def test_the_guards_that_fire_are_those_of_the_witness():
 
 
 def test_times_are_remembered_in_a_ring():
-    """The last times of a transition, however many there were."""
+    """The latest times of a transition, however many there are."""
     handler = at_an_event(0)
     table, arrays = handler.table.view(), handler.table.arrays
     times, recorded = np.cumsum(1e9 * (1.0 + np.arange(2 * HISTORY + 57) % 7)), arrays["times"].reshape(-1, HISTORY)
@@ -189,29 +192,29 @@ def test_times_are_remembered_in_a_ring():
     assert event_accumulation.limit_of(table, 1) == times[-1] and not arrays["counts"][1]
 
 
-# The location of zero crossings, of guards that are cubics of the fraction of the step, and of one that jumps.
+# Location of zero crossings: cubic guards of the fraction of the step, and one guard that jumps.
 
 GUARDS = 4
 
 
 class Flight(StepTable):
-    """A step whose guards have these coefficients (guards, 4)."""
+    """A step whose guards have the coefficients (guards, 4)."""
 
     coefficients: Reals
 
 
 def exact(c: Flight, theta: float, out: Reals, method: Fixed) -> None:
-    """The state at a fraction of the step: the fraction."""
+    """Set the state to the fraction of the step."""
     out[0] = theta
 
 
 def cubic(c: Flight, theta: float, h: float, out: Reals, method: Fixed) -> None:
-    """The same with an error."""
+    """Set the state to the fraction of the step plus an error."""
     out[0] = theta + 1e-6 * theta * (1.0 - theta)
 
 
 def guard_values(c: Flight, t: float, y: Reals, g: Reals) -> None:
-    """A cubic of the fraction for each guard but the last, which is 1 where its cubic is positive, else -1."""
+    """A cubic of the fraction for each guard; the last guard is its sign."""
     for i in range(c.guard_count):
         k = c.coefficients[4 * i :]
         g[i] = k[0] + y[0] * (k[1] + y[0] * (k[2] + y[0] * k[3]))
@@ -269,7 +272,7 @@ def test_texts_of_event_location_are_the_same_bits_in_cpython(name):
 
 @pytest.mark.parametrize("t", [0.0, 3.0])
 def test_no_zero_crossing_lies_nearer_to_the_start_than_the_resolution_of_time(t):
-    """A guard that begins just below zero, as after an event, crosses it by an error of the dense output."""
+    """A guard that starts just below zero, as after an event, crosses it by an error of the dense output."""
     h, later = 0.01, [0.5, 0.7, 0.9]
     table = crossing(t, [[1e-265, 0.3, 2.0], *[later] * (GUARDS - 1)], [1.0, *[-1.0] * (GUARDS - 1)])
     theta = root_finding.locate(table.view(), np.float64(h), STEP)

@@ -1,4 +1,4 @@
-"""Events: their times, the order of transitions, loops without end, and what is recorded."""
+"""Events: their times, the order of transitions, endless loops, and the records."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_impacts_of_a_ball(method):
 
 
 def test_impacts_by_solve_ivp():
-    """Guards end a run of SciPy's, resets begin the next: the same impacts."""
+    """SciPy ends its run at each guard and restarts after the reset: the impacts agree."""
     from scipy.integrate import solve_ivp
 
     ode, times = ode_of(ball(), [1.0, 0.0], [G, 0.7], [0.0]), []
@@ -96,7 +96,7 @@ def test_a_guard_at_zero_that_falls_does_not_fire():
 
 @pytest.mark.parametrize(("high", "low"), [(1.0, -1.0), (1e3, -1e-3)])
 def test_a_guard_that_is_positive_for_an_instant_fires_when_it_jumps_up_again(high, low):
-    """A pulse of zero width at the break of time at the start, then one of .01 s at each tick of a clock."""
+    """A pulse of zero width at the time break at the start, then one of 0.01 s at each tick of a clock."""
     graph = Graph("pulses")
     graph.add(Block("width", [("y", lambda t: 0.04 * s.maximum(t, 0.0), ["t"])], inputs={"t": "time"}))
     states = {"states": {"end": 0.0}, "updates": {"end": "next"}, "period": 0.25}
@@ -122,7 +122,7 @@ def flyby(radius, **options):
 
 @pytest.mark.parametrize("half", [1e-3, 1e-2, 0.3])
 def test_short_crossings_within_a_step_are_seen(half):
-    """The steps of a straight flight would jump over them."""
+    """The steps of a straight flight would otherwise skip the crossings."""
     radius = np.sqrt(1.0 + half**2)
     result = simulate(flyby(radius), [-50.0], [radius], [0.0], 100.0)
     assert [event.kind for event in result.events] == ["in", "out"]
@@ -130,7 +130,7 @@ def test_short_crossings_within_a_step_are_seen(half):
 
 
 def test_transitions_at_one_time_are_iterated_to_a_fixed_point():
-    """Two switches fire together, and the second one's target mode lets a third edge follow at once."""
+    """Two switches fire together, and the new mode of the second enables a third edge at once."""
     guards = lambda t, x, p, m: [  # noqa: E731
         s.where(s.less(m[0], 0.5), x[0], -1.0),
         s.where(s.less(m[1], 0.5), x[0], -1.0),
@@ -160,7 +160,7 @@ def test_transitions_without_end_are_chattering():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_sliding_between_two_modes_is_chattering(method):
-    """A relay without hysteresis that drives its own input back through zero."""
+    """A relay without hysteresis drives its own input back through zero."""
     guards = lambda t, x, p, m: [  # noqa: E731
         s.where(s.less(m[0], 0.5), x[0], -1.0),
         s.where(s.less(m[0], 0.5), -1.0, -x[0]),
@@ -191,7 +191,7 @@ def test_a_law_that_jumps_to_and_fro_ends_after_max_steps(method):
     made = program(lambda t, x, p, m: [-s.sign(x[0])], (1, 0, 0))
     result = simulate(made, [0.5], [], [], 100.0, method=method, max_steps=5000)
     assert result.failure is not None and result.failure.kind in ("too many steps", "step too small")
-    # at which pause it is seen, while it creeps on, depends on how fast steps are here
+    # the pause that notices it depends on the speed of the machine
     assert result.failure.time == pytest.approx(0.5, abs=1e-2)
 
 
@@ -218,7 +218,7 @@ def test_an_event_costs_little():
 @pytest.mark.parametrize("method", [*METHODS[:2], *METHODS[3:]])
 @pytest.mark.parametrize("phase", [0.0, 1e-12])
 def test_a_start_next_to_rest_does_not_set_the_scale_of_the_account(phase, method):
-    """A rectifier whose diode closes on next to no energy: what its leak takes later is far more, and partly rounding."""
+    """A rectifier whose diode closes with almost no energy: the leak later takes far more, some of it rounding."""
     graph, loop, gap, path = Graph("rectifier"), J1("loop"), J0("gap"), J1("path")
     graph.connect(Se("mains", lambda t: 10.0 * s.sin(314.0 * t + phase), signals=["time"]), loop)
     graph.connect(loop, I("L", 1e-2)).connect(loop, R("r", 1.0)).connect(loop, gap).connect(gap, R("leak", 1e3))
@@ -231,8 +231,10 @@ def test_a_start_next_to_rest_does_not_set_the_scale_of_the_account(phase, metho
 
 
 def test_a_bridge_of_two_phases_starts_from_rest():
-    """Both of its diodes switch at the start, and all four again at the first zero of the mains, next to it. The load gets
-    the mains without their sign, less what the diodes that conduct and the phases drop."""
+    """Both diodes switch at the start, and all four again at the first zero of the mains soon after.
+
+    The load sees the rectified mains, less the voltage drops of conducting diodes and phases.
+    """
     graph, plus, minus, load = Graph("bridge"), J0("plus"), J0("minus"), J1("load")
     graph.connect(plus, load).connect(load, R("R", 10.0)).connect(load, I("L", 1e-2)).connect(load, minus)
     for k in range(2):

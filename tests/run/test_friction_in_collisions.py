@@ -1,7 +1,7 @@
-"""Friction in collisions: balls with spin, a block that is struck, rods and corners; against closed forms and the equations.
+"""Friction in collisions: balls with spin, a struck block, rods and corners, against closed forms and the equations.
 
-In the plane of a contact an impulse F of friction is bounded by mu times the normal impulse L, opposes what slips on, and stops
-what it can (Moreau 1988).
+In the contact plane, an impulse F of friction is bounded by mu times the normal impulse L, opposes remaining slip, and stops it
+if it can (Moreau 1988).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from tests.inner.run import Cones, with_restitution
 
 MASS, RADIUS, GRAVITY, HEIGHT = 2.0, 0.1, 9.81, 0.3
 SPEED = np.sqrt(2.0 * GRAVITY * HEIGHT)
-"""At which the ball meets the floor, m/s."""
+"""Speed at which the ball meets the floor, m/s."""
 
 
 def contact(name, closing=False):
-    """The machine of a contact: it bounces, or stays where it lands."""
+    """The automaton of a contact: it bounces, or stays where it lands."""
     leaves = Transition("rest", "free", lambda n: -n, (f"{name}.multiplier",), kind=f"off {name}")
     lands = Transition("free", "rest", lambda h: -h, (f"{name}.h",), kind=f"land {name}")
     hits = Transition("free", "free", lambda h: -h, (f"{name}.h",), kind=f"hit {name}", impact=(name,), accumulates="rest")
@@ -29,7 +29,7 @@ def contact(name, closing=False):
 
 @functools.cache
 def ball(dimension, turn=0.0, closing=False):
-    """A ball with spin over a floor: height, velocity and spin in the plane of the floor, whose axes are turned."""
+    """A ball with spin over a floor: height, velocity and spin in the floor plane, with rotated axes."""
     graph, v, w = Graph("ball"), J1("v", domain="translation"), J1("w", domain="rotation")
     up, slip = J1("up", domain="translation"), J0("slip", domain="translation")
     one = np.ones(dimension) if dimension > 1 else 1.0
@@ -47,7 +47,7 @@ def ball(dimension, turn=0.0, closing=False):
 
 
 def struck(u, e, mu):
-    """Impulse of friction on a ball whose lowest point moves with u, against it: 2/7 m u stops that."""
+    """Impulse of friction on a ball whose lowest point moves with u: opposed to u, and 2/7 m u stops it."""
     size = np.linalg.norm(u)
     most = mu * MASS * (1.0 + e) * SPEED
     return -np.asarray(u) * (min(2.0 / 7.0 * MASS, most / size) if size else 0.0)
@@ -72,7 +72,7 @@ def test_a_ball_with_spin_bounces(spin, e):
 @pytest.mark.parametrize("turn", [0.0, 0.7, 2.0])
 @pytest.mark.parametrize("unit", [1.0, 1e3])
 def test_a_ball_with_spin_bounces_until_it_rolls(turn, unit):
-    """In a plane, axes turned, in m and kg or in mm and g: 5/7 of the speed of its centre and 2/7 of its spin's is left."""
+    """In a plane with rotated axes, in m and kg or in mm and g: 5/7 of the centre's speed and 2/7 of the spin's remain."""
     v, w = np.array([0.5, -0.2]), np.array([3.0, -30.0])
     flow = v + RADIUS * np.array([w[1], -w[0]])
     mass, length = (1.0, 1.0) if unit == 1.0 else (1e3, 1e3)
@@ -101,7 +101,7 @@ def test_a_ball_with_spin_bounces_until_it_rolls(turn, unit):
 
 @pytest.mark.parametrize("spin", [5.0, 80.0])
 def test_a_ball_that_stays_where_it_lands_is_struck_alike(spin):
-    """A constraint that begins to hold is a collision without restitution."""
+    """A constraint that closes is a collision without restitution."""
     run = ball(1, closing=True).simulate(0.26, initial={"J.p": 0.4 * MASS * RADIUS**2 * spin}, progress=False)
     assert run.ok, run.failure
     land = run.events[0]
@@ -111,7 +111,7 @@ def test_a_ball_that_stays_where_it_lands_is_struck_alike(spin):
 
 
 def test_a_block_that_sticks_gives_way_to_a_blow():
-    """Dry friction with a limit gives no impulse: a ball hits a block that sticks as if that were free; it slides and stops."""
+    """Dry friction with a limit gives no impulse: a ball hits a sticking block as if it were free; the block slides and stops."""
     graph, gap = Graph("billiard"), J0("gap", domain="translation")
     v1, v2 = J1("v1", domain="translation"), J1("v2", domain="translation")
     graph.connect(v1, I("ball", 1.0)).connect(v2, I("block", 3.0)).connect(v2, Friction("table", 6.0))
@@ -129,7 +129,7 @@ def test_a_block_that_sticks_gives_way_to_a_blow():
 
 @functools.cache
 def plate(friction, restitution, offset=0.0, h=(0.2, 0.2), mass=2.0, inertia=0.3, half=0.5, height=0.0):
-    """A rigid body with two corners over a floor, each with friction: x, y and turn, geometry as when it is upright."""
+    """A rigid body with two corners over a floor, each with friction: x, y and rotation, linearised about upright."""
     graph, w = Graph("plate"), J1("w", domain="rotation")
     x, y = J1("x", domain="translation"), J1("y", domain="translation")
     graph.connect(x, I("mx", mass)).connect(Se("weight", -mass * GRAVITY), y).connect(y, I("my", mass)).connect(
@@ -147,7 +147,8 @@ def plate(friction, restitution, offset=0.0, h=(0.2, 0.2), mass=2.0, inertia=0.3
 
 
 def test_housners_block_rocks_on():
-    """Width 2 b, height 2 h: as its other corner lands without bounce, it turns on with 1 - 1.5 sin^2 of atan(b / h)."""
+    """Width 2 b, height 2 h: as the other corner lands without bounce, the angular velocity falls by the factor 1 - 1.5 sin^2 of
+    atan(b / h)."""
     b, h, mass, rate = 0.1, 0.3, 2.0, 0.8
     inertia = mass / 3.0 * (b**2 + h**2)
     model = plate(5.0, 0.0, h=(0.0, 2.0 * b * rate * 0.01), mass=mass, inertia=inertia, half=b, height=h)
@@ -163,7 +164,7 @@ def test_housners_block_rocks_on():
 
 @pytest.mark.parametrize("restitution", [0.0, 0.5])
 def test_a_rod_that_falls_flat_and_slides_stays_flat(restitution):
-    """Friction of both its ends, no lever: it loses speed by mu times its impulse, and does not turn."""
+    """Friction at both ends has no lever: the rod loses speed by mu times the normal impulse, without rotating."""
     run = plate(0.1, restitution).simulate(0.21, initial={"mx.p": 2.0}, progress=False)
     assert run.ok, run.failure
     hit = run.events[0]
@@ -174,7 +175,7 @@ def test_a_rod_that_falls_flat_and_slides_stays_flat(restitution):
 
 
 def random_problem(rng, restitution):
-    """Bodies with contacts that approach, each with friction: response, flows, bounds."""
+    """Bodies with approaching contacts, each with friction: response, flows, bounds."""
     contacts, size = int(rng.integers(1, 4)), int(rng.integers(1, 3))
     n = contacts * (1 + size)
     J, v = rng.normal(size=(n, n + int(rng.integers(0, 3)))), rng.normal(size=n + 2)
@@ -215,7 +216,7 @@ def test_the_order_of_contacts_decides_nothing(seed):
 
 
 def test_where_newtons_law_would_gain_energy_less_of_the_restitution_is_left():
-    """A rod that strikes the floor with its end, askew: with all of its restitution it would have more energy than before."""
+    """A rod strikes the floor with one end, at an angle: full restitution would increase its energy."""
     angle, mu, e, u = 0.92, 0.91, 0.975, 0.51
     up, along, cross = 1.0 + 3.0 * np.cos(angle) ** 2, 1.0 + 3.0 * np.sin(angle) ** 2, -3.0 * np.sin(angle) * np.cos(angle)
     problem = Cones(np.array([[up, cross], [cross, along]]), 1, (1,), np.array([[mu, 0.0]]))
@@ -236,7 +237,7 @@ def test_where_newtons_law_would_gain_energy_less_of_the_restitution_is_left():
 
 
 def test_the_energy_of_a_rod_that_strikes_askew_never_grows():
-    """The same in a run: its end strikes with friction, the energy stays, the account closes."""
+    """The same in a run: the energy does not grow, and the account closes."""
     graph, w = Graph("rod"), J1("w", domain="rotation")
     x, y = J1("x", domain="translation"), J1("y", domain="translation")
     angle, half = 0.92, 1.0

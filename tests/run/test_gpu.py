@@ -1,4 +1,4 @@
-"""Many runs on a GPU, without one: what the host does, with a GPU that is memory of this process and fails on demand."""
+"""Many runs on a GPU, tested without one: the host's part, on a simulated GPU that fails on demand."""
 
 import sys
 from itertools import pairwise
@@ -34,7 +34,7 @@ def prepared(oscillator):
 
 @pytest.fixture
 def plug(monkeypatch):
-    """Plug in GPUs, by their number, with texts instead of kernels."""
+    """Plug in simulated GPUs, with texts instead of kernels."""
 
     def plugged(*gpus, **of_text):
         def maker(number):
@@ -77,7 +77,7 @@ def test_runs_have_the_bits_of_the_cpu_whatever_the_chunks(prepared, plug):
     assert set(there.device) == {"cuda:0"}
     assert not gpu.held, "memory is released"
     chunks = {call["runs"] for call in gpu.launched}
-    assert len(chunks) == 2, "a wave from everywhere says what runs cost, then the rest"
+    assert len(chunks) == 2, "the first launch samples the costs of all runs; the rest follow"
     for memory in (72_000, 76_000):
         small = plug(StandIn(memory=memory))
         with pytest.warns(DeviceWarning, match='E291 chunks of runs on "cuda:0" become smaller') as said:
@@ -101,7 +101,7 @@ def test_no_runs_touch_no_gpu(prepared, plug):
 
 
 def test_launches_aim_at_a_fifth_of_a_second(prepared, plug, monkeypatch):
-    """A step takes 1 ms of the GPU's clock here: the budget settles where a launch takes .2 s."""
+    """Here a step takes 1 ms of the GPU's clock: the budget settles at launches of 0.2 s."""
     gpu = plug(StandIn())
     clock = SimpleNamespace(perf_counter=lambda: 1e-3 * sum(call["budget"] for call in gpu.launched))
     monkeypatch.setattr(gpu_launches, "time", clock)
@@ -172,7 +172,7 @@ def test_auto_takes_a_gpu_with_fast_doubles_for_many_runs(plug):
     assert device_of("auto", 10**6) is None
 
 
-# --- what cannot go there -----------------------------------------------------------------------------------------------------
+# --- what cannot run on a GPU ---------------------------------------------------------------------------------------------
 
 
 def test_refuses_what_only_python_does(oscillator, plug, tmp_path):
@@ -206,7 +206,7 @@ def test_refuses_a_gpu_whose_memory_holds_no_block(prepared, plug):
         prepared.run_many(*starts(prepared, 20), KEEP, device="cuda")
 
 
-# --- what goes wrong on the way -----------------------------------------------------------------------------------------------
+# --- faults during a batch ------------------------------------------------------------------------------------------------
 
 
 def test_memory_that_another_program_takes_makes_chunks_smaller_once(prepared, plug):
@@ -223,9 +223,9 @@ def test_a_lost_gpu_ends_the_runs_or_hands_the_rest_to_the_cpu(prepared, plug, m
     plug(StandIn(lost_at=3))
     with pytest.raises(RunError, match=r'E292 "cuda:0" was lost[\s\S]*with a store[\s\S]*device="auto"'):
         prepared.run_many(*blocks, device="cuda")
-    assert not choose._opened, "it is opened again the next time"
+    assert not choose._opened, "the GPU must be reopened the next time"
     plug(StandIn(lost_at=3))
-    monkeypatch.setattr(PreparedProgram, "ended", None)  # the rest goes in machine code, not run by run
+    monkeypatch.setattr(PreparedProgram, "ended", None)  # machine code does the remaining runs together, not one by one
     with pytest.warns(DeviceWarning, match='E292 "cuda:0" was lost while it ran: the CPU continues with') as said:
         ends = prepared.run_many(*blocks, KEEP, device="auto")
     assert len(said) == 1
@@ -337,7 +337,7 @@ def test_runs_are_sorted_by_a_guess_of_their_cost():
     order = guess.order(others)
 
     def waits(costs):
-        """How much of the time threads of a group of 32 work while its longest run lasts."""
+        """Fraction of time that threads in groups of 32 work, until each group's longest run ends."""
         return costs.sum() / sum(32 * group.max() for group in np.split(costs, range(32, len(costs), 32)))
 
     assert waits(costs[others]) < 0.5 < 0.9 < waits(costs[order])

@@ -1,4 +1,4 @@
-"""Sweeps on a GPU from end to end, the GPU's code (PTX) run as C: the bits of the CPU."""
+"""Sweeps on a GPU from end to end, with the GPU's code (PTX) run as C: the bits of the CPU."""
 
 import shutil
 
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.release, pytest.mark.skipif(shutil.which("gcc") is Non
 
 
 class EmulatedGPU(StandIn):
-    """GPU whose threads are run one after the other by the processor, from the text that a driver would get."""
+    """GPU whose threads the processor runs one after the other, from the text that a driver would receive."""
 
     def load(self, text, entry):
         loaded = super().load(text, entry)
@@ -72,7 +72,7 @@ CASES = {
         {"deepest": lowest("contact.gap"), "events": events(""), "course": "contact.gap"},
     ),
 }
-"""Graph, end (s), number of runs, what varies, what is kept."""
+"""Graph, end (s), number of runs, varied parameters, kept names."""
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -84,5 +84,5 @@ def test_a_sweep_has_the_bits_of_the_cpu(name, gpu, tmp_path):
     there = sweep(compiled, points, t_end, **asked, device="cuda", store=tmp_path / "runs.db")
     assert {name: here[name].tobytes() for name in here.names()} == {name: there[name].tobytes() for name in there.names()}
     assert set(there.device) == {"cuda:0"} and there.complete
-    assert len(gpu.launched) > 2, "runs pause and go on"
+    assert len(gpu.launched) > 2, "runs must pause and resume"
     assert not np.array_equal(here[next(iter(keep))][:1], here[next(iter(keep))][1:2])

@@ -1,4 +1,4 @@
-"""Many runs on a GPU, whose code is run as C: the bits of the processor, whatever the threads and their sleep; refusals."""
+"""Many runs on a GPU whose code is run as C: the bits of the processor, for any number of threads and pauses; refusals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.inner.emit import nvptx
 from tests.inner.run import Status, gpu_kernel, gpu_kernels, gpu_refusal, kept_of
 from tests.ptx_emulator import Emulated
 
-needed = pytest.mark.skipif(shutil.which("gcc") is None, reason="nothing compiles the code of a GPU here: gcc is not installed")
+needed = pytest.mark.skipif(shutil.which("gcc") is None, reason="the GPU's code cannot be compiled: gcc is not installed")
 KEEP = {
     "top": measures.peak("mass.flow"),
     "way": measures.integral("mass.flow"),
@@ -27,7 +27,7 @@ KEEP = {
 
 
 def pushed(**settings):
-    """Runs of a mass on a spring with a damper, pushed back and forth from a phase that is a state."""
+    """Runs of a mass on a spring with a damper, driven by a force whose phase is a state."""
     graph, v, still = Graph("pushed"), J1("velocity", domain="translation"), J1("still")
     graph.connect(Sf("rest", 0.0), still).connect(still, C("phase", stiffness=1e-40))
     push = Se("push", lambda t, phase: sin(3.0 * t) + sin(phase), signals=["time", "phase.q"])
@@ -48,7 +48,7 @@ def example():
 
 @needed
 def test_threads_have_the_bits_of_the_processor(example, tmp_path):
-    """Also where each pauses after every step or two, and takes the next run; a far angle, whose sine a C library computes, is
+    """Threads may pause after every step or two and take the next run; a run with a large angle, whose sine needs a C library, is
     handed back."""
     prepared, blocks, kept, outputs, kernel = example
     expected = on_processor(prepared, blocks, kept, outputs)
@@ -82,7 +82,7 @@ def test_a_text_that_is_none_is_refused():
 
 
 def test_what_a_gpu_cannot_do_is_refused_by_name():
-    """Also before anything is compiled: the refusal alone."""
+    """The refusal precedes any compilation."""
     run = pushed(singular="keep")
     problem = gpu_refusal(run.program)
     assert problem is not None and (problem.code, problem.title) == ("E283", 'runs of "pushed" cannot use a GPU')
@@ -99,7 +99,7 @@ def test_a_run_that_does_not_fit_a_thread_is_refused(monkeypatch, example):
 
 
 def test_clocks_of_other_parameters_are_told_apart(example):
-    """Runs whose clocks are not those of the kernel go to the processor, to the last bit."""
+    """Runs whose clocks differ from the kernel's are done by the processor, to the same bits."""
     graph = Graph("sampled")
     graph.add(signals.sampled_pid("pid", "mass.flow", kp=1.0, ki=0.0, kd=0.0, period=0.1))
     v = J1("v", domain="translation")

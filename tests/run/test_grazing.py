@@ -1,4 +1,4 @@
-"""Guards that touch zero for a moment in a long step: seen whatever the length of the run, in order, and never invented."""
+"""Guards that touch zero briefly in a long step: seen whatever the length of the run, in order, and never invented."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from screws import scalars as s
 METHODS = [{}, {"method": "dopri5"}, {"method": "rodas5p"}]
 
 SHAPES = {
-    "spheres": lambda x, w: s.sqrt((1.0 + w) ** 2) - s.sqrt(1.0 + x * x),  # of reach 1 + w, that pass at a distance of 1
+    "spheres": lambda x, w: s.sqrt((1.0 + w) ** 2) - s.sqrt(1.0 + x * x),  # spheres of reach 1 + w that pass at a distance of 1
     "parabola": lambda x, w: w * w - x * x,
     "tent": lambda x, w: w - s.absolute(x),
     "bell": lambda x, w: 1.0 / (1.0 + (x / w) ** 2) - 0.5,
 }
 HALF = {"spheres": lambda w: np.sqrt(2.0 * w + w * w), "parabola": lambda w: w, "tent": lambda w: w, "bell": lambda w: w}
-"""Half the width of what the guard is positive in."""
+"""Half of the width over which the guard is positive."""
 
 
 def passing(shape):
-    """A body that flies at 1 m/s from x = 0 past x = a, where something of width w is in its way."""
+    """A body that flies at 1 m/s from x = 0 past x = a, where an obstacle of width w is in its way."""
     graph, v = Graph("passing"), J1("v")
     graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, Se("none", 0.0))
     place = Block(
@@ -54,9 +54,9 @@ def shape(request):
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_a_graze_is_seen_whatever_the_length_of_the_run(shape, options):
-    """Steps are a hundredth of the run; the touch lasts 2e-3 s, then 1e-5 s."""
+    """Steps are a hundredth of the run; the contact lasts 2e-3 s, then 1e-5 s."""
     name, compiled = shape
-    # the slope of the bell is lost in its rounding from far away, that of the others is not
+    # from far away, rounding hides the slope of the bell, but not those of the others
     widths = {"spheres": (1e-6, 1e-10), "bell": (1e-2, 1e-3)}.get(name, (1e-3, 5e-6))
     for end in (210.0, 400.0, 4321.0):
         for at in (203.7, 8.0, 137.77):  # also at the very end of a step
@@ -64,14 +64,14 @@ def test_a_graze_is_seen_whatever_the_length_of_the_run(shape, options):
                 half = HALF[name](width)
                 run = compiled.simulate(end, parameters={"place.a": at, "place.w": width}, samples=[end], **options)
                 assert [event.kind for event in run.events] == ["in", "out"]
-                # a crossing with slope k is where g = 0 to its rounding; these slopes are at least `half` times one
+                # the time of a zero is uncertain by rounding over slope; here slopes are at least `half`
                 blur = 1e-12 * at + 1e-13 / half
                 assert [event.time for event in run.events] == pytest.approx([at - half, at + half], abs=blur)
 
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_what_stays_below_zero_is_no_event(options):
-    """A parabola whose top is 1e-12 below zero, and one that is 1e-12 above."""
+    """A parabola whose peak is 1e-12 below zero, and one that is 1e-12 above."""
     for top in (-1e-12, 1e-12):
         graph = passing_height(top)
         run = graph.simulate(400.0, samples=[400.0], **options)
@@ -90,7 +90,7 @@ def passing_height(top):
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_crossings_in_one_step_come_in_their_order(options):
-    """Gates along the way, each thinner than a thousandth of a step, several within one: each entered and left in turn."""
+    """Gates along the path, each thinner than a thousandth of a step, several in one step: each entered and left in turn."""
     places = [50.02, 50.05, 51.7, 51.70001, 53.9]
     graph, v = Graph("gates"), J1("v")
     graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, Se("none", 0.0))
@@ -107,8 +107,7 @@ def test_crossings_in_one_step_come_in_their_order(options):
 
 
 def test_watching_costs_little_where_nothing_comes_near():
-    """Oscillators whose guards stay far below zero, each with its own crests: six looks for each step, and two for all crests in
-    it."""
+    """Guards stay far below zero, each with its own crests: six evaluations per step, and two for all its crests."""
     graph = Graph("far")
     for k in range(8):
         v = J1(f"v{k}")
@@ -120,7 +119,7 @@ def test_watching_costs_little_where_nothing_comes_near():
 
 @pytest.mark.parametrize(("depth", "count"), [(1e-3, 38), (1e-9, 38), (1e-13, 38), (-1e-13, 0), (-1e-9, 0)])
 def test_a_pendulum_passes_a_line_just_below_its_turn_each_time(depth, count):
-    """Relative to the turn: passed to a depth of 1e-13, never where it lies as far above."""
+    """Depths are relative to the turning point: a line 1e-13 before it is passed, one 1e-13 beyond it never."""
     graph, angle = Graph("pendulum"), "pendulum.angle"
     bob = Block(
         "pendulum",

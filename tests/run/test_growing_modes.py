@@ -1,7 +1,7 @@
-"""Implicit steps and modes that grow: a state leaves a branch of equilibria when the branch loses its stability.
+"""Implicit steps and growing modes: a state leaves a branch of equilibria when the branch loses its stability.
 
-The states rest near zero while they are stable, and hold nothing but an imperfection, far below rtol of what they have been. A
-step that damps all fast modes, stable or not, stays there for good. Explicit steps, which resolve the modes, are the reference.
+While stable, the states rest near zero with only an imperfection, far below rtol of their past size. A step that damps all fast
+modes, stable or not, would stay there forever. Explicit steps, which resolve the modes, are the reference.
 """
 
 import functools
@@ -21,7 +21,7 @@ def load(t):
 
 @functools.cache
 def column():
-    """Light column with an imperfection, buckled at first, under a load that swings: sideways it has one stable place or two."""
+    """Light column with an imperfection, initially buckled, under an oscillating load: one or two stable lateral positions."""
     graph, v = Graph("column"), J1("v", domain="translation")
     graph.connect(v, I("mass", 1.0)).connect(v, R("damper", 1.0))
     graph.connect(v, C("spring", energy=lambda q: q * q * q * q / 4.0, initial=1.0))
@@ -31,7 +31,7 @@ def column():
 
 @functools.cache
 def latch():
-    """Two inverters in a ring, whose gain swings: a flip-flop that forgets and decides in every cycle."""
+    """Two inverters in a ring with oscillating gain: a flip-flop that forgets and decides in every cycle."""
     graph = Graph("latch")
     for name, other, side in (("p", "q", 1.0), ("q", "p", -1.0)):
         node, inside = J0(name, domain="electrical"), J1(f"{name} inside", domain="electrical")
@@ -45,13 +45,13 @@ def latch():
 
 
 def column_run(tau, off, **settings):
-    """Return a run of the column, whose damper and spring relax in about `tau` s, and the name of its sideways place."""
+    """Return a run of the column, whose damper and spring relax in about `tau` s, and the name of its lateral position."""
     numbers = {"mass.inertia": tau**2, "damper.resistance": tau, "push.off": off}
     return column().simulate(2.0, parameters=numbers, samples=1e-3, **settings), "spring.q"
 
 
 def latch_run(tau, off, unit=1.0, **settings):
-    """Return a run of the latch, and the name of a voltage; another unit of charge changes numbers, not the voltages."""
+    """Return a run of the latch and the name of a voltage; another unit of charge leaves the voltages unchanged."""
     laws = {"c.capacitance": tau * unit, "r.resistance": 1.0 / unit, "gate.off": off}
     numbers = {f"{name} {law}": value for name in "pq" for law, value in laws.items()}
     start = {"p c.q": tau * unit, "q c.q": -tau * unit}
@@ -80,7 +80,7 @@ def test_a_branch_is_left_when_it_becomes_unstable(model, off):
 @pytest.mark.parametrize("model", [column_run, latch_run])
 @pytest.mark.parametrize("tau", [1e-5, 1e-7, 1e-9])
 def test_the_faster_the_mode_the_less_late(model, tau):
-    """A mode that grows at the rate a t / tau passes an imperfection by the factor r after sqrt(2 tau / a ln r)."""
+    """A mode that grows at the rate a t / tau amplifies an imperfection by the factor r after sqrt(2 tau / a ln r)."""
     run, quantity = model(tau, 1e-9, method="rodas5p", rtol=1e-5)
     late = onsets(run, quantity) - ONSET - np.arange(2)
     assert run.ok and len(late) == 2

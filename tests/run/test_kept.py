@@ -1,4 +1,4 @@
-"""Runs that keep some names alone are the plain runs, to the last bit, whatever fits on a page; and are judged as they are."""
+"""Runs that keep only some names have the bits and verdicts of plain runs, whatever the page size."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ COLUMNS = ("t", "stored", "supplied", "dissipated", "injected", "lost", "residua
 
 
 def loop(*more) -> Graph:
-    """The current of a diode and a resistor in series, which charges a capacitor; found by Newton's method."""
+    """A diode and a resistor in series that charge a capacitor; Newton's method finds the current."""
     graph, v = Graph("loop"), J1("v")
     graph.connect(Se("source", lambda t: 2.0 * s.sin(6.0 * t), signals=["time"]), v).connect(v, R("r", 1.0))
     graph.connect(v, R("d", effort=lambda i: i + i**3)).connect(v, C("c", capacitance=0.3))
@@ -125,19 +125,19 @@ def case_of(name: str) -> Callable[..., Result]:
 
 
 def page(monkeypatch: pytest.MonkeyPatch, rows: int, result: Result) -> None:
-    """Let so many samples fit on a page."""
+    """Set the samples that fit on a page."""
     width = result.program.states + result.program.modes + result.program.described().power_names.__len__()
     monkeypatch.setattr(kept_runs, "PAGE", rows * max(width, 1))
 
 
 def some(result: Result, most: int = 12) -> list[str]:
-    """Names of every block, not too many."""
+    """A few names from every block."""
     layout = result.program.layout
     return [name for block in ("x", "m", "out") for name in layout.names(block)[:: max(1, len(layout.names(block)) // most)]]
 
 
 def alike(kept: Result, plain: Result) -> None:
-    """What both say, but for what was not kept."""
+    """Compare two results in everything except what is not kept."""
     assert str(kept.failure) == str(plain.failure) and kept.warnings == plain.warnings and kept.ok == plain.ok
     assert kept.events == plain.events
     np.testing.assert_array_equal(kept.t, plain.t)
@@ -161,11 +161,11 @@ def test_kept_values_are_those_of_the_plain_run_whatever_fits_on_a_page(case, mo
         kept = run(keep=names)
         alike(kept, plain)
         for name in names:
-            assert kept[name].tobytes() == plain[name].tobytes(), f"{name}, {rows} samples a page"
+            assert kept[name].tobytes() == plain[name].tobytes(), f"{name}, {rows} samples per page"
 
 
 def test_the_cases_have_what_they_are_there_for():
-    """Failures of several kinds, a doubt, events, a change of method, times that are watched between samples."""
+    """Failures of several kinds, a doubt, events, a change of method, and guards between samples occur."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = {case: case_of(case)() for case in CASES if "end" in case or case in ("doubts", "stiff", "rest", "dates")}
@@ -176,7 +176,7 @@ def test_the_cases_have_what_they_are_there_for():
 
 
 def test_some_outputs_of_a_large_model_are_computed_alone(monkeypatch):
-    """As by `to_dataframe` of the same names."""
+    """They have the values that `to_dataframe` gives for these names."""
     monkeypatch.setattr(outputs, "MAX_EAGER_NUMBERS", 0)
     run = case_of("loops of kernels")
     plain = run()
@@ -189,7 +189,7 @@ def test_some_outputs_of_a_large_model_are_computed_alone(monkeypatch):
 
 
 def test_memory_does_not_grow_with_the_count_of_samples(monkeypatch):
-    """Rows of states, account and states that stay, by their sizes; the more samples, the more pages."""
+    """The sizes of the rows for states, account and kept samples stay constant; more samples take more pages."""
     sizes, turned = [], []
     original, turn = kept_runs._begun, SampleRows.turn
 
@@ -233,7 +233,7 @@ def test_a_long_account_keeps_what_is_furthest_off(monkeypatch):
 
 
 def test_a_doubt_without_elements_is_led_to_them():
-    """The account of a kept run has totals alone; who is to be suspected is told by the samples that stay."""
+    """The account of a kept run has only totals; its samples identify the suspects."""
     run = of_graph(lambda: test_trust.loop(Se("u", 1.0), I("m", 1.0), R("r", 1.0)), 5.0)()
     wrong = replace(run.account(), residual=run.account().residual + 0.1, elements={})
     (doubt,) = validity_concerns(run, wrong, 1e-9)
@@ -241,8 +241,8 @@ def test_a_doubt_without_elements_is_led_to_them():
 
 
 def test_lost_solutions_are_found_bit_by_bit():
-    """Unknowns that wander off at sample 4, among samples in pieces, and are excused, or not, by what they grow to at sample 15:
-    the first that is lost is the same as of all at once."""
+    """Unknowns drift at sample 4, in batches of samples, and their later size at sample 15 may excuse them: the first loss is the
+    same as for all samples at once."""
     compiled = compile_model(loop(), progress=False)
     run = compiled.simulate(1.0, samples=0.05, progress=False)
     (own,), bound = compiled.program.loops, Bound(compiled.program, run.p)
@@ -273,7 +273,7 @@ def test_lost_solutions_are_found_bit_by_bit():
     assert 0 < sum(lost["grown"]) < sum(lost["as it is"]) < 13
 
 
-# --- what a result of some names says ---------------------------------------------------------------------------------------
+# --- results that keep some names -----------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -376,7 +376,7 @@ def test_threads_share_a_prepared_run(monkeypatch):
 
 
 def test_runs_that_keep_other_names_share_nothing_with_each_other():
-    """Nor with the plain run; and a sink gets what its own run gives it."""
+    """They share nothing with the plain run either; a sink receives the samples of its own run."""
     compiled, settings = compile_model(bouncing(2), progress=False), {"samples": 0.1, "progress": False}
     plain = compiled.simulate(0.5, **settings)
     for names in (["m0.p"], ["m1.flow"], ["m0.p", "m1.flow"]):

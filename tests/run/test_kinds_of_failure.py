@@ -1,4 +1,4 @@
-"""Every kind of failure that a run can end with has cures: one that is forgotten in the table is named."""
+"""Every kind of failure that can end a run has cures; the test names any kind missing from the table."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ FOLDER = Path(bondgraph.run.__file__).parent
 
 @functools.cache
 def kinds() -> set[str]:
-    """Texts of the sources that are kinds: given to `_fail` and `LostSolution`, bound to `kind`, named among `PATTERNS`, at the
-    head of an integrator's reason ("kind: reason") or of a pair (kind, reason) in a table of flags, returned for the end of a run
-    at an event."""
+    """Find the texts in the sources that are kinds of failure.
+
+    Such a text is an argument of `_fail` or `LostSolution`, bound to `kind`, an entry of `PATTERNS`, the head of an integrator's
+    reason ("kind: reason"), part of a pair (kind, reason) in a table of flags, or returned for the end of a run at an event.
+    """
     found: set[str] = set()
     for path in FOLDER.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

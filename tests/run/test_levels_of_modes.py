@@ -1,5 +1,8 @@
-"""Ideal elements that stop states, beside others that stop what unknowns act on: diodes in series with a coil or across a
-capacitor, and chains of diodes between floating nodes; more modes than are solved one by one, against closed forms."""
+"""Ideal elements that hold states beside others that depend on unknowns, against closed forms.
+
+Diodes in series with a coil or across a capacitor, and chains of diodes between floating nodes: more modes than are tried one by
+one.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +17,13 @@ from screws.scalars import sin
 
 
 class Network:
-    """A graph made of arms between named nodes; the ground has no name."""
+    """A graph of arms between named nodes; ground has no name."""
 
     def __init__(self) -> None:
         self.graph, self.count, self.nodes = Graph("network"), itertools.count(), dict[str, Element]()
 
     def arm(self, tail: str, head: str, *parts: Element) -> None:
-        """Put parts in series between two nodes."""
+        """Connect two nodes by parts in series."""
         arm = J1(f"arm{next(self.count)}", domain="electrical")
         for name in {tail, head} - {""}:
             self.nodes.setdefault(name, J0(name, domain="electrical"))
@@ -32,14 +35,14 @@ class Network:
             self.graph.connect(arm, part)
 
     def chain(self, tail: str, head: str, names: str) -> None:
-        """Put diodes in series, each in an arm of its own."""
+        """Connect diodes in series, each in its own arm."""
         nodes = [tail, *(f"before {name}" for name in names[1:]), head]
         for name, (a, b) in zip(names, itertools.pairwise(nodes), strict=True):
             self.arm(a, b, Diode(f"D{name}"))
 
 
 def test_a_freewheeling_coil_behind_chains_of_diodes_follows_its_closed_form() -> None:
-    """512 modes. L di/dt + R i = max(sin t, 0): the last diode is in series with the coil, the others are not."""
+    """512 modes. L di/dt + R i = max(sin t, 0): only the last diode is in series with the coil."""
     network, load, inductance = Network(), 0.5, 0.8
     network.arm("", "u", Se("source", lambda t: -sin(t), signals="time"))
     network.chain("u", "a", "abc")
@@ -65,8 +68,8 @@ def test_a_freewheeling_coil_behind_chains_of_diodes_follows_its_closed_form() -
 
 
 def test_diodes_across_a_capacitor_contradict_a_chain_that_drives_it() -> None:
-    """Nine diodes. The capacitor keeps the highest voltage of an ideal source; the diodes across it never hold beside the chain,
-    since the rates that both give it differ."""
+    """Nine diodes. The capacitor holds the peak voltage of an ideal source; the diodes across it cannot conduct together with the
+    chain, because the two would impose different rates."""
     network = Network()
     network.arm("", "u", Se("source", lambda t: -sin(t) * (t * 0.1 + 1.0), signals="time"))
     network.chain("u", "a", "abcde")
@@ -83,7 +86,7 @@ def test_diodes_across_a_capacitor_contradict_a_chain_that_drives_it() -> None:
 
 @pytest.mark.parametrize("chain", ["S", "ST"])
 def test_a_switch_that_shorts_a_capacitor_at_an_ideal_source_ends_the_run(chain: str) -> None:
-    """The closed switches from the source to the capacitor and that across it demand two rates of one voltage."""
+    """Two closed switches, one from the source to the capacitor and one across it, demand two rates of one voltage."""
     network = Network()
 
     def switch(name: str, start: str, at: float) -> Element:

@@ -1,4 +1,4 @@
-"""Linear systems in machine code against NumPy: full and band matrices, well and badly scaled; layouts."""
+"""Linear systems in machine code against NumPy: full and band matrices, well and badly scaled; storage layouts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EPSILON = np.finfo(float).eps
 
 @functools.cache
 def code():
-    """The procedures of a system, each to be called by itself."""
+    """The procedures of a system, callable one by one."""
     parts = system.procedures()
     for part in parts:
         part.internal = False
@@ -29,7 +29,7 @@ def called(name, *given):
 
 
 def solved(layout: MatrixLayout, full: np.ndarray, b: np.ndarray, size: np.ndarray | None = None) -> np.ndarray | None:
-    """The solution of full x = b, which is 1 - J, for unknowns of these sizes; None where there are no factors."""
+    """Solve (1 - J) x = b, where `full` is 1 - J, for unknowns of these sizes; None if factorisation fails."""
     table = system.table_of(layout)
     named = np.ones(full.shape, dtype=bool) if len(layout.entry_indices) == full.size else full != 0.0
     j = (np.eye(len(full)) - full)[named]
@@ -50,14 +50,14 @@ def random_matrix(rng: np.random.Generator, n: int, lower: int, upper: int) -> n
 
 
 def backward_error(full, x, b):
-    """How far A and b would have to be changed, relative to their size, for x to be exact (Rigal and Gaches)."""
+    """Smallest relative change of A and b that makes x exact (Rigal and Gaches)."""
     return np.max(np.abs(full @ x - b)) / (np.abs(full).sum(axis=1).max() * np.abs(x).max() + np.abs(b).max())
 
 
 @pytest.mark.parametrize("kind", ["dense", "band"])
 @pytest.mark.parametrize(("n", "lower", "upper"), [(1, 0, 0), (2, 1, 1), (5, 2, 0), (7, 0, 3), (30, 1, 4), (40, 39, 39)])
 def test_random_matrices(kind, n, lower, upper):
-    """Solutions are those of a matrix that differs by rounding; without pivots many of these would not be."""
+    """Solutions are exact for matrices that differ by rounding; without pivoting many would not be."""
     rng = np.random.default_rng(n)
     for _ in range(10):
         full, b = random_matrix(rng, n, lower, upper), rng.normal(size=n)
@@ -66,7 +66,7 @@ def test_random_matrices(kind, n, lower, upper):
 
 
 def complex_solution(table: FieldTable, entries: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The solution of the pair of real systems with these entries of J, real parts first, as complex numbers."""
+    """The complex solution of the pair of real systems with the entries J, real parts first."""
     called("fill_system", table.address, address_of(entries), 1.0)
     table.arrays["worth"][:] = 1.0
     assert not called("factor_system", table.address)
@@ -77,7 +77,7 @@ def complex_solution(table: FieldTable, entries: np.ndarray, b: np.ndarray) -> n
 
 @pytest.mark.parametrize("kind", ["dense", "band", "sparse"])
 def test_a_pair_of_real_systems_is_a_complex_one(kind):
-    """(1 - J + 2i) x = b; in sparse factors real and imaginary part of an unknown follow each other."""
+    """(1 - J + 2i) x = b; in sparse factors, the real and imaginary parts of an unknown are adjacent."""
     rng, n = np.random.default_rng(3), 12
     j = random_matrix(rng, n, 2, 2) * 0.2
     rows, columns = np.nonzero(j)
@@ -94,7 +94,7 @@ def test_a_pair_of_real_systems_is_a_complex_one(kind):
 
 
 def eliminated(full: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Solution by elimination one column after the other, in doubles."""
+    """Solve by elimination one column at a time, in doubles."""
     a, x, n = full.copy(), b.copy(), len(b)
     for k in range(n):
         pivot = k + int(np.argmax(np.abs(a[k:, k])))
@@ -112,10 +112,10 @@ def eliminated(full: np.ndarray, b: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("part", [0.2, 1.0])
 @pytest.mark.parametrize("n", [1, 3, 4, 5, 6, 7, 8, 9, 13, 30])
 def test_blocks_of_columns_change_no_bit(n, part):
-    """Full matrices, and such with zeros."""
+    """Full matrices, and matrices with zeros."""
     rng = np.random.default_rng(n)
     full = np.where(rng.random((n, n)) < part, rng.normal(size=(n, n)), 0.0) + np.diag(0.5 + rng.random(n))
-    full = np.eye(n) - (np.eye(n) - full)  # as the system is given: 1 - J
+    full = np.eye(n) - (np.eye(n) - full)  # round as the system does, which receives J
     b = rng.normal(size=n)
     rows, columns = np.indices((n, n)).reshape(2, -1)
     by_rows, by_columns = layout_of(n, rows, columns, "dense"), layout_of(n, columns, rows, "dense")
@@ -126,7 +126,7 @@ def test_blocks_of_columns_change_no_bit(n, part):
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 30])
 def test_three_diagonals_have_the_bits_of_a_full_matrix(n):
-    """With pivots that change places, whose rows are then two wide above the diagonal; and rows in other units."""
+    """Row exchanges widen the upper band to two; rows may also be in other units."""
     rng = np.random.default_rng(n)
     for _ in range(20):
         full, b = random_matrix(rng, n, 1, 1) + 1e-3 * np.eye(n), rng.normal(size=n)
@@ -147,13 +147,13 @@ def test_small_pivots_are_passed_over(kind):
 
 
 def grid(side: int) -> np.ndarray:
-    """1 - J of diffusion on a grid of cells: dominated by its diagonal."""
+    """1 - J of diffusion on a grid of cells: diagonally dominant."""
     one = 2.0 * np.eye(side) - np.eye(side, k=1) - np.eye(side, k=-1)
     return np.eye(side * side) + 0.7 * (np.kron(one, np.eye(side)) + np.kron(np.eye(side), one))
 
 
 def test_sparse_matrices():
-    """With pivots on the diagonal, whatever stands beside it: any pattern, not symmetric, and any order."""
+    """Pivots are on the diagonal, whatever the off-diagonal entries: any pattern, unsymmetric, in any order."""
     rng = np.random.default_rng(5)
     for n in (1, 2, 10, 60):
         for _ in range(5):
@@ -167,7 +167,7 @@ def test_sparse_matrices():
 
 @pytest.mark.parametrize("n", [1, 4, 5, 6, 13, 30])
 def test_blocks_of_supernodes_change_no_bit(n):
-    """Full matrices, whose columns are one supernode, and such with zeros, which have several; pivots on the diagonal."""
+    """Full matrices, whose columns are one supernode, and matrices with zeros, which have several; pivots on the diagonal."""
     rng = np.random.default_rng(n)
     for part in (0.15, 0.3, 1.0):
         full = np.where(rng.random((n, n)) < part, rng.normal(size=(n, n)), 0.0)
@@ -180,7 +180,7 @@ def test_blocks_of_supernodes_change_no_bit(n):
 
 
 def test_sparse_factors_with_too_small_pivots_are_refused():
-    """And the room to work in is left empty, so that the next matrix is solved."""
+    """The work space is cleared, so that the next matrix is solved."""
     rows, columns = np.indices((2, 2)).reshape(2, -1)
     layout = layout_of(2, rows, columns, "sparse")
     table = system.table_of(layout)
@@ -193,7 +193,7 @@ def test_sparse_factors_with_too_small_pivots_are_refused():
 
 
 def test_a_grid_is_sparse():
-    """A grid of 20 x 20 cells: cheaper than its band of 41 diagonals; fewer numbers than a band has, and the same solution."""
+    """A grid of 20 x 20 cells: cheaper than its band of 41 diagonals, with fewer stored numbers, and the same solution."""
     full = grid(20)
     layout, band = (layout_of(400, *np.nonzero(full), kind) for kind in ("auto", "band"))
     assert layout.kind == SPARSE and layout.fill is not None
@@ -205,10 +205,10 @@ def test_a_grid_is_sparse():
 @pytest.mark.parametrize("kind", ["dense", "band", "sparse"])
 @pytest.mark.parametrize("spread", [3, 40])
 def test_units_change_no_bit(kind, spread):
-    """Unknowns in other units (powers of two): A_ij d_i / d_j and b_i d_i with their sizes: the same pivots, and bits."""
+    """Unknowns in other units (powers of two): with A_ij d_i / d_j and b_i d_i, the pivots and bits are the same."""
     rng = np.random.default_rng(3)
     full, b = random_matrix(rng, 30, 3, 4), rng.normal(size=30)
-    full[np.diag_indices(30)] += 4.0  # that no pivot is too small
+    full[np.diag_indices(30)] += 4.0  # no pivot is too small
     unit = 2.0 ** rng.integers(-spread, spread, 30)
     layout = layout_of(30, *np.nonzero(full), kind)
     plain = solved(layout, full, b, np.ones(30))
@@ -226,7 +226,7 @@ def test_singular_and_not_finite_matrices_are_told(kind):
 
 
 def test_a_shuffled_band_is_found_again():
-    """A band of three diagonals with its unknowns in any order is three diagonals wide, and cheaper than a full matrix."""
+    """A tridiagonal band is shuffled: the band found is again three diagonals wide, and cheaper than a full matrix."""
     rng = np.random.default_rng(1)
     place = rng.permutation(200)
     full = random_matrix(rng, 200, 1, 1)[np.ix_(place, place)]

@@ -1,4 +1,4 @@
-"""Room in the log of events that machine code fills: little is reserved for one instant; one that needs more gets it."""
+"""Room in the event log that machine code fills: little is reserved for one instant; an instant that needs more gets it."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ ALIKE = 5
 
 
 def switched(sections):
-    """Masses under a force, each with a damper that switches at 1 m/s: all of them at one instant."""
+    """Masses under a force, each with a damper that switches at 1 m/s: all at one instant."""
     graph = Graph("switched")
     for i in range(sections):
         joint = J1(f"v{i}")
@@ -28,7 +28,7 @@ def compiled():
 
 @pytest.fixture
 def laid(monkeypatch):
-    """How many rows are reserved for one instant, and the room of the log, each time that it was laid."""
+    """Record the rows reserved for one instant, and the room of the log, whenever it is laid out."""
     rows, lay = [], EventHandler._lay_rows
 
     def noted(self, log):
@@ -40,14 +40,14 @@ def laid(monkeypatch):
 
 
 def test_an_instant_of_more_rows_than_are_free_gets_room(compiled, laid, monkeypatch):
-    """All switch at once, after log(4/3)/0.5 s; the run that has room for one row gives what that with room enough gives."""
+    """All switch at once, after log(4/3)/0.5 s; room for one row gives the same result as ample room."""
     plenty = compiled.simulate(2.0, samples=0.1, progress=False)
     monkeypatch.setattr(handler, "BUFFER_BYTES", 0)
     monkeypatch.setattr(handler, "FREE_BYTES", 0)
     monkeypatch.setattr(handler, "_MIN_ROWS", 1)
     narrow = compile_model(switched(ALIKE)).simulate(2.0, samples=0.1, progress=False)
     assert laid[0][0] > ALIKE and laid[1] == (1, 3)
-    assert laid[2:] == [(1, 6)]  # the instant needed five rows, and three were free
+    assert laid[2:] == [(1, 6)]  # the instant needed five rows, three were free
     assert narrow.statistics.events_in_python == 0
     assert len(plenty.events) == len(narrow.events) == ALIKE
     np.testing.assert_allclose(narrow.events.times, np.log(4.0 / 3.0) / 0.5, rtol=1e-6)
@@ -55,7 +55,7 @@ def test_an_instant_of_more_rows_than_are_free_gets_room(compiled, laid, monkeyp
 
 
 def test_a_wide_log_does_not_reserve_all_that_an_instant_could_need(laid):
-    """1000 automata could fill 15,000 rows of 4000 numbers at one instant, 0.5 GB; twice that was reserved."""
+    """1000 automata could fill 15,000 rows of 4000 numbers at one instant, 0.5 GB; twice that was once reserved."""
     made = compile_model(switched(1000))
     made.simulate(0.1, samples=0.1, progress=False)
     width = 4 * 1000 + 6
@@ -63,7 +63,7 @@ def test_a_wide_log_does_not_reserve_all_that_an_instant_could_need(laid):
 
 
 def test_a_start_at_which_more_is_due_than_there_is_room_for_is_settled_in_machine_code(compiled, laid, monkeypatch):
-    """All stand beyond their guards when the run begins."""
+    """All states are beyond their guards when the run starts."""
     above = {f"m{i}.p": 1.5 for i in range(ALIKE)}
     plenty = compiled.simulate(1.0, initial=above, samples=0.1, progress=False)
     monkeypatch.setattr(handler, "BUFFER_BYTES", 0)

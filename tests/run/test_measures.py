@@ -1,4 +1,4 @@
-"""One table of measures: the same number by `simulate`, `run_many` and `sweep`, from the rule, and in closed form."""
+"""One table of measures: `simulate`, `run_many`, `sweep` and the rule give the same number, also in closed form."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ OF_EVENTS = [word for word in WORDS if MEASURES[word].of_event]
 
 
 def made(word, of):
-    """A measure, by its public function."""
+    """Make a measure by its public function."""
     return getattr(measures, word)(of)
 
 
 def of_all(layout, quantities, events=()):
-    """All measures of quantities and of events, by name; of vectors, those that vectors have."""
+    """All measures of quantities and events, by name; for vectors, only those defined for vectors."""
     keep = {f"{word} {of}": made(word, of) for word in OF_EVENTS for of in ("", *events)}
     for of in quantities:
         scalar = not layout[of].shape
@@ -66,14 +66,15 @@ def test_settings_with_the_same_measures_are_the_same():
     assert keys[0] == keys[1] and None not in keys and len(set(keys)) == 3
 
 
-# --- the same number by all ways --------------------------------------------------------------------------------------------
+# --- the same number by all routes ------------------------------------------------------------------------------------------
 
 EVENTS = {"bounces": ("bounces", "contact"), "friction": ("f",)}
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_all_ways_give_the_same_number(name, alone):
-    """Events, clocks, modes, loops, breaks of time; by one thread and two, and from the rule; alone only where Python must."""
+    """Events, clocks, modes, loops, breaks in time; by one thread and two, and from the rule; run by run only where Python is
+    needed."""
     _, t_end, parameters, initial, quantities = CASES[name]
     compiled, settings = compiled_case(name), {"samples": t_end / 40.0, "progress": False}
     words = {word for edge in compiled.program.transitions for word in (edge.name, edge.kind) if not edge.internal}
@@ -84,7 +85,7 @@ def test_all_ways_give_the_same_number(name, alone):
     ]
     rows = [{key: values[k] for key, values in {**parameters, **initial}.items()} for k in range(3)]
     swept = sweep(compiled, rows, t_end, keep=keep, **settings)
-    assert not alone, "machine code takes all of them"
+    assert not alone, "machine code must take all measures"
     for k in range(3):
         given = {"parameters": {n: v[k] for n, v in parameters.items()}, "initial": {n: v[k] for n, v in initial.items()}}
         result = compiled.simulate(t_end, **given, **settings)
@@ -99,7 +100,7 @@ def test_all_ways_give_the_same_number(name, alone):
 
 @pytest.mark.parametrize("lanes", [1, 4, 8])
 def test_lanes_change_no_number(lanes, alone):
-    """More runs than are under way at once; scalars, whose peaks lie between samples, and vectors."""
+    """More runs than lanes; scalars, whose peaks lie between samples, and vectors."""
     for compiled, varied, samples in (
         (pushed(), {"spring.stiffness": np.linspace(20.0, 80.0, 37)}, 0.05),
         (compile_model(pendulum_in_space()), {"springs.q": np.linspace(0.5, 1.5, 37)[:, None] * np.ones(3)}, 0.07),
@@ -119,7 +120,7 @@ def test_lanes_change_no_number(lanes, alone):
 
 @pytest.mark.parametrize("samples", [[0.45, 0.5, 0.9], [0.0, 2.0], [2.0], [0.0], None])
 def test_samples_may_end_before_the_run_and_be_few(samples):
-    """An integral ends at the last sample; events after it are counted, and peaks at them found."""
+    """An integral ends at the last sample; later events count, and peaks at them are found."""
     compiled = compile_model(with_restitution(), progress=False)
     keep = of_all(compiled.program.layout, ("ball.flow", "floor.h"), ("bounces",))
     run = compiled.prepare_run(2.0, samples=samples, progress=False)
@@ -135,7 +136,7 @@ def test_samples_may_end_before_the_run_and_be_few(samples):
 
 
 def height(t, e=0.8):
-    """Height of the ball that falls from `HEIGHT`, and keeps a part e of its velocity at every bounce."""
+    """Height of a ball that falls from `HEIGHT` and keeps the fraction e of its velocity at every bounce."""
     fall = np.sqrt(2.0 * HEIGHT / GRAVITY)
     if t < fall:
         return HEIGHT - 0.5 * GRAVITY * t * t
@@ -147,7 +148,8 @@ def height(t, e=0.8):
 
 @pytest.mark.parametrize("count", [2, 11, 12, 101])
 def test_the_integral_of_the_velocity_of_a_ball_is_its_way(count):
-    """Linear between bounces, so that trapezia are exact with both sides of every bounce, and -.389 without, at 11 samples."""
+    """Trapezoids are exact with both sides of every bounce, because velocity is linear in between; without them, 11 samples give
+    -0.389."""
     compiled, settings = compile_model(with_restitution()), {"samples": np.linspace(0.0, 2.0, count), "progress": False}
     keep = {"way": measures.integral("ball.flow"), "top": measures.peak("ball.flow"), "low": measures.lowest("ball.flow")}
     run = compiled.prepare_run(2.0, **settings)
@@ -185,7 +187,7 @@ def test_units_of_the_states_change_no_measure_but_by_their_factor():
 
 
 def test_a_peak_between_samples_is_nearer_than_the_largest_sample():
-    """cos(10 t) has its peaks of 1, and its lowest values of -1, between samples."""
+    """cos(10 t) has its maxima of 1 and its minima of -1 between samples."""
     prepared = prepare(oscillator(), 1.0, samples=0.03, progress=False)
     keep = {"top": measures.peak("spring.q"), "low": measures.lowest("spring.q"), "all": "spring.q"}
     ends = prepared.run_many([100.0, 0.0], [0.0, 10.0], [], keep)
@@ -193,7 +195,7 @@ def test_a_peak_between_samples_is_nearer_than_the_largest_sample():
     assert abs(top - 1.0) < 0.1 * (1.0 - values.max()) and abs(low + 1.0) < 0.1 * (values.min() + 1.0)
 
 
-# --- what fails, and what machine code does not know -------------------------------------------------------------------------
+# --- failures, and measures unknown to machine code -----------------------------------------------------------------------
 
 
 def test_a_run_that_ends_early_has_no_number_by_any_way():
@@ -224,7 +226,7 @@ def test_a_measure_without_a_rule_for_machine_code_is_taken_from_results(monkeyp
 
 
 def test_a_value_that_is_no_number_is_no_peak(alone):
-    """An output that is nan at some samples: as `argmax` finds it, by both ways."""
+    """An output is NaN at some samples: both routes treat it as `argmax` does."""
     made_of = program(
         lambda t, x, p, m: [1.0],
         (1, 1, 0),

@@ -1,4 +1,4 @@
-"""The one mode that is consistent is taken, against enumeration of all modes, whatever order a model is written in.
+"""The only consistent mode is taken, as enumeration of all modes shows, whatever the order of a model.
 
 Random networks of ideal diodes, and of dry friction between masses at rest: several automata switch at one instant.
 """
@@ -15,12 +15,15 @@ from bondgraph import J0, J1, C, Diode, Friction, Graph, I, R, Se, compile_model
 from tests.inner.run import Bound
 
 STEP = 1e-6
-"""Look ahead along the motion by which the sense of a beginning slip is told, s."""
+"""Time ahead at which the direction of an incipient slip is judged, s."""
 
 
 def circuit(rng, order=None):
-    """Nodes with resistors and capacitors to ground, branches between them with diodes and sources; `order` is that of the
-    branches. No value is the same as another's."""
+    """Nodes with resistors and capacitors to ground, branches between them with diodes and sources; `order` is the order of the
+    branches.
+
+    All values differ.
+    """
     nodes = int(rng.integers(3, 5))
     branches = []
     for k in range(int(rng.integers(3, 5))):
@@ -40,7 +43,7 @@ def circuit(rng, order=None):
 
 
 def clutches(rng, order=None):
-    """Masses in a row at rest, each driven, with dry friction between neighbours and to the ground."""
+    """Masses in a row at rest, each driven, with dry friction between neighbours and to ground."""
     count = int(rng.integers(2, 4))
     masses, drives = rng.uniform(0.5, 3.0, count), rng.normal(size=count) * 2.0
     pairs = [(k, k + 1, rng.uniform(0.2, 1.5)) for k in range(count - 1)] + [(0, None, rng.uniform(0.2, 1.5))]
@@ -58,7 +61,7 @@ def clutches(rng, order=None):
 
 
 def consistent(compiled):
-    """All modes at the start, by name of the automaton, in which no guard is positive or becomes so."""
+    """All modes at the start, by name of the automaton, in which no guard is positive or about to become so."""
     bound = Bound(compiled.program, compiled.parameters())
     x, _ = compiled.initial()
     edges, found = compiled.program.transitions, []
@@ -72,8 +75,8 @@ def consistent(compiled):
 
 
 def disagreements(build, seeds):
-    """(seed, what is taken, what is consistent) of random models where one mode is consistent, and another is taken, or another
-    in another order; and how many were tried."""
+    """Count random models with one consistent mode, and list (seed, taken, consistent) where another is taken, or the order
+    matters."""
     wrong, tried = [], 0
     for seed in seeds:
         _, count = build(np.random.default_rng(seed))

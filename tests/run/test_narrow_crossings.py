@@ -1,4 +1,4 @@
-"""Guards that are polynomials along a step, or smooth functions of one: their first zero is found, however near the next is."""
+"""Guards that are polynomials along a step, or smooth functions of one: the first zero is found, however close the next is."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from tests.inner.run import DenseOutput, FieldTable, StepTable, root_finding
 
 
 class Flight(StepTable):
-    """A step whose guard has these coefficients (8,), or is exp(p) - 1 of that polynomial p."""
+    """A step whose guard is a polynomial p with the coefficients (8,), or exp(p) - 1."""
 
     coefficients: Reals
     bent: bool
 
 
 def along(c: Flight, theta: float, out: Reals, method: Fixed) -> None:
-    """The state at a fraction of the step: the fraction."""
+    """Set the state to the fraction of the step."""
     out[0] = theta
 
 
 def nearly(c: Flight, theta: float, h: float, out: Reals, method: Fixed) -> None:
-    """The same, as a cubic would give it."""
+    """Set the state to the fraction of the step."""
     out[0] = theta
 
 
 def guard_values(c: Flight, t: float, y: Reals, g: Reals) -> None:
-    """The polynomial, or a function of it that has its sign."""
+    """The polynomial, or a function with its sign."""
     value = 0.0
     for k in range(7, -1, -1):
         value = value * y[0] + c.coefficients[k]
@@ -38,8 +38,10 @@ STEP = DenseOutput(along, nearly, guard_values, None)
 
 
 def first_rise(roots, start=None, depth=None):
-    """The first zero that is found of the polynomial p with these roots, which is negative at the start, 2 if none is; with a
-    `depth`, to which p falls, of exp(p) - 1."""
+    """The first zero found of the polynomial p with these roots, negative at the start; 2 if none is found.
+
+    With a `depth`, to which p falls, the guard is exp(p) - 1.
+    """
     table, coefficients = FieldTable(Flight), np.zeros(8)
     table.allocate(guard_count=1, width=1)
     highest_first = np.real(np.poly(roots))
@@ -58,7 +60,7 @@ def first_rise(roots, start=None, depth=None):
 
 @pytest.mark.parametrize("pairs", [1, 2, 3])
 def test_the_first_of_pairs_of_zeros_is_found(pairs):
-    """Pairs so near each other that no fraction of the step lies between them, two of them between two fractions too."""
+    """Pairs so close that no examined fraction of the step lies between them, including two pairs in one interval."""
     random = np.random.default_rng(pairs)
     for _ in range(12):
         places = np.sort(random.uniform(0.02, 0.98, pairs))
@@ -69,7 +71,7 @@ def test_the_first_of_pairs_of_zeros_is_found(pairs):
 
 
 def test_the_first_of_two_narrow_crests_of_a_nonlinear_guard_is_found():
-    """Two crests between neighbouring fractions, or in different ones: the search by crests finds half of them."""
+    """Two crests between neighbouring fractions, or in different intervals: the search by crests finds half of them."""
     random = np.random.default_rng(0)
     for _ in range(6):
         places = np.sort(random.uniform(0.02, 0.98, 2))
@@ -90,6 +92,6 @@ def test_what_does_not_reach_zero_is_not_found(pairs):
 
 @pytest.mark.parametrize("start", [-1e-17, 0.0, 1e-17])
 def test_what_starts_at_zero_is_found_where_it_comes_back(start):
-    """A ball just after a bounce: zero up to rounding, then below; it comes back at .7, or does not."""
+    """A ball just after a bounce: zero up to rounding, then below; it either returns at 0.7 or not at all."""
     assert first_rise([0.0, 0.7], start) == pytest.approx(0.7, abs=1e-15)
     assert first_rise([0.0, 1.7], start) == 2.0

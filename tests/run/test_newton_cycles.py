@@ -1,4 +1,4 @@
-"""Algebraic loops of roots, whose Newton steps go to and fro between mirrored values: solved at starts, events and breaks."""
+"""Algebraic loops with roots, whose Newton steps alternate between mirrored values: solved at starts, events and breaks."""
 
 import numpy as np
 import pytest
@@ -12,8 +12,10 @@ def root(p):
 
 
 def orifices(*valve, **options):
-    """Orifice in series with a valve of conductance a under 4 Pa, beside a tank that fills at 1 m3/s; the pressure between them
-    is 4 / (1 + a^2)."""
+    """Orifice in series with a valve of conductance a under 4 Pa, beside a tank that fills at 1 m3/s.
+
+    The pressure between orifice and valve is 4 / (1 + a^2).
+    """
     graph, node = Graph("orifices"), J0("node", domain="hydraulic")
     series, tank = J1("series", domain="hydraulic"), J0("tank", domain="hydraulic")
     graph.connect(Se("source", 4.0), series).connect(series, R("open", flow=root)).connect(series, node)
@@ -33,7 +35,7 @@ def test_an_orifice_and_a_valve_that_is_nearly_shut():
 
 
 def shut_at_an_event(left):
-    """Valve that shuts to a conductance `left` where the tank holds 0.505 m3."""
+    """Valve that closes to a conductance `left` when the tank holds 0.505 m3."""
     switch = Automaton("switch", ("open", "shut"), "open", (Transition("open", "shut", lambda q: q - 0.505, "store.q"),))
     law = by_mode("switch", {"open": 1.0, "shut": left})
     return orifices(flow=lambda p, a: a * root(p), parameters={"a": law}).add_automaton(switch)

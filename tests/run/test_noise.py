@@ -1,4 +1,4 @@
-"""Tolerances below the rounding of the rates; starts at which nothing has a size yet; steps that cannot be taken."""
+"""Tolerances below the rounding of the rates; starts at which no state has a size yet; steps that cannot be taken."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOUD = 1e5
 
 
 def loud(**options):
-    """x'' = -x, its force the small difference of large numbers: rounding of some 1e-11 in a force of 1."""
+    """x'' = -x, with the force as a small difference of large numbers: rounding of about 1e-11 in a force of 1."""
     return program(lambda t, x, p, m: [x[1], (p[0] - x[0]) - p[0]], (2, 1, 0), **options)
 
 
@@ -36,7 +36,7 @@ def test_noise_is_measured_where_it_is_and_smooth_parts_leave_none():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_tolerance_below_the_rounding_of_the_rates_is_raised_and_the_run_says_so(method):
-    """Rounding of 1e-11 allows no step to be known to 1e-13; the run goes on with what can be had and names the state."""
+    """Rounding of 1e-11 precludes an accuracy of 1e-13; the run continues at the attainable tolerance and names the state."""
     made = loud()
     with pytest.warns(RoundingWarning, match="below the rounding of the rates"):
         run = simulate(made, [1.0, 0.0], [LOUD], [], 10.0, method=method, rtol=1e-12)
@@ -55,9 +55,10 @@ def test_a_tolerance_that_can_be_had_is_kept_without_a_word(method):
 
 
 def flying(inertia, speed):
-    """A body in flight: a force turns none of its momentum, and x * (y / m) - y * (x / m) is a torque of rounding only.
+    """A body in flight: no force turns its momentum, and x * (y / m) - y * (x / m) is a torque of rounding alone.
 
-    States: spin, momentum along and across the flight, kept in axes that turn with the spin."""
+    States: spin, and momentum along and across the flight, in axes that rotate with the spin.
+    """
     return program(
         lambda t, x, p, m: [x[1] * (x[2] / p[0]) - x[2] * (x[1] / p[0]), x[0] / inertia * x[2], -x[0] / inertia * x[1]],
         (3, 1, 0),
@@ -69,7 +70,8 @@ def flying(inertia, speed):
 @pytest.mark.parametrize("unit", [1.0, 1e-3])
 @pytest.mark.parametrize("inertia", [1e-5, 1e-7])
 def test_spin_of_rounding_does_not_bound_the_steps_of_a_flight(inertia, unit):
-    """A longer flight takes no more steps, as the noise of a state at rest counts for what it drives; momentum keeps its size."""
+    """A longer flight takes no more steps: the noise of a state at rest counts for the states it drives; momentum keeps its
+    size."""
     made, start = flying(inertia / unit**2, 10.0 / unit)
     for t_end in (4.0, 400.0, 4e3):
         run = simulate(made, start, [0.07], [], t_end, samples=[0.0, t_end], rtol=1e-9, max_steps=1000)
@@ -78,7 +80,7 @@ def test_spin_of_rounding_does_not_bound_the_steps_of_a_flight(inertia, unit):
 
 
 def test_filters_with_op_amps_take_no_more_steps_for_rounding():
-    """Poles of size 1 rad/s behind op amps of gain 1e6: what feeds back is lost in the rounding of what is amplified."""
+    """Poles of size 1 rad/s with op amps of gain 1e6: the feedback is lost in the rounding of the amplified signal."""
     gain, graph = 1e6, Graph("filter")
     minus, out, source = J0("minus"), J0("out"), J0("in")
     graph.connect(Se("source", 1.0), source)
@@ -143,7 +145,7 @@ def test_a_step_that_wakes_a_circuit_of_picofarads(method):
 
 
 def test_scales_are_those_of_the_energy_in_reciprocal_circuits_and_fade_along_weak_couplings():
-    """A tank of 1 pF and 1 uH with 1 V on it, and a pole that it drives at a millionth of its own rate."""
+    """A tank of 1 pF and 1 uH charged to 1 V, and a pole that it drives at a millionth of its own rate."""
     w2 = 1e18
     made = program(lambda t, x, p, m: [-x[1] / 1e-6, x[0] / 1e-12, 1.0 * x[0] - 1e6 * x[2]], (3, 0, 0))
     scales = natural_scales(
@@ -154,14 +156,14 @@ def test_scales_are_those_of_the_energy_in_reciprocal_circuits_and_fade_along_we
 
 
 def coupled(matrix):
-    """Couplings by a Jacobian (n, n)."""
+    """Couplings from the Jacobian (n, n)."""
     columns, rows = np.nonzero(matrix.T)
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=0))])
     return StructureCache(indptr, rows).couplings(matrix[rows, columns])
 
 
 def test_strong_components_and_rates_of_a_ring_without_reciprocity():
-    """Three states that drive one another in a ring, in units far apart: their rate is the geometric mean."""
+    """Three states drive one another in a ring, in very different units: their rate is the geometric mean."""
     matrix = np.zeros((4, 4))
     matrix[[1, 2, 0, 3], [0, 1, 2, 0]] = 2e9, 4.0, 1e-9, 5.0
     parts = strong_components([[1, 3], [2], [0], []], [[2], [0], [1], [0]])
@@ -170,7 +172,7 @@ def test_strong_components_and_rates_of_a_ring_without_reciprocity():
 
 
 def test_couplings_of_any_size_give_rates():
-    """What rounding leaves of zeros, squared and cubed, and what lies beside a pole: no product of them may decide anything."""
+    """Rounding residues instead of zeros, squared and cubed, and values near a pole: no product of them may decide anything."""
     random = np.random.default_rng(1)
     for largest in (90.0, 190.0, 307.0):
         for _ in range(20):
@@ -179,19 +181,19 @@ def test_couplings_of_any_size_give_rates():
             with np.errstate(all="ignore"):
                 rates = balancing.fastest(coupled(matrix))
             kept = np.where((matrix > MIN_COUPLING) & (matrix < MAX_COUPLING), matrix, 0.0)
-            assert np.all(rates >= np.diagonal(kept)), "no state is slower than by itself, and none has no rate"
+            assert np.all(rates >= np.diagonal(kept)), "every state has a rate, at least its own"
     tiny = np.array([[0.0, 1e-191, 0.0], [1e-190, 0.0, 3.0], [0.0, 2.0, 0.0]])
     assert balancing.fastest(coupled(tiny)) == pytest.approx([0.0, np.sqrt(6.0), np.sqrt(6.0)])
 
 
 def test_scales_are_found_where_couplings_are_out_of_all_proportion():
-    """x' = a y, y' = b x with a b = 1e-380: once the time to look ahead was 0, and was looked ahead for ever."""
+    """x' = a y, y' = b x with a b = 1e-380: the look-ahead time was once 0, which caused an endless loop."""
     bound = Bound(program(lambda t, x, p, m: [1e-190 * x[1], 1e-190 * x[0]], (2, 0, 0)), np.zeros(0))
     assert np.isfinite(natural_scales(bound, 0.0, np.array([1.0, 2.0]), np.zeros(0), np.array([1.0, 2.0]), 0.1)).all()
 
 
 def test_what_does_not_know_the_time_is_not_looked_at_again_later():
-    """A state that nothing drives has no scale, however far ahead it is looked for: that takes one more look, not six."""
+    """A state that nothing drives has no scale at any look-ahead time: an autonomous model takes one more look, not six."""
     graph = Graph("at rest")
     for name, start in (("a", 1.0), ("b", 0.0)):
         loop = J1(f"loop {name}")
@@ -208,7 +210,7 @@ def test_what_does_not_know_the_time_is_not_looked_at_again_later():
 
 
 class Counted(Bound):
-    """Counts how often couplings are asked for."""
+    """Counts the requests for couplings."""
 
     looks = 0
 
@@ -227,7 +229,7 @@ def test_rates_that_know_the_time_are_told_from_others():
 
 
 def test_structures_are_kept_and_follow_the_entries_that_are_not_zero():
-    """Two states that drive each other, until one of the two entries vanishes, or is no number."""
+    """Two states drive each other, until one of the two entries vanishes or is NaN."""
     structures = StructureCache(np.array([0, 1, 2]), np.array([1, 0]))
     ring, again, ways = (structures.couplings(np.array(values)) for values in ([2.0, -3.0], [5.0, 1.0], [2.0, np.nan]))
     assert ring.structure is again.structure and len(ring.structure.inner) == 2
@@ -237,7 +239,7 @@ def test_structures_are_kept_and_follow_the_entries_that_are_not_zero():
 
 @pytest.mark.parametrize("density", [0.0, 0.02, 0.05, 0.1, 0.4, 1.0])
 def test_machine_code_finds_the_structures_of_the_reference(density):
-    """Graphs at random, from none to all of their edges: components, their order, ears."""
+    """Random graphs, from no edge to all edges: components, their order, ear decompositions."""
     rng, ears = np.random.default_rng(4), 0
     for n in (0, 1, 2, 3, 7, 30, 60):
         for _ in range(5):
@@ -251,7 +253,7 @@ def test_machine_code_finds_the_structures_of_the_reference(density):
 
 
 def test_a_jacobian_without_entries():
-    """A state that its rate does not depend on."""
+    """The rate of a state does not depend on that state."""
     bound = Bound(program(lambda t, x, p, m: [t], (1, 0, 0)), np.zeros(0))
     assert np.array_equal(bound.jacobian(0.0, np.zeros(1), np.zeros(0)), np.zeros((1, 1)))
     compiled = compile_model(Graph("free").connect(Se("u", 1.0), I("i", 1.0)))
@@ -261,7 +263,7 @@ def test_a_jacobian_without_entries():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_trial_that_overflows_shortens_the_step(method):
-    """A diode at which a long step's stages would put hundreds of volts."""
+    """The stages of a long step would put hundreds of volts across a diode."""
     graph, node, loop = Graph("diode"), J0("node"), J1("loop")
     graph.connect(Se("u", lambda t: 40.0 * s.sin(314.0 * t), signals="time"), loop).connect(loop, R("r", 50.0))
     graph.connect(loop, node).connect(node, C("c", capacitance=2e-12))
@@ -283,7 +285,7 @@ def test_atol_takes_the_place_of_natural_scales():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_currents_below_the_rounding_of_one_do_not_decide_the_steps(method):
-    """Twenty exponential diodes in a ladder: the last voltages, of 1e-30 V, are known as well as the first ones."""
+    """Twenty exponential diodes in a ladder: the last voltages, of 1e-30 V, are as accurate as the first."""
     ladder = Graph("ladder")
     nodes = [J0(f"node {k}", domain="electrical") for k in range(21)]
     ladder.between(None, nodes[0], Se("supply", lambda t: 5.0 * s.sin(300.0 * t), signals="time"), R("inner", 100.0))

@@ -1,4 +1,4 @@
-"""NVIDIA's driver as the host calls it: every fault has its code, and the calls are those of `cuda-bindings`."""
+"""NVIDIA's driver as the host calls it: every fault has its code, and the calls match `cuda-bindings`."""
 
 import os
 import shutil
@@ -33,7 +33,7 @@ class Result(IntEnum):
 
 
 class Driver:
-    """Functions of a driver, each of which succeeds, unless `fails` names a result or an exception for it."""
+    """Driver functions, each of which succeeds unless `fails` gives a result or an exception for it."""
 
     def __init__(self, gpus=1, **fails):
         self.fails, self.called = fails, []
@@ -74,7 +74,7 @@ class Driver:
 
 
 def use(device):
-    """Do all that a batch does."""
+    """Make every call that a batch makes."""
     kernel = device.load("text", "advance_runs")
     device.memory_left(kernel)
     address = device.allocate(80)
@@ -127,7 +127,7 @@ def test_kernels_stay_loaded_up_to_a_number():
 
 
 def test_stacks_count_once():
-    """The driver sets them aside at the first launch; what is free afterwards lacks them already."""
+    """The driver reserves stacks at the first launch; the free memory reported afterwards already excludes them."""
     device = NvidiaDevice(driver=Driver())
     kernel = device.load("text", "advance_runs")
     assert (device.facts.threads, kernel.blocks) == (4, 6)
@@ -154,8 +154,8 @@ print(device.facts, kernel.stack, kernel.blocks, words.view(np.int64)[0], words[
 
 @pytest.mark.skipif(shutil.which("gcc") is None or sys.platform != "linux", reason="needs gcc and Linux")
 def test_the_calls_are_those_of_cuda_bindings(tmp_path):
-    """Through the package itself to a library in C instead of the driver."""
-    pytest.importorskip("cuda.bindings", reason="NVIDIA'S PACKAGE IS NOT TRIED: cuda-bindings is not installed")
+    """The package itself runs, on a C library that stands in for the driver."""
+    pytest.importorskip("cuda.bindings", reason="NVIDIA'S PACKAGE IS NOT TESTED: cuda-bindings is not installed")
     library = tmp_path / "libcuda.so.1"
     build = ["gcc", "-shared", "-fPIC", "-o", library, HERE / "stand_in_driver.c", "-ldl", "-Wl,-soname,libcuda.so.1"]
     subprocess.run(build, check=True)

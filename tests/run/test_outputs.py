@@ -1,4 +1,4 @@
-"""Values that are asked for alone are what all of them are together, and nothing else is computed for them."""
+"""Values requested separately equal those computed together, and nothing else is computed for them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def compiled(request: pytest.FixtureRequest) -> Compiled:
 
 
 def alone(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> tuple[Result, Result]:
-    """The same run twice: as it is, and with every value computed alone."""
+    """The same run twice: as it is, and with every value computed separately."""
     whole, single = (compiled.simulate(0.2, samples=0.04, progress=False) for _ in range(2))
     assert whole._outputs.all.shape == (len(whole.t), compiled.program.outputs.n_out)
     monkeypatch.setattr(outputs, "MAX_EAGER_NUMBERS", 0)
@@ -49,7 +49,7 @@ def alone(compiled: Compiled, monkeypatch: pytest.MonkeyPatch) -> tuple[Result, 
 
 
 def equal(compiled: Compiled, name: str, one: np.ndarray, other: np.ndarray) -> None:
-    """To the last bit, but for loops, whose sums and products are contracted in other places."""
+    """Compare to the last bit, except for loops, where products and sums are fused elsewhere."""
     if not is_large(compiled.system):
         np.testing.assert_array_equal(other, one, err_msg=f"{compiled.model.name}: {name}")
         return

@@ -1,4 +1,4 @@
-"""Many runs go piece by piece, so that threads share them evenly and an interrupt is heard, which spoils nothing."""
+"""Many runs proceed in pieces: threads share them evenly, and an interrupt takes effect without spoiling anything."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def points(runs: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_interrupt_is_heard_after_a_piece_and_spoils_nothing(threads, monkeypatch):
-    """Of runs that seem to take a second each, none is begun once the others are called off."""
+    """Runs seem to take a second each: none starts after the batch is cancelled."""
     prepared, (p, x) = prepare(oscillator(), 1.0, samples=[1.0], progress=False), points(400)
     expected = prepared.run_many(p, x, [], threads=threads, lanes=1).x
     prepared = prepare(oscillator(), 1.0, samples=[1.0], progress=False)
@@ -35,7 +35,7 @@ def test_an_interrupt_is_heard_after_a_piece_and_spoils_nothing(threads, monkeyp
         if len(done) == 3:
             os.kill(os.getpid(), signal.SIGINT)
         if len(done) > 3:
-            threading.Event().wait(0.01)  # lets the others come in
+            threading.Event().wait(0.01)  # lets the other threads start
 
     monkeypatch.setattr(Workspace, "many", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -47,8 +47,8 @@ def test_an_interrupt_is_heard_after_a_piece_and_spoils_nothing(threads, monkeyp
 
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_an_interrupt_is_heard_within_a_long_run_and_spoils_nothing(lanes, monkeypatch):
-    """Of runs that take a thousand steps, and would go on, one is interrupted after some; runs that pause as often, and are not
-    interrupted, have the bits of those that do not pause."""
+    """One of several runs of a thousand steps is interrupted; runs that pause as often have the bits of runs that do not
+    pause."""
     p, x = points(6)
     expected = prepare(oscillator(), 300.0, samples=[300.0], progress=False).run_many(p, x, [], threads=1, lanes=lanes)
     asked = list[int]()
@@ -73,7 +73,7 @@ def test_an_interrupt_is_heard_within_a_long_run_and_spoils_nothing(lanes, monke
 
 
 def taken(pieces, seconds, clock):
-    """Counts of runs in pieces, of runs that take so long each."""
+    """Numbers of runs in successive pieces, if each run takes `seconds`."""
     found = []
     for piece in pieces:
         found.append(piece.stop - piece.start)
@@ -83,7 +83,7 @@ def taken(pieces, seconds, clock):
 
 @pytest.fixture
 def clock(monkeypatch):
-    """The time that pieces are measured by, s."""
+    """The fake clock that times pieces, s."""
     now = [0.0]
     monkeypatch.setattr(workers, "perf_counter", lambda: now[0])
     return now
@@ -112,7 +112,7 @@ def test_pieces_follow_what_runs_take_and_end_when_they_are_called_off(clock):
 
 
 def test_short_runs_are_left_to_one_thread_and_long_ones_are_shared(clock):
-    """What is worth a thread is measured with a few runs; of what is left, each takes ever less at a time."""
+    """The first few runs show whether more threads pay; then pieces shrink."""
     short = workers.WorkQueue(400, 1, workers.RunDuration(), threading.Event())
     assert taken(short.first(), 1e-5, clock) == [1, 1, 2, 4, 8, 16, 32, 64, 128] and short.shared_by(2) == 1
     assert taken(short.pieces(), 1e-5, clock) == [144]
@@ -125,13 +125,13 @@ def test_short_runs_are_left_to_one_thread_and_long_ones_are_shared(clock):
     many = workers.WorkQueue(100_000, 32, workers.RunDuration(), threading.Event())
     assert taken(many.first(), 1e-5, clock)[-1] == 128 and many.shared_by(64) == 64
     assert min(taken(many.pieces(), 1e-5, clock)[:-1]) >= workers.MIN_CALL_SECONDS / 1e-5 - 1.0, (
-        "Python takes little beside a call"
+        "Python's overhead is small compared with a call"
     )
 
 
 @pytest.mark.parametrize("lanes", [1, 4])
 def test_what_comes_to_several_runs_at_once_is_raised_once(lanes, monkeypatch):
-    """Each of the runs under way asks for its pattern of couplings and gets none: the first says so, and no later call does."""
+    """No run in progress gets its pattern of couplings: the first failure is raised, and no later call raises it again."""
     prepared, (p, x) = prepare(oscillator(), 1.0, samples=[1.0], progress=False), points(12)
     structure, calls = StructureCache.structure, list[int]()
 

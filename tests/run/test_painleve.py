@@ -1,8 +1,8 @@
-"""Painleve's rod: sliding friction with no or several solutions ends a run, from a coefficient of 4/3 of a uniform rod on.
+"""Painleve's rod: sliding friction with no solution or several ends a run, from a coefficient of 4/3 for a uniform rod.
 
-With the angle a between rod and floor, its lower end sliding towards the side to which it leans, the floor's force N obeys
-(1 + 3 cos a (cos a - mu sin a)) N = m (g - l w^2 sin a), l half the length: the bracket is least at tan a = 2, and zero there for
-4/3.
+Let a be the angle between rod and floor, and let the lower end slide towards the side to which the rod leans. The floor's force N
+obeys (1 + 3 cos a (cos a - mu sin a)) N = m (g - l w^2 sin a), with l half the length: the bracket is smallest at tan a = 2, and
+is zero there for mu = 4/3.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ HALF, GRAVITY, CRITICAL = 0.5, 9.81, np.arctan(2.0)
 
 
 def rod_graph(dimension=1, push=0.0):
-    """A uniform rod of 1 kg with its lower end on a floor, in a vertical plane; with a `dimension` of 2 the floor has a plane."""
+    """A uniform rod of 1 kg with its lower end on a floor, in a vertical plane; `dimension` 2 makes the floor a plane."""
     graph, w = Graph("rod"), J1("w", domain="rotation")
     vx, vy = J1("vx", domain="translation"), J1("vy", domain="translation")
     graph.connect(Se("push", lambda t: push * t, signals=["time"]), vx).connect(vx, I("mx", 1.0)).connect(
@@ -77,7 +77,7 @@ def test_it_is_reported_from_four_thirds_on(close):
         run = slides(4.0 / 3.0 * (1.0 + close), CRITICAL)
     assert run.failure is not None and run.failure.time == 0.0 and "rubs.limit" in run.failure.reason
     assert slides(4.0 / 3.0 * (1.0 - close), CRITICAL).ok
-    assert slides(4.0 / 3.0 * (1.0 + close), CRITICAL, speed=1.0).ok, "dragged the other way it has one solution"
+    assert slides(4.0 / 3.0 * (1.0 + close), CRITICAL, speed=1.0).ok, "sliding in the other direction has one solution"
 
 
 @pytest.mark.filterwarnings("ignore::bondgraph.RunEndedWarning")
@@ -95,7 +95,7 @@ def test_it_is_reported_where_the_factor_of_the_normal_force_is_negative(mu):
 
 
 def test_it_is_reported_where_slipping_begins():
-    """A rod that sticks within its cone is pushed until it slips: with no solution from then on."""
+    """A rod that sticks within its friction cone is pushed until it slips: no solution exists from then on."""
     given = {"rubs.limit": 2.0, "rubs.stick_limit": 2.0}
     with pytest.warns(RunEndedWarning, match="E324"):
         run = compile_model(rod_graph(push=-400.0)).simulate(2.0, parameters=given, progress=False)
@@ -115,6 +115,6 @@ def test_it_is_the_same_in_a_plane_with_other_axes(close):
 
 
 def test_a_model_that_may_end_so_is_linearised():
-    """The ends that were found when it was compiled are no part of what is traced anew."""
+    """Ends found at compilation do not enter the trace for linearisation."""
     system = rod().linearise(inputs=[], outputs=["w.flow"])
     assert system.A.shape == (5, 5) and np.isfinite(system.A).all()

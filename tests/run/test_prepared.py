@@ -1,4 +1,4 @@
-"""Prepared runs and many of them give what single runs give, to the last bit, whatever the count of threads and chunks."""
+"""Prepared runs, single or many, equal single runs to the last bit, for any number of threads and chunks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def points(runs: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fails(**options):
-    """x' = p x^2: no finite state from 1 / (p x0) on; a second state that is rounding only where p is 0."""
+    """x' = p x^2, which is infinite at 1 / (p x0), and a second state whose power is wrong for p < -1."""
     return program(
         lambda t, x, p, m: [p[0] * x[0] * x[0], -x[1]],
         (2, 1, 0),
@@ -64,7 +64,7 @@ def test_runs_in_machine_code_are_those_of_the_loop_in_python(case):
     made = make()
     prepared = prepare(made, 3.0, t_start=1.0, progress=False)
     assert prepared.in_machine_code
-    for factor in (1.0, 1.7, 1.0):  # again in the same arrays
+    for factor in (1.0, 1.7, 1.0):  # again, in the same arrays
         expected = leg_by_leg(made, np.array(x) * factor, p, [], 3.0, t_start=1.0)
         found = prepared.judged(np.array(x) * factor, p, [])
         for name in ("t", "since", "x", "m", "integrals", "start_energies"):
@@ -92,7 +92,7 @@ def test_many_runs_are_single_runs_whatever_the_threads(threads):
 
 
 def test_what_is_kept_does_not_depend_on_where_it_is_computed():
-    """The same of runs that Python does one by one, since their kernels are interpreted."""
+    """Runs done one by one by Python, because their kernels are interpreted, agree too."""
     p, x = points(5)
     found = prepare(oscillator(), 1.0, samples=0.1, progress=False).run_many(p, x, [], KEEP, threads=2)
     interpreted = prepare(oscillator(machine=False), 1.0, samples=0.1, progress=False, rtol=1e-10)
@@ -105,7 +105,7 @@ def test_what_is_kept_does_not_depend_on_where_it_is_computed():
 
 @pytest.mark.parametrize("start", [0.0, 1.5673898856423394])
 def test_steps_of_samples_that_divide_a_run_end_with_it(start):
-    """However their sum rounds: the last sample is the end, to the last bit."""
+    """However the steps' sum rounds, the last sample is the end, to the last bit."""
     made, random = oscillator(), np.random.default_rng(8)
     for span, parts in zip(10.0 ** random.uniform(-2.0, 1.0, 30), random.integers(2, 300, 30), strict=True):
         end = start + span
@@ -120,7 +120,7 @@ def test_steps_of_samples_that_divide_a_run_end_with_it(start):
 @pytest.mark.parametrize("samples", [[0.0, 0.03], [0.02, 0.1], None, 0.04, [-0.05]])
 @pytest.mark.parametrize("method", ["auto", "rodas5p"])
 def test_a_run_ends_where_it_ends_whatever_its_samples(samples, method):
-    """Also one that Python makes; at the time that was asked for, whose difference from the start is rounded."""
+    """Runs by Python too end at the requested time, even if its difference from the start is rounded."""
     made, start, end = oscillator(), -0.05, 0.1
     assert start + (end - start) != end
     x, p = np.array([1.0, 0.3]), np.array([100.0, 1.0])
@@ -148,7 +148,7 @@ def test_events_are_had_in_threads():
 
 
 def test_failures_doubts_and_refusals_come_back_by_run():
-    """A state that grows beyond all bounds, powers that do not fit the energy, and a parameter that is no number."""
+    """A state grows beyond all bounds, powers do not fit the energy, or a parameter is NaN."""
     prepared = prepare(fails(), 2.0, samples=0.5, progress=False)
     p = np.array([[0.1], [1.0], [-2.0], [np.nan], [0.2]])
     with warnings.catch_warnings():
@@ -216,7 +216,7 @@ def test_refusals():
 
 
 def pushed():
-    """A mass at a spring, pushed."""
+    """A mass on a spring under a force."""
     graph, velocity = Graph("pushed"), J1("velocity", domain="translation")
     graph.connect(Se("push", 1.0), velocity).connect(velocity, I("mass", inertia=2.0))
     graph.connect(velocity, C("spring", stiffness=50.0)).connect(velocity, R("damper", resistance=5.0))
@@ -251,7 +251,7 @@ def test_what_many_runs_cannot_take_is_refused(given, code):
 
 
 def test_values_of_runs_count_from_zero_whatever_index_a_table_has():
-    """Of plain numbers, of arrays and of words, which are looked at one by one."""
+    """Values are plain numbers, arrays, and words, which are checked one by one."""
     pandas = pytest.importorskip("pandas")
     run = compile_model(with_restitution(), progress=False).prepare_run(0.1, progress=False)
     starts = {name: np.ravel(value.value) for name, value in run.compiled.states.items()}
@@ -319,7 +319,7 @@ def test_starts_of_many_runs_are_those_of_each_alone():
     for k in range(2):
         alone = run.start_values({"spring.stiffness": parameters["spring.stiffness"][k]}, {"spring.q": initial["spring.q"][k]})
         assert all(np.array_equal(a[k % len(a)], b) for a, b in zip(blocks, alone, strict=True))
-    assert not run.prechecked_starts({"spring.stiffness": np.array([20.0, -1.0])}, {}, 2)[0].any(), "each must be looked at"
+    assert not run.prechecked_starts({"spring.stiffness": np.array([20.0, -1.0])}, {}, 2)[0].any(), "each must be checked"
     assert not run.prechecked_starts({}, {"spring.q": np.array([0.1, np.nan])}, 2)[0].any()
 
 
@@ -346,8 +346,10 @@ MADE = {
 
 @pytest.mark.usefixtures("one_loop", "few_objects")
 def test_a_run_takes_few_calls_of_python_whatever_its_model_and_its_events():
-    """By `run`: a workspace, the numbers of the run in it, two calls of machine code, ten fields of its table read, copies of its
-    end. By `simulate` besides: names and settings looked at, the result with its statistics and events."""
+    """`run` takes a workspace and its numbers, two calls of machine code, ten fields of its table, and copies of its end.
+
+    `simulate` adds the check of names and settings, and the result with statistics and events.
+    """
     go, whole = {}, {}
     for name, (make, t_end) in MADE.items():
         compiled = compile_model(make())
@@ -355,7 +357,7 @@ def test_a_run_takes_few_calls_of_python_whatever_its_model_and_its_events():
         x, p, m = run.start_values()
         assert run.run(p, x, m).completed
         go[name] = calls(lambda run=run, x=x, p=p, m=m: run.run(p, x, m))
-        for _ in range(3):  # what a process makes once is made by the second
+        for _ in range(3):  # the second call already has everything that is made once per process
             whole[name] = calls(lambda made=compiled, end=t_end: made.simulate(end, samples=[end], progress=False))
     assert len({go[name] for name in ("one section", "a hundred sections")}) == 1
     assert len({go[name] for name in ("one bounce", "72 bounces")}) == 1
@@ -365,7 +367,7 @@ def test_a_run_takes_few_calls_of_python_whatever_its_model_and_its_events():
 
 
 def test_what_runs_share_is_kept_for_the_same_settings_only():
-    """By content: an array that has been changed is another setting, and what is no plain setting is never taken for one."""
+    """Settings are compared by content: a changed array is another setting, and only plain settings match."""
     compiled, times, everything = pushed(), np.linspace(0.0, 1.0, 5), KeepOptions()
 
     def prepared(**settings):
@@ -398,7 +400,7 @@ def test_what_is_done_to_a_result_changes_no_other_run():
 
 
 def test_threads_share_a_compiled_model():
-    """Each run has a workspace of its own, whichever thread asks; with events too."""
+    """Each run has its own workspace, whichever thread runs it, with events too."""
     compiled, wrong = compile_model(with_restitution()), []
     heights = [1.0, 0.8, 1.2, 0.9]
     expected = [compiled.simulate(2.0, initial={"floor.h": height}, progress=False) for height in heights]

@@ -1,4 +1,4 @@
-"""The bar of long work: on a terminal alone, with the time left, one line that leaves nothing behind."""
+"""The progress bar for long work: only on a terminal, one line with the time left, which leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """A terminal as standard error, on which bars appear at once."""
+    """A terminal as standard error, on which bars appear immediately."""
     found = Terminal()
     monkeypatch.setattr(progress, "sys", SimpleNamespace(stderr=found))
     monkeypatch.setattr(progress, "_DELAY", 0.001)
@@ -31,7 +31,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 
 def drawn(terminal: Terminal, words: str, within: float = 240.0) -> bool:
-    """Whether words appear, which a thread writes."""
+    """Return True once a thread has written the words, False if it does not."""
     until = time.perf_counter() + within
     while words not in terminal.getvalue() and time.perf_counter() < until:
         time.sleep(0.001)
@@ -76,7 +76,7 @@ def test_nothing_is_written_where_nobody_wants_it_or_reads_it(terminal: Terminal
 
 
 def test_time_left_follows_from_time_spent() -> None:
-    """A quarter after 10 s: 30 s are left; 5 s later 25 s; and it never says that it is done before it is."""
+    """A quarter after 10 s leaves 30 s, and 25 s five seconds later; the bar never says "done" too early."""
     bar = Progress("run", 8.0)
     bar.show(2.0, "t = 2 s")
     bar._begin = bar._updated - 10.0
@@ -98,7 +98,7 @@ def test_the_line_goes_on_after_an_error(terminal: Terminal) -> None:
 
 
 def test_compilation_and_run_tell_where_they_are(terminal: Terminal) -> None:
-    """Both go through the bar, by its name; with `progress=False` neither does."""
+    """Both drive the bar, which shows their names; with `progress=False` there is none."""
     seen: list[str] = []
     graph = Graph("rc")
     junction = J1("loop", domain="electrical")
@@ -117,7 +117,7 @@ def test_compilation_and_run_tell_where_they_are(terminal: Terminal) -> None:
 
 
 def test_what_was_done_before_says_nothing_of_the_speed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Half was there already; a quarter of the rest took ten seconds."""
+    """Half was done before; a quarter of the remaining work took ten seconds."""
     clock = iter([100.0, 110.0])
     monkeypatch.setattr(progress.time, "perf_counter", lambda: next(clock))
     bar = Progress("sweep", 1000.0, initial=500.0)

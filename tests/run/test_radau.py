@@ -1,4 +1,4 @@
-"""Radau IIA: its coefficients, observed orders, stiff problems, powers, events, clocks, linear algebra, growing modes, bits."""
+"""Radau IIA: coefficients, observed orders, stiff problems, powers, events, clocks, linear algebra, growing modes, bits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ run = functools.partial(simulate, method="radau5", progress=False)
 
 
 def matrix() -> np.ndarray:
-    """The Runge-Kutta matrix of collocation at the nodes."""
+    """The Runge-Kutta matrix of the collocation method with these nodes."""
     rows = quadrature.along(radau.NODES)
     return np.array([[sum(term * node ** (k + 1) for k, term in enumerate(row)) for row in rows] for node in radau.NODES])
 
@@ -48,7 +48,7 @@ def test_order_of_the_quadrature_and_no_rest_of_what_is_infinitely_fast():
 
 
 def test_error_estimates_have_order_3_and_the_dense_output_4():
-    """For y' = g: the estimate of powers is that of states, and its correction makes polynomials of degree 4 exact."""
+    """For y' = g, powers and states have the same error estimate, and the correction makes polynomials of degree 4 exact."""
     nodes, error = np.array(radau.NODES), np.array(radau.ERROR)
     for degree in range(5):
         z = matrix() @ nodes**degree
@@ -68,7 +68,7 @@ def test_error_estimates_have_order_3_and_the_dense_output_4():
 
 
 def test_observed_orders_of_a_nonlinear_problem_that_depends_on_time():
-    """5 at the ends of steps, 4 within, and 5 of what is integrated beside the states."""
+    """Order 5 at the ends of steps, 4 within, and 5 for integrals beside the states."""
     start, samples = [0.5, 1.0], np.linspace(0.0, 2.0, 1001)
     exact = simulate(driven(), start, [], [], 2.0, rtol=1e-12, samples=samples, method="dop853", progress=False)
     errors = []
@@ -102,12 +102,12 @@ def test_prothero_and_robinson():
 
 
 def two_oscillators(fast: float) -> Any:
-    """A slow oscillator, and a fast one of nearly no amplitude; neither is damped."""
+    """A slow oscillator and a fast one of nearly no amplitude, both undamped."""
     return program(lambda t, x, p, m: [x[1], -x[0], x[3], -p[0] * x[2]], (4, 1, 0)), [1.0, 0.0, 1e-14, 0.0], [fast**2]
 
 
 def test_undamped_fast_modes_far_below_the_tolerance_do_not_bind_its_steps():
-    """Steps are those without the fast mode; few of them need another Jacobian."""
+    """The steps are those without the fast mode, and few need another Jacobian."""
     counts = []
     for fast in (2.0, 1e6):
         made, start, p = two_oscillators(fast)
@@ -139,7 +139,7 @@ def test_account_of_energy(damping):
 
 
 def test_stiff_contact_opens_and_closes():
-    """A wall a million times as stiff as need be, strongly damped: the events of the explicit method."""
+    """A wall a million times stiffer than necessary, strongly damped: the events of the explicit method."""
     given = ([-1.0, 1.0], [1e6, 100.0], [0.0], 3.0)
     ours, theirs = (simulate(bumper(), *given, method=method, rtol=1e-9, progress=False) for method in ("radau5", "dop853"))
     assert [event.kind for event in ours.events] == ["contact on", "contact off"]
@@ -148,7 +148,7 @@ def test_stiff_contact_opens_and_closes():
 
 
 def test_ticks_are_carried_out_inside():
-    """x' = -1000 (x - u), u held between ticks: u + (x - u) exp(-1000 t)."""
+    """x' = -1000 (x - u), with u held between ticks: u + (x - u) exp(-1000 t)."""
     made = program(
         lambda t, x, p, m: [-1000.0 * (x[0] - x[1]), 0.0], (2, 0, 0), ticks=[(0.1, 0.0, lambda t, x, p, m: [x[0], x[1] + 1.0])]
     )
@@ -158,7 +158,7 @@ def test_ticks_are_carried_out_inside():
 
 
 def test_a_branch_is_left_when_it_becomes_unstable():
-    """Jacobians are at most ten steps old, so that a mode that begins to grow is seen."""
+    """Jacobians are at most ten steps old, so a mode that starts to grow is noticed."""
     exact = onsets(*column_run(1e-4, 1e-6, method="dop853", rtol=1e-9))
     late = onsets(*column_run(1e-4, 1e-6, method="radau5", rtol=1e-5))
     np.testing.assert_allclose(late, exact, rtol=0.0, atol=0.05 * (exact[0] - ONSET))

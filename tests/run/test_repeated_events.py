@@ -1,4 +1,4 @@
-"""Runs with events, clocks, loops and breaks: alone, prepared, and many in one call of machine code: the same, bit for bit."""
+"""Runs with events, clocks, loops and breaks: single, prepared, and many in one call of machine code agree bit for bit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.twin_runs import compared
 
 
 def rubbing():
-    """A block that a sine drags to and fro: it sticks and slips."""
+    """A block that a sine force drives back and forth: it sticks and slips."""
     graph, v = Graph("rubbing"), J1("v", domain="translation")
     graph.add(signals.sine("drag", amplitude=2.0, omega=3.0))
     graph.connect(Se("load", lambda u: u, signals=["drag.y"]), v).connect(v, I("m", 1.0)).connect(v, Friction("f", 1.0))
@@ -29,13 +29,13 @@ def rubbing():
 
 
 def servo():
-    """A sampled controller of a mass, and a relay that fires between its ticks."""
+    """A sampled controller of a mass, and a relay that fires between the ticks."""
     relay = Automaton("relay", ("low", "high"), "low", (Transition("low", "high", lambda x: x - 0.137, ("place.x",)),))
     return pushed_by_clock(proportional(0.1), start=1.0, add_automaton=relay)
 
 
 def pulsed():
-    """A mass at a spring that a pulse and a wave push."""
+    """A mass on a spring under a pulse and a wave."""
     graph, v = Graph("pulsed"), J1("v")
     graph.connect(Se("u", lambda a, b: a + b, signals=["p.y", "w.y"]), v).connect(v, I("m", 1.0))
     graph.connect(v, C("k", stiffness=4.0)).connect(v, R("d", 0.2))
@@ -44,14 +44,14 @@ def pulsed():
 
 
 def charging():
-    """A capacitor behind a resistor that is a curve: a nonlinear loop, and no event."""
+    """A capacitor behind a nonlinear resistor: a nonlinear loop without events."""
     graph, ring = Graph("charging"), J1("ring")
     graph.connect(Se("u", 2.0), ring).connect(ring, C("store", capacitance=0.5)).connect(ring, R("linear", 2.0))
     return graph.connect(ring, R("cubic", effort=lambda f: f**3 + 0.5 * f))
 
 
 def kicked():
-    """A mass on a spring that is kicked on each time it passes its middle: a transition into its own state that is no bounce."""
+    """A mass on a spring that gets a kick whenever it passes its middle: a transition into the same state, not a bounce."""
     graph, v = Graph("kicked"), J1("v", domain="translation")
     kick = Transition("on", "on", lambda q: q, ("k.q",), (("m.p", lambda p: 1.05 * p, ("m.p",)),), kind="kick")
     graph.connect(v, I("m", 1.0)).connect(v, C("k", stiffness=9.0, initial=1.0)).connect(v, R("d", 0.1))
@@ -101,7 +101,7 @@ def compiled_case(name):
 
 @pytest.fixture
 def alone(monkeypatch):
-    """The numbers of runs that were done one by one."""
+    """Record the numbers of the runs that are done one by one."""
     numbers, single = [], BatchCollector.single
 
     def noted(own, run):
@@ -113,7 +113,7 @@ def alone(monkeypatch):
 
 
 def ensure_alike(ends, k, run):
-    """The end of one of many is that of its result."""
+    """Check that one of many runs ends as its single result does."""
     spent = run.statistics
     for name, own in (("x", run.x), ("m", run.m), ("integrals", run.integrals)):
         np.testing.assert_array_equal(getattr(ends, name)[k], own[-1])
@@ -145,7 +145,7 @@ def test_many_are_single_runs(name, threads, alone):
 
 @pytest.mark.parametrize("name", CASES)
 def test_go_is_a_single_run(name):
-    """Again and again on the same tables, from the first numbers to others and back."""
+    """Runs repeat on the same tables, from the first values to others and back."""
     _, t_end, parameters, initial, _ = CASES[name]
     compiled = compiled_case(name)
     run = compiled.prepare_run(t_end, samples=t_end / 40.0, progress=False)
@@ -163,7 +163,7 @@ def test_go_is_a_single_run(name):
 
 
 def test_what_python_must_settle_is_done_again_and_disturbs_nobody(alone):
-    """One of several balls gains height until it hits the ceiling; one has no weight that is a number."""
+    """One of several balls gains height until it hits the ceiling; another has a weight of NaN."""
     prepared = prepare(falls(), 1.5, samples=0.1, progress=False)
     p = np.array([[9.81, 0.9], [9.81, 1.4], [9.81, 0.8], [np.nan, 0.8], [9.81, 0.7]])
     for threads in (1, 2):
@@ -176,7 +176,7 @@ def test_what_python_must_settle_is_done_again_and_disturbs_nobody(alone):
 
 
 def test_energy_that_events_take_away_is_no_doubt_and_energy_that_is_wrong_is_one(alone):
-    """The account counts what is lost in impacts; a power that fits no storage is found all the same."""
+    """The account counts the losses of impacts; a power that fits no storage is still found."""
 
     def leaking(**options):
         return program(
@@ -198,7 +198,7 @@ def test_energy_that_events_take_away_is_no_doubt_and_energy_that_is_wrong_is_on
 
 
 def test_a_loop_that_is_lost_at_a_sample_is_found(alone, monkeypatch):
-    """The bound from which a step that is left is too large, at nothing: every run is looked at again, and found well."""
+    """With a bound of zero for the remaining Newton step, every run is checked again, and passes."""
     prepared = compiled_case("a loop").prepare_run(1.0, samples=0.1, progress=False)
     monkeypatch.setattr("bondgraph.run.batch.tables.NEWTON_ROUNDING", 0.0)
     monkeypatch.setattr("bondgraph.run.batch.tables.FAR", 0.0)
@@ -215,7 +215,7 @@ def test_clocks_that_cannot_run_are_refused_by_run(alone):
 
 
 def test_a_log_that_is_full_goes_on(monkeypatch, alone):
-    """More events in a run than rows of the log: the same, alone and among many."""
+    """A run has more events than the log has rows: the results are the same, for one run and for many."""
     expected = compiled_case("a converter").simulate(4e-3, samples=1e-4, progress=False)
     monkeypatch.setattr("bondgraph.run.events.handler.BUFFER_BYTES", 0)
     run = compiled_case("a converter").prepare_run(4e-3, samples=1e-4, progress=False)
@@ -230,7 +230,7 @@ def test_a_log_that_is_full_goes_on(monkeypatch, alone):
 
 
 def test_ticks_that_solve_loops_are_left_to_python(alone):
-    """A nonlinear loop that is solved anew at every tick: `run` and `run_many` give what `simulate` does, at its price."""
+    """A nonlinear loop is solved at every tick: `run` and `run_many` equal `simulate`, and cost as much."""
     graph, v = Graph("loop"), J1("v")
     graph.connect(Se("push", lambda u: u, signals=["control.y"]), v).connect(v, C("spring", stiffness=1.0))
     graph.connect(v, R("cubic", effort=lambda f: f * f * f)).connect(v, R("linear", resistance=1.0))
@@ -252,8 +252,10 @@ def test_too_many_events_are_told_as_in_single_runs(alone):
 
 
 def test_a_method_that_is_changed_on_the_way_goes_on_from_there():
-    """Stiff after an event: what the explicit method has done until then is kept, and counted once. The implicit one goes on with
-    other arrays, and the next run has its own again."""
+    """Stiff after an event: the work of the explicit method is kept, and counted once.
+
+    The implicit method continues with its own arrays, and the next run starts with fresh ones.
+    """
 
     def stiffening():
         return program(
@@ -273,7 +275,7 @@ def test_a_method_that_is_changed_on_the_way_goes_on_from_there():
 
 @pytest.mark.parametrize("gain", [0.9, 1.3])
 def test_python_goes_on_where_machine_code_stops(gain):
-    """Bounces are settled in machine code, the end at the ceiling in Python: together they are the run of the reference."""
+    """Machine code settles the bounces, Python the end at the ceiling: together they equal the reference run."""
     with compared() as told:
         result = prepare(falls(), 3.0, samples=0.1, progress=False).judged([1.0, 0.0], [9.81, gain], [0.0])
     assert told["runs"] == 1 and (result.failure is None) == (gain < 1.0)

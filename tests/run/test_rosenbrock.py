@@ -23,7 +23,8 @@ run = functools.partial(simulate, method="rodas5p", progress=False)
 
 
 def in_products() -> dict[str, np.ndarray]:
-    """Coefficients as order conditions have them: k_i = h f(y + sum alpha_ij k_j) + h J sum gamma_ij k_j, beta their sum."""
+    """Coefficients in the form of the order conditions: k_i = h f(y + sum alpha_ij k_j) + h J sum gamma_ij k_j, beta = alpha +
+    gamma."""
     count = coefficients.STAGES
     a, c = np.zeros((count, count)), np.zeros((count, count))
     rows = [*coefficients.A, (*coefficients.A[-1], 1.0), (*coefficients.A[-1], 1.0, 1.0)]
@@ -37,13 +38,13 @@ def in_products() -> dict[str, np.ndarray]:
 
 
 def misses(b: np.ndarray, order: int, theta: float = 1.0) -> float:
-    """Of the order conditions (Hairer and Wanner, IV.7): a vertex with one branch takes beta, one with several alpha."""
+    """Largest residual of the order conditions (Hairer and Wanner, IV.7): one branch takes beta, several take alpha."""
     method = in_products()
     return most_missed(b, method["beta"], method["alpha"], order, theta)
 
 
 def test_order_conditions():
-    """Order 5, the embedded method 4, neither more."""
+    """Exactly order 5, and 4 for the embedded method."""
     method = in_products()
     assert max(misses(method["b"], order) for order in range(1, 6)) < 1e-13 < misses(method["b"], 6)
     assert max(misses(method["embedded"], order) for order in range(1, 5)) < 1e-13 < misses(method["embedded"], 5)
@@ -63,7 +64,7 @@ def test_times_of_the_stages_are_sums():
 
 
 def test_stiff_accuracy_and_what_is_left_of_what_is_infinitely_fast():
-    """b is the last row of beta, so that R(infinity) = 1 - b beta^-1 1 = 0; the embedded method and |R(iw)| <= 1 alike."""
+    """b is the last row of beta, so that R(infinity) = 1 - b beta^-1 1 = 0, also for the embedded method; |R(iw)| <= 1."""
     method = in_products()
     one, beta = np.ones(coefficients.STAGES), method["beta"]
     np.testing.assert_allclose(method["b"], beta[-1], atol=1e-14)
@@ -75,7 +76,7 @@ def test_stiff_accuracy_and_what_is_left_of_what_is_infinitely_fast():
 
 
 def test_rule_of_the_powers():
-    """Exact for polynomials of degree 7; its parts inside of the step for those of degree 4."""
+    """Exact for polynomials of degree 7; its partial integrals within the step for polynomials of degree 4."""
     rule = quadrature.LOBATTO
     nodes, weights = np.array(rule.nodes), np.array(rule.weights)
     for degree in range(8):
@@ -96,7 +97,7 @@ def test_rule_of_the_powers():
 
 
 def driven() -> Any:
-    """x' = y, y' = -sin x - y^3 / 5 + sin 2t, with the power that the drive gives."""
+    """x' = y, y' = -sin x - y^3 / 5 + sin 2t, with the power of the drive."""
     return program(
         lambda t, x, p, m: [x[1], -s.sin(x[0]) - 0.2 * x[1] ** 3 + s.sin(2.0 * t)],
         (2, 0, 0),
@@ -107,14 +108,14 @@ def driven() -> Any:
 
 
 def with_steps(made: Any, start: list[float], h: float, samples: Any) -> Any:
-    """A run in steps of length h, which the tolerance allows."""
+    """A run in steps of length h, which the tolerance permits."""
     found = run(made, start, [], [], 2.0, rtol=1e-1, atol=1e6, max_step=h, samples=samples)
     assert found.statistics.rejected == 0
     return found
 
 
 def test_observed_orders_of_a_nonlinear_problem_that_depends_on_time():
-    """5 at the ends of steps, 4 within, and 5 of what is integrated beside the states."""
+    """Order 5 at the ends of steps, 4 within, and 5 for integrals beside the states."""
     start, samples = [0.5, 1.0], np.linspace(0.0, 2.0, 1001)
     exact = simulate(driven(), start, [], [], 2.0, rtol=1e-12, samples=samples, method="dop853", progress=False)
     errors = []
@@ -123,7 +124,7 @@ def test_observed_orders_of_a_nonlinear_problem_that_depends_on_time():
         at_end, inside = np.abs(found.x - exact.x)[-1].max(), np.abs(found.x - exact.x).max()
         errors.append([at_end, inside, np.abs(found.integrals - exact.integrals)[-1].max()])
     orders = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
-    # The first steps are shorter; halves of a step with other lengths before them differ a little.
+    # The first steps are shorter; halving the rest after them does not divide the error exactly.
     assert np.all(orders[:, 0] > 4.6) and np.all(orders[:, 2] > 4.6)
     assert np.all(orders[:, 1] > 3.8)
 
@@ -167,8 +168,7 @@ def test_robertson_against_published_values():
 
 @pytest.mark.parametrize("scales", [[2.0**40, 2.0**-10, 2.0**3], [2.0**-60, 2.0**60, 1.0]])
 def test_units_do_not_matter(scales):
-    """Amounts in other units: the same steps, and numbers that differ by the rounding of the Jacobian alone, whose formula is
-    another one."""
+    """Amounts in other units take the same steps; the Jacobian's formula changes, and numbers differ only by its rounding."""
     plain = run(robertson(), [1.0, 0.0, 0.0], [], [], 4e5, rtol=1e-6)
     other = run(robertson(scales), [scales[0], 0.0, 0.0], [], [], 4e5, rtol=1e-6)
     np.testing.assert_allclose(other.x / scales, plain.x, rtol=1e-9, atol=1e-30)
@@ -184,7 +184,7 @@ def test_prothero_and_robinson():
 
 
 def rod(cells: int, order: np.ndarray | None = None, unit: float = 1.0) -> Graph:
-    """Heat from a source that swings, through a rod that is cold at first; capacities in parts of `unit`."""
+    """Heat from an oscillating source through an initially cold rod; capacities are proportional to `unit`."""
     graph = Graph("rod")
     nodes = [J0(f"n{i}") for i in range(cells)]
     for i in np.arange(cells) if order is None else order:
@@ -220,8 +220,8 @@ def test_a_rod_is_a_band_in_whatever_order_it_is_written():
 
 
 def test_what_is_far_from_the_source_ends_at_zero_and_not_in_the_smallest_numbers():
-    """A rod of 500 cells, cold at first: explicit steps leave cells behind the front with numbers that have few bits and take a
-    processor a hundred times as long; a stiff step clears them, and leaves none of its own."""
+    """An initially cold rod of 500 cells: explicit steps leave subnormal numbers ahead of the front, which slow a processor a
+    hundredfold; a stiff step clears them, and leaves none."""
     compiled, smallest = compile_model(rod(500)), np.finfo(float).tiny
     start = compiled.simulate(4e-6, method="dop853", rtol=1e-6, samples=[4e-6], progress=False).x[-1]
     assert np.any((start != 0.0) & (np.abs(start) < smallest))
@@ -233,7 +233,7 @@ def test_what_is_far_from_the_source_ends_at_zero_and_not_in_the_smallest_number
 
 
 def test_units_of_a_rod_do_not_matter():
-    """Capacities in pF-like sizes: as many steps, and temperatures as near as rounding leaves them."""
+    """Capacities of the order of pF: the same number of steps, and temperatures equal up to rounding."""
     plain, tiny = (compile_model(rod(20, unit=unit)).simulate(1.0, method="rodas5p", progress=False) for unit in (1.0, 1e-12))
     assert abs(plain.statistics.steps - tiny.statistics.steps) <= 2
     np.testing.assert_allclose(temperatures(tiny, 20), temperatures(plain, 20), atol=1e-9)
@@ -257,7 +257,7 @@ def test_free_top_keeps_energy_and_momentum():
 
 
 def test_ball_bounces_where_it_must():
-    """Impacts at 2 v_k / g after one another."""
+    """An impact with the rebound speed v_k is followed by the next after 2 v_k / g."""
     found = run(ball(), [1.0, 0.0], [9.81, 0.8], [0.0], 3.0, rtol=1e-9)
     first = np.sqrt(2.0 / 9.81)
     times = first + np.concatenate([[0.0], np.cumsum(2.0 * first * 0.8 ** np.arange(1, len(found.events)))])
@@ -266,7 +266,7 @@ def test_ball_bounces_where_it_must():
 
 
 def test_stiff_contact_opens_and_closes():
-    """A wall a million times as stiff as need be, strongly damped: the same events and speeds as by the explicit method."""
+    """A wall a million times stiffer than necessary, strongly damped: the events and speeds of the explicit method."""
     given = ([-1.0, 1.0], [1e6, 100.0], [0.0], 3.0)
     ours, theirs = (simulate(bumper(), *given, method=method, rtol=1e-8, progress=False) for method in ("rodas5p", "dop853"))
     assert [event.kind for event in ours.events] == ["contact on", "contact off"]
@@ -276,7 +276,7 @@ def test_stiff_contact_opens_and_closes():
 
 
 def rectifier() -> Graph:
-    """A sine through 1 Ohm, a microhenry and an ideal diode into a capacitor with a load: stiff."""
+    """A sine voltage through 1 Ohm, a microhenry and an ideal diode into a capacitor with a load: stiff."""
     from bondgraph import Diode
 
     graph, line, node = Graph("rectifier"), J1("line"), J0("node")
@@ -288,7 +288,7 @@ def rectifier() -> Graph:
 def test_diode_that_switches_in_a_stiff_circuit():
     compiled = compile_model(rectifier())
     ours, theirs = (compiled.simulate(0.05, method=method, rtol=1e-7, progress=False) for method in ("rodas5p", "dop853"))
-    # Where a diode begins to conduct, rounding may let it open and close once more at the same instant.
+    # When a diode begins to conduct, rounding may let it open and close once more at the same instant.
     times = [np.unique(np.round(run.events.times, 7)) for run in (ours, theirs)]
     assert ours.ok and len(times[0]) == 6
     np.testing.assert_allclose(times[0], times[1], atol=2e-7)
@@ -297,7 +297,7 @@ def test_diode_that_switches_in_a_stiff_circuit():
 
 
 def test_ticks_are_carried_out_inside():
-    """x' = -1000 (x - u), u held between ticks: u + (x - u) exp(-1000 t)."""
+    """x' = -1000 (x - u), with u held between ticks: u + (x - u) exp(-1000 t)."""
     made = program(
         lambda t, x, p, m: [-1000.0 * (x[0] - x[1]), 0.0], (2, 0, 0), ticks=[(0.1, 0.0, lambda t, x, p, m: [x[0], x[1] + 1.0])]
     )

@@ -1,4 +1,4 @@
-"""The cheap look at constraints along many runs: it lets nothing pass that single runs find, and common runs need no more."""
+"""The cheap check of constraints in many runs misses nothing that single runs find, and suffices for ordinary runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.models.test_loops import cranks
 
 @pytest.fixture
 def singles(monkeypatch):
-    """The numbers of the runs that were done again one by one."""
+    """Record the numbers of the runs that are repeated one by one."""
     done, single = [], BatchCollector.single
     monkeypatch.setattr(BatchCollector, "single", lambda self, run: (done.append(run), single(self, run)))
     return done
@@ -33,7 +33,7 @@ def singles(monkeypatch):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_what_changes_less_than_the_bounds_is_never_suspected(seed):
-    """Random samples, unequal by up to a factor of ten thousand, and roots that fall and rise as fast as they just may."""
+    """Sample steps differ by up to a factor of ten thousand, and roots fall and rise at almost the permitted rate."""
     random = np.random.default_rng(seed)
     t = np.cumsum(10.0 ** random.uniform(-4.0, 0.0, 40))
     falls, rises = bounds(t)
@@ -45,7 +45,7 @@ def test_what_changes_less_than_the_bounds_is_never_suspected(seed):
 
 
 def test_the_bounds_are_hardly_stricter_than_suspicion():
-    """A root that falls by a little more than that meets zero within the next interval and half of another."""
+    """A root that falls slightly faster would reach zero within one and a half intervals."""
     t = np.cumsum([0.0, 1.0, 0.7, 1.3, 1.0])
     falls, rises = bounds(t)
     fall = np.array([1.0, 1.0, np.sqrt(falls[2] * 0.995), 1.0, 1.0])
@@ -57,7 +57,7 @@ def test_the_bounds_are_hardly_stricter_than_suspicion():
 
 @pytest.mark.parametrize("seed", range(5))
 def test_elimination_fills_nothing_outside_of_the_envelope(seed):
-    """A random symmetric matrix with a band, blocks beside each other, and some entries anywhere."""
+    """A random symmetric matrix with a band, diagonal blocks, and a few entries anywhere."""
     random, n = np.random.default_rng(seed), 24
     near, block = np.abs(np.subtract.outer(range(n), range(n))) < 2, np.equal.outer(np.arange(n) // 6, np.arange(n) // 6)
     some = random.random((n, n)) < 0.01 * seed
@@ -84,7 +84,7 @@ def test_times_that_are_watched_are_not_doubled_by_rounding():
 
 @pytest.mark.parametrize("lanes", [1, 8])
 def test_many_runs_find_singular_positions_as_single_runs_do(singles, lanes):
-    """Two uprights that start at many angles: those that lie flat before the end, and only those, end there."""
+    """Two uprights start at many angles: the runs that end early are exactly those in which they lie flat."""
     compiled = compile_model(cranks((1.0, 1.0), start=2.0))
     run = compiled.prepare_run(0.5, samples=0.1, progress=False)
     angles = np.linspace(1.7, 3.1, 15)
@@ -94,7 +94,7 @@ def test_many_runs_find_singular_positions_as_single_runs_do(singles, lanes):
     starts[:, place : place + 5] = np.stack([angles, angles, np.cos(angles), np.sin(angles), 0.0 * angles], axis=1)
     ends = run.run_many(p, starts, m, {"turned": "parts.q[0]"}, lanes=lanes, threads=1)
     assert run.program.in_machine_code and set(ends.failures) <= set(singles) and 3 <= len(ends.failures) < len(angles)
-    assert len(singles) <= len(ends.failures) + 2, "most runs need no second look"
+    assert len(singles) <= len(ends.failures) + 2, "most runs need no second check"
     for k, start in enumerate(starts):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RunEndedWarning)
@@ -132,7 +132,7 @@ def test_constraints_that_repeat_each_other_are_watched_by_single_runs(singles):
 
 
 def test_single_runs_are_looked_at_once_more_only_where_machine_code_suspects_something(monkeypatch):
-    """A robot whose arms stay far from being stretched has the bits of a run at which Python looks, at its samples alone."""
+    """A delta robot far from stretched arms: the result has the bits of a run that Python checks at its samples."""
     compiled, searched = DeltaRobot(DeltaParameters.fit()).compiled, []
     monkeypatch.setattr(prepared, "checked_result", lambda *given: (searched.append(given), checked_result(*given))[1])
     mass = {"arm 1.mechanism.M2": compiled.parameters["arm 1.mechanism.M2"].value * 1.02}

@@ -1,4 +1,4 @@
-"""What is taken at an event where guards are zero up to rounding: dead bounces rest, clutches stick or slip, bridges start."""
+"""Events where guards are zero up to rounding: dead bounces rest, clutches stick or slip, bridges start."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_a_ball_rests_after_the_time_that_all_its_bounces_take(bouncing, restitu
     run = bouncing.simulate(1.5 * end + 1.0, parameters={"floor.restitution": restitution}, rtol=rtol, progress=False)
     assert run.ok, run.failure
     (limit,) = [event.accumulation for event in run.events if event.accumulation is not None]
-    assert limit == pytest.approx(end, rel=10.0 * rtol, abs=1e-7)  # what a bounce too small to be seen would take
+    assert limit == pytest.approx(end, rel=10.0 * rtol, abs=1e-7)  # the time taken by bounces too small to be seen
     assert abs(run["floor.h"][-1]) < 1e-9 and run["contact.mode"][-1] == 1.0
     assert run["floor.h"].min() > -1e-9
     assert sum(event.lost for event in run.events) == pytest.approx(G, rel=10.0 * rtol)
@@ -76,7 +76,7 @@ def test_whether_a_ball_rests_does_not_depend_on_units(bouncing, restitution, sc
 
 @pytest.mark.parametrize("restitution", [0.0, 1e-6, 0.3])
 def test_a_mass_on_a_spring_rests_against_its_stop(restitution):
-    """The weight is more than the spring takes at the stop: 9.81 N against 4 N."""
+    """The weight exceeds the spring's force at the stop: 9.81 N against 4 N."""
     run = ball(spring=4.0).simulate(6.0, parameters={"floor.restitution": restitution}, progress=False)
     assert run.ok and abs(run["floor.h"][-1]) < 1e-9 and run["contact.mode"][-1] == 1.0
     assert run["floor.multiplier"][-1] == pytest.approx(G - 4.0, rel=1e-6)
@@ -109,7 +109,7 @@ def drives(seed):
 
 @pytest.mark.parametrize("seed", [0, 2, 6, *range(8, 16)])
 def test_a_clutch_sticks_or_slips(clutch, seed):
-    """Within its limit while it sticks, at its limit against the slip while it slips; slips and sticks alternate."""
+    """It sticks below its limit and slips at the limit, which opposes the slip; the phases alternate."""
     run = clutch.simulate(10.0, parameters=drives(seed), progress=False)
     assert run.ok, run.failure
     mode, torque, slip = run["c.mode"], run["c.effort"], run["w0.flow"] - run["w1.flow"]
@@ -158,7 +158,7 @@ def test_a_diode_may_start_open_with_a_flow_that_is_rounding(size):
 
 
 def belt(scale=None, signals=(), **options):
-    """A block on a belt of 0.1 m/s, with a limit of friction of 4 N."""
+    """A block on a belt of 0.1 m/s, with a friction limit of 4 N."""
     graph, relative, block = Graph("belt"), J0("relative"), J1("block")
     graph.connect(Sf("belt", 0.1), relative).connect(relative, block).connect(block, I("m", 1.0))
     graph.connect(relative, Friction("friction", 4.0, scale=scale, signals=signals, **options))
@@ -167,7 +167,7 @@ def belt(scale=None, signals=(), **options):
 
 @pytest.mark.parametrize("initial", ["stick", "forward", "backward"])
 def test_friction_begins_as_its_parts_move_whatever_it_is_said_to_begin_with(initial):
-    """A start in the wrong sense would stop the block by an impulse."""
+    """A start in the wrong direction would stop the block by an impulse."""
     run = belt(initial=initial).simulate(0.2, initial={"m.p": 0.3}, progress=False)
     (event,) = run.events
     assert run["friction.mode"][0] == 2.0 and event.lost == pytest.approx(0.0, abs=1e-15)
@@ -196,7 +196,7 @@ def test_a_negative_scale_of_friction_ends_the_run():
 
 
 def test_a_bridge_with_few_samples_has_the_events_of_one_with_many():
-    """Its current is nothing at every event: how large it is between them must not be a matter of where samples lie."""
+    """The current is zero at every event: its size in between must not depend on the choice of samples."""
     mains, a, b, plus, out, dc = J1("mains"), J0("a"), J0("b"), J0("plus"), J1("out"), J0("dc")
     graph = Graph("bridge").connect(Se("u", lambda t: 10.0 * sin(100.0 * np.pi * t + 0.1), signals="time"), mains)
     graph.connect(mains, a).connect(b, mains).connect(plus, out)

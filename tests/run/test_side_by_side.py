@@ -1,6 +1,6 @@
-"""Runs side by side in the lanes of the processor's vectors have the bits of runs alone, and do not disturb one another.
+"""Runs in the vector lanes of the processor have the bits of single runs, and do not disturb one another.
 
-One thread takes them side by side from the first on; several look first how long one takes alone.
+One thread starts with lanes; several threads first measure the duration of a single run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.run.test_prepared import KEEP, fails, pushed
 
 
 def assert_same(found, expected):
-    """The same ends, counts and failures."""
+    """Compare ends, counts and failures."""
     for name in ("t", "x", "m", "integrals", "steps", "rejected", "rates"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
     for name in expected.kept:
@@ -33,7 +33,7 @@ def assert_same(found, expected):
 
 
 def forced(**options):
-    """An oscillator driven by functions of time, with all sorts of operations."""
+    """An oscillator driven by functions of time, with operations of all kinds."""
     return program(
         lambda t, x, p, m: [
             x[1],
@@ -52,7 +52,7 @@ def forced(**options):
 @pytest.mark.parametrize("lanes", [4, 8])
 @pytest.mark.parametrize("samples", [[2.0], 0.01, [0.0, 0.3, 0.3001, 1.9]])
 def test_lanes_have_the_bits_of_runs_alone(lanes, samples):
-    """Of a count of runs that the lanes do not divide, each of another length of steps; with many samples and with few."""
+    """A number of runs that the lanes do not divide, with different step lengths; with many samples and with few."""
     random = np.random.default_rng(4)
     x, p = random.normal(size=(19, 2)), random.uniform([50.0, 0.0], [4000.0, 5.0], (19, 2))
     prepared = prepare(oscillator(), 2.0, samples=samples, t_start=0.7 if samples == 0.01 else 0.0, progress=False)
@@ -67,13 +67,13 @@ def test_operations_of_all_sorts_and_powers(fused):
     random = np.random.default_rng(5)
     x, p = random.normal(size=(11, 2)), random.uniform(0.5, 9.0, (11, 2))
     made = forced(fused=fused)
-    assert made.in_lanes(8) is not None, "a power that only a selection needs would keep the model out of lanes"
+    assert made.in_lanes(8) is not None, "a power inside a selection must not keep the model out of lanes"
     prepared = prepare(made, 3.0, samples=0.5, progress=False)
     assert_same(prepared.run_many(p, x, [], lanes=8, threads=1), prepared.run_many(p, x, [], lanes=1))
 
 
 def test_errors_whose_squares_are_hardly_numbers():
-    """Of states so large that nothing moves them: no error is left of them, in a lane either."""
+    """States so large that nothing moves them have no error, in a lane too."""
     prepared = prepare(program(lambda t, x, p, m: [p[0] * s.sin(t)], (1, 1, 0)), 2.0, samples=0.5, progress=False)
     x = 10.0 ** np.linspace(140.0, 170.0, 61)[:, None]
     alone = prepared.run_many([0.1], x, [], lanes=1)
@@ -101,7 +101,7 @@ def test_a_model_without_states_has_nothing_to_go_side_by_side():
 
 @pytest.mark.parametrize("lanes", [4, 8])
 def test_runs_whose_states_are_coupled_in_other_ways(lanes):
-    """Each has one of many structures, so that few are balanced together; some begin where nothing has a size yet."""
+    """Couplings have many structures, so that few runs are balanced together; in some runs no state has a size at first."""
     made = program(
         lambda t, x, p, m: [
             p[0] * x[1] - x[0],
@@ -121,7 +121,7 @@ def test_runs_whose_states_are_coupled_in_other_ways(lanes):
 
 
 def test_runs_whose_strong_cycles_are_balanced_first():
-    """Each does that alone; where only some of four need it, their rates are still those of runs alone."""
+    """Each run is balanced separately; even if only some of four need it, rates equal those of single runs."""
     graph = Graph("beam")
     turn = ("turn", lambda t, x: s.array(beam_rates(t, list(x), 3e3, 100.0)), ["t", "x"])
     graph.add(Block("bar", [turn], inputs={"t": "time"}, states={"x": [0.0] * 24}, rates={"x": "turn"}))
@@ -136,7 +136,7 @@ def test_runs_whose_strong_cycles_are_balanced_first():
 
 @pytest.mark.parametrize("runs", [3, 5, 8, 9, 17])
 def test_few_runs_leave_lanes_idle(runs):
-    """As many as can begin at once, fewer, and more."""
+    """There are as many runs as lanes, fewer, and more."""
     random = np.random.default_rng(7)
     x, p = random.normal(size=(runs, 2)), random.uniform([50.0, 0.0], [4000.0, 5.0], (runs, 2))
     prepared = prepare(oscillator(), 1.0, samples=0.5, progress=False)
@@ -144,7 +144,7 @@ def test_few_runs_leave_lanes_idle(runs):
 
 
 def test_what_fails_in_a_lane_does_not_disturb_its_neighbours():
-    """States that grow beyond all bounds, powers that do not fit, numbers that are none; they are done again alone."""
+    """States that grow beyond all bounds, inconsistent powers, NaN: these runs are repeated alone."""
     prepared = prepare(fails(), 2.0, samples=0.5, progress=False)
     p = np.array([[0.1], [1.0], [-2.0], [np.nan], [0.2], [5.0], [0.3], [0.1], [40.0]])
     found, alone = (prepared.run_many(p, [1.0, 1.0], [], {}, lanes=lanes, threads=1) for lanes in (4, 1))
@@ -154,7 +154,7 @@ def test_what_fails_in_a_lane_does_not_disturb_its_neighbours():
 
 @pytest.mark.parametrize("stride", [1, 3])
 def test_what_is_not_finite_at_one_sample_is_seen(stride):
-    """A state, or the only energy, which is infinite at a zero state; samples are looked at by strides, several together."""
+    """A state is NaN, or the only energy infinite, at one sample; samples are checked in strides, several together."""
     made = program(lambda t, x, p, m: [p[0] * x[1], x[0]], (2, 1, 0), energies=lambda t, x, p, m: [1.0 / x[1]])
     lanes = 4
     write = Procedure("seen", {"s": "ptr", "c": "ptr", "samples": "ptr"}, "i64")
@@ -187,7 +187,7 @@ def test_what_is_not_finite_at_one_sample_is_seen(stride):
 
 
 def test_numbers_that_are_not_finite_are_refused_whatever_comes_of_them():
-    """As by a single run, though nothing in the run is infinite; modes of a block for all, too."""
+    """Both parameters and modes are checked, even if they leave the run finite, as in a single run."""
     made = program(lambda t, x, p, m: [-x[0] / (1.0 + p[0] * p[0])], (1, 2, 1))
     prepared = prepare(made, 1.0, samples=0.5, progress=False)
     p = np.array([[1.0, 0.0], [np.inf, 0.0], [2.0, np.nan], [3.0, 1.0], [1.0, -np.inf]])
@@ -219,7 +219,8 @@ def test_a_delta_robot_in_every_lane_another():
 
 
 def test_more_states_than_rows_of_derivatives_have_columns():
-    """Those of a chain are found by groups, for all lanes at once; slopes are infinite where a mass is at rest at the start."""
+    """The derivatives of a chain are computed in groups, for all lanes at once; at the start, slopes are infinite for masses at
+    rest."""
     graph, before = Graph("chain"), None
     for k in range(20):
         velocity = J1(f"v{k}")

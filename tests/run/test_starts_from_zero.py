@@ -1,4 +1,4 @@
-"""Starts at which everything is zero: states rise with powers of time that no look ahead sees, and events are still their own."""
+"""Everything is zero at the start: states rise as powers of time that no look-ahead sees, yet events are exact."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CAPACITANCE, LEAK = 1e-2, 50.0
 
 
 def ladder(sections: int, start: float) -> Graph:
-    """A wave charges leaking capacitors in a row, through a diode and a resistance of 1 ohm from each to the next."""
+    """A wave charges a row of leaking capacitors, each through a diode and 1 ohm from its predecessor."""
     graph, before = Graph("ladder"), J1("in")
     graph.connect(Se("wave", lambda t: 10.0 * sin(6.0 * t), signals=["time"]), before).connect(before, R("lead", 1.0))
     for k in range(sections):
@@ -30,7 +30,7 @@ def ladder(sections: int, start: float) -> Graph:
 
 
 def by_complementarity(sections: int, end: float) -> np.ndarray:
-    """Charges at the end, where an ideal diode with a resistance passes max(0, v) / r."""
+    """Charges at the end, if an ideal diode with a resistance passes max(0, v) / r."""
     capacitance = CAPACITANCE * (1.0 + 0.1 * (np.arange(sections) % 3))
 
     def rates(t: float, q: np.ndarray) -> np.ndarray:
@@ -43,7 +43,7 @@ def by_complementarity(sections: int, end: float) -> np.ndarray:
 
 @pytest.mark.parametrize("sections", [7, 12, 40])
 def test_a_ladder_of_diodes_starts_from_zero(sections: int) -> None:
-    """The k-th voltage grows as t^(k + 2): by the rounding of the dense output a diode seemed to open again and again."""
+    """The k-th voltage grows as t^(k + 2); rounding of the dense output once made a diode open repeatedly."""
     result = compile_model(ladder(sections, 0.0)).simulate(1.0, rtol=1e-9)
     assert result.ok, result.failure
     charges = np.array([result[f"c{k}.q"][-1] for k in range(sections)])
@@ -55,7 +55,7 @@ def test_a_ladder_of_diodes_starts_from_zero(sections: int) -> None:
 
 
 def spreading(stores: int, method: str) -> Result:
-    """A charge leaks from store to store, each time 36 decades smaller: beyond the ninth it is no number."""
+    """A charge leaks from store to store, 36 decades smaller each time: it underflows after the ninth."""
     graph, before = Graph("spreading"), None
     for k in range(stores):
         node = J0(f"n{k}")
@@ -69,7 +69,7 @@ def spreading(stores: int, method: str) -> Result:
 
 @pytest.mark.parametrize("method", ["dop853", "dopri5", "rodas5p"])
 def test_what_is_hardly_a_number_costs_no_steps(method: str) -> None:
-    """Squares of its errors over its size were no numbers, so that steps became short, or a run ended at once."""
+    """The squared ratio of error to size once overflowed, which shortened the steps or ended the run at once."""
     near, far = (spreading(stores, method) for stores in (3, 10))
     assert near.ok
     assert far.ok

@@ -1,7 +1,6 @@
-"""Zero is a level: states that nothing moves, guards and currents that are nothing but the rounding of their sums.
+"""Zero stays zero: states that nothing moves, and guards and currents that are only the rounding of their sums.
 
-Laws: what is zero stays zero, fires nothing, costs nothing and ends no run, in other units, in another order, with other names
-and arrows; what is small but real counts.
+In any unit, order, naming or arrow direction, zeros fire nothing, cost nothing and end no run; small but real values count.
 """
 
 import warnings
@@ -26,7 +25,10 @@ VARIANTS = ("as drawn", *OHM, "backwards", "arrows")
 
 def circuit(parts, variant="as drawn"):
     """Compile a circuit of parts (kind, name, from, to, value): node 0 is ground, diodes conduct along their arrow, and a source
-    drives a current from `to` to `from` through 0.05 Ohm. A `variant` changes units of current, order and names, or arrows."""
+    drives a current from `to` to `from` through 0.05 Ohm.
+
+    A `variant` changes the unit of current, order and names, or arrows.
+    """
     ohm = OHM.get(variant, 1.0)
     parts = [[kind, name, a, b, _in_unit(kind, value, ohm)] for kind, name, a, b, value in parts]
     if variant == "backwards":
@@ -51,12 +53,12 @@ def circuit(parts, variant="as drawn"):
 
 
 def _in_unit(kind, value, ohm):
-    """Return a value with currents in a unit of 1 A / ohm, and voltages as they are."""
+    """Return a value in a unit of current of 1 A / ohm, with the unit of voltage unchanged."""
     return value * ohm if kind in "RL" else value / ohm if kind == "C" else value
 
 
 def run_of(made, t_end, **options):
-    """Run a circuit with few events and steps allowed, which a dead one does not need."""
+    """Run a circuit with low limits for events and steps, ample for one in which nothing happens."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return made.simulate(
@@ -84,7 +86,7 @@ NOTHING_MOVES = [
     ("L", "L", 1, 0, 1.0),
     ("D", "D24", 2, 4, 0),
 ]
-"""The diode D03 shorts the source all along."""
+"""The diode D03 shorts the source throughout."""
 
 START_BY_ROUNDING = [
     ("R", "R1", 1, 0, 14.795869032047563),
@@ -116,7 +118,7 @@ BEHIND_DIODES = [
     ("C", "C", 3, 0, 0.2),
     ("R", "leak", 3, 0, 1.7),
 ]
-"""A capacitor behind a diode that blocks, beside one that conducts."""
+"""A capacitor behind a blocking diode, beside a conducting one."""
 
 BACK_TO_BACK = [
     ("D", "D1", 2, 1, 0),
@@ -127,7 +129,7 @@ BACK_TO_BACK = [
     ("D", "D8", 0, 3, 0),
     ("D", "D9", 1, 2, 0),
 ]
-"""The diodes D1 and D9 pass the current of either sense, so that neither has a voltage, D3 and D8 share one that charges C."""
+"""D1 and D9 together pass current in both directions, so that neither has a voltage; D3 and D8 share a current that charges C."""
 
 SHORTED = [
     ("R", "R2", 2, 3, 1.9),
@@ -201,7 +203,7 @@ def test_a_small_current_through_an_open_diode_still_refuses_a_start():
 
 @pytest.mark.parametrize("blocked", [1, 2])
 def test_branches_that_block_do_not_close_when_another_one_does(blocked):
-    """Branches of source, diode and coil into one node: one conducts, one closes at 1.8 s, and the others block at -5 V."""
+    """Arms of source, diode and coil meet in one node: one conducts, one closes at 1.8 s, and the others block at -5 V."""
     graph, node, load = Graph("star"), J0("node", domain="electrical"), J1("load")
     for k, source in enumerate((1.0, lambda t: t - 1.0, *[-5.0] * blocked)):
         branch = J1(f"branch {k}")
@@ -214,7 +216,7 @@ def test_branches_that_block_do_not_close_when_another_one_does(blocked):
 
 
 def test_no_diode_answers_an_impulse_of_rounding():
-    """D8 and D3 in a row short the capacitor C2, which an impulse then moves by the rounding of the source's charge."""
+    """D8 and D3 in series short the capacitor C2; the impulse changes it by the rounding of the source's charge."""
     parts = [
         ("L", "L0", 1, 0, 2.162871316379487),
         ("D", "D1", 2, 0, 0),
@@ -231,7 +233,7 @@ def test_no_diode_answers_an_impulse_of_rounding():
 
 
 def test_steps_do_not_follow_powers_of_rounding():
-    """No current flows at all: D2 and D6 both lead away from node 3, and each of them takes over where the source turns."""
+    """No current flows at all: D2 and D6 both lead away from node 3, and alternate when the source reverses."""
     parts = [
         ("D", "D0", 1, 0, 0),
         ("V", "V1", 2, 1, lambda t: 0.01580693116829211 * sin(4.235947557871251 * t + 3.692310668887523)),
@@ -246,7 +248,7 @@ def test_steps_do_not_follow_powers_of_rounding():
 
 
 def test_masses_at_rest_under_forces_that_cancel_stay_there():
-    """0.1 N and 0.2 N against 0.3 N, which is 5.6e-17 N off; with friction and without, beside a mass that slips."""
+    """0.1 N and 0.2 N against 0.3 N leave 5.6e-17 N; with friction and without, beside a slipping mass."""
     graph = Graph("masses")
     for name, forces in {"held": (0.1, 0.2, -0.3), "free": (0.1, 0.2, -0.3), "slips": (1.5,)}.items():
         mass = J1(name, domain="translation")

@@ -1,4 +1,4 @@
-"""One status, one number, one text."""
+"""Every status has its own number and text."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_no_number_and_no_text_is_used_twice() -> None:
-    """An alias of `IntEnum` would hide a number that is given to two names."""
+    """`IntEnum` would turn a second name for a number into an alias, and hide it."""
     names = Status.__members__
     assert len(names) == len(set(names.values())) == len({member.text for member in Status})
 

@@ -1,4 +1,4 @@
-"""CPython and machine code of the integration loop agree to the bit: both come from one text."""
+"""The integration loop has one text, which CPython and machine code run to the same bits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ENTRIES = [METHODS["dop853"], METHODS["dopri5"], BS32]
 
 
 def in_cpython(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Begin and continue all runs in CPython, on the tables of machine code; return the list of their statuses."""
+    """Start and continue all runs in CPython, on the tables of machine code; return their statuses."""
     statuses: list[int] = []
     prepared_with = workspace.Workspace.__init__
 
@@ -67,7 +67,7 @@ def numbers_at(address: int, count: int) -> np.ndarray:
 
 
 def ticking():
-    """A decay with a power, a kick at each tick, and rates without a slope at the start."""
+    """A decay with a power, a kick at each tick, and rates with zero slope at the start."""
     tick = (0.07, 0.02, lambda t, x, p, m: [x[0], x[1] + 0.1 * x[0]])
     return program(
         lambda t, x, p, m: [x[1] - p[0] * x[0] * x[0] * x[0], -3.0 * x[0]],
@@ -89,7 +89,7 @@ def growing():
 
 
 def van_der_pol():
-    """An oscillator whose steps are rejected where it turns round, with a power."""
+    """An oscillator whose steps are rejected near its turning points, with a power."""
     rates = lambda t, x, p, m: [x[1], p[0] * (1.0 - x[0] * x[0]) * x[1] - p[1] * x[0]]  # noqa: E731
     return program(rates, (2, 2, 0), powers=lambda t, x, p, m: [x[0] * x[1]], roles=("dissipated",))
 
@@ -119,7 +119,7 @@ EXTREME = (0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 1e300, -1e300, 1.0)
 
 
 def random_table(method, random: np.random.Generator) -> FieldTable:
-    """A table whose numbers are random, some of them extreme."""
+    """Return a table of random numbers, some of them extreme."""
     table = FieldTable(method.table)
     for name, (_, kind) in method.table.layout().items():
         if kind == "double":
@@ -137,12 +137,12 @@ METHODS_IN_MACHINE_CODE = [
     (radau5.RADAU5, radau5.machine_code),
 ]
 CONTROL = {"proposed": "", "judged": "d", "after_acceptance": "di", "held_down": "ddd"}
-"""Functions that touch no array, with the kinds of their arguments behind the table."""
+"""Functions that touch no array, with the kinds of their arguments after the table."""
 
 
 @pytest.mark.parametrize(("method", "machine_code"), METHODS_IN_MACHINE_CODE, ids=["explicit", "rodas5p", "radau5"])
 def test_step_control_is_that_of_machine_code_for_any_numbers(method, machine_code) -> None:
-    """Each function on the same numbers: the same result, and the same table after it."""
+    """Each function, on the same numbers, gives the same result and leaves the same table."""
     random, kinds = np.random.default_rng(8), {"d": ctypes.c_double, "i": ctypes.c_int64}
     functions = [*(step_control.proposed, step_control.judged, step_control.after_acceptance), *method.exported]
     for _ in range(300):
@@ -162,7 +162,7 @@ def test_step_control_is_that_of_machine_code_for_any_numbers(method, machine_co
 
 
 def test_a_method_from_outside_has_its_bits_in_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bogacki and Shampine's tableau alone makes the code of runs alone and of runs side by side."""
+    """Bogacki and Shampine's tableau generates code for single runs and for lanes."""
     random, made = np.random.default_rng(4), []
     monkeypatch.setattr(lane_loop, "compile_procedures", lambda parts: made.append(len(parts)) or compile_procedures(parts))
     x, p = random.normal(size=(11, 2)), random.uniform(0.5, 9.0, (11, 2))
@@ -174,7 +174,7 @@ def test_a_method_from_outside_has_its_bits_in_lanes(monkeypatch: pytest.MonkeyP
 
 @needed
 def test_a_method_from_outside_has_its_bits_in_c() -> None:
-    """A C compiler makes the same runs of the same tableau."""
+    """A C compiler makes the same runs from the same tableau."""
     library = by_compiler(COMPILERS[0], driver.procedures(explicit.method_of(TABLEAU)))
     in_c = replace(BS32, load=lambda: explicit.ExplicitStepper(TABLEAU, lambda: library))
     runs = [simulate(ball(), [1.0, 0.0], [9.81, 0.8], [0.0], 2.0, method=method, rtol=1e-7) for method in (BS32, in_c)]

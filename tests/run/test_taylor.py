@@ -1,4 +1,4 @@
-"""Taylor series method: coefficients of every function, closed forms, work, powers, events, ticks, and what it refuses."""
+"""Taylor series method: coefficients of every function, closed forms, work, powers, events, ticks, and refusals."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_series_is_that_of_the_function(name: str) -> None:
-    """x' = 1 beside the integral of f(x): the derivative of its series is f, at a distance at which 18 terms leave rounding."""
+    """x' = 1 beside the integral of f(x): the series' derivative is f, to rounding after 18 terms."""
     f, order, x, h = FUNCTIONS[name], 18, 0.3, 0.1
     tape = Tape()
     inputs = {"t": tape.inputs("t", 1), "x": tape.inputs("x", 1)}
@@ -57,7 +57,7 @@ def test_a_kink_and_too_many_operations_have_no_series() -> None:
 
 
 def swing(friction: float = 0.0) -> Graph:
-    """A pendulum of length 1 m and mass 1 kg, let go at 2 rad."""
+    """A pendulum of length 1 m and mass 1 kg, released at 2 rad."""
     graph, turning = Graph("pendulum"), J1("v")
     graph.connect(turning, I("m", 1.0)).connect(turning, C("g", energy=lambda q: 9.81 * (1.0 - s.cos(q)), initial=2.0))
     return graph.connect(turning, R("r", friction)) if friction else graph
@@ -85,8 +85,10 @@ def test_energy_is_accounted_for(pendulum: Compiled) -> None:
 
 @pytest.mark.parametrize("n", [6, 48])
 def test_coefficients_that_are_zero_by_chance_are_not_trusted(n: int) -> None:
-    """x' = t^(n-1) / (1 + t^n)^2: at the start every coefficient up to order 15 but one, or every one, is zero. With n = 48
-    nothing is left of the rate at the end of a step of 5 s. x = (1 - 1 / (1 + t^n)) / n."""
+    """x' = t^(n-1) / (1 + t^n)^2: at the start, all coefficients up to order 15 are zero, or all but one.
+
+    With n = 48 the rate vanishes by the end of a step of 5 s. x = (1 - 1 / (1 + t^n)) / n.
+    """
     graph = Graph("late")
     law = ("f", lambda t: t ** (n - 1) / (1.0 + t**n) ** 2, ["t"])
     rate = Block("b", [law], inputs={"t": "time"}, states={"x": 0.0}, rates={"x": "f"})
@@ -96,7 +98,7 @@ def test_coefficients_that_are_zero_by_chance_are_not_trusted(n: int) -> None:
 
 
 def test_the_unit_of_time_does_not_matter() -> None:
-    """A circuit in attoseconds: the coefficients of order 19 are some 1e300, and their squares no numbers."""
+    """A circuit in attoseconds: the coefficients of order 19 are about 1e300, and their squares overflow."""
     steps = []
     for second in (1.0, 1e-15):
         graph, v = Graph("circuit"), J1("v")
@@ -108,7 +110,7 @@ def test_the_unit_of_time_does_not_matter() -> None:
 
 
 def test_bounces_are_found_at_their_times() -> None:
-    """A body that falls from 1 m and keeps 0.8 of its speed."""
+    """A body falls from 1 m and keeps 0.8 of its speed."""
     fall = np.sqrt(2.0 / 9.81)
     times = fall + 2.0 * fall * np.cumsum([0.0, *0.8 ** np.arange(1.0, 5.0)])
     run = compile_model(ball()).simulate(float(times[-1]) + 0.05, method="taylor", rtol=1e-10, progress=False)
@@ -137,7 +139,7 @@ def test_what_has_no_series_is_refused_by_name() -> None:
 
 
 def test_a_root_at_zero_has_no_series() -> None:
-    """x' = 1 - x^(5/2): the rate is finite at 0, but not its third derivative."""
+    """x' = 1 - x^(5/2): the rate is finite at 0, but its third derivative is not."""
     rate = Block("b", [("f", lambda x: 1.0 - x**2.5, ["x"])], states={"x": 0.0}, rates={"x": "f"})
     compiled = compile_model(Graph("root").add(rate))
     with pytest.warns(RunEndedWarning, match=r'method="auto": a rate may be finite'):

@@ -1,7 +1,7 @@
-"""Collisions at the same time: one problem of impulses, against enumeration and closed forms; in sequence where asked for.
+"""Simultaneous collisions: one problem of impulses, against enumeration and closed forms; in sequence on request.
 
-Bodies are masses with rows of gap speeds g = J v; of all sets of contacts that may push, one solves it:
-g+ = g + J M^-1 J^T L, L >= 0, g+ + e g >= 0 and one of both zero (Moreau 1988).
+Bodies are masses with rows of gap speeds g = J v. Some set of pushing contacts solves g+ = g + J M^-1 J^T L, L >= 0, g+ + e g >=
+0, where for each contact one of the last two is zero (Moreau 1988).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from bondgraph import J0, J1, TF, Automaton, Constraint, Graph, I, RunError, Se,
 from tests.inner.run import complementary
 
 AT = 0.25
-"""Time at which all that approaches collides, s."""
+"""Time at which all approaching bodies collide, s."""
 
 
 def colliding(M, J, order=None):
-    """Masses M (n,) with gaps whose rates are J (c, n) v, each with an automaton of its own; written in an `order`."""
+    """Masses M (n,) with gaps whose rates are J (c, n) v, each with its own automaton, written in `order`."""
     graph, nodes = Graph("colliding"), [J1(f"v{k}", domain="translation") for k in range(len(M))]
     for k, node in enumerate(nodes):
         graph.connect(Se(f"force{k}", 0.0), node).connect(node, I(f"m{k}", M[k]))
@@ -48,7 +48,7 @@ def velocities(run, M):
 
 
 def enumerated(G, q):
-    """All L >= 0 with G L + q >= 0 and one of both zero, by trying every set of contacts that push."""
+    """All L >= 0 with G L + q >= 0 and one of the two zero for each contact, by trying every set of pushing contacts."""
     found, n = [], len(q)
     for size in range(n + 1):
         for push in map(list, itertools.combinations(range(n), size)):
@@ -60,7 +60,7 @@ def enumerated(G, q):
 
 
 def after(M, J, v, e, touching):
-    """Velocities after all that touch has collided, and collided again where it then approaches."""
+    """Velocities after all touching bodies have collided, repeatedly while any still approach."""
     v = v.copy()
     for _ in range(100):
         g = J @ v
@@ -75,7 +75,7 @@ def after(M, J, v, e, touching):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_impulses_solve_the_problem_of_their_signs(seed):
-    """Random ones, every third with more contacts than there are velocities."""
+    """Random problems, every third with more contacts than velocities."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 6))
     J = rng.normal(size=(n, 2 if seed % 3 == 0 else n + 1))
@@ -95,7 +95,8 @@ def bodies(seed):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_bodies_that_meet_at_one_time(seed):
-    """What approaches meets at AT, one gap may be closed from the start; restitutions differ, and no energy comes from that."""
+    """All approaching bodies meet at AT, and one gap may be closed from the start; restitutions differ, but energy never
+    grows."""
     M, J, compiled = bodies(seed)
     rng = np.random.default_rng(seed + 50)
     e = rng.choice([0.0, 0.3, 1.0, rng.uniform()], len(J))
@@ -119,7 +120,7 @@ def test_bodies_that_meet_at_one_time(seed):
 
 
 def chain(count):
-    """Balls in a row; the gap between two opens with the speed of the next."""
+    """Balls in a row; each gap opens with the velocity of its second ball relative to the first."""
     J = np.zeros((count - 1, count))
     for i in range(count - 1):
         J[i, i : i + 2] = -1.0, 1.0
@@ -142,7 +143,7 @@ def cradle(count):
     ],
 )
 def test_cradles(count, how, expected, gap):
-    """One ball hits others at rest that touch, or nearly: what rounding makes of their gaps decides nothing."""
+    """One ball hits a row of others at rest that touch, or nearly: rounding of their gaps decides nothing."""
     M, v = np.ones(count), np.eye(count)[0]
     given = start(M, v, [0.1, *[gap] * (count - 2)]) | {}
     run = cradle(count).simulate(
@@ -157,7 +158,7 @@ def test_cradles(count, how, expected, gap):
 
 
 def test_the_order_of_writing_decides_nothing():
-    """A row of unequal balls, together and in sequence, with the contacts written in several orders."""
+    """A row of unequal balls, simultaneously and in sequence, with the contacts in several orders."""
     M, v, J = np.array([1.0, 2.0, 0.7, 1.3]), np.array([1.0, 0.0, 0.0, -0.5]), chain(4)
     found = {}
     for order in ((0, 1, 2), (2, 1, 0), (1, 2, 0)):
@@ -178,7 +179,7 @@ def test_the_order_of_writing_decides_nothing():
 
 
 def rod(order=(1, -1), mass=2.0, inertia=0.3, half=0.5, offset=0.0):
-    """A rod over two supports under its ends, its centre of mass `offset` to the right of their middle."""
+    """A rod over supports at its two ends, with the centre of mass `offset` to the right of the middle."""
     graph, v, w = Graph("rod"), J1("v", domain="translation"), J1("w", domain="rotation")
     graph.connect(Se("weight", -9.81 * mass), v).connect(v, I("m", mass)).connect(w, I("J", inertia))
     for side in order:
@@ -202,7 +203,7 @@ def symmetric():
 
 @pytest.mark.parametrize("restitution", [0.0, 0.01, 0.5, 0.9])
 def test_a_rod_that_falls_flat_stays_flat(symmetric, restitution):
-    """It bounces like a ball, and rests like one, without any turn."""
+    """It bounces and rests like a ball, without rotation."""
     fall = np.sqrt(0.4 / 9.81)
     end = fall * (1.0 + restitution) / (1.0 - restitution)
     given = {"left.restitution": restitution, "right.restitution": restitution}
@@ -218,7 +219,7 @@ def test_a_rod_that_falls_flat_stays_flat(symmetric, restitution):
 
 @pytest.mark.parametrize("order", [(1, -1), (-1, 1)])
 def test_a_lopsided_rod_that_falls_flat(order):
-    """Both supports at once: the velocities of both ends turn round, whatever the centre of mass, and whatever their order."""
+    """Both supports at once: the velocities of both ends reverse, for any centre of mass and any order."""
     run = rod(order, offset=0.2).simulate(0.205, parameters={"left.restitution": 0.5, "right.restitution": 0.5}, progress=False)
     (event,) = run.events
     assert event.name == "on left, on right" and len(event.simultaneous) == 2
@@ -227,8 +228,8 @@ def test_a_lopsided_rod_that_falls_flat(order):
 
 
 def test_what_rests_on_a_support_passes_a_blow_on_and_what_would_be_drawn_lets_go():
-    """A rod rests on both supports and is hit from above beyond the right one: that carries it, and the left one lets it rise."""
-    M, v = np.array([2.0, 0.3, 0.5]), np.array([0.0, 0.0, -1.0])  # the rod's rise and turn, the ball
+    """A rod on both supports is hit from above, beyond the right one, which takes the blow, while the left end lifts."""
+    M, v = np.array([2.0, 0.3, 0.5]), np.array([0.0, 0.0, -1.0])  # lift and rotation of the rod, then the ball
     J = np.array([[1.0, -0.3, 0.0], [1.0, 0.3, 0.0], [-1.0, -0.9, 1.0]])
     run = colliding(M, J).simulate(
         0.101,
@@ -246,7 +247,7 @@ def test_what_rests_on_a_support_passes_a_blow_on_and_what_would_be_drawn_lets_g
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_a_ball_falls_straight_into_a_wedge(order):
-    """Both sides at once throw it back as it came; one after the other would throw it to the side that was written first."""
+    """Together both sides throw it straight back; in sequence, the side written first would decide the direction."""
     J = np.array([[0.6, 0.8], [-0.6, 0.8]])
     compiled = colliding(np.ones(2), J, order)
     given = {f"c{i}.restitution": 0.5 for i in range(2)}
@@ -264,7 +265,7 @@ def test_unknown_ways_are_refused(symmetric):
 
 @functools.cache
 def column():
-    """Two balls above each other over a floor, under their weight."""
+    """Two balls one above the other over a floor, under gravity."""
     graph, nodes = Graph("column"), [J1(f"v{k}", domain="translation") for k in range(2)]
     for k, node in enumerate(nodes):
         below = node if k == 0 else J0("gap", domain="translation")
@@ -284,7 +285,7 @@ def column():
 @pytest.mark.parametrize("e", [(0.0, 0.0), (0.01, 0.7), (0.7, 1e-6), (0.5, 0.3)])
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e7])
 def test_no_ball_of_a_column_falls_through_another_or_the_floor(h, e, scale):
-    """Whatever unit masses have; in the end both rest, on the floor and on each other, with their weights."""
+    """For any unit of mass, both end at rest, on the floor and on each other, carrying their weights."""
     M = np.array([0.4, 3.1]) * scale
     given = {f"c{k}.restitution": e[k] for k in range(2)} | {f"m{k}.inertia": M[k] for k in range(2)}
     given |= {f"w{k}.value": -9.81 * M[k] for k in range(2)}

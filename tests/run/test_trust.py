@@ -1,4 +1,4 @@
-"""Results that say whether they can be trusted: doubts, values that are not finite, settings that do not exist, hopeless runs."""
+"""Results that say whether they can be trusted: doubts, values that are not finite, unknown settings, hopeless runs."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def exponential(name, m):
 
 @pytest.fixture(scope="module")
 def leaking(oscillator):
-    """A run whose atol lets far larger errors pass than its rtol promises."""
+    """A run whose atol permits errors far larger than its rtol promises."""
     return lambda **given: oscillator.simulate(50.0, **{"atol": 1e-2, "rtol": 1e-9, **given})
 
 
@@ -80,7 +80,7 @@ def test_strict_raises(leaking, oscillator):
 
 
 def test_what_is_no_error_is_no_doubt(leaking):
-    """A residual that rtol allows; and the same run at a tolerance that promises no more."""
+    """A residual that rtol permits, and the same run at a looser tolerance."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert leaking(rtol=1e-4).ok
@@ -89,7 +89,7 @@ def test_what_is_no_error_is_no_doubt(leaking):
 @pytest.mark.parametrize("rtol", [1e-3, 1e-6, 1e-9])
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_correct_runs_have_no_doubts(oscillator, options, rtol):
-    """Undamped for 16 turns, from rest at the bottom, and where nothing moves at all."""
+    """Undamped for 16 periods, from rest at the equilibrium, and without any motion."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for start in (1.0, 1e-9, 0.0):
@@ -98,7 +98,7 @@ def test_correct_runs_have_no_doubts(oscillator, options, rtol):
 
 
 def test_the_doubt_of_a_source_is_where_it_happens():
-    """A ledger that is wrong from t = 3 on: the time of the doubt and the element that works there."""
+    """The ledger is wrong after t = 3: the doubt names this time and the element active then."""
     run = simulate(loop(Se("u", lambda t: s.where(t > 3.0, 1.0, 0.0), signals=["time"]), I("m", 1.0), R("r", 1.0)), 5.0)
     assert run.ok
     account = run.account()
@@ -123,7 +123,7 @@ def test_a_dependent_storage_beyond_its_inverse_ends_the_run():
 
 
 def loop_of_poles():
-    """Two resistances at a node, of which one is -t: their loop has no solution at t = 1."""
+    """Two resistances at a node, one of which is -t: their loop has no solution at t = 1."""
     graph, j, k = Graph("pole"), J1("j"), J0("k")
     graph.connect(Se("u", 1.0), j).connect(j, R("r1", 1.0)).connect(j, k).connect(j, I("m", 1.0))
     graph.connect(k, R("r2", effort=lambda f, t: -f * t, signals=["time"])).connect(k, R("r3", 1.0))

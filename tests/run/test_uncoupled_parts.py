@@ -1,4 +1,4 @@
-"""A part that is coupled to nothing does not change the others, even where its states, modes and transitions come first."""
+"""A part that is coupled to nothing does not change the others, even if its states, modes and transitions come first."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from screws.scalars import equal, sin, where
 
 
 def idle(graph: Graph) -> None:
-    """A block that its friction holds, one that moves slowly, and an automaton whose guards are far from zero."""
+    """A block held by friction, a mass that moves slowly, and an automaton whose guards are far from zero."""
     still, slow = J1("a still"), J1("a slow", domain="translation")
     graph.connect(Se("a push", 0.5), still).connect(still, I("a block", 3.0)).connect(still, Friction("a rub", 4.0))
     graph.connect(slow, I("a mass", 7.0, initial=0.7)).connect(slow, R("a drag", 0.01))
@@ -37,7 +37,7 @@ def bouncing(graph: Graph) -> None:
 
 
 def rubbing(graph: Graph) -> None:
-    """Three blocks in a row with friction between them, and on the ground below the first: they stick and slip by turns."""
+    """Three blocks in a row with friction between them and to the ground: they stick and slip alternately."""
     speeds = [J1(f"v{k}") for k in range(3)]
     for k, v in enumerate(speeds):
         graph.connect(v, I(f"m{k}", 1.0 + 0.5 * k))

@@ -1,4 +1,5 @@
-"""Error control knows no units: states, and time, in other units give the same steps and, but for rounding, the same results."""
+"""Error control is independent of units: states and time in other units give the same steps and, up to rounding, the same
+results."""
 
 from __future__ import annotations
 
@@ -27,13 +28,13 @@ def chain(**options):
 
 
 def held(**options):
-    """A weight whose force a controller sets anew at each tick; the controller's state is the force."""
+    """A weight whose supporting force a controller sets at each tick; the controller's state is the force."""
     control = (0.05, 0.0, lambda t, x, p, m: [x[0], x[1], -p[0] * (x[0] - 1.0) - p[1] * x[1]])
     return program(lambda t, x, p, m: [x[1], x[2], 0.0], (3, 2, 0), ticks=[control], **options)
 
 
 def forced(**options):
-    """Two poles, one of them fast, at rest, and a source that is zero at the start."""
+    """Two poles at rest, one of them fast, and a source that is zero at the start."""
     return program(
         lambda t, x, p, m: [p[0] * (s.sin(t) - x[0]), p[1] * (x[0] - x[1])],
         (2, 2, 0),
@@ -67,7 +68,7 @@ STIFF = {"robertson": (robertson, [1.0, 0.0, 0.0], [], [], 400.0)}
 
 @functools.cache
 def units(name: str, kind: str) -> tuple[float, ...] | None:
-    """How many of the new units of each state are one of the old."""
+    """Number of new units of each state per old unit."""
     if kind == "old":
         return None
     count, rng = len((CASES | STIFF)[name][1]), np.random.default_rng(len(name))
@@ -78,7 +79,7 @@ def units(name: str, kind: str) -> tuple[float, ...] | None:
 
 @functools.cache
 def run(name, kind, method, rtol=1e-8):
-    """The run in other units, and its states in the old ones."""
+    """The run in other units, with its states converted back."""
     make, start, p, m, t_end = (CASES | STIFF)[name]
     scales = units(name, kind)
     factors = np.ones(len(start)) if scales is None else np.array(scales)
@@ -102,8 +103,7 @@ PAIRS += [("robertson", "rodas5p")]
 
 @pytest.mark.parametrize(("name", "method"), PAIRS)
 def test_states_in_any_units_take_nearly_the_same_steps(name, method):
-    """Results differ by what the tolerance allows: rtol relative to the largest value that a state has, with the growth of
-    errors in these models (below a hundred) as margin."""
+    """Results agree to rtol of a state's largest value, times the growth of errors in these models (below a hundred)."""
     (old, x), (new, y) = (run(name, kind, method) for kind in ("old", "any"))
     steps = old.statistics.steps
     assert abs(new.statistics.steps - steps) <= max(3, 0.02 * steps)
@@ -112,7 +112,7 @@ def test_states_in_any_units_take_nearly_the_same_steps(name, method):
 
 
 def ringing(farad, henry, ohm, second):
-    """A tank of 1 pF and 1 uH at 1 V through 100 ohm, its loss 1 kohm, a switch at 20 ns; in the user's units (each in SI)."""
+    """A tank of 1 pF and 1 uH at 1 V through 100 ohm, with a loss resistor of 1 kohm, in the given units (each in SI)."""
     w = 5e8 * second
     graph, source, node = Graph("tank"), J1("source"), J0("node")
     graph.connect(Se("u", lambda t: s.sin(w * t), signals="time"), source).connect(source, R("inner", 100.0 / ohm))
@@ -138,7 +138,7 @@ CURVES = {
 
 @pytest.mark.parametrize("curve", CURVES)
 def test_loops_do_not_know_units(curve):
-    """A capacitor and a resistor of curves u f(x / u) without their inverses, u from femto to tera: the same in units of u."""
+    """A capacitor and a resistor with curves u f(x / u) without an inverse, u from femto to tera: results scale with u."""
     output, energy = CURVES[curve]
 
     def run(u):

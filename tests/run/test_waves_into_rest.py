@@ -1,4 +1,4 @@
-"""A wave runs into parts that are at rest: their scales follow the couplings, so that their first digits cost no steps."""
+"""A wave enters parts that are at rest: scales follow the couplings, so that their first digits cost no steps."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ def long_beam() -> Program:
 
 @pytest.mark.parametrize(("method", "most"), [("dop853", 1600), ("rodas5p", 3500)])
 def test_what_the_wave_has_not_reached_costs_few_steps(method, most):
-    """The angles ahead of the wave are tiny beside those behind it; ears that ignored the values of couplings made 1e6 steps."""
+    """The angles ahead of the wave are tiny beside those behind it; ear decompositions that ignored coupling values once cost 1e6
+    steps."""
     run = simulate(long_beam(), np.zeros(2 * LINKS), [LINKS**4, 100.0], [], 1.0, method=method, rtol=1e-8)
     assert run.ok and run.statistics.steps <= most
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_state_close_to_the_wave_keeps_its_digits(method):
-    """Both methods, and a tolerance a thousand times smaller, agree on all angles that have more than 1e-6 of the largest one."""
+    """All angles above 1e-6 of the largest agree for both methods and for a tolerance a thousand times smaller."""
     settings = {"rtol": 1e-11, "method": "dop853"}, {"rtol": 1e-8, "method": method}
     fine, run = (simulate(long_beam(), np.zeros(2 * LINKS), [LINKS**4, 100.0], [], 0.1, **each) for each in settings)
     reached = np.abs(fine.x[-1]) > 1e-6 * np.abs(fine.x[-1]).max()
@@ -38,8 +39,8 @@ def test_a_state_close_to_the_wave_keeps_its_digits(method):
 
 
 def test_tiny_states_that_matter_keep_their_digits():
-    """A slow state drives a fast one of 1e-12 of its size, and that the state that is asked for: x = exp(-t), y = 1e-12 x nearly,
-    z' = 1e12 y."""
+    """A slow state drives a fast one of 1e-12 of its size, which drives the requested state: x = exp(-t), y = about 1e-12 x, z' =
+    1e12 y."""
     made = program(lambda t, x, p, m: [-x[0], 1e-8 * x[0] - 1e4 * x[1], 1e12 * x[1]], (3, 0, 0))
     run = simulate(made, [1.0, 0.0, 0.0], [], [], 2.0, method="rodas5p", rtol=1e-8)
     fast = 1e-8 / (1e4 - 1.0) * (np.exp(-run.t) - np.exp(-1e4 * run.t))
@@ -48,15 +49,15 @@ def test_tiny_states_that_matter_keep_their_digits():
 
 
 def couplings(matrix):
-    """Couplings by a Jacobian (n, n)."""
+    """Couplings from the Jacobian (n, n)."""
     columns, rows = np.nonzero(matrix.T)
     indptr = np.concatenate([[0], np.cumsum(np.count_nonzero(matrix, axis=0))])
     return StructureCache(indptr, rows).couplings(matrix[rows, columns])
 
 
 def line(n: int, rate: float, weak: float, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """A line of states whose couplings to their neighbours are of this rate, and weak ones among all; and the units of the
-    states, which are powers of two apart."""
+    """A line of states with neighbour couplings `rate` and weak couplings between all others; also their units, random powers of
+    two."""
     units = 2.0 ** random.integers(-30, 31, n)
     beside = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
     matrix = np.where(beside == 1, rate, np.where(beside > 1, weak * 10.0 ** random.uniform(-40.0, 0.0, (n, n)), 0.0))
@@ -68,11 +69,11 @@ def test_weak_couplings_beside_strong_ones_do_not_decide_the_fastest_rates(weak)
     random = np.random.default_rng(3)
     for n in (3, 12, 40):
         rates = fastest_rates(couplings(line(n, 5.0, weak, random)[0]), 1e3)
-        assert np.all((rates > 5.0 / STEP) & (rates < 5.0 * 100.0))  # a ramp of scales stays that is even from state to state
+        assert np.all((rates > 5.0 / STEP) & (rates < 5.0 * 100.0))  # a uniform ramp of scales along the line may remain
 
 
 def scales_of(matrix, start):
-    """Scales that balance the strong cycles first, by CPython."""
+    """Scales that balance the strong cycles first, computed in CPython."""
     found = couplings(matrix)
     structure, n = found.structure, len(matrix)
     graph = SimpleNamespace(rows=structure.rows, columns=structure.columns, inner=structure.inner)
@@ -93,7 +94,7 @@ def test_scales_that_balance_strong_cycles_change_with_the_units_to_the_last_bit
 
 
 def strongest_mean(flows):
-    """Largest geometric mean of the couplings along a cycle, by Karp's theorem of maximum cycle means."""
+    """Largest geometric mean of the couplings along a cycle, by Karp's maximum mean cycle theorem."""
     n, logs = len(flows), np.full(flows.shape, -np.inf)
     np.log(flows, out=logs, where=flows > 0.0)
     walks = [np.zeros(n)]
@@ -104,7 +105,7 @@ def strongest_mean(flows):
 
 
 def test_no_coupling_is_much_faster_than_the_strongest_cycle_through_all_states():
-    """Of couplings of any sizes, in a part that is strongly connected: with these scales none exceeds the largest mean."""
+    """Couplings of any size, strongly connected: with these scales none exceeds the largest mean."""
     random = np.random.default_rng(5)
     for _ in range(20):
         n = int(random.integers(2, 9))

@@ -1,4 +1,4 @@
-"""Models that store nothing: all that is integrated is work, which no energy measures; every method against the closed form."""
+"""Models without storage integrate only work, for which no energy gives a scale: every method against the closed form."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SOURCES = {
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("name", SOURCES)
 def test_work_of_a_source_on_a_resistance(method: str, name: str) -> None:
-    """The power is zero at the start, so that work has no size there that an error could be compared with."""
+    """The power is zero at the start, so that the work has no size with which to compare an error."""
     course, squares = SOURCES[name]
     model = compile_model(Graph("no states").connect(Se("u", course, signals="time"), R("r", RESISTANCE)))
     result = model.simulate(END, rtol=RTOL, method=method, samples=1.0, strict=True, progress=False)
@@ -31,7 +31,7 @@ def test_work_of_a_source_on_a_resistance(method: str, name: str) -> None:
 
 @pytest.mark.parametrize("method", [name for name, entry in METHODS.items() if not entry.needs_series])
 def test_work_that_begins_when_a_signal_has_come(method: str) -> None:
-    """A signal's state that starts at zero and stores nothing drives the source: x' = 1, u = x."""
+    """A signal's state that starts at zero, without energy, drives the source: x' = 1, u = x."""
     graph = Graph("late").connect(Se("u", lambda x: x, signals=["clock.y"]), R("r", RESISTANCE))
     for part in (signals.step("one", before=1.0), signals.integrator("clock", "one.y")):
         graph.add(part)

@@ -1,4 +1,4 @@
-"""Models of parts that are alike: their statements by numbers are those that are written in names."""
+"""Models of equal parts: statements generated from numbers equal those written with names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.schedule.graphs import chain
 
 
 def mixed(sections: int, seed: int = 0) -> Graph:
-    """A chain with two-ports, formulas, symbols and arrows drawn at random."""
+    """A chain with two-ports, formulas, symbols and random arrows."""
     rng = np.random.default_rng(seed)
     graph, before = Graph("mixed"), None
 
@@ -54,7 +54,7 @@ def mixed(sections: int, seed: int = 0) -> Graph:
 
 
 def assert_the_same(model: Model) -> bool:
-    """Compare both ways; whether there are two."""
+    """Compare both ways; return False if there are no statements by numbers."""
     causality = assign_causality(model)
     system = equations(model, causality)
     found = system_of_instances(model, causality)
@@ -73,7 +73,7 @@ def assert_the_same(model: Model) -> bool:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Models count as large, and elements as alike, whatever there are."""
+    """Treat every model as large, and any number of elements as a pattern."""
     for least in ("MIN_ELEMENTS", "MIN_PATTERN_ELEMENTS"):
         monkeypatch.setattr(instances, least, 0)
     monkeypatch.setattr(lazy_system, "loops_are_better", lambda kinds: True)

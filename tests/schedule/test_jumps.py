@@ -1,4 +1,4 @@
-"""Resets of large models: each changes a few states, those that are alike share their code, all are compiled with the first."""
+"""Resets of large models: each changes a few states, equal ones share code, and the first use compiles them all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.schedule.graphs import blocks, bouncing
 
 
 def dropped(count: int) -> Graph:
-    """Balls of all sizes over a floor; their resets have charts to change, and read the radius."""
+    """Balls of all sizes over a floor; their resets change charts, and read the radius."""
     graph, floor = Graph("dropped"), ground("floor", surface=plane())
     graph.add(floor)
     for k in range(count):
@@ -31,7 +31,7 @@ def test_resets_leave_all_other_states_and_have_the_bits_of_the_reference():
     system = equations(dropped(3).freeze())
     made, _, _ = scheduled(system)
     schedules = made.build_jumps()
-    assert len(schedules) == 9, "of each contact: apart, and both ways between its charts"
+    assert len(schedules) == 9, "for each contact, separation and both changes of chart"
     kernels, random = shared_kernels(schedules), np.random.default_rng(1)
     x, p = blocks(system)
     prepared = np.concatenate([p, numpy_kernel(made.schedules["prepare"]())(p)])
@@ -72,7 +72,7 @@ def test_python_compiles_once_for_all_events_of_a_large_model_and_settles_none(m
     asked, compile_kernels = [], EventHandler._compile_kernels
     monkeypatch.setattr(EventHandler, "_compile_kernels", lambda handler: asked.append(1) or compile_kernels(handler))
     compiled = compile_model(bouncing(150))
-    assert compiled.program.resets[0] is not None and not compiled.program.resets[0].is_made, "or it is not large"
+    assert compiled.program.resets[0] is not None and not compiled.program.resets[0].is_made, "the model must be large"
     statistics = compiled.simulate(0.25).statistics
     assert statistics.events > 15 and statistics.events_in_python == 0 and len(asked) == 1
 

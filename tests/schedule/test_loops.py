@@ -1,4 +1,4 @@
-"""Kernels by loops against straight-line code: random graphs, contact of two eggs, chains, many switches, threads."""
+"""Kernels in loops against straight-line code: random graphs, contact of two eggs, chains, many switches, threads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.schedule.graphs import assert_equal, blocks, bouncing, chain, dense, 
 
 
 def explicit(seed: int) -> System | None:
-    """Equations of a random graph, None where it has none or implicit ones."""
+    """Equations of a random graph; None if it has none, or if they are implicit."""
     try:
         system = equations(random_graph(np.random.default_rng(seed)).freeze())
     except ModelError:
@@ -62,7 +62,7 @@ def test_many_switches_equal_straight_line_code(machine_code: bool) -> None:
 
 
 def crossed(count: int) -> Graph:
-    """Masses in a row, and springs and dampers that were added from its other end."""
+    """Masses in a row; springs and dampers are added from the other end."""
     graph, speeds = Graph("crossed"), [J1(f"v{i}") for i in range(count)]
     for i, speed in enumerate(speeds):
         graph.connect(speed, I(f"m{i}", 1.0 + 0.01 * (i % 7), initial=0.1 * (i % 3)))
@@ -73,7 +73,7 @@ def crossed(count: int) -> Graph:
 
 @pytest.mark.parametrize("quick", [False, True])
 def test_places_that_are_counted_down_never_claim_to_lie_before_their_block(quick: bool) -> None:
-    """An address that is "inbounds" and is not has no value in LLVM's language."""
+    """For LLVM, an address marked "inbounds" that is out of bounds has no value."""
     system = equations(crossed(40).freeze())
     made, _, _ = scheduled(system)
     module = kernels_text([made.schedules["rates"](), made.schedules["prepare"]()], quick)
@@ -111,7 +111,7 @@ def test_jacobian_of_a_long_chain_equals_difference_quotients() -> None:
 
 
 def test_a_jacobian_has_the_same_bits_whether_or_not_its_code_is_optimised(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And those of the reference: nothing is fused."""
+    """The bits are also those of the reference, because nothing is fused."""
     for make in (functools.partial(chain, 150, cubic=True), functools.partial(uneven, 150)):
         reference = compile_model(make(), backend="numpy")
         x, m = reference.initial()
@@ -201,7 +201,7 @@ def test_a_stiff_chain_runs_with_sparse_algebra() -> None:
 
 
 def test_equal_parts_share_their_kernels_however_many_there_are() -> None:
-    """Contacts of equal surfaces as well: what a formula closes over is compared by what it is."""
+    """Contacts of equal surfaces share them too: variables in a formula's closure are compared by value."""
 
     def kinds(balls: int) -> int:
         graph, floor = Graph("balls"), ground("floor", surface=plane())
@@ -221,7 +221,7 @@ def test_equal_parts_share_their_kernels_however_many_there_are() -> None:
 
 
 def test_routines_share_the_copies_of_what_they_pass_on():
-    """As resets do with states that they leave alone: statements do not grow with the count of routines."""
+    """Resets share copies of states that they leave unchanged: statements do not grow with the number of routines."""
     system = equations(chain(3).freeze())
     table = numbered(system)
     states, shop = [table.numbers[state.name] for state in system.states], KernelCache(table)

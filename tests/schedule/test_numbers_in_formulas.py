@@ -1,4 +1,4 @@
-"""Large models whose formulas hold numbers of their own: one kernel for those that differ in numbers alone."""
+"""Large models whose formulas contain numbers: one kernel for formulas that differ only in numbers."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ SECTIONS = 150
 
 
 def driven(sections):
-    """A chain of masses, each with a force of time and a nonlinear damper whose formulas close over numbers of their own."""
+    """A chain of masses, each with a time-dependent force and a nonlinear damper whose formulas close over different numbers."""
     graph, before = Graph("driven"), None
     for i in range(sections):
         mass, node, joint, w = J1(f"v{i}"), J0(f"f{i}"), J1(f"d{i}"), 1.0 + 0.013 * i
@@ -25,7 +25,7 @@ def driven(sections):
 
 
 def by_hand(sections, t, p, q):
-    """Rates of momenta and elongations (sections,) each, from the equations of the chain."""
+    """Rates of momenta and elongations, (sections,) each, from the equations of the chain."""
     w = 1.0 + 0.013 * np.arange(sections)
     stretch = np.concatenate([[0.0], p[:-1]]) - p  # mass 1 kg
     force = 100.0 * q + 0.5 * np.tanh(w * stretch)
@@ -33,7 +33,7 @@ def by_hand(sections, t, p, q):
 
 
 def rates_of(compiled, t, p, q):
-    """The same from a compiled chain."""
+    """The same rates, from a compiled chain."""
     x, m = compiled.initial()
     layout = compiled.program.layout
     places = [[layout[f"{name}{i}.{state}"].start for i in range(len(p))] for name, state in (("m", "p"), ("k", "q"))]
@@ -53,7 +53,7 @@ def test_rates_are_those_by_hand(backend):
 
 
 def test_many_formulas_are_few_kernels_in_every_routine():
-    """Sections in the middle are alike but for their numbers, so that twice as many have as many kinds of kernels."""
+    """Middle sections differ only in numbers, so that twice as many sections need no more kinds of kernels."""
 
     def kinds(sections):
         made, _, differentiate = scheduled(compile_model(driven(sections), backend="numpy").system)
@@ -71,7 +71,7 @@ def test_a_stiff_run_has_the_jacobian_of_its_formulas():
 
 
 def test_a_few_formulas_keep_kernels_of_their_own(monkeypatch):
-    """Each number on its own is worth an argument where many share it only."""
+    """A number becomes an argument only if enough formulas then share the kernel."""
     monkeypatch.setattr(kernels, "MIN_MERGED_KERNELS", SECTIONS * 10)
     alone = compile_model(driven(SECTIONS))
     monkeypatch.undo()
@@ -82,7 +82,7 @@ def test_a_few_formulas_keep_kernels_of_their_own(monkeypatch):
 
 
 def test_formulas_that_differ_in_numbers_alone_do_not_keep_a_large_model_out_of_loops():
-    """Formulas by the thousand, three statements each, that are one but for a number."""
+    """Thousands of formulas of three statements each, which differ only in a number."""
     kinds = {(Op("f", lambda x, w=w: sin(w * x)), ((),), 1): 3 for w in np.linspace(0.3, 0.7, MIN_STATEMENTS)}
     assert len(kinds) * MIN_REPETITION > sum(kinds.values()) and loops_are_better(kinds)
     unlike = {(Op("f", lambda x, n=n: sum([sin(x + k) for k in range(n)], x)), ((),), 1): 1 for n in range(50)}

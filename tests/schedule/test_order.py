@@ -1,4 +1,4 @@
-"""Which formulas are the same, and how calls become batches."""
+"""Equality of formulas, and the grouping of calls into batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops that take turns, or run in one loop, give what they give one after the other."""
+"""Loops that run in turns, or as one loop, give the results of running them one after the other."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.inner.tape import opcodes as op
 from tests.schedule.graphs import chain
 
 FEW = 8
-"""Instances of a round here."""
+"""Instances in a round in these tests."""
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def kind(rng: np.random.Generator, ins: int, outs: int) -> Kind:
-    """Sums of products of all inputs, one for each result, of about the size of the inputs."""
+    """A kernel with sums of products of all inputs as results, scaled to the size of the inputs."""
     tape = Tape()
     given = tape.inputs("v", ins)
     found = []
@@ -58,7 +58,7 @@ def places(access: Access, count: int) -> set[int]:
 
 
 def random_schedule(seed: int) -> Schedule:
-    """Loops over places in a row, most of them near those that loops before them have written."""
+    """Loops over consecutive places, most of them close to places that earlier loops have written."""
     rng = np.random.default_rng(seed)
     size, loops = 300, []
     homes = [("x", 0, 1)]
@@ -76,7 +76,7 @@ def random_schedule(seed: int) -> Schedule:
             continue
         loops.append(KernelLoop(kind(rng, len(ins), len(outs)), count, parallel, tuple(ins), tuple(outs)))
         homes += [(a.block, a.start, a.stride) for a in outs if count > 1]
-    # some of the workspace is read at the end: of the rest nothing need be stored
+    # only a part of the workspace is read at the end; the rest need not be stored
     read = [
         KernelLoop(kind(rng, 1, 1), 1, True, (Access("w", int(rng.integers(size)), 0),), (Access("out", size + k, 0),))
         for k in range(6)
@@ -125,9 +125,9 @@ def test_a_chain_runs_in_one_loop_that_stores_its_results_alone(short: None) -> 
     assert len(found.dropped) == 2 and max(found.carried.values()) <= loop_blocking.MAX_CARRIED_ROUNDS
 
 
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="about processors of this family with AVX-512")
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="tests processors of this family with AVX-512")
 def test_results_apart_are_written_one_by_one_at_counted_places(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By vectors for several sections of a chain, but without scatters and without addresses as vectors."""
+    """Several sections of a chain are vectorised, but without scatters and without vectors of addresses."""
     llvm = machine.binding()
     features = type(llvm.get_host_cpu_features())({f"avx512{part}": True for part in ("f", "dq", "vl")} | {"fma": True})
     monkeypatch.setenv("SCREWBOND_PROCESSOR", "host")

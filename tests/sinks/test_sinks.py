@@ -1,5 +1,4 @@
-"""Samples that go to files, arrays and functions while a run goes on: what is read back is what the result would hold; a file is
-there whole, or not at all."""
+"""Samples sent to files, arrays and functions during a run equal those of the result; a file is complete or absent."""
 
 from __future__ import annotations
 
@@ -42,7 +41,7 @@ def compiled():
 
 @pytest.fixture
 def small_pages(monkeypatch):
-    """Chunks of a few samples, that files get several of."""
+    """Chunks of few samples, so that files get several."""
     monkeypatch.setattr(kept_runs, "PAGE", 60)
     monkeypatch.setattr(file_sinks, "BUFFER_SIZE", 100)
 
@@ -147,7 +146,7 @@ def test_what_is_interrupted_leaves_no_file(compiled, ending, small_pages, tmp_p
 
 
 def test_a_killed_process_leaves_no_file_under_the_name(tmp_path):
-    """It leaves a folder that the next one deletes."""
+    """The killed process leaves a folder, which the next one deletes."""
     script = (
         "import os\n"
         "from bondgraph.run.streaming import run as kept_runs\n"
@@ -186,7 +185,7 @@ def test_functions_observe(compiled, small_pages):
 
 
 class Told(Sink):
-    """Writes down what it is told."""
+    """A sink that records its calls."""
 
     def __init__(self, fails_at: str = ""):
         self.said: list[object] = []
@@ -229,7 +228,7 @@ def test_what_a_sink_raises_comes_out_and_it_is_told_to_leave_nothing(compiled, 
 
 @pytest.mark.filterwarnings("ignore::bondgraph.RunEndedWarning")
 def test_what_is_not_finite_is_not_sent(small_pages):
-    """Energies overflow long before the state does: the run goes on, and its samples from there on do not hold."""
+    """Energies overflow long before the state does: the run continues, but later samples are not sent."""
     told, sent = Told(), list[np.ndarray]()
     compiled = compile_model(loop(I("m", 1.0, initial=1.0), R("negative", effort=lambda f: -f)), progress=False)
     given = {"samples": 40.0, "keep": "m.p", "progress": False}
@@ -242,7 +241,7 @@ def test_what_is_not_finite_is_not_sent(small_pages):
     assert told.said[-1] == ("end", str(result.failure), len(result.t)) and len(np.concatenate(sent)) == len(result.t)
 
 
-# --- what is refused ----------------------------------------------------------------------------------------------------------
+# --- refusals -----------------------------------------------------------------------------------------------------------------
 
 
 def test_places_and_endings_that_cannot_be(compiled, tmp_path):
@@ -273,7 +272,7 @@ def emptied(part: str) -> Compiled:
 
 @pytest.mark.parametrize("part", ["#1", "a # b", 'a, "b"', "größe"])
 def test_a_name_begins_no_comment(tmp_path, part):
-    """As pandas reads the file."""
+    """pandas reads the file."""
     pandas = pytest.importorskip("pandas")
     compiled = emptied(part)
     run(compiled, keep=[f"{part}.q", f"{part}.effort"], sink=tmp_path / "run.csv")

@@ -1,4 +1,4 @@
-"""Facets against the exact cone, directions in which nothing can move, and what does not depend on the choice of axes."""
+"""Facets against the exact cone, directions without motion, and independence of the choice of axes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_facets_are_spread_evenly_and_cancel() -> None:
 
 
 def pulled(angle: float) -> Graph:
-    """A ball that does not turn easily, pulled over the floor through a spring in a direction."""
+    """A ball with large rotational inertia, pulled over the floor through a spring in a given direction."""
     graph = Graph("pulled")
     body = rigid_body(
         "ball", mass=1.0, inertia=(0.004,) * 3, surface=sphere(0.1), position=(0.0, 0.0, 0.1), gravity=(0, 0, -WEIGHT)
@@ -46,7 +46,7 @@ def pulled(angle: float) -> Graph:
 
 @pytest.mark.parametrize("facets, size, direction", [(4, 1.0, None), (8, math.cos(math.pi / 8), 22.5), ("cone", 1.0, 22.5)])
 def test_a_pull_between_facets(facets: int | str, size: float, direction: float | None) -> None:
-    """Half way between two of eight facets, friction is cos(pi/8) mu N, as strong as their mean; of a cone mu N."""
+    """Halfway between two of eight facets, friction is cos(pi/8) mu N, the length of their mean; a cone gives mu N."""
     result = stepper(pulled(math.pi / 8), facets=facets).simulate(1.0, step=0.05)
     force = result["touch.friction force"][-1]
     normal = result["touch.normal force"][-1]
@@ -59,7 +59,7 @@ def test_a_pull_between_facets(facets: int | str, size: float, direction: float 
 
 
 def test_where_nothing_can_move_there_is_no_friction() -> None:
-    """A finger without angle on a floor: two facets in a plane, and none for the floor's second direction."""
+    """A finger without rotation on a floor: two facets in a plane, and none for the floor's second direction."""
     graph = Graph("plane")
     body = planar_body("body", mass=1.0, place=(0.0, 0.0), gravity=WEIGHT)
     attach_planar_contact(graph, "floor", (body, (0.0, 0.0)), (None, (0.0, 1.0), 0.0), friction=MU)
@@ -71,7 +71,7 @@ def test_where_nothing_can_move_there_is_no_friction() -> None:
 
 @pytest.mark.parametrize("inertia", ["damped", "full"])
 def test_boxes_with_shapes_rest_where_they_are(inertia: str) -> None:
-    """Four corners each, found anew at every step from the shapes that the graph names."""
+    """At every step, the four corners of each box are found again from the shapes named in the graph."""
     a = 0.1
     floor = ground("floor", shape=HalfSpace())
     boxes = [
@@ -92,7 +92,7 @@ def test_boxes_with_shapes_rest_where_they_are(inertia: str) -> None:
 
 
 def test_the_frame_of_the_world_does_not_matter() -> None:
-    """A ball thrown over the floor, and the same turned about the vertical: rolling, by its exact cone."""
+    """A thrown ball rolls on the floor, also with the scene rotated about the vertical, by the exact cone."""
     ways = []
     for turn in (0.0, 0.7):
         c, s = math.cos(turn), math.sin(turn)
@@ -116,7 +116,7 @@ def test_the_frame_of_the_world_does_not_matter() -> None:
 
 
 def test_an_exact_cone_beyond_reach_is_left_out() -> None:
-    """A spinning ball that falls from beyond reach: it lands, slips and rolls with 2/7 of its spin, as with facets."""
+    """A spinning ball falls from beyond reach: it lands, slips and rolls with 2/7 of its spin, as with facets."""
     graph = Graph("spinning")
     body = rigid_body(
         "ball",

@@ -1,4 +1,4 @@
-"""Steps with inertia against closed forms: sliding that turns into rolling, a drop, restitution, cradles, a block that rocks."""
+"""Steps with inertia against closed forms: sliding that turns into rolling, a drop, restitution, cradles, a rocking block."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def ball(height: float = RADIUS, speed: float = SPEED, spin: float = 0.0) -> Gra
 
 
 class Balls:
-    """Candidates of balls of one radius, and of a floor at z = 0."""
+    """Contact candidates of balls with one radius, and of a floor at z = 0."""
 
     def __init__(self, names: Sequence[str], friction: float, restitution: float):
         self.bodies = tuple(TouchingBody(name, f"{name}.pose", f"{name}.world twist.flow") for name in names)
@@ -63,7 +63,7 @@ class Balls:
 
 
 def balls(count: int, velocities: Sequence[float], height: float, gravity: float) -> Graph:
-    """Balls of 1 kg in a row along x that touch."""
+    """Balls of 1 kg that touch, in a row along x."""
     graph = Graph("balls")
     for k in range(count):
         body = rigid_body(
@@ -84,7 +84,7 @@ def test_a_sliding_ball_starts_to_roll() -> None:
     assert (x[-1] - x[-2]) / 1e-3 == pytest.approx(5.0 / 7.0 * SPEED, abs=1e-10)
     (rolls,) = (event.time for event in result.events if event.kind == "stick")
     assert rolls == pytest.approx(2.0 * SPEED / (7.0 * MU * GRAVITY), abs=1e-3)
-    assert np.abs(result["touch.gap"]).max() < 1e-11  # its centre goes straight on, the spin turns in the world
+    assert np.abs(result["touch.gap"]).max() < 1e-11  # its centre moves straight, the spin rotates in the world
     assert result["touch.normal force"][-1] == pytest.approx(GRAVITY, abs=1e-8)
     ledger = result.ledger
     assert ledger.dissipated[-1] == pytest.approx(0.5 * 2.0 / 7.0 * SPEED**2, rel=1e-9)
@@ -105,12 +105,12 @@ def test_a_dropped_ball_does_not_bounce(speed: float, spin: float) -> None:
     landed = result.t > np.sqrt(0.4 / GRAVITY) + 2e-3
     assert np.abs(result["touch.gap"][landed]).max() < 1e-11
     x = result["ball.pose"][:, 4]
-    assert (x[-1] - x[-2]) / 1e-3 == pytest.approx(2.0 / 7.0 * RADIUS * spin, abs=1e-8)  # it rolls with the spin that is left
+    assert (x[-1] - x[-2]) / 1e-3 == pytest.approx(2.0 / 7.0 * RADIUS * spin, abs=1e-8)  # it rolls with the remaining spin
 
 
 @pytest.mark.parametrize("e", [0.5, 1.0])
 def test_restitution_gives_the_apex_in_the_limit(e: float) -> None:
-    """Fallen .2 m, it rises to e^2 of that."""
+    """After a fall of 0.2 m, it rises to e^2 of that height."""
     made = stepper(ball(0.3, 0.0), inertia="full", restitution=e)
     falls = np.sqrt(0.4 / GRAVITY)
     errors = []
@@ -144,7 +144,7 @@ def rocking() -> Graph:
 
 
 def test_a_block_that_rocks_loses_speed_as_housner_says() -> None:
-    """1 - 3/2 sin^2 of the angle between a diagonal and the height: Housner 1963. It turns onto the right corner, clockwise."""
+    """1 - 3/2 sin^2 of the angle between a diagonal and the height (Housner 1963); it rotates clockwise onto the right corner."""
     spin = -0.5
     velocity = (-spin * HALF_HEIGHT, spin * HALF_WIDTH, spin)  # the left corner is at rest
     start = {"block.inertia.v": velocity}
@@ -156,7 +156,7 @@ def test_a_block_that_rocks_loses_speed_as_housner_says() -> None:
 
 
 def test_many_free_turns_keep_momentum_in_the_world() -> None:
-    """A body that is no ball, turning freely: its spin in body axes is that of the run without steps."""
+    """A body that is not a ball rotates freely: its spin in body axes equals that of the run without steps."""
     graph = Graph("free")
     body = rigid_body("body", mass=1.0, inertia=(1.0, 2.0, 3.0), angular_velocity=(1.0, 2.0, 0.5), velocity=(1.0, 0.0, 0.0))
     graph.add(body)

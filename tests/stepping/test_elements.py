@@ -1,4 +1,4 @@
-"""What elements mean in a step: IC in both forms, constraints, moving ground, resistors, sources that jump; and their results."""
+"""Meaning of elements in a step: both forms of IC, constraints, moving ground, resistors, jumping sources; and their results."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_constraint_holds_in_every_step() -> None:
 
 
 def test_moving_ground_carries_and_drags() -> None:
-    """A block on a belt, held by a spring: it rides until the spring has mu N, then slips on the spot."""
+    """A block on a belt, held by a spring: it moves with the belt until the spring has mu N, then it slips and stands still."""
     graph = Graph("belt")
     x, z, belt = (J1(name, domain="translation") for name in ("x", "z", "belt"))
     graph.connect(x, I("block", 1.0)).connect(z, I("up", 1.0)).connect(Se("weight", -GRAVITY), z)
@@ -73,7 +73,7 @@ def test_moving_ground_carries_and_drags() -> None:
 
 
 def test_a_resistor_creeps() -> None:
-    """Spring and damper in parallel against a load: 1 - exp(-k t / r), by backward Euler to first order."""
+    """Spring and damper in parallel under a load: 1 - exp(-k t / r), to first order by backward Euler."""
     graph, v = Graph("creep"), J1("v")
     graph.connect(Se("load", 1.0), v).connect(v, I("m", 1.0)).connect(v, R("r", 2.0)).connect(v, C("k", stiffness=4.0))
     made = stepper(graph)
@@ -84,7 +84,7 @@ def test_a_resistor_creeps() -> None:
 
 
 def test_steps_end_where_sources_jump() -> None:
-    """The command of the gripper stops at .15 s, which no multiple of the step is."""
+    """The gripper's command stops at 0.15 s, which is not a multiple of the step."""
     run = stepper(gripper()).simulate(T_END, step=0.04)
     assert np.any(np.abs(run.t - 0.15) < 1e-12)
     assert run["y place.y"][-1] == pytest.approx(-0.014, abs=1e-9)

@@ -1,4 +1,4 @@
-"""Gradients of a step against central differences, and a barrier that tends to them."""
+"""Gradients of a step against central differences, and a barrier whose gradients tend to them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def made(request: pytest.FixtureRequest) -> Stepper:
 
 
 def after(made: Stepper, count: int) -> StepResult:
-    """The step with this number, from 0 on."""
+    """The step with index `count`."""
     step = made.step(h=H)
     for _ in range(count):
         step = made.step(step, h=H)
@@ -64,11 +64,11 @@ def test_by_parameters(made: Stepper) -> None:
 
 
 def test_commands_are_the_default_and_do_what_they_should(made: Stepper) -> None:
-    """While all sticks, what both fingers are commanded towards each other only stretches their springs."""
+    """While both fingers stick, commands towards each other only stretch their springs."""
     step = after(made, 3)
     _, B = made.gradients(step)
     labels = [made.steps.compiled.program.layout.label("x", k) for k in range(len(step.before))]
-    assert B[labels.index("left spring.q"), 0] == pytest.approx(H, rel=0.6)  # the disc gives way by half
+    assert B[labels.index("left spring.q"), 0] == pytest.approx(H, rel=0.6)  # the disc yields half of it
     assert np.abs(B[labels.index("left finger.place.gap")]).max() < 1e-9
 
 
@@ -108,7 +108,7 @@ def test_a_step_without_an_answer_raises() -> None:
 @pytest.mark.parametrize("friction", ["coulomb", "convex"])
 @pytest.mark.parametrize("inertia", ["damped", "full"])
 def test_a_ball_that_slides_on_an_exact_cone(inertia: str, friction: str) -> None:
-    """Friction turns with the slip."""
+    """Friction turns with the direction of slip."""
     made = stepper(pulled(1.0, 1.0), inertia=inertia, friction=friction, facets="cone")
     step = made.step(h=0.02)
     for _ in range(13):

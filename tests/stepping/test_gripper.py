@@ -1,4 +1,4 @@
-"""The parallel gripper of Pang against closed forms: exact with Coulomb's law at any step, a layer mu v h with the convex one."""
+"""Pang's parallel gripper against closed forms: exact at any step with Coulomb's law, with a layer mu v h in the convex law."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def convex(graph: Graph) -> Stepper:
 
 
 def friction(result: Result) -> np.ndarray:
-    """What both fingers push the disc down with: only the sum is decided while they stick."""
+    """Friction of both fingers on the disc, downwards: while they stick, only the sum is determined."""
     return -(result["left finger.friction force"] + result["right finger.friction force"])
 
 
@@ -55,7 +55,7 @@ def test_the_layer_of_the_convex_law_and_its_decay(convex: Stepper) -> None:
     result = convex.simulate(T_END, step=h)
     sliding = result["left finger.gap"][150]
     assert sliding == pytest.approx(FRICTION * SPEED * h, rel=1e-5)
-    # the finger is pushed back by the layer, and its spring by as much
+    # the layer pushes the finger back, and its spring by as much
     assert result["left finger.normal force"][150] == pytest.approx(10.0 + STIFFNESS * sliding, rel=1e-6)
     assert friction(result)[150] == pytest.approx(16.256, abs=1e-3)
     layer = result["left finger.gap"][155:165]
@@ -85,7 +85,7 @@ def test_parameters_and_starts_are_inputs(coulomb: Stepper) -> None:
     result = coulomb.simulate(T_END, step=0.01, parameters=low)
     assert friction(result)[-1] == pytest.approx(8.0, abs=1e-8)
     tight = coulomb.simulate(T_END, step=0.01, initial={"left spring.q": 0.02, "right spring.q": -0.02})
-    assert friction(tight)[-1] == pytest.approx(30.0, abs=1e-7)  # sticks all the way: 1000 N/m times .03 m
+    assert friction(tight)[-1] == pytest.approx(30.0, abs=1e-7)  # sticks throughout: 1000 N/m times 0.03 m
 
 
 def test_one_line(graph: Graph) -> None:
@@ -93,7 +93,7 @@ def test_one_line(graph: Graph) -> None:
 
 
 def test_units_do_not_matter(coulomb: Stepper) -> None:
-    """The same steps in kilonewtons: forces and stiffnesses a thousandth."""
+    """The same steps in kilonewtons: forces and stiffnesses have a thousandth of their values."""
     small = {f"{name} spring.stiffness": STIFFNESS * 1e-3 for name in ("left", "right", "y")} | {"weight.value": -9.81e-3}
     result = coulomb.simulate(T_END, step=0.01, parameters=small)
     assert result["y place.y"][-1] == pytest.approx(-0.014, abs=1e-9)

@@ -1,4 +1,4 @@
-"""A box on one corner: within its balance it falls back onto the floor, past it the run ends and names the motion."""
+"""A box on one corner: within its balance it falls back onto the floor; past it the run ends and names the motion."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ HALF = 0.5
 
 
 def tipped(angle: float, far: float | None = None) -> Graph:
-    """A box of 1 m and 1 kg, turned about its lower right corner B; and a finger so far to its left."""
+    """A box of 1 m and 1 kg, rotated about its lower right corner B, and optionally a finger at the distance `far` to the
+    left."""
     graph = Graph("tipped")
     corner = (math.cos(angle) * HALF + math.sin(angle) * HALF, math.sin(angle) * HALF - math.cos(angle) * HALF)
     box = planar_body("box", mass=1.0, inertia=1.0 / 6.0, place=(-corner[0], -corner[1], angle), gravity=9.81)
@@ -67,7 +68,7 @@ def test_past_it_the_run_ends_and_says_how_it_falls(far: float | None) -> None:
 
 
 def test_a_far_face_would_hold_it_as_if_it_had_no_end() -> None:
-    """Why `reach` is needed: the face of a finger 9 m away, as an infinite plane, bounds what has no bound."""
+    """This is why `reach` is needed: extended to an infinite plane, the face of a finger 9 m away would stop the fall."""
     result = run(tipped(-0.80, 9.0))
     assert result.ok and result["box.place"][1, 2] < -1.0
 
@@ -79,7 +80,7 @@ def test_a_contact_that_moves_farther_than_it_is_known_ends_the_run() -> None:
 
 
 def test_a_body_in_space_that_nothing_holds() -> None:
-    """A ball on a slope without friction; and one under its weight alone."""
+    """A ball on a frictionless slope, and one under its weight alone."""
     graph = Graph("slope")
     tilt = 0.3
     body = rigid_body(
@@ -106,7 +107,7 @@ def test_a_weight_that_hangs_on_nothing() -> None:
 
 
 def test_a_box_in_space_past_its_balance() -> None:
-    """Turned by 50 degrees about its lower edge, which its shape finds: it goes on turning about y."""
+    """Rotated by 50 degrees about its lower edge, which its shape finds, it continues to rotate about y."""
     a, angle = 0.2, math.radians(50.0)
     c, s = math.cos(angle), math.sin(angle)
     floor = ground("floor", shape=HalfSpace())
@@ -125,7 +126,7 @@ def test_a_box_in_space_past_its_balance() -> None:
 
 
 def test_friction_that_does_not_converge_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No graph is known that always brings this; with no patience, all that slides does."""
+    """No graph is known for which this always happens; with a limit of one program, every sliding motion does it."""
     monkeypatch.setattr("bondgraph.stepping.step.MAX_PROGRAMS", 1)
     graph, x = Graph("slides"), J1("x", domain="translation")
     touch, servo = planar_contact("floor", friction=0.5), J0("servo", domain="translation")

@@ -1,4 +1,5 @@
-"""What tends to steps, and what steps tend to: compliant contacts as masses and compliances vanish, damped and full inertia."""
+"""Limits: compliant contacts for vanishing masses and compliances, and steps for vanishing length, with damped and full
+inertia."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ WORLD: dict[str, Any] = {"domain": "screw", "frame": "0"}
 
 
 def pulled(mass: float, law: Compliant | Rigid) -> Graph:
-    """A ball of 9.81 N, whatever its mass, pulled over the floor through a spring that keeps it from rolling."""
+    """A ball of weight 9.81 N, for any mass, pulled over the floor through a spring that keeps it from rolling."""
     graph = Graph("pulled")
     body = rigid_body(
         "ball",
@@ -40,7 +41,7 @@ def pulled(mass: float, law: Compliant | Rigid) -> Graph:
 
 
 def test_compliant_contacts_tend_to_rigid_ones() -> None:
-    """It slides when the spring has mu N, and then lags behind the command by mu N / k, but for the first step of the damper."""
+    """It slides once the spring has mu N, then lags behind the command by mu N / k, except in the damper's first step."""
     rigid = stepper(pulled(1.0, Rigid(MU))).simulate(T_END, step=0.01)
     assert rigid["ball.pose"][-1, 4] == pytest.approx(SPEED * T_END - MU * WEIGHT / STIFFNESS, abs=1e-9)
     off = []
@@ -71,7 +72,7 @@ def test_damped_steps_tend_to_those_without_inertia() -> None:
 
 
 def test_steps_with_inertia_tend_to_finer_ones() -> None:
-    """About half the step, half the difference."""
+    """Halving the step roughly halves the difference."""
     law = Rigid(MU)
     made, off = stepper(pulled(1.0, law), inertia="full"), []
     fine = made.simulate(T_END, step=1.25e-4)["ball.pose"][-1, 4]
@@ -81,7 +82,8 @@ def test_steps_with_inertia_tend_to_finer_ones() -> None:
 
 
 def test_the_wrench_of_a_run_is_that_of_its_steps() -> None:
-    """Whatever the law that is left out, and as in the run of the compliant law: N along z, friction of mu N against the slip."""
+    """The wrench is independent of a compliant law that the steps ignore, and equals that of the compliant run: N along z,
+    friction mu N against the slip."""
     law = Compliant(normal_stiffness=1e4, normal_damping=60.0, tangential_stiffness=1e4, tangential_damping=60.0, friction=MU)
     soft = simulate(pulled(0.1, law), T_END, progress=False)["touch.wrench"][-1]
     for given in (law, Rigid(MU), Rigid()):

@@ -1,4 +1,4 @@
-"""What steps of time refuse, and how a run that has no answer ends: in the words of the model."""
+"""Models that time steps refuse, and the end of a run without a solution, in the words of the model."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def block(*parts: object, friction: float = 0.5, mass: float = 1.0) -> Graph:
 
 
 def servo(graph: Graph, name: str, at: str, start: float, command: float, stiffness: float = 100.0) -> Graph:
-    """A commanded finger at place `start` with its spring, of its own inertia."""
+    """A commanded finger at place `start`, with its spring and its own inertia."""
     finger, shared = J1(at, domain="translation"), J0(f"{name} servo", domain="translation")
     graph.connect(Sf(f"{name} command", command), shared).connect(shared, finger)
     return graph.connect(shared, C(f"{name} spring", stiffness=stiffness)).connect(finger, I(f"{name} mass", 1.0))
 
 
 def crossing() -> Graph:
-    """A body between two walls that are moved into each other."""
+    """A body between two walls that move into each other."""
     graph, x = Graph("press"), J1("x", domain="translation")
     graph.connect(x, I("body", 1.0)).connect(x, C("mount", stiffness=10.0))
     for name, sign, speed in (("left wall", 1, 0.1), ("right wall", -1, -0.1)):
@@ -103,7 +103,7 @@ def test_a_source_that_reads_velocities_is_held_with_inertia() -> None:
 
 
 def test_a_motor_is_held_with_inertia() -> None:
-    """Its current and its speed swing with the gyrator: 1 V, 1 H, 1 kg m^2, .1 N m/A."""
+    """Current and speed oscillate through the gyrator: 1 V, 1 H, 1 kg m^2, 0.1 N m/A."""
     result = stepper(motor(), inertia="full").simulate(1.0, step=1e-4)
     assert result["rotor.flow"][-1] == pytest.approx((1.0 - math.cos(0.1)) / 0.1, rel=1e-3)
 
@@ -121,7 +121,7 @@ def test_walls_that_move_into_each_other() -> None:
 
 
 def test_a_push_that_nothing_bears_is_told() -> None:
-    """From 5 N on friction does not hold the block."""
+    """Above 5 N, friction does not hold the block."""
     result = ended(stepper(block(Se("push", lambda t: 6.0 * t, signals=["time"]))))
     assert result.failure is not None and result.t[-1] == pytest.approx(0.8)
     said = str(result.failure)

@@ -1,4 +1,4 @@
-"""What does not depend on the units of the user: lengths in nm or km, forces in uN or MN, in a plane and in space."""
+"""Independence of the user's units: lengths in nm or km, forces in uN or MN, in a plane and in space."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from screws.surfaces import plane, sphere
 from tests.inner.run import Result
 
 UNITS = [(1e3, 1e3), (1e6, 1e6), (1e9, 1e-6), (1e9, 1.0), (1e-3, 1e-6), (1e-9, 1.0)]
-"""How many units of length are a metre, and of force a newton."""
+"""Units of length per metre, and of force per newton."""
 
 
 def held(length: float, force: float) -> Graph:
-    """A block with a corner held against the floor by a spring, 30 N, and pushed over it by a servo."""
+    """A block whose corner a spring holds against the floor with 30 N, and which a servo pushes over it."""
     graph, stiffness = Graph("held"), force / length
     body = planar_body(
         "block", mass=stiffness, inertia=0.01 * force * length, place=(0.0, 0.2 * length, 0.0), gravity=9.81 * length
@@ -34,7 +34,7 @@ def held(length: float, force: float) -> Graph:
 
 
 def pulled(length: float, force: float) -> Graph:
-    """A ball that does not turn easily, pulled over the floor between two facets."""
+    """A ball with large rotational inertia, pulled over the floor between two facets."""
     graph, stiffness, angle = Graph("pulled"), force / length, math.pi / 7
     inertia = (0.004 * force * length,) * 3
     start, down = (0.0, 0.0, 0.1 * length), (0.0, 0.0, -9.81 * length)
@@ -71,7 +71,7 @@ def test_in_a_plane(inertia: str, length: float, force: float) -> None:
         np.testing.assert_allclose(total / force, right, rtol=0.0, atol=1e-6)
 
 
-# Far beyond 1e6 a plane's patch ends, and closest points are not found. Every unit meets each inertia and each kind of cone once.
+# Beyond 1e6, the patch of a plane ends and closest points are not found. Each unit appears with each inertia and kind of cone.
 PAIRED = [
     (units, *how)
     for k, units in enumerate(units for units in UNITS if units[0] < 1e9)
@@ -92,7 +92,7 @@ def test_in_space(units: tuple[float, float], inertia: str, facets: int | str) -
 
 @pytest.mark.parametrize("facets", [8, "cone"])
 def test_a_spring_a_little_askew_holds_nothing(facets: int | str) -> None:
-    """It seems to hold the free vertical with 8e-10 N/m, by which the weight would go 1e10 m: no length for a step."""
+    """Its apparent vertical stiffness is 8e-10 N/m, and 1e10 m of deflection under the weight is no length scale for a step."""
     made = stepper(pulled(1.0, 1.0), facets=facets)
     step = made.step(made.step(h=0.02), h=0.02)
     state = step.state.copy()

@@ -1,4 +1,4 @@
-"""What the tests of sweeps compare with."""
+"""Reference results for the tests of sweeps."""
 
 import pytest
 
@@ -14,5 +14,5 @@ def compiled():
 
 @pytest.fixture(scope="module")
 def reference(compiled):
-    """In memory, by threads."""
+    """Run the sweep in memory, with threads."""
     return drawn(compiled)

@@ -1,4 +1,4 @@
-"""A sweep of oscillators whose numbers are drawn, which whoever makes and keeps it has to give to the last bit."""
+"""A sweep of oscillators with random parameters; its results must agree to the last bit, however they are made and stored."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def drawn(model, runs=40, **more):
 
 
 def content(runs):
-    """Everything that runs hold, to the last bit."""
+    """All contents of runs, to the last bit."""
     return {name: runs[name].tobytes() for name in ("run", *runs.names())}, runs.failures, runs.warnings

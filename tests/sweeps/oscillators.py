@@ -1,4 +1,4 @@
-"""Models that sweeps are tried with, in a module, so that other processes can build them too."""
+"""Models for the tests of sweeps, in a module so that other processes can build them too."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tests.inner.run import Result
 
 
 def oscillator() -> Graph:
-    """A mass on a spring and a damper, pushed."""
+    """A mass on a spring and a damper under a force."""
     graph, velocity = Graph("oscillator"), J1("velocity", domain="translation")
     graph.connect(Se("push", 1.0), velocity).connect(velocity, I("mass", inertia=2.0))
     return graph.connect(velocity, C("spring", stiffness=50.0)).connect(velocity, R("damper", resistance=5.0))
 
 
 def pendulum_in_space() -> Graph:
-    """A mass that three springs hold, of a stiffness each: its state and its parameter are arrays (3,)."""
+    """A mass held by three springs, one stiffness each: its state and parameter are arrays (3,)."""
     graph, velocity = Graph("space"), J1("velocity", domain="translation", dimension=3)
     graph.connect(velocity, I("mass", 1.0, dimension=3))
     energy = {"energy": lambda q, k: 0.5 * (k[0] * q[0] ** 2 + k[1] * q[1] ** 2 + k[2] * q[2] ** 2)}
@@ -25,7 +25,7 @@ def pendulum_in_space() -> Graph:
 
 
 def relaxed() -> Graph:
-    """The same, whose spring begins where a function says."""
+    """The oscillator, with the start of its spring given by a function."""
     return oscillator().start(lambda push, stiffness: (push / stiffness,), ["push.value", "spring.stiffness"], ["spring.q"])
 
 

@@ -1,4 +1,4 @@
-"""The scripts of the page on clusters, run by the shell as the page says."""
+"""The shell runs the job scripts of the page about clusters, as the page describes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.release
-@pytest.mark.skipif(shutil.which("sh") is None, reason="there is no sh: scripts of jobs")
+@pytest.mark.skipif(shutil.which("sh") is None, reason="sh is not installed: job scripts cannot run")
 def test_jobs_in_a_loop_of_the_shell_give_the_bytes_of_one_sweep(tmp_path):
     part, job, loop, gather = re.findall(
         r"^```(?:py|sh)\n(.*?)^```", (DOCS / "clusters.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE

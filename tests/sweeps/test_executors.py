@@ -1,4 +1,4 @@
-"""Whoever makes the runs of a sweep: threads, processes, a cluster, an executor that fails."""
+"""Ways to make the runs of a sweep: threads, processes, a cluster, an executor that fails."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RELAXED = {"points": {"spring.stiffness": [20.0, 50.0]}, "keep": {"q": "spring.q
 
 
 def test_threads_and_processes_give_equal_bytes(compiled, reference):
-    """Not only values: also failures, and arrays of a function of the user's. A model goes there as data, or as a function."""
+    """Values, failures, and arrays from a user's function agree. A model is sent as data, or as a function."""
     with ThreadPoolExecutor(3) as threads:
         assert content(drawn(oscillator(), executor=threads)) == content(reference)
         known = sweep(relaxed(), t_end=1.0, executor=threads, **RELAXED)
@@ -52,7 +52,7 @@ def test_threads_and_processes_give_equal_bytes(compiled, reference):
 
 @pytest.mark.thorough
 def test_a_cluster_of_dask_gives_equal_bytes(compiled, reference):
-    distributed = pytest.importorskip("distributed", reason="distributed is not installed: a sweep on a cluster of Dask")
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed: sweeps by Dask are not tested")
     cluster = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": None, "processes": True}
     with distributed.LocalCluster(**cluster) as local, distributed.Client(local) as client:
         executor = client.get_executor(pure=False)
@@ -62,14 +62,14 @@ def test_a_cluster_of_dask_gives_equal_bytes(compiled, reference):
 
 @pytest.mark.thorough
 def test_workers_of_mpi_give_equal_bytes(tmp_path):
-    """As the page on sweeps says it is typed."""
-    pytest.importorskip("mpi4py", reason="mpi4py is not installed: a sweep on a cluster by MPI")
+    """The page on sweeps gives this command."""
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed: sweeps by MPI are not tested")
     mpiexec = shutil.which("mpiexec", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
     if mpiexec is None:
-        pytest.skip("there is no mpiexec: a sweep on a cluster by MPI")
+        pytest.skip("mpiexec is not installed: sweeps by MPI are not tested")
     script = ["-n", "3", sys.executable, "-m", "mpi4py.futures", mpi_sweep.__file__, str(tmp_path / "runs.db")]
     as_it_is = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
-    as_it_is["PRTE_MCA_rmaps_default_mapping_policy"] = ":oversubscribe"  # what a machine of a cluster need not be told
+    as_it_is["PRTE_MCA_rmaps_default_mapping_policy"] = ":oversubscribe"  # a real cluster needs none of these settings
     path = os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, **as_it_is, "PYTHONPATH": path}
     done = subprocess.run([mpiexec, *script], env=environment, capture_output=True, text=True, timeout=300, check=False)
@@ -78,7 +78,8 @@ def test_workers_of_mpi_give_equal_bytes(tmp_path):
 
 
 def test_a_model_is_known_by_its_content_not_by_its_lines():
-    """Of source code; a change of a formula that shows nowhere near the start is another model."""
+    """The content of its source code identifies a model; a changed formula makes another, even if it has no effect near the
+    start."""
     assert SentModel(oscillator().compile()).fingerprint == SentModel(elsewhere().compile()).fingerprint
     one, other = (SentModel(compile_model(bent(power), backend="numpy")).fingerprint for power in (4, 6))
     assert one != other
@@ -91,13 +92,13 @@ def elsewhere() -> Graph:
 
 
 def bent(power: int) -> Graph:
-    """At rest where its spring does not pull, whatever the power."""
+    """At rest where its spring has zero force, whatever the power."""
     graph, velocity = Graph("bent"), J1("velocity", domain="translation")
     return graph.connect(velocity, I("mass", 1.0)).connect(velocity, C("spring", energy=lambda q: q**power))
 
 
 class Broken(Executor):
-    """Its workers die at the third task."""
+    """An executor whose workers die at the third task."""
 
     def __init__(self):
         self.sent = 0
@@ -130,7 +131,7 @@ def test_an_executor_that_takes_nothing_is_said(compiled):
 
 
 class Watched(ThreadPoolExecutor):
-    """Counts chunks under way."""
+    """Counts the chunks in progress."""
 
     most, now, sizes = 0, 0, ()
 
@@ -149,7 +150,8 @@ def test_few_chunks_are_under_way_and_they_grow(compiled, reference):
 
 
 def test_what_sweeps_of_a_model_share_is_made_once():
-    """Settings that come anew with each chunk, as they do to other processes, are known by their content; others are not."""
+    """Settings that arrive again with each chunk, as they do in other processes, are recognised by their content; others are
+    not."""
     compiled = oscillator().compile()
     one, other = SentModel(compiled), SentModel(compiled)
     assert other.text is one.text and other.fingerprint is one.fingerprint
@@ -161,7 +163,7 @@ def test_what_sweeps_of_a_model_share_is_made_once():
 
 
 class Timed(Executor):
-    """Four workers, for whom a run takes a millisecond by their own account; chunks end after `wait` s."""
+    """Four workers that report a millisecond per run; chunks end after `wait` s."""
 
     num_workers = 4
 
@@ -187,7 +189,7 @@ class Timed(Executor):
 
 
 def test_workers_share_the_last_runs_in_chunks_that_are_worth_sending():
-    """.2 s would be 200 runs; a sixteenth of what is left is less, and 10 ms are the least, except for the very last runs."""
+    """0.2 s would be 200 runs, but a sixteenth of the remainder is less; 10 ms is the minimum, except for the last runs."""
     sizes = Timed().run(600).sizes
     assert sizes[0] == 1 and 16 < max(sizes) <= 600 // 16
     assert all(size >= 8 for size in sizes[sizes.index(max(sizes)) : -1])

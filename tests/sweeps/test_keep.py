@@ -1,4 +1,4 @@
-"""What is kept of a run: closed forms, laws, and what is refused before anything runs."""
+"""Values kept from a run: closed forms, laws, and refusals before the first run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def kept(model, t_end=1.3, keep=None, **settings):
 
 
 def test_a_fall_and_a_bounce_as_by_hand(ball):
-    """From 1 m: 0.45 s down, up again at 0.8 of the pace, to 0.64 m, and down for the second bounce at 1.17 s."""
+    """From 1 m: 0.45 s down, up again at 0.8 of the speed to 0.64 m, and down for the second bounce at 1.17 s."""
     found = kept(
         ball,
         keep={
@@ -48,7 +48,7 @@ def test_a_fall_and_a_bounce_as_by_hand(ball):
 
 @pytest.mark.parametrize("samples", [0.1, 0.013, FALL / 3.0])
 def test_an_integral_takes_both_sides_of_a_jump(ball, samples):
-    """That of a velocity is the way, exactly, for it is linear between bounces, wherever samples lie."""
+    """A velocity is linear between bounces: its integral is exactly the displacement, wherever samples lie."""
     found = kept(ball, keep={"way": integral("ball.flow"), "mean": mean("ball.flow"), "end": last("floor.h")}, samples=samples)
     assert found["way"] == pytest.approx(found["end"] - HEIGHT, abs=1e-7)
     assert found["mean"] == pytest.approx(found["way"] / 1.3, rel=1e-12)
@@ -155,5 +155,5 @@ def test_settings_of_a_run_are_settings_of_a_sweep():
 
 
 def oscillator_of_inertia():
-    """`kept` varies "ball.inertia"."""
+    """The oscillator, whose "ball.inertia" varies."""
     return with_restitution()

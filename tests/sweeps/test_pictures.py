@@ -1,4 +1,4 @@
-"""Pictures of sweeps: what is drawn is what is kept, over what was varied, whichever way the runs lie."""
+"""Pictures of sweeps show kept values over varied values, for any order of the runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bondgraph.sweeps import last, load_runs, normal, peak, sweep
 from tests.inner.output import MAX_PANELS
 from tests.inner.sweeps import Chunk, Store
 
-pyplot = pytest.importorskip("matplotlib.pyplot", reason="Matplotlib is not installed: pictures of sweeps")
+pyplot = pytest.importorskip("matplotlib.pyplot", reason="Matplotlib is not installed: pictures of sweeps are not tested")
 
 TOP = {"top": peak("spring.q")}
 
@@ -127,7 +127,7 @@ def test_own_axes_and_what_cannot_be_drawn(compiled):
 
 
 def test_columns_that_are_read_together_are_of_the_same_runs(compiled, tmp_path, monkeypatch):
-    """While somebody else stores more of them, between any two questions."""
+    """Another process may store more runs between any two queries."""
     plan = {"spring.stiffness": normal(50.0, 5.0)}
     keep = {**TOP, "q": "spring.q"}
     swept(compiled, plan, keep, runs=30, store=tmp_path / "all.db")

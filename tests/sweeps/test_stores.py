@@ -1,4 +1,4 @@
-"""Stores of runs: gone on with, each run once, and refused where they are of another plan, damaged or none."""
+"""Stores of runs are resumed without repeating a run; a store with another plan, a damaged store or another file is refused."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ LONGER = {
 
 @pytest.mark.parametrize("kind", LONGER)
 def test_a_longer_plan_goes_on_with_the_store_of_a_shorter_one(compiled, tmp_path, kind):
-    """Nothing runs twice, and the bytes are those of a sweep that was as long from the start."""
+    """Nothing runs twice, and the bytes are those of a sweep of the final length."""
     met = []
     keep = {"q": last("spring.q"), "ends": lambda run: met.append(1) or extremes(run)}
 
@@ -170,7 +170,7 @@ def test_values_that_would_change_the_numbers_of_runs_are_another_plan(compiled,
 
 
 def test_of_two_that_lengthen_a_store_one_has_it(compiled, tmp_path, monkeypatch):
-    """The other finds that it holds another plan by then."""
+    """The other process finds another plan in the store."""
     path, transaction = tmp_path / "a.db", Store._transaction
 
     def go(*values):
@@ -243,7 +243,7 @@ def test_a_damaged_store_is_refused(compiled, stored, tmp_path, damage):
 
 
 def test_a_turned_bit_is_noticed(compiled, stored, tmp_path):
-    """Each of 40 turned bits: the runs are those that were stored, or E364, whether they are read or the sweep goes on."""
+    """After any of 40 bit flips, reading and resuming return the stored runs or raise E364."""
     known, data, rng = content(load_runs(stored)), stored.read_bytes(), np.random.default_rng(3)
     header = data.find(b'"columns"')
     path, noticed = tmp_path / "runs.db", 0
@@ -287,7 +287,7 @@ def test_a_changed_entry_is_noticed_in_a_file_that_is_already_open(compiled, sto
 
 
 def test_a_run_that_is_stored_twice_is_noticed():
-    """By a store that has written two blocks of the same runs, as none does."""
+    """A faulty store has written two blocks of the same runs."""
     store = Store(None)
     chunk = Chunk(np.arange(3), {}, (), ())
     for _ in range(2):
@@ -299,7 +299,7 @@ def test_a_run_that_is_stored_twice_is_noticed():
 
 
 def test_two_processes_that_fill_a_store_keep_each_run_once(compiled, reference, tmp_path, monkeypatch):
-    """While one sweeps, the other stores all that is left; the same call of either then finds nothing to do."""
+    """While one process sweeps, another stores all the rest; the same call in either then finds nothing to do."""
     add, path, met = Store.add, tmp_path / "runs.db", []
 
     def overtaken(self, *given):
@@ -316,7 +316,7 @@ def test_two_processes_that_fill_a_store_keep_each_run_once(compiled, reference,
 
 
 def test_a_store_that_another_program_holds_is_refused_in_time(compiled, tmp_path, monkeypatch):
-    """And what was stored stays."""
+    """The stored runs remain."""
     path = tmp_path / "runs.db"
     drawn(compiled, 5, store=path)
     holder = sqlite3.connect(path, isolation_level=None)
@@ -330,7 +330,7 @@ def test_a_store_that_another_program_holds_is_refused_in_time(compiled, tmp_pat
 
 
 def test_a_full_disk_leaves_what_is_stored(compiled, reference, tmp_path, monkeypatch):
-    """A file that may have no more pages, from its tenth chunk on."""
+    """From its tenth chunk on, the file cannot grow."""
     add, calls, path = Store.add, [], tmp_path / "runs.db"
 
     def full(self, *given):
@@ -350,7 +350,7 @@ def test_a_full_disk_leaves_what_is_stored(compiled, reference, tmp_path, monkey
 
 
 def test_large_columns_of_a_chunk_are_several_blocks(compiled, reference, tmp_path, monkeypatch):
-    """Since SQLite has a limit for the size of one."""
+    """SQLite limits the size of one value."""
     drawn(compiled, store=tmp_path / "few.db")
     monkeypatch.setattr(store_module, "_LARGEST", 100)
     runs = drawn(compiled, store=tmp_path / "many.db")
@@ -368,7 +368,7 @@ def test_a_truncated_store_is_refused(compiled, stored, tmp_path, part):
 
 
 OLDER = Path(__file__).parents[1] / "written_before" / "rows.db"
-"""Twenty of the runs of `drawn`, by a version that stored a row for each."""
+"""Twenty of the runs of `drawn`, stored by a version that wrote a row for each run."""
 
 
 def older(folder: Path, change: str = "") -> Path:
@@ -381,7 +381,7 @@ def older(folder: Path, change: str = "") -> Path:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_an_older_store_is_read_and_resumed(compiled, tmp_path, version):
-    """One of version 1 has no checksums. Its numbers are those of its rows, whichever way they are read."""
+    """A store of version 1 has no checksums. Every way of reading gives the numbers of its rows."""
     without = "DROP TABLE checksums; ALTER TABLE meta DROP COLUMN checksum; UPDATE meta SET value=1 WHERE key='version'"
     path = older(tmp_path, without if version == 1 else "")
     connection = sqlite3.connect(path)

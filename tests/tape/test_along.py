@@ -1,4 +1,4 @@
-"""Derivatives along directions against the Jacobian; input blocks that are put behind one another."""
+"""Directional derivatives against the Jacobian; concatenation of input blocks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def outputs_of(x):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_products_with_the_jacobian(seed):
-    """J V at random points, with V as inputs of the same tape that stand behind x; columns that miss variables too."""
+    """J V at random points, where V is an input block after x on the same tape; some columns lack variables."""
     tape = Tape()
     x, v = tape.inputs("x", N), tape.inputs("v", N * K)
     outputs = outputs_of(x)

@@ -1,4 +1,4 @@
-"""Exponentials of sums of logarithms are products: which are, to which numbers, and which are left as they stand."""
+"""Exponentials of sums of logarithms become products: which of them, with which values, and which stay as they are."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def operations(formula: Callable[..., Any]) -> list[int]:
 
 
 def value(routine: Routine, *blocks: Any) -> float:
-    """What it gives in NumPy, the reference."""
+    """The value of a formula in NumPy, the reference."""
     out = np.empty(1)
     interpreter(listing(routine))([np.array(block) for block in blocks], out)
     return float(out[0])
@@ -76,14 +76,14 @@ def test_what_is_no_product_of_whole_powers_stays(formula: Callable[..., Any]) -
 
 
 def test_terms_of_parameters_stay_in_an_exponential_of_their_own() -> None:
-    """exp((mu + RT log a) / RT) is a exp(mu / RT), which is hoisted."""
+    """exp((mu + RT log a) / RT) is a exp(mu / RT), and exp(mu / RT) is hoisted."""
     tape = Tape()
     x, p = tape.inputs("x", 3), tape.inputs("p", 2)
     assert s.exp((p[1] + p[0] * L(x[0])) / p[0]).index == (s.maximum(x[0], LEAST) * s.exp(p[1] / p[0])).index
 
 
 def test_nothing_and_almost_nothing() -> None:
-    """At zero and where products run out of the range of floats: as the exponential of the sum."""
+    """At zero, and where products leave the range of floats, they equal the exponential of the sum."""
     tape = Tape()
     x = tape.inputs("x", 3)
     routine = Routine("f", tape, (("x", 3),), (s.exp(L(x[0]) + L(x[1]) + 2.0 * L(x[2])),))

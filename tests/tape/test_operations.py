@@ -1,4 +1,4 @@
-"""The table of operations is complete: what a record forgets is named."""
+"""The table of operations is complete: a missing entry is named."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.inner.tape import opcodes as op
 
 
 def forgotten() -> list[str]:
-    """Operations without a form in LLVM or C, elementary functions without a record, and what has no derivative."""
+    """Operations without a form in LLVM or C, elementary functions without a record, and operations without a derivative."""
     computed = [(code, one) for code, one in enumerate(op.OPERATIONS) if code >= op.ADD]
     found = [f"{one.name}: {back}" for _, one in computed for back in ("llvm", "c") if not getattr(one, back)]
     found += [f"{name}: no record" for name in FUNCTIONS if name not in op.CODES]
@@ -53,7 +53,7 @@ def test_jets_know_every_function(name: str) -> None:
 
 
 def test_selected_outputs_keep_constants_that_merging_makes() -> None:
-    """-(3 x) is written as (-3) x, whose constant is new."""
+    """-(3 x) becomes (-3) x, which has a new constant."""
     tape = Tape()
     x = tape.inputs("x", 2)
     product = 3.0 * (x[0] + x[1])

@@ -1,4 +1,4 @@
-"""Values of a tape at sample states, kept from one matrix to the next."""
+"""Values of a tape at sample states are reused from one matrix to the next."""
 
 import numpy as np
 import pytest

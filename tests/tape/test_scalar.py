@@ -153,7 +153,7 @@ def test_blocks_of_a_routine():
 
 
 def test_tracing_is_fast():
-    """A node costs some calls of Python, however many there are."""
+    """The number of Python calls per node does not grow with the number of nodes."""
 
     def traced(nodes: int) -> None:
         tape = Tape()

@@ -1,4 +1,4 @@
-"""Tables on a tape: interpolation in every back end, derivatives, replaced entries, and the cost of long ones."""
+"""Tables on a tape: interpolation in every back end, derivatives, replaced entries, and the cost of long tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.inner.tape import opcodes as op
 SHORT, LONG = np.array([-1.0, 0.25, 2.0]), np.cumsum(np.linspace(0.1, 0.5, 40)) - 6.0
 EVEN = np.linspace(-1.3, 2.9, 101)
 SEARCHED = {"short": SHORT, "two": SHORT[:2], "even": EVEN, "long": LONG}
-"""Points that leave buckets of the search empty, or crowded with three and more, and a range beyond the largest number."""
+"""Points that leave search buckets empty or crowd three or more into one, and a range that overflows."""
 SEARCHED |= {f"late by {k}": EVEN + k * 0.042 * np.sin(np.linspace(0.0, np.pi, 101)) ** 2 for k in (-2.5, -1.5, 1.2)}
 SEARCHED["groups"] = (4.0 * np.arange(25.0)[:, None] + 0.1 * np.arange(4.0)).ravel()
 SEARCHED["crowded"] = np.concatenate([-np.geomspace(1.0, 1e-12, 40), np.geomspace(1e-300, 1.0, 60), [5.0, 5.0 + 1e-14, 9.0]])
@@ -27,7 +27,7 @@ KERNELS = [numpy_kernel, lambda routine: compile_routines([routine]).kernel(rout
 
 
 def around(points: np.ndarray) -> np.ndarray:
-    """Numbers before, at, just beside, between and behind the points."""
+    """Numbers before, at, next to, between and after the points."""
     beside = [np.nextafter(points, end) for end in (-np.inf, np.inf)]
     return np.concatenate(
         [points, *beside, points[:-1] + 0.3 * np.diff(points), points[0] - [1.0, 1e300], points[-1] + [1.0, 1e300]]
@@ -35,7 +35,7 @@ def around(points: np.ndarray) -> np.ndarray:
 
 
 def read(points: np.ndarray, *, of_inputs: bool) -> Routine:
-    """Interpolate between values that are numbers, or inputs."""
+    """Interpolate between values that are numbers or inputs."""
     tape = Tape()
     values = tape.inputs("p", len(points)) if of_inputs else np.cos(points)
     u = tape.inputs("x", 1)[0]
@@ -71,7 +71,7 @@ def test_a_search_counts_points_exactly(points):
 
 
 def test_many_rows_of_values_are_read_at_once():
-    """Each sample has values of its own."""
+    """Each sample has its own values."""
     routine, u = read(LONG, of_inputs=True), around(LONG)
     values = np.random.default_rng(3).normal(size=(len(u), len(LONG)))
     for kernel in KERNELS:
@@ -120,7 +120,7 @@ def test_an_index_beyond_the_values_takes_the_end(count):
 
 @pytest.mark.parametrize("points", [SHORT, LONG], ids=["short", "long"])
 def test_what_is_no_number_stays_none(points):
-    """A table does not hide that its input is no number; infinite inputs take the end values, as by `np.interp`."""
+    """A NaN input gives NaN; infinite inputs give the end values, as in `np.interp`."""
     u = np.array([np.nan, -np.inf, np.inf])
     for of_inputs in (False, True):
         for kernel in KERNELS:
@@ -148,7 +148,7 @@ def test_points_that_do_not_ascend_are_refused(points, message):
 
 
 def test_a_symbolic_table_compares_its_input_with_each_point_once():
-    """The text of an equation grows in proportion to the points, not with their square."""
+    """The text of an equation grows in proportion to the number of points, not quadratically."""
     u, t = sympy.symbols("u t")
     lengths = []
     for count in (20, 80):
@@ -162,7 +162,7 @@ def test_a_symbolic_table_compares_its_input_with_each_point_once():
 
 
 def measured(count: int) -> Graph:
-    """A mass with friction under a force that was measured at so many times."""
+    """A mass with friction under a force measured at `count` times."""
     graph, v, t = Graph("measured"), J1("v"), np.linspace(0.0, 20.0, count)
     graph.connect(Se("u", lambda y: y, signals=["data.y"]), v).connect(v, I("m", 1.0)).connect(v, R("r", 1.0))
     graph.add(signals.table("data", "time", t, np.sin(t)))
@@ -170,7 +170,7 @@ def measured(count: int) -> Graph:
 
 
 def test_a_measured_input_costs_no_more_steps_for_more_points():
-    """The rates have as many steps for 200 points as for 2,000, and every point is a break of time."""
+    """The rates have as many steps for 200 points as for 2,000, and every point is a break in time."""
     lengths = set()
     for count in (200, 2000):
         compiled = compile_model(measured(count))
@@ -189,7 +189,7 @@ def test_equations_of_a_measured_input_name_its_piece_once():
 
 
 def test_a_table_of_matlab_is_one_row():
-    """In brackets a new line without dots would begin a new row."""
+    """Inside brackets, a line break without dots would start a new row."""
     lines = matlab_source(compile_model(measured(60))).files["rates.m"].splitlines()
     first = [k for k, line in enumerate(lines) if " = [" in line]
     assert first
@@ -199,7 +199,7 @@ def test_a_table_of_matlab_is_one_row():
 
 
 def test_a_large_model_reads_a_measured_input_where_it_lies():
-    """Many masses follow one table: loops over their statements give what one mass alone gives."""
+    """Many masses follow one table: loops over their statements give the result of a single mass."""
     graph, count = measured(100), 500
     for k in range(count):
         v = J1(f"v{k}")
@@ -231,7 +231,7 @@ def test_a_table_of_one_point_is_a_comparison():
 
 
 def test_a_row_may_be_an_array_wherever_scalars_of_any_kind_are_looked_up():
-    """Jets and SymPy take the array as they take its entries."""
+    """Jets and SymPy accept the array as they accept a list of its entries."""
     u = sympy.Symbol("u")
     assert take(LONG, searchsorted(LONG, u)) == take(list(LONG), searchsorted(list(LONG), u))
     jet = variables(0.3, 0.0)[0]

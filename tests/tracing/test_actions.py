@@ -1,4 +1,4 @@
-"""A transformer whose products have formulas of their own: the same as its matrix makes, in every model that has one."""
+"""A transformer whose products have their own formulas equals the one given by its matrix alone, in every model that has one."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _oscillator(action: Action | None) -> Graph:
 
 
 def test_equations_use_the_action():
-    """A matrix can still be read after a run; with and without the formulas the motion is the same."""
+    """The matrix can still be read after a run; the motion is the same with and without the formulas."""
     N = np.array([[1.0, 0.5], [-0.5, 2.0]])
     action = Action(
         Op("N f", lambda q, f: (1.0 + q[0]) * (N @ f), r"N(#1)\,#2"),

@@ -1,4 +1,4 @@
-"""One elimination for all modes: equal to one for each mode, shares of least norm, sizes far beyond what can be enumerated."""
+"""One elimination for all modes equals one for each mode, gives least-norm shares, and handles more modes than can be listed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.inner.tracing import modewise
 
 
 def chained(masses: Sequence[float], links: Sequence[tuple[int, int | None]], parts: Sequence, forces: Sequence) -> Graph:
-    """Return masses with a part between each two of them, or between one and the ground."""
+    """Return masses with an element between each pair of neighbours, or from one mass to ground."""
     graph, v = Graph("chain"), [J1(f"v{i}", domain="translation") for i in range(len(masses))]
     for i, (mass, force) in enumerate(zip(masses, forces, strict=True)):
         source = Se(f"F{i}", force, signals="time") if callable(force) else Se(f"F{i}", force)
@@ -30,7 +30,7 @@ def chained(masses: Sequence[float], links: Sequence[tuple[int, int | None]], pa
 
 
 def row_of_locks(count: int, weights: np.ndarray, forces: np.ndarray, order: Sequence[int]) -> tuple[Graph, np.ndarray]:
-    """Return masses between two walls with `count` locks, which close one after the other, and their least-norm forces."""
+    """Return masses between two walls with `count` locks that close one after the other, and their least-norm forces."""
     links = [(0, None), *((i, i + 1) for i in range(count - 2)), (count - 2, None)]
     locks = [Switch(f"s{k}", automaton=f"A{k}", closed="slips") for k in range(count)]
     graph = chained(weights, [links[k] for k in order], [locks[k] for k in order], list(forces))
@@ -71,7 +71,7 @@ def diode_star() -> Graph:
 
 
 def clutches() -> Graph:
-    """Two clutches side by side, and a brake."""
+    """Two clutches in parallel, and a brake."""
     links = [(0, 1), (0, 1), (1, None)]
     parts = [Friction(f"f{k}", limit, viscous=0.1 * k) for k, limit in enumerate((1.0, 0.4, 0.5))]
     return chained([1.0, 2.0], links, parts, [lambda t: 3.0 * t, 0.3])
@@ -87,7 +87,7 @@ def ring() -> Graph:
 
 
 def network(*arms: tuple[str, str, list[Element]]) -> Graph:
-    """Return arms from node to node, the ground where a name is empty."""
+    """Return a network of arms between nodes; an empty name is ground."""
     graph = Graph("network")
     nodes = {name: J0(name, domain="electrical") for name in sorted({name for arm in arms for name in arm[:2]} - {""})}
     for k, (tail, head, parts) in enumerate(arms):
@@ -110,13 +110,13 @@ def diode(name: str, tail: str, head: str) -> tuple[str, str, list[Element]]:
 
 
 def coil_in_series() -> Graph:
-    """The diode in series with the coil stops a state, the others what their currents act on."""
+    """The diode in series with the coil constrains a state; the others constrain only quantities without a state."""
     coil = ("a", "", [Diode("D1"), I("L", 0.4)])
     return network(supply(), coil, diode("D2", "", "b"), diode("D3", "b", "a"), diode("D4", "a", ""))
 
 
 def capacitor_side_by_side() -> Graph:
-    """Two diodes across the capacitor, and two in series across it, which repeat their rate."""
+    """Two diodes across the capacitor, and two in series across it, which constrain the same rate."""
     across = [diode(name, "a", "") for name in ("D1", "D2")]
     return network(supply(), ("a", "", [C("C", capacitance=0.3)]), *across, diode("D3", "a", "b"), diode("D4", "b", ""))
 
@@ -131,7 +131,7 @@ def coil_and_capacitor() -> Graph:
 def test_vanishing_quantities_and_rates_of_others_are_solved_together(
     make: Callable[[], Graph], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rates and shares equal those of one elimination for each mode, also at states that no mode may hold."""
+    """Rates and shares equal those of an elimination for each mode, even at states that the mode does not permit."""
     solve, found = modewise.solve_active_sets, list[bool]()
 
     def watched(*given: Any) -> Any:
@@ -168,8 +168,11 @@ def test_it_equals_one_elimination_for_each_mode(make, monkeypatch: pytest.Monke
 
 
 def test_circuits_too_many_to_list_share_by_least_norm() -> None:
-    """Three clutches side by side at each of four places, and two brakes: hundreds of circuits. Shares against a least-squares
-    solution on the balance of momentum; a share is open exactly if the others that hold have the same rank without it."""
+    """Three parallel clutches at each of four places, and two brakes: hundreds of circuits.
+
+    A least-squares solution of the momentum balance gives the shares; a share is open exactly if the other holding elements have
+    the same rank without it.
+    """
     count, limits = 4, np.array([1.0, 2.0, 0.5, *[1.0] * 9, 3.0, 0.7])
     links = [*((i, i + 1 if i + 1 < count else None) for i in range(count) for _ in range(3)), (0, None), (2, None)]
     weights, forces = 10.0 ** np.linspace(-1.0, 1.0, count), [0.3, -0.2, 0.5, 0.1]

@@ -1,4 +1,5 @@
-"""Transitions of one state with the same guard and unlike targets: refused, however the guard is written; all others compile."""
+"""Transitions from one state with the same guard and different targets are refused, however the guard is written; all others
+compile."""
 
 import pytest
 
@@ -11,7 +12,7 @@ def speed(v):
 
 
 def cart(*edges):
-    """Cart under a force, with an automaton of these transitions (source, target, guard, signals)."""
+    """Cart under a force, with an automaton of the transitions (source, target, guard, signals)."""
     graph, v = Graph("cart"), J1("v", domain="translation")
     graph.connect(Se("f", 2.0), v).connect(v, I("m", mass=1.0))
     transitions = tuple(Transition(*edge) for edge in edges)

@@ -1,4 +1,4 @@
-"""Circuits are all elementary vectors of a space, whatever order, scale and basis it is given in."""
+"""Circuits are all elementary vectors of a space, independently of its order, scale and basis."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MOST = 128
 
 
 def searched(space: np.ndarray) -> set[frozenset[int]]:
-    """Return the supports of the elementary vectors of a space (m, r), by every set of r - 1 zeros."""
+    """Return the supports of the elementary vectors of a space (m, r), from every set of r - 1 zeros."""
     m, r = space.shape
     supports = set()
     for zeros in itertools.combinations(range(m), r - 1):
@@ -26,7 +26,7 @@ def searched(space: np.ndarray) -> set[frozenset[int]]:
 
 
 def drawn(rng: np.random.Generator) -> np.ndarray:
-    """Draw a space of whole numbers (m, r)."""
+    """Draw a space (m, r) with integer entries."""
     m = int(rng.integers(2, 10))
     space = rng.integers(-1, 2, size=(m, int(rng.integers(1, min(m, 5) + 1)))).astype(float)
     return space[:, np.linalg.norm(space, axis=0) > 0.0]
@@ -50,7 +50,7 @@ def test_they_are_those_of_a_search(seed: int) -> None:
 
 
 def test_a_cut_of_open_switches_in_series_with_another() -> None:
-    """Two switches in series with a resistor: both open leave their voltages open; one alone does not."""
+    """Two switches in series with a resistor: two open ones leave their voltages undetermined, a single one does not."""
     matrix = np.array([[1.0, 1.0], [1.0, 1.0]])
     (circuit,) = circuits_of(lossless(matrix), {0, 1}, NOTHING, MOST) or ()
     assert circuit.rows == (0, 1) and circuit.released == ()

@@ -1,4 +1,4 @@
-"""A commanded motion that meets a constraint: a conflict in the graph, which the stiffness of a servo resolves (Hogan 1985)."""
+"""A commanded motion against a constraint: a conflict in the graph, resolved by the stiffness of a servo (Hogan 1985)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.inner.tracing import prescribing_sources
 
 
 def arm(*held: Element, spring: bool = False, ratio: float = 1.0) -> Graph:
-    """A joint that is commanded, straight or through a spring, and what holds it behind a lever."""
+    """A commanded joint, driven rigidly or through a spring, and an element that holds it through a lever."""
     graph, joint, tip = Graph("arm"), J1("joint", domain="translation"), J1("tip", domain="translation")
     lever, command = TF("lever", ratio), Sf("command", 0.1)
     if spring:

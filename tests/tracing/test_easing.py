@@ -1,4 +1,4 @@
-"""Obstacles to solving a system are found in one trace, returned, and removed."""
+"""A single trace finds all obstacles to solving a system; then they are removed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.inner.tracing import Traced, TraceObstacles, Unsolvable, break_loops,
 
 
 def clamp() -> Graph:
-    """The flow of a coil is held at zero; a switch puts a resistor beside it, which yields at once."""
+    """The flow of a coil is held at zero; while a switch connects a parallel resistor, no derivative is needed."""
     graph, coil, node, tie = Graph("clamp"), J1("coil"), J0("node"), J1("tie")
     graph.add_automaton(Automaton("lever", ("off", "on"), "off", ()))
     graph.connect(Se("u", 3.0), coil).connect(coil, I("L", 2.0)).connect(coil, R("r", 0.5)).connect(coil, node)
@@ -20,7 +20,7 @@ def clamp() -> Graph:
 
 
 def curved(graph: Graph, count: int) -> Graph:
-    """Inertias, each with a resistor that is known only against its curve."""
+    """Inertias, each with a resistor used against its curve."""
     for k in range(count):
         node = J1(f"node {k}")
         graph.connect(I(f"x{k}", 1.0, initial=1.0 + k), node).connect(node, R(f"r{k}", flow=lambda e: e**3 + e))
@@ -32,7 +32,7 @@ def system_of(graph: Graph) -> System:
 
 
 def test_loops_first_then_what_is_tied() -> None:
-    """Whether unknowns decide what vanishes can be seen only where loops are solved."""
+    """Only after loops are solved can one see whether unknowns determine vanishing quantities."""
     system, found = system_of(curved(clamp(), 3)), []
     while isinstance(outcome := evaluate_system(context_of(system)), TraceObstacles):
         found.append(outcome)
@@ -56,7 +56,7 @@ def test_easing_changes_nothing_else() -> None:
 
 
 def test_what_no_easing_cures_ends_with_a_message() -> None:
-    """Two constraints hold one flow: neither guesses nor fewer derivatives would help."""
+    """Two constraints hold one flow: neither guesses nor fewer derivatives help."""
     graph, node = Graph("no cure"), J1("node")
     graph.connect(Se("u", 1.0), node).connect(node, Constraint("one")).connect(node, Constraint("two"))
     with pytest.raises(Unsolvable) as stuck:

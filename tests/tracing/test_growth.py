@@ -1,4 +1,5 @@
-"""Rigidly coupled storages and ladders of diodes: the work grows with their count, and the results are those of closed forms."""
+"""Rigidly coupled storage elements and ladders of diodes: work grows in proportion to their number, and results match closed
+forms."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ ROWS = {"row": lambda k: k - 1, "tree": lambda k: (k - 1) // 2, "star": lambda _
 
 
 def steps(graph: Graph) -> dict[str, int]:
-    """Steps of each routine; those that share the code of another count as none."""
+    """Number of steps of each routine; routines that share another's code count as zero."""
     routines = trace_for_runs(equations(graph.freeze()))[0]
     return {name: 0 if isinstance(r, SpecialisedRoutine) else len(listing(r.reference).steps) for name, r in routines.items()}
 
@@ -31,7 +32,7 @@ def test_the_steps_of_every_routine_grow_as_the_model_does(build: Callable[[int]
 
 
 def coupled(parent: Callable[[int], int], numbers: np.ndarray, order: np.ndarray, names: str) -> Graph:
-    """Masses (n,) on levers (n,) that lead to their parents, written in some order."""
+    """Masses (n,) on levers (n,) that connect them to their parents, written in some order."""
     graph, nodes = Graph("levers"), [J1(f"{names}{k}") for k in range(len(numbers))]
     for k in order:
         mass, ratio = numbers[k]
@@ -44,8 +45,10 @@ def coupled(parent: Callable[[int], int], numbers: np.ndarray, order: np.ndarray
 
 
 def check_accelerations(compiled: Compiled, parent: Callable[[int], int], numbers: np.ndarray, names: str) -> None:
-    """The one mass that moves is the sum of all, each by the square of its way, and so are forces by their way. What it takes is
-    what is left of all forces, and so no better known than they are."""
+    """Check the independent mass: it moves as the sum of all masses times their squared ratios, under forces times their ratios.
+
+    The net force on it is a difference, and therefore no more accurate than the largest force.
+    """
     ways = [1.0]
     for k in range(1, len(numbers)):
         ways.append(ways[parent(k)] * numbers[k, 1])
@@ -68,7 +71,7 @@ def check_accelerations(compiled: Compiled, parent: Callable[[int], int], number
 @pytest.mark.parametrize("shape", ROWS)
 @pytest.mark.parametrize("spread", [0.1, 3.0])
 def test_levers_in_any_order_and_under_any_names_move_as_one_mass(shape: str, spread: float) -> None:
-    """Masses over up to five orders of magnitude, and ratios of either sign."""
+    """Masses over up to five orders of magnitude, and ratios of both signs."""
     rng, n, parent = np.random.default_rng(len(shape)), 24, ROWS[shape]
     numbers = np.stack(
         [np.exp(spread * rng.normal(size=n)), np.exp(0.1 * rng.normal(size=n)) * rng.choice([-1.0, 1.0], n)], axis=1
@@ -79,7 +82,7 @@ def test_levers_in_any_order_and_under_any_names_move_as_one_mass(shape: str, sp
 
 
 def test_units_do_not_decide_how_levers_are_solved() -> None:
-    """The same masses in milligrams: as many steps, and the same motion."""
+    """The same masses in milligrams take as many steps, with the same motion."""
     rng = np.random.default_rng(2)
     numbers = np.stack([rng.uniform(0.5, 2.0, 24), rng.uniform(0.8, 1.2, 24)], axis=1)
     small = numbers * [1e6, 1.0]
@@ -98,7 +101,7 @@ def test_energy_of_levers_and_of_a_ladder_closes() -> None:
         assert abs(result.ledger.residual).max() < 1e-6 * result.ledger.supplied[-1]
     assert len(result.events) > 20
     lost = sum(event.lost for event in result.events)
-    assert lost > 0.0  # charges that are shared out
+    assert lost > 0.0  # charges after sharing
 
 
 def presets(graph: Graph) -> tuple[dict[str, Code], Compiled]:
@@ -144,7 +147,7 @@ def test_a_shared_routine_in_every_form(backend: str) -> None:
 
 
 def test_code_for_others_has_steps_of_its_own_for_each_event() -> None:
-    """The shared routine with the mode folded in: fewer steps, and no mode of its own among its inputs."""
+    """An event's code is the shared routine with the mode folded in: fewer steps, and the mode is no longer an input."""
     routines = presets(ladder(10, 0.0))[0]
     one = routines["reset_0"]
     assert isinstance(one, SpecialisedRoutine)

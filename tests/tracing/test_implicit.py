@@ -1,4 +1,4 @@
-"""Implicit equations on small graphs: constraints with a position, loops in every form, and the bugs they showed."""
+"""Implicit equations on small graphs: constraints with a position, loops in every form, and regressions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def pendulum(**constraint) -> Graph:
 
 
 def test_a_pendulum_by_its_constraint() -> None:
-    """Period from 90 degrees 2.3678419 s, tension 3 m g at the bottom; the constraint stays and gives no energy."""
+    """Period 2.3678419 s from 90 degrees, tension 3 m g at the bottom; the constraint stays satisfied and does no work."""
     result = compile_model(pendulum()).simulate(2.3678419, samples=[0.0, 2.3678419 / 4, 2.3678419], progress=False)
     assert result.ok
     np.testing.assert_allclose(result["at.x"][-1], [1.0, 0.0], atol=1e-6)
@@ -60,7 +60,7 @@ def test_a_pendulum_by_its_constraint() -> None:
 
 
 def test_two_rods_in_large_motion() -> None:
-    """A double pendulum, 10 s: the pivots chosen at the start serve all along."""
+    """A double pendulum for 10 s: pivots chosen at the start suffice throughout."""
     graph, v1, v2, apart = Graph("double"), J1("v1", dimension=2), J1("v2", dimension=2), J1("apart", dimension=2)
     for name, v, mass in (("1", v1, 2.0), ("2", v2, 1.0)):
         graph.connect(v, I(f"m{name}", mass, dimension=2)).connect(Se(f"weight{name}", [0.0, -mass * 9.81]), v)
@@ -82,7 +82,7 @@ def test_two_rods_in_large_motion() -> None:
 
 
 def test_the_cubic_term_of_the_stabilisation() -> None:
-    """h'' + a1 h' + a0 h + a2 h^3 = 0 holds at any place and speed."""
+    """h'' + a1 h' + a0 h + a2 h^3 = 0 holds at any position and speed."""
     model = compiled(pendulum(alpha1=3.0, alpha0=7.0, alpha2=11.0))
     x, m = model.initial({"at.x": [1.2, 0.3], "m.p": [0.4, -0.8]})
     p, step = model.parameters(), 1e-6
@@ -97,7 +97,7 @@ def test_the_cubic_term_of_the_stabilisation() -> None:
 
 @pytest.mark.parametrize("flips", list(itertools.product([False, True], repeat=4)))
 def test_a_linear_loop_with_every_arrow(flips: tuple[bool, ...]) -> None:
-    """What is torn may be a value with its sign turned round; all values can be asked for."""
+    """The tearing variable may have reversed sign; all values are available."""
     graph, a, node, b = Graph("loop"), J1("a"), J0("node"), J1("b")
     parts = [(a, R("r2", 2.0)), (node, R("r3", 3.0)), (b, R("r5", 5.0)), (b, I("i7", 7.0, initial=4.0))]
     graph.connect(Se("u", 1.5), a).connect(a, node).connect(node, b)
@@ -138,7 +138,7 @@ def test_a_nonlinear_loop_is_solved_wherever_it_is_asked_for() -> None:
 
 
 def test_a_nonlinear_loop_along_a_run() -> None:
-    """The flow stays on its curve all along; the charge goes where the closed form t(f) says."""
+    """The flow stays on its curve; the charge follows the closed form t(f)."""
     result = compile_model(cubic_loop()).simulate(4.0, progress=False)
     assert result.ok
     f, q = result["loop.flow"], result["c.q"]
@@ -161,7 +161,7 @@ def test_a_run_that_ends_at_its_start_has_a_result() -> None:
 
 @pytest.mark.parametrize("k", [1.0, 1e-9, 300.0, 1e9])
 def test_units_of_a_steep_curve_do_not_decide_whether_a_graph_is_refused(k: float) -> None:
-    """Two linear C that follow a curved one: at states of the size of 1, sinh(300 x) leaves nothing of them to rounding."""
+    """Two linear C follow a curved one: at states of size 1, rounding of sinh(300 x) would swamp the two."""
     curve = C(
         "curve",
         output=lambda x: k * (exp(k * x) - exp(-k * x)) / 2,
@@ -173,6 +173,6 @@ def test_units_of_a_steep_curve_do_not_decide_whether_a_graph_is_refused(k: floa
     graph.connect(Sf("i", 6.0 / k), node)
     compiled = compile_model(graph, backend="numpy")
     x, m = compiled.initial()
-    # at rest all three share the current by their capacitances 1, 2 and 3
+    # at zero, all three share the current in proportion to their capacitances 1, 2 and 3
     rates = compiled.program.rates(0.0, x, compiled.parameters(), m)
     assert rates == pytest.approx([1.0 / k], rel=1e-12)

@@ -1,7 +1,7 @@
-"""Impulses where something begins to hold or bodies collide, against the projection of the momenta done by hand.
+"""Impulses of closing constraints and collisions, against a projection of momenta by hand.
 
-Of all motions in which the constraints hold, the one after a plastic impact is next to the one before it, measured by the
-kinetic energy: v+ = v - (1 + e) M^-1 J^T (J M^-1 J^T)^-1 J v (Moreau 1988 for e = 0). Charges share out alike.
+Of all motions that satisfy the constraints, the one after a plastic impact is closest to the one before it in kinetic energy: v+
+= v - (1 + e) M^-1 J^T (J M^-1 J^T)^-1 J v (Moreau 1988 for e = 0). Charges are shared by the same rule.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ AT = 0.3
 
 
 def gate(name: str = "gate", **impact) -> Automaton:
-    """off -> on at the time AT."""
+    """off -> on at time AT."""
     edge = Transition("off", "on", lambda t: t - AT, ("time",), kind="closes", **impact)
     return Automaton(name, ("off", "on"), "off", (edge,))
 
 
 class Masses:
-    """Masses at random, some with others rigidly coupled to them, and switched constraints on sums of their velocities."""
+    """Random masses, some rigidly coupled to others, and switched constraints on sums of their velocities."""
 
     def __init__(self, rng: np.random.Generator, **constraint):
         self.n = int(rng.choice([1, 3]))
@@ -115,7 +115,7 @@ def test_constraints_that_begin_to_hold_project_the_momenta(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_impacts_turn_the_flows_of_constraints_round(seed: int) -> None:
-    """Several at once, held in no mode; e = 1 keeps the energy."""
+    """Several constraints collide at once, and hold in no mode; e = 1 conserves energy."""
     e = (0.0, 0.4, 1.0)[seed % 3]
     rng = np.random.default_rng(100 + seed)
     masses = Masses(rng, automaton="gate", active=["held"], restitution=e, holds="velocity")
@@ -139,13 +139,13 @@ def test_a_smooth_closing_has_no_impulse() -> None:
     np.testing.assert_array_equal(result.events[0].x_before, result.events[0].x_after)
     left = masses.J @ masses.found(result)
     np.testing.assert_allclose(left, masses.J @ masses.v * np.exp(-10.0 * 0.2), atol=1e-7)
-    gone = masses.v - masses.found(result)  # along the same direction as an impulse would have taken
+    gone = masses.v - masses.found(result)  # along the direction that an impulse would have taken
     np.testing.assert_allclose(gone, (masses.v - masses.after()) * (1.0 - np.exp(-2.0)), atol=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_switches_share_out_charge(seed: int) -> None:
-    """A tree of switches closes at once between capacitors, some of them behind transformers."""
+    """A tree of switches between capacitors closes at once; some of them are behind transformers."""
     rng = np.random.default_rng(seed)
     count = int(rng.integers(2, 6))
     graph, capacitance, charge = (Graph("charges").add_automaton(gate()), rng.uniform(0.5, 2.0, count), rng.normal(size=count))
@@ -172,7 +172,7 @@ def test_switches_share_out_charge(seed: int) -> None:
         joined.add(k)
     result = compile_model(graph).simulate(0.5, progress=False)
     assert result.ok, result.failure
-    # what a node sees behind f2 = n f1 is the charge q/n on the capacitance C/n^2
+    # behind f2 = n f1, a node sees the charge q/n on the capacitance C/n^2
     own, seen = charge / scale, capacitance / scale**2
     together = sorted(joined)
     effort = own[together].sum() / seen[together].sum()
@@ -187,7 +187,7 @@ def test_switches_share_out_charge(seed: int) -> None:
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_flywheels_that_are_joined_and_parted_conserve_momentum(turned: bool) -> None:
-    """What E154 advises for an X1 between two inertias: the second one behind a J0 with a switch that is closed while apart."""
+    """What E154 advises for an X1 between two inertias: put the second behind a J0 with a switch that is closed while apart."""
     edges = (Transition("off", "on", lambda t: t - 0.2, ("time",)), Transition("on", "out", lambda t: t - 0.5, ("time",)))
     graph = Graph("clutch").add_automaton(Automaton("gate", ("off", "on", "out"), "off", edges))
     shaft, second, slip = J1("shaft"), J1("second"), J0("slip")
@@ -246,7 +246,7 @@ def test_curved_storages_collide_exactly(p: tuple[float, float], coupled: bool) 
 
 
 def test_a_curved_capacitor_shares_its_charge_exactly() -> None:
-    """Energy cosh q: the linear step alone would miss."""
+    """Energy cosh q: a single linear step would miss the solution."""
     law = {
         "output": lambda q: (exp(q) - exp(-q)) / 2,
         "energy": lambda q: (exp(q) + exp(-q)) / 2 - 1.0,
@@ -264,7 +264,7 @@ def test_a_curved_capacitor_shares_its_charge_exactly() -> None:
 
 @pytest.mark.parametrize("ratio", [1.5, 4.0, 20.0, -3.0])
 def test_a_capacitor_without_an_inverse_follows_through_an_impulse(ratio: float) -> None:
-    """A ratio that jumps shares charge anew; without the formula of the inverse the same is found."""
+    """After a jump of its ratio, the charge is shared again; a missing inverse does not change the result."""
 
     def run(**more) -> Result:
         edge = Transition("low", "high", lambda t: t - 0.5, "time")
@@ -284,7 +284,7 @@ def test_a_capacitor_without_an_inverse_follows_through_an_impulse(ratio: float)
 
 
 def docking(holds: str = "velocity") -> Graph:
-    """Two free bodies; their relative twist is held from AT on."""
+    """Two free bodies whose relative twist is held from AT."""
     graph = Graph("docking").add_automaton(gate())
     chaser = rigid_body(
         "chaser",
@@ -323,7 +323,7 @@ def test_docking_conserves_momentum_about_the_origin_of_the_world() -> None:
     np.testing.assert_allclose(totals, np.broadcast_to(totals[0], totals.shape), atol=1e-7)
     event = result.events[0]
     assert event.lost > 0.01 and event.time == pytest.approx(AT)
-    # the pair moves as one body, with the twist that the momenta about the origin give
+    # the pair moves as one body, with the twist of its momenta about the origin
     inertia = np.zeros((6, 6))
     k = int(np.searchsorted(result.t, AT)) + 1
     twists = []
@@ -346,7 +346,7 @@ def inertia_of(name: str) -> np.ndarray:
 
 
 def boost(diode: str, current: float, voltage: float) -> Graph:
-    """12 V, 50 kHz, half of the time on; the diode knows nothing of the transistor."""
+    """12 V, 50 kHz, duty cycle one half; the diode is independent of the transistor."""
     edges = (
         Transition("off", "on", lambda s: s - 1.0, ("clock.s",), resets=(("clock.s", lambda: 0.0, ()),)),
         Transition("on", "off", lambda s: s - 0.5, ("clock.s",)),
@@ -363,15 +363,18 @@ def boost(diode: str, current: float, voltage: float) -> Graph:
 
 @pytest.mark.parametrize("cases", [16, 1])
 def test_a_diode_answers_the_impulse_of_a_switch(cases: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The transistor cuts off the coil's current, so the diode closes; it shorts the capacitor through the diode, so that
-    opens. Nothing is lost, and the periodic course of the closed form comes back after 50 periods.
-    With one case, pivots are chosen at run time instead of an order for each combination of modes."""
+    """The transistor interrupts the coil's current, so the diode closes; when the transistor would short the capacitor through
+    the diode, the diode opens.
+
+    Nothing is lost, and the run reaches the periodic closed form after 50 periods. With one case, pivots are chosen at run time
+    instead of an order for each combination of modes.
+    """
     monkeypatch.setattr(modewise, "MAX_CASES", cases)
     compiled = compile_model(boost("open", 4.196961, 24.109746))
     result = compiled.simulate(50 * 2e-5 - 1e-9, progress=False, rtol=1e-10, atol=1e-13)
     assert result.ok, result.failure
     assert [e.lost for e in result.events] == pytest.approx([0.0] * len(result.events), abs=1e-12)
-    # at t = 0 and 20 us (k) the transistor closes: the current is smallest, the voltage largest
+    # at t = 0 and multiples of 20 us the transistor closes: the current is smallest, the voltage largest
     assert result["L.flow"][-1] == pytest.approx(4.196961, abs=1e-3)
     assert result["C.effort"][-1] == pytest.approx(24.109746, abs=1e-3)
     assert abs(result.ledger.residual[-1]) < 1e-12
@@ -381,8 +384,11 @@ def test_a_diode_answers_the_impulse_of_a_switch(cases: int, monkeypatch: pytest
 @pytest.mark.parametrize("clamped", [False, True])
 @pytest.mark.parametrize("shunt", [None, 0.76])
 def test_a_capacitor_is_not_shorted_through_a_diode_that_conducts(shunt: float | None, clamped: bool, order) -> None:
-    """A switch closes a loop of a charged capacitor and a conducting diode. The impulse would go against the diode, which opens;
-    then the source charges the capacitor, until a diode conducts at 0 V. A diode across the capacitor takes no part in it."""
+    """A switch closes a loop of a charged capacitor and a conducting diode.
+
+    The impulse would reverse the diode's current, so the diode opens; then the source charges the capacitor until a diode
+    conducts at 0 V. A diode across the capacitor is not involved.
+    """
     inside, capacitance, start = 0.05, 0.2, -0.6
     graph, a, b = Graph("shorted"), J0("a"), J0("b")
     late = Transition("open", "closed", lambda t: t - 0.1, "time")
@@ -417,7 +423,7 @@ def test_a_capacitor_is_not_shorted_through_a_diode_that_conducts(shunt: float |
 
 
 def test_pivots_are_found_wherever_they_are() -> None:
-    """Matrices whose zeros come and go."""
+    """Matrices whose zeros change places."""
     rng = np.random.default_rng(0)
     for n in (1, 2, 3, 5, 8):
         tape = Tape()
@@ -438,7 +444,7 @@ def test_pivots_are_found_wherever_they_are() -> None:
 
 
 def test_starts_for_a_run_that_contradict_are_refused() -> None:
-    """Of two inertias on one shaft one follows: a start for it must be what follows from the other's."""
+    """One of two inertias on a shaft depends on the other: their starts must agree."""
     graph, shaft = Graph("shaft"), J1("shaft")
     graph.connect(shaft, I("a", 1.0, initial=2.0)).connect(shaft, I("b", 3.0)).connect(shaft, R("r", 0.1))
     compiled = compile_model(graph)
@@ -456,12 +462,12 @@ def test_starts_for_a_run_that_contradict_are_refused() -> None:
 
 
 def test_a_mode_that_does_not_hold_at_the_start_is_refused() -> None:
-    """The transistor shorts the capacitor through the diode, by the model's own start or by that of a run."""
+    """The transistor shorts the capacitor through the diode, at the model's start or at that of a run."""
     with pytest.raises(ModelError) as caught:
         compile_model(boost("closed", 4.2, 24.1)).simulate(1e-5, progress=False)
     assert [problem.code for problem in caught.value.problems] == ["E214"]
     compiled = compile_model(boost("open", 4.2, 24.1))
-    for _ in range(2):  # whatever started well or was refused before
+    for _ in range(2):  # whatever started, or was refused, before
         with pytest.raises(ModelError) as caught:
             compiled.simulate(1e-5, initial={"diode": "closed"}, progress=False)
         assert [problem.code for problem in caught.value.problems] == ["E214"]
@@ -471,7 +477,7 @@ def test_a_mode_that_does_not_hold_at_the_start_is_refused() -> None:
 
 
 def test_a_source_supplies_what_it_gives_in_an_impulse() -> None:
-    """A battery charges a capacitor through a switch: it gives e dq, half of which is stored if that was empty."""
+    """A battery charges a capacitor through a switch: it supplies e dq, half of which is stored if the capacitor was empty."""
     graph, line, node = Graph("charging").add_automaton(gate()), J1("line"), J0("node")
     graph.connect(Se("battery", 5.0), line).connect(line, node).connect(line, Switch("s", automaton="gate", closed=["on"]))
     graph.connect(node, C("c", capacitance=2.0, initial=1.0)).connect(node, R("load", 1e9))

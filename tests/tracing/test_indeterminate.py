@@ -1,4 +1,4 @@
-"""Modes that are singular but consistent: the motion is that of all relations by brute force, shares have the least norm."""
+"""Singular but consistent modes: the motion equals a brute-force solution of all relations, and shares have least norm."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from tests.tracing.test_rigid_graphs import modes_of
 
 RNG = np.random.default_rng(5)
 SAMPLES, MODES = 10, 2
-"""Random graphs that the suite looks at, and modes of each; `campaign` takes any number."""
+"""Number of random graphs in the suite, and of modes of each; `campaign` takes any number."""
 
 
 def campaign(seeds: range, most: int) -> Counter[str]:
-    """Rates of random branches against brute force, in states that their relations allow: what was found, by kind."""
+    """Compare rates of random branches with brute force, in states that their relations permit; count the kinds found."""
     found: Counter[str] = Counter()
     for seed in seeds:
         rng = np.random.default_rng(seed)
@@ -56,7 +56,7 @@ def campaign(seeds: range, most: int) -> Counter[str]:
 
 
 def judged(compiled: Compiled, modes: dict[str, str], rng: np.random.Generator, where: str) -> str:
-    """What a mode is, once its rates are found right and a contradiction is found out."""
+    """Check the rates in a mode, and that a contradiction is detected; return the kind of the mode."""
     m = np.array([float(a.states.index(modes[a.name])) for a in compiled.model.automata.values()])
     x, p, program = rng.normal(size=compiled.program.states), compiled.parameters(), compiled.program
     places = {s.name.removesuffix(".p"): k for k, s in enumerate(compiled.system.states) if s.name.endswith(".p")}
@@ -91,7 +91,7 @@ def shafts(count: int, *drives: float) -> Graph:
 
 
 def between(graph: Graph, name: str, a: str, b: str, *parts) -> Graph:
-    """Parts side by side between two shafts."""
+    """Elements in parallel between two shafts."""
     torque, slip = J0(f"torque at {name}", domain="rotation"), J1(f"slip of {name}", domain="rotation")
     graph.connect(graph.parts[a], torque).connect(torque, graph.parts[b]).connect(torque, slip)
     for part in parts:
@@ -122,8 +122,11 @@ def test_clutches_side_by_side_are_one_with_the_sum_of_their_limits(limits: tupl
 
 @pytest.mark.parametrize("curved", [False, True])
 def test_too_many_modes_of_a_curved_impulse_are_refused(curved: bool) -> None:
-    """Four brakes on one shaft have 27 modes in each impulse. Where its inertia is curved, each of Newton's steps would share the
-    impulses of all of them anew (more than a minute): refused, with the brakes that repeat each other."""
+    """Four brakes on one shaft have 27 modes in each impulse.
+
+    With a nonlinear inertia, each Newton step would share all impulses again, for more than a minute: the model is refused, and
+    the message names the redundant brakes.
+    """
     inertia = I("m", energy=lambda p: p * p / 2 + p**4) if curved else I("m", 1.0)
     graph, v = Graph("brakes"), J1("v")
     graph.connect(Se("u", 1.0), v).connect(v, inertia)
@@ -152,11 +155,11 @@ def test_a_ring_of_clutches_moves_as_one_body_while_it_sticks() -> None:
     assert run.ok and not run.events
     together = run["J0.p"] / 1.0
     np.testing.assert_allclose(run["J2.p"] / 1.6, together, atol=1e-9)
-    np.testing.assert_allclose(sum(run[f"clutch{k}.effort"] for k in range(3)), 0.0, atol=1e-9)  # no torque goes round
+    np.testing.assert_allclose(sum(run[f"clutch{k}.effort"] for k in range(3)), 0.0, atol=1e-9)  # no torque circulates
 
 
 def test_friction_beside_a_stop_takes_next_to_nothing() -> None:
-    """And the stop, which has no limit, holds what it would hold alone."""
+    """The stop has no limit, and holds as much as it would alone."""
     runs = []
     for parts in ([Constraint("stop", holds="velocity"), Friction("brake", 0.1)], [Constraint("stop", holds="velocity")]):
         graph = between(shafts(2, 3.0, 1.0), "pair", "shaft0", "shaft1", *parts)
@@ -167,7 +170,7 @@ def test_friction_beside_a_stop_takes_next_to_nothing() -> None:
 
 
 def test_a_freewheel_beside_friction() -> None:
-    """It holds one way whatever the torque is, and gives the other way once friction slips."""
+    """In one direction it holds any torque; in the other it yields once friction slips."""
     run = compile_model(between(shafts(2, 3.0, 1.0), "p", "shaft0", "shaft1", Friction("c", 0.5), Diode("f"))).simulate(
         9.0, progress=False
     )
@@ -189,7 +192,7 @@ def test_diodes_in_series_are_one_diode(count: int, coil: bool) -> None:
     runs = [compile_model(chain(n)).simulate(8.0, progress=False, rtol=1e-9) for n in (count, 1)]
     assert all(run.ok for run in runs)
     np.testing.assert_allclose(runs[0]["loop.flow"], runs[1]["loop.flow"], atol=1e-7)
-    # What lies across those that are open is shared alike; one that is closed and carries nothing has none of it.
+    # Open diodes share the voltage equally; a closed diode without current has no voltage.
     modes = np.array([runs[0][f"d{k}.mode"] for k in range(count)])
     several = (modes == 0.0).sum(axis=0) > 1
     assert several.any() and (runs[0].indeterminate["d0.effort"] == several).all()
@@ -199,7 +202,7 @@ def test_diodes_in_series_are_one_diode(count: int, coil: bool) -> None:
 
 
 def geared(ratio: float) -> Graph:
-    """A brake on either side of a gear, whose other side is measured in another unit."""
+    """A brake on each side of a gear; one side uses another unit."""
     graph, slow, fast = Graph("geared"), J1("slow", domain="rotation"), J1("fast", domain="rotation")
     graph.connect(Se("drive", lambda t: 2.0 * sin(t), signals="time"), slow).connect(slow, I("J", 1.0))
     graph.connect(slow, gear := TF("gear", ratio)).connect(gear, fast)
@@ -216,7 +219,7 @@ def test_shares_do_not_know_units(ratio: float) -> None:
 
 
 def bridge(load: list, *source) -> Graph:
-    """Four ideal diodes, an ideal source, no other losses than the load's."""
+    """Four ideal diodes and an ideal source; only the load dissipates."""
     mains, a, b, plus, out = J1("mains"), J0("a"), J0("b"), J0("plus"), J1("out")
     graph = Graph("bridge").connect(Se("u", lambda t: 10.0 * sin(t + 0.1), signals="time"), mains)
     graph.connect(mains, a).connect(b, mains).connect(plus, out)
@@ -245,7 +248,8 @@ def test_a_bridge_on_an_ideal_source_rectifies() -> None:
 
 
 def phases(count: int, *load) -> Graph:
-    """A bridge of ideal diodes on as many ideal sources of unit voltage: at each change of phases two of these are parallel."""
+    """A bridge of ideal diodes on ideal sources of unit amplitude, one for each phase: at each commutation two sources are in
+    parallel."""
     graph, plus, minus, out = Graph("phases"), J0("plus"), J0("minus"), J1("out")
     for k in range(count):
         node, up, down = J0(f"node {k}"), J1(f"up {k}"), J1(f"down {k}")
@@ -290,7 +294,7 @@ def test_a_buck_converter_of_ideal_parts_runs() -> None:
 
 
 def coil_held() -> Graph:
-    """A coil beside a held constraint and a resistor behind a switch; once that opens, the source feeds the coil alone."""
+    """A coil beside a held constraint, and a resistor behind a switch; once the switch opens, the source feeds the coil alone."""
     graph, node, branch = Graph("coil"), J0("node"), J1("branch")
     graph.connect(Sf("i", 2.0), node).connect(node, I("L", 0.3)).connect(node, Constraint("c", holds="velocity"))
     graph.connect(node, branch).connect(branch, R("r", 2.0)).connect(branch, Switch("S", automaton="s", closed="shut"))
@@ -308,7 +312,7 @@ def test_a_coil_takes_the_current_that_a_switch_cuts_off() -> None:
 
 
 def test_a_mode_that_contradicts_itself_ends_the_run() -> None:
-    """Two voltages across one node, once the second switch closes; until then the run is right."""
+    """Two voltages across one node once the second switch closes; until then the run is correct."""
     graph, node = Graph("two sources"), J0("node")
     for name, volts in (("one", 5.0), ("two", 7.0)):
         branch = J1(name)
@@ -326,7 +330,7 @@ def test_a_mode_that_contradicts_itself_ends_the_run() -> None:
 
 
 def test_modes_that_are_alike_are_solved_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of four states of a gate only one brakes: the same states after an impulse, from about half of the solutions."""
+    """Only one of a gate's four states brakes: an impulse leads to the same states, with about half as many solutions."""
     counts: list[int] = []
     solve = SolutionCache._solve
 

@@ -1,4 +1,4 @@
-"""Relations that jump, in an algebraic loop: their derivatives do not show it, and the loop is not linear."""
+"""Jumping relations in an algebraic loop: derivatives do not show the jump, and the loop is nonlinear."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LAWS = {
     "where of a line": (lambda i: where(i > 0.01, 10.0 * i, 0.0), 0.05),
     "in a step": (lambda i: 0.6 * sign(2.0 * sign(i)), 0.04),
 }
-"""Voltage by current, A, and the current in series with 10 ohm at 1 V."""
+"""Voltage as a function of current, A, and the current in series with 10 ohm at 1 V."""
 
 
 def circuit(law) -> Graph:
@@ -32,7 +32,7 @@ def test_the_loop_is_solved(law, current) -> None:
 
 
 def test_an_account_without_storages_is_checked(monkeypatch) -> None:
-    """The loop as it was solved with its jump left out."""
+    """The loop is solved as it once was, without its jump."""
     monkeypatch.setattr(evaluate, "jumps", lambda *of_a_loop: False)
     compiled = compile_model(circuit(LAWS["sign"][0]), progress=False)
     with pytest.warns(UnreliableRunWarning, match=r"off by 0\.23 of the energy in play"):

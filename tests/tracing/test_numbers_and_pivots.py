@@ -1,4 +1,5 @@
-"""Numbers given while compiling do not choose pivots: a model of any numbers is the model of ones, given these numbers."""
+"""Numbers given at compilation do not affect pivots: the model equals one compiled with ones, and given these numbers
+afterwards."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ NAMES = {"C": "capacitance", "R": "resistance"}
 
 
 def agrees(parts, ones, numbers, end=0.3):
-    """Compare a run of the circuit of these numbers with one of the circuit of ones that is given them."""
+    """Compare a run of the circuit with these numbers to one of the circuit of ones that receives them as parameters."""
     named = [name for name, *_ in parts if name[0] in NAMES]
     given = {f"{name}.{NAMES[name[0]]}": float(value) for name, value in zip(named, numbers, strict=True)}
     asked = {"samples": end / 3.0, "progress": False, "parameters": given}
@@ -53,7 +54,7 @@ def of_ones(parts):
 
 
 def test_numbers_whose_sums_cancel_to_rounding_choose_no_pivot():
-    """1 / c - 1 / c by two ways is 1e-17 or 0, as rounding has it: it was taken for an entry (E309)."""
+    """Two routes compute 1 / c - 1 / c as 1e-17 or 0, depending on rounding: it was once taken for a matrix entry (E309)."""
     numbers = 0.05520631197642092, 0.13237220727184984, 4.068779553327908
     agrees(PUMP, of_ones(PUMP), numbers, end=0.01)
 

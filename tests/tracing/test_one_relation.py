@@ -1,4 +1,4 @@
-"""Resistors of one relation where causality asks for the other: what the relation takes is sought, by closed forms."""
+"""Resistors with a single relation, which causality uses in the inverse direction: solved numerically, against closed forms."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.inner.tracing import routines
 
 
 def series(*parts: Element, inward: bool = True) -> Graph:
-    """A series loop of the parts, all arrows into them or all out of them."""
+    """A series loop of the elements, with all arrows into them or all out of them."""
     graph, loop = Graph("series"), J1("loop")
     for part in parts:
         graph.connect(loop, part) if inward else graph.connect(part, loop)
@@ -126,8 +126,8 @@ def test_an_inductor_against_a_diode() -> None:
 
 
 def test_a_run_is_right_as_far_as_it_goes_where_a_curve_is_flat() -> None:
-    """e = cbrt(cos t) is infinitely steep at its zero, at pi / 2: a run ends there, or is right beyond. With both relations it is
-    passed."""
+    """e = cbrt(cos t) is infinitely steep at its zero, pi / 2: a run ends there, or is right beyond; with both relations it
+    continues."""
 
     def driven(**relations) -> Graph:
         return series(Sf("drive", lambda t: cos(t), signals=["time"]), R("r", **relations))
@@ -147,7 +147,7 @@ def test_a_run_is_right_as_far_as_it_goes_where_a_curve_is_flat() -> None:
 
 
 def test_two_relations_that_both_give_the_flow() -> None:
-    """One is used as it is given, the other against it: (exp(e) - 1) and 2 (3 - e) meet."""
+    """One relation is used directly, the other inversely: (exp(e) - 1) and 2 (3 - e) intersect."""
     graph = series(Se("u", -3.0), diode(), R("line", flow=lambda e: 2.0 * e))
     model = compile_model(graph, backend="numpy")
     env = model.evaluate()
@@ -157,7 +157,7 @@ def test_two_relations_that_both_give_the_flow() -> None:
 
 
 def test_behind_a_lever() -> None:
-    """The source turns a lever of ratio 2 that moves the resistor: e1 = 2 ln(1 + 2 f)."""
+    """The source drives a lever of ratio 2 that moves the resistor: e1 = 2 ln(1 + 2 f)."""
     graph, lever, a = Graph("lever"), TF("lever", 2.0), J1("a")
     graph.connect(Sf("drive", 1.5), a).connect(a, lever).connect(lever, diode())
     model = compile_model(graph, backend="numpy")
@@ -170,7 +170,7 @@ def test_a_relation_that_is_used_as_given_makes_no_loop() -> None:
 
 
 def test_modes_and_events() -> None:
-    """At a given effort the saturation doubles: the effort jumps to that of the other curve."""
+    """At a given effort the saturation current doubles: the effort jumps to the other curve."""
     drive = Sf("drive", lambda t: 1.0 + t, signals=["time"])
     values = {"i": by_mode("heat", {"cold": 1.0, "hot": 2.0})}
     graph = series(drive, R("r", flow=lambda e, i: i * (exp(e) - 1.0), parameters=values))
@@ -205,7 +205,7 @@ def test_a_linear_relation_has_readable_equations() -> None:
 
 
 def test_many_loops_are_found_to_be_curved_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten resistors against their curves, each in a loop of its own: the statements run twice, not eleven times."""
+    """Ten resistors used inversely, each in its own loop: the statements are traced twice, not eleven times."""
     graph, runs = Graph("many"), []
     for k in range(10):
         node = J1(f"node {k}")
@@ -219,7 +219,7 @@ def test_many_loops_are_found_to_be_curved_at_once(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_solution_at_zero_is_found_although_it_has_no_size() -> None:
-    """sinh p = .7 p holds at p = 0 alone: what rounding leaves of p is no solution that was lost."""
+    """sinh p = 0.7 p holds only at p = 0: the rounding error of p is not a lost solution."""
     law = {"output": lambda p: (exp(p) - exp(-p)) / 2, "energy": lambda p: (exp(p) + exp(-p)) / 2 - 1.0}
     drive = Sf("drive", lambda gain, p: gain * p, parameters={"gain": 0.7}, signals=["x.p"])
     result = simulate(series(I("x", **law), drive), 0.1, rtol=1e-8)

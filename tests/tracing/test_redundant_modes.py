@@ -1,4 +1,4 @@
-"""Elements that switch beside constraints that repeat each other: the motion is that of one coordinate, and energy is kept."""
+"""Switching elements beside redundant constraints: the motion follows one coordinate, and energy is conserved."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from bondgraph import IC, J0, J1, Automaton, Constraint, Friction, Graph, ModelE
 from screws.scalars import asin, sin, where
 
 A, B, START, SPEED = 2.0, 0.7, 0.3, 1.5
-"""Masses of the two bodies, and position and velocity of the first at the start."""
+"""Masses of the two bodies, and initial position and velocity of the first."""
 
 
 def tied(unit: float = 1.0) -> tuple[Graph, dict[str, J1]]:
-    """Two bodies with b = sin(a) by two constraints, which differ where it does not hold; `unit` scales masses."""
+    """Two bodies with b = sin(a) by two constraints, which differ away from that curve; `unit` scales the masses."""
     graph, at = Graph("tied"), {name: J1(f"at {name}") for name in "ab"}
     for name, mass, position, velocity in (("a", A * unit, START, SPEED), ("b", B * unit, np.sin(START), SPEED * np.cos(START))):
         graph.connect(at[name], IC(name, inertia=lambda q, mass=mass: mass, position=position, velocity=velocity))
@@ -25,7 +25,7 @@ def tied(unit: float = 1.0) -> tuple[Graph, dict[str, J1]]:
 
 
 def one_coordinate(end, dry=(0.0, 0.0), viscous=lambda f: 0.0, stop=None, start=(START, SPEED), time=0.0):
-    """Position and velocity of a at `end`, by SciPy. `dry`: limits at a and b; `stop`: position and restitution."""
+    """Position and velocity of a at `end`, by SciPy. `dry`: friction limits at a and b; `stop`: position and restitution."""
 
     def rate(_, y):
         inertia, slope = A + B * np.cos(y[0]) ** 2, -2.0 * B * np.cos(y[0]) * np.sin(y[0])
@@ -45,7 +45,7 @@ def one_coordinate(end, dry=(0.0, 0.0), viscous=lambda f: 0.0, stop=None, start=
 
 
 def braked(*places):
-    """Return a function that adds dry friction with a limit at each place."""
+    """Return a function that adds dry friction with the given limit at each body."""
 
     def add(graph, at):
         for name, limit in places:
@@ -61,7 +61,7 @@ def stopped(graph, at):
 
 
 def locked(element):
-    """Return a function that adds a lock at b, which is on from 0.2 s."""
+    """Return a function that adds a lock at b, which closes at 0.2 s."""
 
     def add(graph, at):
         graph.add_automaton(Automaton("lock", ("off", "on"), "off", Transition("off", "on", lambda t: t - 0.2, "time")))
@@ -103,7 +103,7 @@ def test_elements_switch_in_a_loop_whose_constraints_repeat_each_other(case):
 
 
 def test_two_frictions_hold_such_a_loop_in_any_unit():
-    """Masses and limits in another unit leave the motion alone: it comes to rest at the same place, and stays there."""
+    """Masses and limits in another unit leave the motion unchanged: it comes to rest at the same place, and stays there."""
     places = []
     for unit in (1e-9, 1e9):
         graph, at = tied(unit)
@@ -115,7 +115,7 @@ def test_two_frictions_hold_such_a_loop_in_any_unit():
 
 
 def driven(graph, at, place, speed):
-    """Command the speed of a place by a constraint."""
+    """Command the speed of a body by a constraint."""
     slip = J0(f"slip {place}")
     graph.connect(at[place], slip).connect(slip, Sf(f"speed {place}", speed)).connect(slip, Constraint(f"drive {place}"))
     return graph

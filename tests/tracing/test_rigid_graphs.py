@@ -1,8 +1,9 @@
-"""Dependent storages, algebraic loops and ideal constraints at random: the compiled equations are the whole descriptor system.
+"""Random dependent storage elements, algebraic loops and ideal constraints: the compiled equations equal the whole descriptor
+system.
 
-For N y' + M y = b, with all bond variables and all states as unknowns, three facts are checked. The rates satisfy every row
-along the motion; det(s N + M) is det(s - J) but for a constant factor, so the poles are the finite generalised eigenvalues
-with their multiplicity and no motion is missing; and what is refused as having no unique solution has det(s N + M) = 0.
+With all bond variables and states as unknowns of N y' + M y = b, three facts are checked. The rates satisfy every row along the
+motion; det(s N + M) is proportional to det(s - J), so the poles are the finite generalised eigenvalues with their multiplicity
+and no motion is missing; and models refused for lack of a unique solution have det(s N + M) = 0.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from tests.inner.run import Bound
 
 BLOCKS, PER_BLOCK = 1, 45
 POINTS = (0.7 + 1.1j, -1.3 + 0.4j)
-"""Where the determinants are compared, 1/s."""
+"""Values of s at which determinants are compared, 1/s."""
 
 
 MOST = 4
-"""Combinations of modes that are looked at, of one graph."""
+"""Maximum number of mode combinations tested for a graph."""
 
 
 def compiled_or_refused(seed: int, draw: Callable[[np.random.Generator], Graph] = rigid_graph) -> tuple[Compiled | None, str]:
@@ -48,7 +49,7 @@ def compiled_or_refused(seed: int, draw: Callable[[np.random.Generator], Graph] 
 
 
 def named_in(error: ModelError, modes: Mapping[str, str]) -> bool:
-    """Whether modes are among those that the message of an E212 names, whatever others are; any of other messages."""
+    """Return True if the message of an E212 names these modes, or if another message names none."""
     problem = error.problems[0]
     named = [re.findall('"([^"]*)" of "([^"]*)"', line) for line in (problem.title, *problem.details)]
     named = [case for case in named if case]
@@ -69,7 +70,7 @@ def jacobian(compiled: Compiled, x: np.ndarray, m: np.ndarray) -> np.ndarray:
 
 
 def unknowns(compiled: Compiled, system: Descriptor, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-    """All bond variables and states as the compiled model has them."""
+    """All bond variables and states from the compiled model."""
     env, y = compiled.evaluate(0.0, x, None, m), np.zeros(system.size)
     for bond in compiled.model.bonds:
         for kind, name in (("e", "effort"), ("f", "flow")):
@@ -86,19 +87,19 @@ def check(compiled: Compiled, modes: Mapping[str, str], seed: int) -> None:
     algebraic = {u.element for u in compiled.system.unknowns if u.algebraic}
     system = Descriptor(compiled.model, modes, compiled.causality, algebraic)
     if any(all(modes[a] == state for a, state in i.mode.items()) for i in compiled.system.indeterminate):
-        assert system.is_singular()  # how those are solved is looked at in test_indeterminate.py
+        assert system.is_singular()  # test_indeterminate.py checks the solutions of these
         return
-    if system.is_singular():  # what vanishes had to be differentiated in this mode after all
+    if system.is_singular():  # vanishing quantities had to be differentiated in this mode after all
         system = Descriptor(compiled.model, modes, compiled.causality)
     x = np.random.default_rng(seed).normal(size=compiled.program.states)
     rates = compiled.program.rates(0.0, x, p, m)
     y, later = unknowns(compiled, system, x, m), unknowns(compiled, system, x + rates, m)
-    # y is affine in x, so that a step along the rates is as good as a derivative
+    # y is affine in x: a step along the rates is as good as a derivative
     violation = system.N @ (later - y) + system.M @ y - system.b
     size = np.abs(system.N) @ (np.abs(later) + np.abs(y)) + np.abs(system.M) @ np.abs(y) + 1.0
     assert np.abs(violation / size).max() < 1e-11
 
-    assert system.worst_power(y) < 1e-12  # junctions, two-ports and Euler junctions keep power
+    assert system.worst_power(y) < 1e-12  # junctions, two-ports and Euler junctions conserve power
 
     slopes = jacobian(compiled, x, m)
     ratios = []
@@ -125,7 +126,7 @@ def test_the_compiled_equations_are_the_whole_descriptor_system(block: int) -> N
         switched = any(element.kind in ("X0", "X1") for element in elements)
         for modes in modes_of(compiled.model)[: None if switched else 1]:
             check(compiled, modes, seed)
-    # A switched junction that could open in several ways says nothing to compare with.
+    # A switched junction that could open in several ways gives nothing to compare.
     told = PER_BLOCK - kinds["E154"]
     least = {"ok": 0.95, "loops": 0.2, "dependent": 0.35, "constraints": 0.1}
     assert all(kinds[kind] > part * told for kind, part in least.items()), kinds
@@ -165,7 +166,7 @@ def test_the_ledger_closes_over_a_short_run(seed: int) -> None:
 
 
 def test_finite_generalised_eigenvalues_are_the_poles() -> None:
-    """In eigenvalues themselves, where the pencil is small enough to be well conditioned."""
+    """Eigenvalues themselves agree where the pencil is small enough to be well conditioned."""
     for seed in range(10):
         rng = np.random.default_rng(seed)
         graph, v, w, gear = Graph("gears"), J1("v"), J1("w"), TF("gear", rng.uniform(0.3, 3.0))
@@ -186,7 +187,7 @@ def by_parts(value: complex) -> tuple[float, float]:
 
 
 def test_constraint_is_stabilised_as_written() -> None:
-    """Two masses held together: h decays with the double pole -5, and the masses go on with their common momentum."""
+    """Two masses held together: h decays with the double pole -5, and the masses continue with their common momentum."""
     graph, a, b, gap = Graph("pair"), J1("a"), J1("b"), J1("gap")
     force = J0("force")
     graph.connect(a, I("m1", 2.0, initial=2.0)).connect(b, I("m2", 3.0, initial=3.0))

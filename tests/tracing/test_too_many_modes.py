@@ -1,4 +1,5 @@
-"""A part with more combinations of modes than are solved one by one names that limit and its automata; the advice runs."""
+"""If a part has more mode combinations than can be solved one by one, the message names that limit and its automata; its advice
+works."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from bondgraph import J0, J1, Friction, Graph, I, ModelError, R, Se
 
 
 def row(blocks, softly=False, curved=True):
-    """Blocks in a row with dry friction between neighbours and at both ends, behind dampers if `softly`; curved inertias."""
+    """Blocks in a row with dry friction between neighbours and at both ends, behind dampers if `softly`; nonlinear inertias."""
     graph, v = Graph("row"), [J1(f"v{i}", domain="translation") for i in range(blocks)]
     for i in range(blocks):
         graph.connect(v[i], I(f"m{i}", energy=lambda p: p * p / 2 + p**4) if curved else I(f"m{i}", 1.0))
@@ -33,4 +34,4 @@ def test_the_limit_and_the_automata_are_named():
 
 def test_dampers_in_series_run():
     run = row(5, softly=True).simulate(0.5, progress=False)
-    assert run.ok and abs(run["v2.flow"]).max() < 1e-2  # 0.5 N are less than any limit: the dampers alone creep
+    assert run.ok and abs(run["v2.flow"]).max() < 1e-2  # 0.5 N is below every limit, so only the dampers creep

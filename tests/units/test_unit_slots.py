@@ -1,4 +1,4 @@
-"""Every number that an element, a block or a part takes has an expected unit, or is listed here with the reason why not."""
+"""Every number that an element, a block or a part takes has an expected unit, or is listed here with a reason."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ WORDS = {
     "update",
     "port",
 }
-"""Arguments that are no numbers, and formulas."""
+"""Arguments that are not numbers, and formulas."""
 FREE = {
     "nominal": "a hint of size, in the unit of the state",
     "initial": "of a storage its unit is checked too; else of a block whose input may be anything",
@@ -111,7 +111,7 @@ FREE = {
     "pwm.duty": "the path of a signal", "Friction.backward": "a formula",
     "rows": "as curve.values", "columns": "as curve.values",
 }  # fmt: skip
-"""Numbers without an expected unit: a `Parameter` is converted to SI. Names of arguments, or `Function.argument`."""
+"""Numbers without an expected unit, by argument or `Function.argument`: a `Parameter` is converted to SI."""
 
 LINEAR = {"electrical": ("capacitance", "elastance", "inertia", "inductance", "resistance", "conductance"),
           "translation": ("compliance", "stiffness", "mass", "damping"), "hydraulic": ("inertance",)}  # fmt: skip
@@ -243,11 +243,11 @@ SLOTS: dict[str, Callable[[Any], Any]] = {
     },
     "sampled_pid.limits": lambda p: signals.sampled_pid("x", "time", 1.0, period=1.0, limits=(p, 1e9), unit="N"),
 }
-"""Number of an element or block -> a function that makes one with it; with a domain, at a junction of that."""
+"""Number of an element or block -> a function that makes one with it, if necessary at a junction of a domain."""
 
 
 def arguments_of(function: Callable[..., Any]) -> set[str]:
-    """`Function.argument` of all arguments that are numbers with an expected unit."""
+    """`Function.argument` for all numbers with an expected unit."""
     free = WORDS | FREE.keys()
     named = {f"{function.__name__}.{name}": name for name in inspect.signature(function).parameters}
     return {full for full, name in named.items() if name not in free and full not in free}
@@ -265,7 +265,7 @@ def test_every_number_of_an_element_or_block_is_listed() -> None:
 
 @pytest.mark.parametrize("slot", SLOTS)
 def test_every_number_has_an_expected_unit(slot: str) -> None:
-    """An intensity of light is refused with the expected unit, and a multiple of that unit is taken."""
+    """Luminous intensity is refused with the expected unit, and a multiple of that unit is accepted."""
 
     def model(unit: str) -> bondgraph.Model:
         made = SLOTS[slot](Parameter(0.5, unit))
@@ -286,7 +286,7 @@ def test_every_number_has_an_expected_unit(slot: str) -> None:
     expected = next(line for line in str(error.value).splitlines() if "expected: " in line).rpartition("expected: ")[2]
     try:
         model(f"m{expected}" if expected.isalpha() and expected != "kg" else expected)
-    except ModelError as other:  # an element alone is no whole model
+    except ModelError as other:  # a single element is not a whole model
         assert not {"E156", "E175"} & {problem.code for problem in other.problems}
 
 
@@ -333,7 +333,7 @@ PLAIN = {
     "face",
     "start",
 }
-"""Arguments of parts that are no numbers; a quaternion, a colour and a scale have no unit."""
+"""Arguments of parts that are not numbers or, like a quaternion, a colour or a scale, have no unit."""
 WITHOUT_UNIT = {
     "joint_graph.frame_a": "a pose (4, 4)", "joint_graph.frame_b": "a pose (4, 4)",
     "planar_body.place": "lengths and an angle",
@@ -341,7 +341,7 @@ WITHOUT_UNIT = {
     "chain_graph.position": "by the kinds of the joints", "chain_graph.velocity": "by the kinds of the joints",
     "chain_graph.stop_stiffness": "by the kinds of the joints", "chain_graph.stop_dissipation": "by the kinds of the joints",
 }  # fmt: skip
-"""Numbers of parts whose unit is no single one."""
+"""Numbers of parts that have no single unit."""
 PARTS = [
     "BodyInertia",
     "Compliant",
@@ -403,7 +403,7 @@ OTHERS = {
     "torque",
     "wrench",
 }
-"""Names of `screwbond.models` that join and show parts, and run models."""
+"""Names of `screwbond.models` that join or show parts, or run models."""
 
 
 def units_of(part: Any) -> dict[str, str]:

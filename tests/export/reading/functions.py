@@ -1,4 +1,4 @@
-"""Functions of a page: their text -> callables, with letters of their own."""
+"""Read a function of a page as a callable with local letters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHARED = r"\mathsf{s}"
 
 
 def own_letters(text: str) -> list[str]:
-    """Letters without serifs of a list of them."""
+    """The sans-serif letters in a list."""
     tokens, place, found = tokens_of(text), 0, []
     while place < len(tokens):
         one = own_letter(tokens, place)
@@ -30,7 +30,7 @@ def own_letters(text: str) -> list[str]:
 
 
 class Function:
-    """A function of the page: its head, and the equations of its letters without serifs, each evaluated by need."""
+    """A function of the page: its head, and the equations of its sans-serif letters, evaluated when needed."""
 
     def __init__(self, body: str, page: Page):
         first, *rest = formulas(body)
@@ -52,7 +52,7 @@ class Function:
                     self.equation(equation)
 
     def equation(self, text: str) -> None:
-        """letter = [letter = ...] value; a shared part has one letter alone."""
+        """Read letter = [letter = ...] value; a shared part has a single letter."""
         tokens = tokens_of(text)
         targets = []
         while found := self.target(tokens):

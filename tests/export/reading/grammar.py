@@ -1,4 +1,4 @@
-"""A formula of a page, in LaTeX -> a closure that computes it, by the conventions that a page states.
+"""Translate a LaTeX formula of a page into a closure that computes it, by the conventions that the page states.
 
 A recursive descent over its tokens.
 """
@@ -72,7 +72,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 @dataclass
 class Language:
-    """What the letters of a formula are.
+    """The meaning of the letters in a formula.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ class Language:
     called : (name, index, arguments) -> the node of name_index(arguments).
     state_of : (a mode's tokens, a word) -> the number of that state.
     derivative : node -> the node of its time derivative.
-    poses : whether seven numbers are a pose.
-    doubts : grows by what can be read in two ways.
+    poses : whether to read seven numbers as a pose.
+    doubts : list to which ambiguous readings are added.
     """
 
     letter: Callable[[Sequence[str], int], tuple[Node, int] | None]
@@ -179,7 +179,7 @@ class Parser:
         return added
 
     def product(self) -> Node:
-        """Factors side by side, with dots and slashes, from the right to the left: A B x is A (B x)."""
+        """Adjacent factors, with dots and slashes, from right to left: A B x is A (B x)."""
         factors: list[tuple[str, Node]] = [("", self.factor())]
         while True:
             token = self.next()
@@ -210,7 +210,7 @@ class Parser:
         return multiplied
 
     def begins(self) -> bool:
-        """Whether another factor begins here."""
+        """Return True if another factor begins here."""
         token = self.next()
         if not token or token in COMPARED or token in ENDS or token.startswith(r"\text{"):
             return False
@@ -242,7 +242,7 @@ class Parser:
         return node
 
     def indices(self) -> list[int]:
-        """Numbers of a component, from 0: 12 of a vector or of a matrix, or 1,12."""
+        """Component indices, from 0: 12 of a vector or of a matrix, or 1,12."""
         found = [self.take()]
         while self.next() == ",":
             self.take()
@@ -261,7 +261,7 @@ class Parser:
         return found
 
     def inside(self, read: Callable[[], Any]) -> Any:
-        """What stands in brackets, where a bar begins a size again."""
+        """The content of brackets, where a bar opens a new norm."""
         bars, self.bars = self.bars, 0
         self.brackets += 1
         found = read()
@@ -385,7 +385,7 @@ def after(function: Callable[[Any], Any], node: Node) -> Node:
 
 
 def part(node: Node, indices: Sequence[int]) -> Node:
-    """A component of a value, indices from 1; two of them may be written as one number."""
+    """A component of a value, with indices from 1; two indices may be written as one number."""
 
     def component(at: Any) -> Any:
         value = np.asarray(node(at))
@@ -396,7 +396,8 @@ def part(node: Node, indices: Sequence[int]) -> Node:
 
 
 def digits(indices: Sequence[int], depth: int) -> tuple[int, ...]:
-    """Indices from 0 of an array with `depth` of them: 12 is the component 1, 2 of a matrix and the component 12 of a vector."""
+    """Indices from 0 of an array of `depth` dimensions: 12 is the component 1, 2 of a matrix, but the component 12 of a
+    vector."""
     if len(indices) == 1 and depth > 1:
         indices = [int(digit) for digit in str(indices[0])]
     if len(indices) != depth or min(indices) < 1:

@@ -1,4 +1,4 @@
-"""The text of a page in Markdown -> its formulas, tables and sections."""
+"""Extract formulas, tables and sections from a page in Markdown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from tests.export.reading.tokens import tokens_of
 
 NOTE = " In the notation of the source: "
-"""What stands behind the head of a function: the same for a reader of its source."""
+"""Text after the head of a function, which readers of the page can ignore."""
 
 
 def formulas(text: str) -> list[str]:
@@ -19,7 +19,7 @@ def formulas(text: str) -> list[str]:
 
 
 def tables(text: str) -> Iterator[list[list[str]]]:
-    """Tables of a text, each as its rows of cells, without the line below the head."""
+    """Tables of a text, as rows of cells, without the line below the head."""
     rows: list[list[str]] = []
     for line in [*text.splitlines(), ""]:
         if line.startswith("| "):
@@ -30,19 +30,19 @@ def tables(text: str) -> Iterator[list[list[str]]]:
 
 
 def captioned(text: str, caption: str) -> list[list[list[str]]]:
-    """Tables below a caption."""
+    """Tables below a given caption."""
     found = re.findall(rf"^Table \d+\. {re.escape(caption)}\n\n((?:\|.*\n)+)", text, re.MULTILINE)
     return [table for rows in found for table in tables(rows)]
 
 
 def functions(text: str) -> list[tuple[str, str]]:
-    """Number and title of each function, and its head and equations, without the note."""
+    """Number and title of each function, with its head and equations, but not the note."""
     found = re.findall(r"^\*\*D(\d+ [^*]*)\*\* (.*)((?:\n\n&emsp; .*)*)", text, re.MULTILINE)
     return [(title, head.partition(NOTE)[0] + equations) for title, head, equations in found]
 
 
 def section(text: str, title: str) -> str:
-    """What stands below a heading, up to the next one of any kind."""
+    """The text below a heading, up to the next heading of any level."""
     found = re.search(rf"^#+ {re.escape(title)}\n(.*?)(?=^#|\Z)", text, re.MULTILINE | re.DOTALL)
     return found[1] if found else ""
 
@@ -70,5 +70,5 @@ def literal(text: str) -> Any:
 
 
 def with_index(text: str, letter: str, number: str) -> str:
-    """A formula of parts that are alike, for one of them."""
+    """Return the formula of a family of equal parts for one member."""
     return re.sub(rf"(?<!\\math..\{{)(?<=[{{,\s]){letter}(?=[.,}}\\])", number, text)

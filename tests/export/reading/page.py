@@ -1,4 +1,4 @@
-"""A page in Markdown -> the model that it describes: rates, guards, resets and ticks, from the page and nothing else."""
+"""Read a page in Markdown as the model that it describes: rates, guards, resets and ticks, from the page alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def reading(letter: str) -> Node:
 
 
 class Page:
-    """A page, read."""
+    """The content of a page."""
 
     def __init__(self, text: str):
         self.text = re.sub(r"!\[[^\]]*\]\(data:image[^)]*\)", "", text)
@@ -60,7 +60,7 @@ class Page:
         return [Family(letter, tuple(n.strip().split(", ")), tuple(p.split(", "))) for letter, n, p in found]
 
     def each(self, text: str, name: str = "") -> Iterator[tuple[str, str]]:
-        """A letter and its name, for each of parts that are alike."""
+        """A letter and its name, for each member of a family of equal parts."""
         for family in self.families:
             if family.of(text):
                 for number, path in zip(family.numbers, family.paths, strict=True):
@@ -110,13 +110,13 @@ class Page:
                 self.machines[letter] = Machine(path, letter, numbers, start)
 
     def valued(self, symbol: str, name: str, value: str) -> Iterator[tuple[str, str, Any]]:
-        """Letter, name and value of a row, for each of parts that are alike, which may share the same value."""
+        """Letter, name and value of a row, for each member of a family, which may share one value."""
         values = [literal(text) for text in formulas(value)]
         for k, (letter, path) in enumerate(self.each(symbol.strip("$"), name.split("`")[1])):
             yield letter, path, values[k if len(values) > 1 else 0]
 
     def heads(self) -> dict[str, str]:
-        """Paths of nested graphs by number."""
+        """Paths of nested graphs, by number."""
         found: dict[str, str] = {}
         for number, local in re.findall(r"^### ([\w.]+) (.*)$", self.text, re.MULTILINE):
             family = next((f for f in self.families if f.letter == number), None)
@@ -148,7 +148,7 @@ class Page:
         return None
 
     def alone(self, text: str) -> str | None:
-        """The letter that a text is, if it is one."""
+        """Return the letter if the text is a single letter, otherwise None."""
         tokens = tokens_of(text)
         if "".join(tokens) in self.standing:
             return self.alone(self.standing["".join(tokens)])
@@ -227,7 +227,7 @@ class Page:
         return parser.whole(parser.choice)
 
     def read_group(self, equations: Sequence[str], clauses: str) -> None:
-        """Equations, with the letters that stand behind the last of them, which are theirs alone."""
+        """Read equations and, after the last of them, the local letters."""
         rest = clauses.split(r"\text{, }") if clauses else []
         group, pairs = len(self.definitions), [clause.split(" = ", 1) for clause in rest]
         self.own = {letter: f"{letter} of {group}" for left, _ in pairs for letter in own_letters(left)}
@@ -272,13 +272,13 @@ class Page:
         return Implicit(((self.expression(left), self.expression(right)),), lambda at: True, text)
 
     def powers(self, law: Implicit) -> list[str]:
-        """Letters of the powers in a law of energy."""
+        """Letters of the powers in an energy balance."""
         found = [self.alone(part.strip()) for part in re.split(r" [+-] |^- ", law.text.split(" = ")[1])]
         return [letter for letter in found if letter is not None]
 
     @staticmethod
     def apart(text: str) -> list[str]:
-        """Parts between commas that stand in no brackets."""
+        """Split a text at the commas outside brackets."""
         found, depth = [""], 0
         for sign in text:
             depth += {"{": 1, "(": 1, "}": -1, ")": -1}.get(sign, 0)
@@ -311,11 +311,12 @@ class Page:
 
     @cached_property
     def by_name(self) -> dict[str, str]:
-        """Letters by the names of the model."""
+        """Letters, by the names of the model."""
         return {name: letter for letter, name in self.names.items()}
 
     def at(self, t: float, x: Mapping[str, Any], m: Mapping[str, float], p: Mapping[str, Any] | None = None) -> Point:
-        """The model at a time, with states, modes and parameters (else the page's) by letter; unknowns found."""
+        """Evaluate the model at a time, with states, modes and parameters (by default the page's) by letter; solve for
+        unknowns."""
         given = {**self.parameters, **({} if p is None else p), **m}
         while True:
             try:
@@ -327,12 +328,12 @@ class Page:
 
     @property
     def unknowns(self) -> list[str]:
-        """Letters that no equation gives, but that some equation needs."""
+        """Letters that some equation needs but none gives."""
         free = [name for name in self.sizes if not (name in self.definitions or name in self.states or name in self.parameters)]
         return [name for name in free if name not in self.machines and self.names[name] != "time"] + sorted(self.torn)
 
     def fitting(self, letter: str, value: Any) -> Any:
-        """A value in the size of its letter; a row stays one."""
+        """A value in the shape of its letter; rows stay rows."""
         if letter not in self.sizes:
             return value
         size = self.sizes[letter]

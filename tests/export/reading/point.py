@@ -1,8 +1,8 @@
-"""A page at a time, with states and modes -> its letters, rates and unknowns.
+"""Letters, rates and unknowns of a page at a time, with states and modes.
 
-Letters are evaluated by need, in whatever order the page prints them. Those that no equation gives, or that need themselves, are
-unknowns, found with Newton's method from the equations that are left over. A time derivative is taken along the motion, with a
-complex step, or with differences where one is inside another.
+Letters are evaluated when needed, in any order on the page. Unknowns are letters that no equation gives or that depend on
+themselves; Newton's method solves the remaining equations for them. Time derivatives follow the motion, by a complex step, or by
+differences if nested.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from tests.export.reading.page import Page
 
 STEP = 1e-30
-"""Of a derivative with a complex step, s."""
+"""Complex step of a derivative, s."""
 SPAN = 2e-3
-"""Of a derivative with differences, s."""
+"""Difference step of a derivative, s."""
 AROUND = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
 """Weights of central differences of order eight."""
 
 
 class Circular(Exception):
-    """A letter that needs itself."""
+    """A letter that depends on itself."""
 
     def __init__(self, letter: str):
         super().__init__(letter)
@@ -35,11 +35,11 @@ class Circular(Exception):
 
 
 class Nested(Exception):
-    """A time derivative inside one that is taken with a complex step."""
+    """A time derivative inside one that is taken by a complex step."""
 
 
 class Point:
-    """A page at a time, with states, modes and guesses of unknowns: letters by need."""
+    """A page at a time, with states, modes and guesses of unknowns; letters are evaluated when needed."""
 
     def __init__(self, page: Page, t: Any, x: dict[str, Any], given: Mapping[str, Any], base: tuple[Point, Any] | None = None):
         self.page, self.t, self.x, self.given, self.base = page, t, x, given, base
@@ -89,12 +89,12 @@ class Point:
         return page.fitting(letter, value)
 
     def rate(self, state: str) -> Any:
-        """Of a state, in its size."""
+        """The rate of a state, in its shape."""
         rate, size = self.page.states[state].rate, self.page.sizes[state]
         return np.zeros(size)[()] if rate is None else np.reshape(self.letter(rate), size)[()]
 
     def derivative(self, node: Node) -> Any:
-        """Along the motion."""
+        """The time derivative along the motion."""
         if self.base is not None and isinstance(self.base[1], complex):
             raise Nested
         try:
@@ -106,7 +106,7 @@ class Point:
         return Point(self.page, self.t + step, self.x, self.given, (self, step))
 
     def solved(self) -> Point:
-        """This point with the unknowns that fulfil the equations which give no letter."""
+        """This point with the unknowns that satisfy the equations which define no letter."""
         page = self.page
         sought = [name for name in page.unknowns if name in page.torn or name in page.needed]
         if not sought and not page.implicit:
@@ -133,12 +133,12 @@ class Point:
         return point
 
     def rates(self) -> dict[str, Any]:
-        """Of all states, by letter."""
+        """Rates of all states, by letter."""
         return {letter: self.rate(letter) for letter, state in self.page.states.items() if state.rate is not None}
 
 
 def root_of(residual: Callable[[np.ndarray], np.ndarray], count: int, affine: bool) -> np.ndarray:
-    """Where residuals vanish, by Newton's method from zero, of least norm where they leave something open."""
+    """A root of residuals by Newton's method from zero, with minimum norm where it is not unique."""
     z = np.zeros(count)
     slopes = size = left = np.zeros(0)
     for round_ in range(100):

@@ -1,4 +1,4 @@
-"""What a page says, as records: parts that are alike, definitions, equations that give no letter, state machines, states."""
+"""Records for the content of a page: families of equal parts, definitions, implicit equations, state machines, states."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Family:
-    """Parts that are alike: their letter, numbers and paths."""
+    """A family of equal parts: its letter, numbers and paths."""
 
     letter: str
     numbers: tuple[str, ...]
@@ -29,7 +29,7 @@ class Family:
 
 @dataclass(frozen=True)
 class Definition:
-    """(letters) = an expression; more than one letter for a function with more than one result."""
+    """(letters) = an expression; a function with several results has several letters."""
 
     letters: tuple[str, ...]
     node: Node
@@ -38,14 +38,14 @@ class Definition:
 
 @dataclass(frozen=True)
 class Implicit:
-    """left = right, which holds by the choice of unknowns; `also` where the condition does not hold."""
+    """left = right, which the unknowns satisfy; `also` holds if the condition does not."""
 
     cases: tuple[tuple[Node, Node], ...]
     condition: Node
     text: str
 
     def residual(self, at: Point) -> np.ndarray:
-        """Left less right, without what is rounding."""
+        """Left minus right, or zero if that is rounding."""
         case = self.cases[0 if len(self.cases) == 1 or self.condition(at) else 1]
         left, right = (np.ravel(np.asarray(side(at))) for side in case)
         return np.where(np.abs(left - right) <= 1e-14 * (np.abs(left) + np.abs(right)), 0.0, left - right)
@@ -53,7 +53,7 @@ class Implicit:
 
 @dataclass(frozen=True)
 class Move:
-    """A row of a state machine's table."""
+    """A row in the table of a state machine."""
 
     source: str
     target: str
@@ -64,7 +64,7 @@ class Move:
 
 @dataclass
 class Machine:
-    """A state machine: its path, its letter, its states by name, and the rows of its table."""
+    """A state machine: path, letter, states by name, and the rows of its table."""
 
     path: str
     letter: str

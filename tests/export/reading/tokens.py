@@ -1,4 +1,4 @@
-"""A formula of a page, in LaTeX -> its tokens, and the letters among them."""
+"""Split a LaTeX formula of a page into tokens, and find its letters."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ ACCENTS = {rf"\{word}" for word in ("hat", "tilde", "bar", "check", "breve", "ac
 
 
 class Unreadable(Exception):
-    """What the page does not say, or says twice, or says in a form without a meaning."""
+    """Content that is missing on the page, given twice, or without meaning."""
 
 
 def own_letter(tokens: Sequence[str], place: int) -> tuple[str, int] | None:
-    """A letter without serifs that begins there, with its accent, and the place after it."""
+    """A sans-serif letter that begins here, with its accent, and the place after it."""
     if tokens[place] in ACCENTS and list(tokens[place + 1 : place + 2]) == ["{"]:
         inner = own_letter(tokens, place + 2)
         if inner and list(tokens[inner[1] : inner[1] + 1]) == ["}"]:
@@ -28,7 +28,7 @@ def own_letter(tokens: Sequence[str], place: int) -> tuple[str, int] | None:
 
 
 def tokens_of(text: str) -> list[str]:
-    """Tokens of a formula, without spaces; powers of ten are part of their number."""
+    """Tokens of a formula, without spaces; powers of ten belong to their number."""
     text = re.sub(r"(\d+(?:\.\d+)?)\\cdot 10\^\{([+-]?\d+)\}", r"\1e\2", text)
     text = re.sub(r"(?<![\d.}\w])10\^\{([+-]?\d+)\}", r"1e\1", text)
     text = re.sub(r"\\(t?frac)(\d)(\d)", r"\\\1{\2}{\3}", text)

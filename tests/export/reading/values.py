@@ -1,6 +1,6 @@
-"""Values of formulas: numbers, arrays (n,) for columns and (n, k) for matrices; a row is (1, n).
+"""Values of formulas: numbers, arrays (n,) for columns, (n, k) for matrices, and (1, n) for rows.
 
-They may be complex, with conditions on the real parts, so that a derivative can be taken with a complex step.
+They may be complex for derivatives by a complex step; conditions use the real parts.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def arctangent(y: Any, x: Any) -> Any:
 
 
 def elementwise(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of numbers, for each component of columns too."""
+    """Apply a scalar function to a number, or to each component of a column."""
 
     def call(*values: Any) -> Any:
         if not any(np.ndim(value) for value in values):
@@ -56,7 +56,7 @@ def of_both(for_real: Callable[[Any], Any], for_complex: Callable[[Any], Any]) -
 
 
 def matrix_of(pose: Any) -> Any:
-    """The matrix (4, 4) of a pose; of seven numbers by the page's formula."""
+    """The matrix (4, 4) of a pose; seven numbers are converted by the page's formula."""
     if np.shape(pose) == (4, 4):
         return pose
     if np.shape(pose) != (7,):
@@ -76,7 +76,7 @@ def matrix_of(pose: Any) -> Any:
 
 
 def seven_of(matrix: Any) -> Any:
-    """Seven numbers of a pose's matrix, with a quaternion of length 1 and w >= 0."""
+    """The seven numbers of a pose's matrix, with a quaternion of length 1 and w >= 0."""
     turn = matrix[:3, :3]
     both, trace = turn + turn.T, turn.trace()
     w = np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])
@@ -99,7 +99,7 @@ def is_pose(value: Any) -> bool:
 
 
 def times(left: Any, right: Any, poses: bool) -> Any:
-    """A product as the conventions of a page have it."""
+    """A product, by the conventions of a page."""
     if poses and is_pose(left) and is_pose(right) and (7,) in (np.shape(left), np.shape(right)):
         return matrix_of(left) @ matrix_of(right)
     if poses and is_pose(left) and np.shape(right) == (3,):
@@ -114,7 +114,7 @@ def times(left: Any, right: Any, poses: bool) -> Any:
 
 
 def dotted(left: Any, right: Any, poses: bool) -> Any:
-    """A product written with a dot: of columns their inner product."""
+    """A product with a dot; for columns, the inner product."""
     if np.ndim(left) == 1 and np.ndim(right) == 1:
         return np.sum(left * right)
     return times(left, right, poses)
@@ -139,7 +139,7 @@ def transposed(value: Any) -> Any:
 
 
 class One:
-    """The identity, of the size that fits."""
+    """The identity, in the size that the context needs."""
 
     __array_ufunc__ = None
 
@@ -174,7 +174,7 @@ def halves(value: Any, poses: bool) -> tuple[Any, Any]:
 
 
 def assembled(rows: Sequence[Sequence[Any]]) -> Any:
-    """A matrix of numbers or of blocks, where 0 and 1 have the size that fits; columns below one another are a column."""
+    """A matrix of numbers or blocks, where 0 and 1 take the size of their neighbours; stacked columns form a column."""
     blocks = [[entry[:, None] if np.ndim(entry) == 1 else entry for entry in row] for row in rows]
     sized = [(i, j, block.shape) for i, row in enumerate(blocks) for j, block in enumerate(row) if np.ndim(block) == 2]
     if not sized:

@@ -1,4 +1,4 @@
-"""Graphs of the pages: the code of a page, of which what builds is run, and what computes is left out."""
+"""Graphs of the documentation pages, built by running a page's code without its computations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COSTLY = re.compile(
     r"live_page|page|save_\w+|\w+_source|to_jax|to_casadi|c_run|run_sensitivities|freeze|report|latex|document|Path|import_module|"
     r"\w+_equations|pile|free_body_stepper|prepare\w*|build\w*|plan\w*|settle\w*)\("
 )
-"""Calls of statements that are left out."""
+"""Calls whose statements are omitted."""
 
 
 def blocks(page: str) -> list[str]:
@@ -28,14 +28,16 @@ def blocks(page: str) -> list[str]:
 
 @functools.cache
 def graphs_of(page: str) -> dict[str, Model | None]:
-    """Return the graphs that a page builds by name, as they stand behind the block of their building, None for one with problems;
-    a name that comes again has a number, "train #2"."""
+    """Return the graphs that a page builds, by name, each as it is at the end of its block; None for one with problems.
+
+    A repeated name gets a number, "train #2".
+    """
     space: dict[str, Any] = {"__name__": "page"}
     found, seen = dict[str, Model | None](), list[Graph]()
     for code in blocks(page):
         for statement in ast.parse(code).body:
             for piece in _building(statement):
-                with warnings.catch_warnings(), contextlib.suppress(Exception):  # what needs a result that was left out
+                with warnings.catch_warnings(), contextlib.suppress(Exception):  # it needs an omitted result
                     warnings.simplefilter("ignore")
                     exec(piece, space)  # noqa: S102
         for value in list(space.values()):
@@ -54,7 +56,7 @@ def _frozen(graph: Graph) -> Model | None:
 
 
 def _building(statement: ast.stmt) -> list[str]:
-    """Return what a statement builds: itself, or its calls of `connect` where it computes as well."""
+    """Return the part of a statement that builds a graph: all of it, or only its calls of `connect` if it also computes."""
     text = ast.unparse(statement)
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         return [text] * bool(re.match(r"(from|import) (bondgraph|screws|screwbond|numpy|math)\b", text))

@@ -1,4 +1,4 @@
-"""Short files of the examples, each with the graph of the page or script that it says, which stands in its first line."""
+"""Short files of the examples, each with the graph of the page or script that its first line names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TWINS = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.g
 """Short files by name."""
 
 WITH_PARTS = ("winch", "supply", "drive_train")
-"""Those with kinds of parts."""
+"""Short files that define their own kinds of parts."""
 
 OSCILLATOR = """
 graph: oscillator
@@ -47,7 +47,7 @@ LEFT_OUT = {
     "docs/tutorial.md: wrong": "no model: it shows an error",
     "docs/parts.md: enzyme": "a network of the text of its reactions, with the function that reads it",
 }
-"""Graphs of pages, and whole pages, that no short file says, and why."""
+"""Graphs of pages, and whole pages, without a short file; the values say why."""
 
 
 def sources(text: str) -> list[tuple[str, str]]:
@@ -68,7 +68,7 @@ def model_of(page: str, name: str) -> Model:
 
 
 def named_on_pages() -> list[tuple[str, str]]:
-    """Return the graphs that pages build, by their names in the text, with a number for a name that comes again."""
+    """Return the graphs that pages build, by name; a repeated name gets a number."""
     found: list[tuple[str, str]] = []
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         page, text = path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
