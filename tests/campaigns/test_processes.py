@@ -1,4 +1,4 @@
-"""What a trial of a campaign may take, in a process that has much already."""
+"""The limits of a trial of a campaign, in a process that already uses much memory."""
 
 import subprocess
 import sys

@@ -27,7 +27,7 @@ class Wrong(NamedTuple):
 
 
 def cart(*parts: Any) -> Graph:
-    """A pushed mass on a spring, with a damper, and more parts at its velocity."""
+    """Return a driven mass on a spring, with a damper, and more parts at its velocity."""
     graph, v = Graph("cart"), J1("v", domain="translation")
     for part in (C("spring", stiffness=100.0), R("damper", damping=2.0), I("mass", mass=1.0), *parts):
         graph.connect(v, part)
@@ -57,7 +57,7 @@ def frozen(*parts: Any) -> Any:
 
 
 def alone(part: Any) -> Any:
-    """A block in a graph of its own, checked."""
+    """Return a block in its own graph, checked."""
     return cart().add(part).freeze()
 
 
@@ -448,7 +448,7 @@ def test_a_wrong_input_is_refused_and_its_advice_works(name: str, tmp_path: Path
 
 @pytest.mark.parametrize("calls", [of_elements, of_parts, of_graphs])
 def test_no_wrong_argument_ends_in_an_error_without_a_code(calls: Callable[[], Any]) -> None:
-    """Any argument of any function may get a value of the wrong kind. `campaigns.wrong_arguments` tries more."""
+    """Any argument of any function may get a value of the wrong type. `campaigns.wrong_arguments` tries more."""
     errors = [error for function, arguments in calls().values() for error in bare_errors(function, arguments, ("1", None, []))]
     assert not errors
 
