@@ -113,7 +113,7 @@ def test_ball_on_turntable():
 
 
 def test_ball_maze():
-    """The ball falls through the last gate when an independent program says, to 1e-9 s (tests/models/maze/maze_independent.py)."""
+    """Time of the fall through the last gate, to 1e-9 s, by an independent program (tests/models/maze/maze_independent.py)."""
     run = ball_maze.simulate()
     assert run.result.ok and run.reached_centre and run.result.ledger.relative_residual < 1e-9
     assert ball_maze.last_gate() == pytest.approx(44.554526986366, abs=1e-9)
@@ -168,7 +168,7 @@ def test_sphere_robot():
 
 
 def test_tipping_box():
-    """The push that tips it, to a percent; with inertia, the finger loses contact, and the box is back on the floor at the end."""
+    """The push that tips it, to a percent; with inertia, the finger loses contact, and the box ends up back on the floor."""
     found = tipping_box.runs()
     assert np.max(found["ignored"]["finger tip.normal force"][2:10]) == pytest.approx(tipping_box.TIPS, rel=1e-2)
     for result in found.values():

@@ -1,4 +1,4 @@
-"""Linear systems: printed, drawn and sampled through python-control; sampled loops over one period, by hand and by differences."""
+"""Linear systems: printed, drawn and sampled through python-control; sampled loops over a period, by hand and by differences."""
 
 import warnings
 from dataclasses import replace

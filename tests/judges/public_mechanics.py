@@ -1,4 +1,4 @@
-"""Friction, impacts and mechanisms from public issue trackers, with closed forms, elliptic functions and hand-written equations."""
+"""Friction, impacts and mechanisms from public issue trackers, with closed forms, elliptic functions and equations by hand."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def test_stiff_damped_bounces_come_to_rest():
 
 
 def test_a_contact_lost_in_rounding_ends_with_what_there_is():
-    """So stiff that the depth due to its weight, 1e-32 m, and that of its bounce, 4e-18 m, are lost in the rounding of the pose."""
+    """So stiff that the depth due to its weight, 1e-32 m, and that of its bounce, 4e-18 m, are lost in the rounding of poses."""
     k = 1e32
     lost = run(
         ground("g", surface=plane()),
