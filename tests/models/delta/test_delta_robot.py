@@ -69,7 +69,7 @@ def test_a_start_with_rates():
 
 
 def test_inconsistent_starts():
-    """Angles 0.4 mm apart are projected with a note, motor angles kept; 50 mm are refused; so are rates that separate the tips."""
+    """Angles 0.4 mm apart are projected with a note, motor angles kept; 50 mm are refused; so are rates that part the tips."""
     robot = ROBOTS["fit"]
     posture = robot.forward_kinematics(Y)
     off = posture.q + 1e-3 * np.array([0, 1, 0, 0, 0, 0, 0, 0, 0.5])

@@ -1,4 +1,4 @@
-"""Files that are not FMUs, or are malicious: a code refuses each, nothing is written elsewhere, and no temporary folder remains."""
+"""Invalid or malicious FMUs: each is refused by a code, writes nothing elsewhere, and leaves no temporary folder."""
 
 from __future__ import annotations
 
