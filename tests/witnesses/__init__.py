@@ -1,1 +1,2 @@
-"""Second statements of the error control and of event detection in NumPy, by whole arrays: machine code must give their bits."""
+"""Independent versions of the error control and of event detection in NumPy, by whole arrays: machine code must give the same
+bits."""

@@ -36,7 +36,7 @@ class FiringGuards(GuardHistory):
         clear = active & (zero <= CLEAR * np.abs(now))
         self.guard_sizes[clear] = np.fmax(self.guard_sizes, np.abs(now))[clear]
         zero = self._accumulated(zero)
-        if np.any(active & (np.abs(now) > zero) & (np.abs(was) <= np.abs(now - was))):  # nonzero only by the shift
+        if np.any(active & (np.abs(now) > zero) & (np.abs(was) <= np.abs(now - was))):  # nonzero only because of the shift
             zero = zero + self._noise_ahead(t, here, m, np.array([shift]), (now - was)[None])[0]
         near, firm = active & (np.abs(now) <= zero), active & (now > zero)
         last = np.array([edge.last for edge in self._bound.program.transitions], dtype=bool)

@@ -129,7 +129,7 @@ def _click_a_bond(result: Result, window: Browser) -> None:
     time = float(result.t[int(0.6 * len(result.t))])
     window.run(f"go({time!r})")
     before = window.run(TITLES)
-    window.run("zoom(0)")  # a large graph opens folded
+    window.run("zoom(0)")  # a large graph opens zoomed in
     place = window.run(f"{PLACE_OF}({name!r})")
     window.click(*place)
     titles = window.run(TITLES)
