@@ -101,9 +101,8 @@ AT_RELEASES = frozenset(
         "tests/test_packaging.py::test_works_beside_models_of_the_user[models.py]",
     }
 )
-"""Tests that take seconds and whose rule smaller tests check too, or that rarely fail: `make release` runs them, `make verify`
-does not.
-"""
+"""Tests that take seconds though smaller ones check their rule, or that rarely fail: `make release` runs them, not `make
+verify`."""
 
 DOCUMENTED = "tests/export/test_definitions.py"
 TOGETHER = {
@@ -195,9 +194,7 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests of `AT_RELEASES`, and put files with the slowest tests first, so that no worker starts one of these while the
-    others finish.
-    """
+    """Mark tests of `AT_RELEASES`, and put files with the slowest tests first, so that no worker starts one near the end."""
     whole = {item.nodeid.partition("::")[0] for item in items} if not any("::" in argument for argument in config.args) else set()
     gone = {name for name in AT_RELEASES if name.partition("::")[0] in whole} - {item.nodeid for item in items}
     if gone:

@@ -140,8 +140,8 @@ def room(name, package):
 
 @functools.cache
 def inside(package):
-    """Return imports between modules of a package, as pairs, except for shortcuts, including those in functions and for type
-    checkers."""
+    """Return imports between modules of a package, as pairs, including those in functions and for type checkers, but not
+    shortcuts."""
     own = modules(package)
     found = ((name, to) for name in own for to in imports(SOURCES[name], name) if to in own)
     return {(name, to) for name, to in found if to != name and to not in SHORTCUTS.get(name, ())}
@@ -250,8 +250,7 @@ def test_only_bondgraph_knows_its_tape_and_emitters():
 
 
 def test_text_is_never_evaluated_as_code():
-    """No module calls functions that turn text or files into running code, except one, which reads functions of this project
-    alone."""
+    """No module turns text or files into running code, except one, which reads functions of this project alone."""
     for name in SOURCES:
         for node in nodes(SOURCES[name], ast.Call):
             function = called(node.func)
@@ -342,8 +341,7 @@ def test_no_test_is_judged_by_a_clock() -> None:
 
 
 DRAWING = "bondgraph/render"
-"""Pictures are for people: letters and colours depend on the words for domains and kinds. `bondgraph.export` needs no such
-exception."""
+"""Pictures are for people: the words for domains and kinds select letters and colours. `bondgraph.export` needs no exception."""
 MACHINE_TYPES = "bondgraph/emit"
 """Here the kind of a value is its LLVM type itself."""
 

@@ -33,8 +33,7 @@ SOURCES = [path for package in PACKAGES for path in files(package)]
 
 
 def docstrings(path: Path):
-    """Return every string that is a statement, with its line: docstrings of modules, classes and functions, and those of
-    fields."""
+    """Return every string that is a statement, with its line: docstrings of modules, classes, functions and fields."""
     for node in nodes(path, ast.Expr):
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.lineno, node.value.value
@@ -74,8 +73,8 @@ def test_names_and_first_lines_are_the_fields(left) -> None:
 
 
 INTERFACES = {"FIELDS", "STEPPER", "TABLEAU", "A", "C", "SHELF"}
-"""Constants that several modules of a room share on purpose: the layout of a table, the parts of a method of integration, the
-parts of a domain."""
+"""Constants that modules of a room share on purpose: the layout of a table, parts of a method of integration, parts of a
+domain."""
 
 
 def constants(tree: ast.Module):

@@ -81,8 +81,7 @@ def test_entry_point(config):
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """Return a fresh environment in which the distribution is installed and sees its required packages: its Python, its
-    folder."""
+    """Return the Python and the folder of a fresh environment with the distribution and access to its required packages."""
     pytest.importorskip("setuptools", reason="WHAT IS INSTALLED IS NOT TRIED: there is no setuptools")
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=False)

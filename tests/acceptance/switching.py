@@ -14,9 +14,8 @@ ENTRIES = Entries()
 
 @ENTRIES.add("bouncing ball")
 def bouncing() -> Found:
-    """h = 1, e = .8: .451524, 1.173961; the bounces accumulate at 4.063713, which is reported; the contact closes, and the run
-    continues at rest.
-    """
+    """h = 1, e = .8: .451524, 1.173961; bounces accumulate at 4.063713, which is reported; the contact closes, and the run
+    continues."""
     floor = Constraint("floor", initial=1.0, automaton="contact", active=["resting"], restitution=0.8)
     graph = joined(J1("v"), Se("weight", -9.81), I("ball", 1.0), floor)
     bounce = Transition("free", "free", lambda h: -h, ("floor.h",), impact=("floor",), accumulates="resting")
@@ -33,9 +32,7 @@ def bouncing() -> Found:
 
 @ENTRIES.add("bullet and wood")
 def bullet() -> Found:
-    """m = 1, 1; v = 1, 0; gap .2: when the gap closes, a constraint becomes active, which is a plastic impact: both .5 at t = .2,
-    loss .25 J.
-    """
+    """m = 1, 1; v = 1, 0; gap .2: when the gap closes, a constraint acts: a plastic impact, both .5 at t = .2, loss .25 J."""
     graph, bullet, wood, gap = Graph("shot"), J1("bullet v"), J1("wood v"), J0("gap")
     graph.connect(bullet, I("bullet", 1.0, initial=1.0)).connect(wood, I("wood", 1.0))
     graph.connect(wood, gap).connect(gap, bullet)

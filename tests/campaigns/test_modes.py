@@ -148,9 +148,7 @@ def test_a_four_bar_closes_and_comes_to_rest() -> None:
 
 
 def test_a_stop_and_a_lock() -> None:
-    """A flywheel (all other parts are massless) that bounces back immediately at half its rate; locked, and then driven from
-    rest.
-    """
+    """A flywheel (all other parts are massless) bounces back immediately at half its rate; locked, and then driven from rest."""
     light = Dyad("rocker", Link(0.4, 0.0, 0.0), Link(0.3, 0.0, 0.0), (0.4, 0.0), 0.1)
     wheel = Linkage(Link(0.1, 0.0, 0.5), (light,), start=0.0, rate=4.0, stop=(2.0, 0.5))
     known = integrated(wheel, SAMPLES)
@@ -278,9 +276,8 @@ def test_networks_that_were_wrong_or_refused(seed: int) -> None:
 
 
 def test_a_search_for_modes_does_not_turn_a_timed_switch() -> None:
-    """The diode of network 6041 opens and closes at .113 s; the switch changes at its own time. There is no solution after 1.19
-    s.
-    """
+    """The diode of network 6041 opens and closes at .113 s; the switch changes at its own time. No solution exists after 1.19
+    s."""
     graph = network_graph(drawn_network(6041))[0]
     with pytest.warns(RunEndedWarning, match="E220"):
         run = graph.simulate(SAMPLES[-1], samples=SAMPLES, progress=False)

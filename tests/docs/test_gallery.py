@@ -16,9 +16,7 @@ from docs.pages import DOCS
 NOTE = "README.md"
 """Page that says what each picture shows."""
 COARSE = 8
-"""Side in pixels of the squares that are averaged before two pictures are compared, so that shifted edges and hinting do not
-count.
-"""
+"""Side in pixels of squares averaged before two pictures are compared, so that shifted edges and hinting do not count."""
 DIFFERENT = 16.0
 """Difference of two averages, in shades of 255, above which the drawings visibly differ."""
 RARELY = {

@@ -77,8 +77,7 @@ def test_every_example_is_tested():
 
 
 def test_arm_impact(monkeypatch):
-    """The paper's impulse and duration give these parameters; each graph yields the mass of its formula; fewer poses are
-    compared."""
+    """The paper's impulse and duration give these parameters; each graph yields its formula's mass; fewer poses are compared."""
     monkeypatch.setattr(arm_impact, "MEASURED", replace(arm_impact.MEASURED, poses=5))
     found = arm_impact.study()
     law = found.laws["viscoelastic"]
@@ -247,8 +246,8 @@ def test_urdf_robot():
 
 
 def test_tolerances():
-    """Every motor turns at the steady speed that its own parts give, except for exp(-t / tau) < 4e-5; the series at the speed of
-    its means."""
+    """Every motor turns at the steady speed of its own parts, except for exp(-t / tau) < 4e-5; the series at that of its
+    means."""
     runs = tolerances.series(60)
     k, r, b = (runs[name] for name in ("magnet.ratio", "winding.resistance", "bearing.resistance"))
     assert runs.complete and not runs.failures

@@ -147,8 +147,7 @@ def test_pictures_are_drawn(name: str) -> None:
 
 
 def written(name: str, folder: Path) -> Path:
-    """Return the notebook as HTML, without the scripts of formulas, diagrams and widgets that nbconvert would load from a
-    network."""
+    """Return the notebook as HTML, without scripts that nbconvert would load from a network."""
     from nbconvert import HTMLExporter
 
     exporter = HTMLExporter(mathjax_url="", require_js_url="", jquery_url="", mermaid_js_url="")

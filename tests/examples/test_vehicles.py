@@ -100,8 +100,7 @@ def test_the_pacemaker_beats_as_another_program_says(anions, period, lowest, hig
 
 
 def test_a_beat_of_the_pacemaker_leaves_no_charge_and_no_energy_behind():
-    """Over a period the channels' charges cancel, and the energy of their ions is dissipated; at the lowest voltage no current
-    flows."""
+    """Over a period the channels' charges cancel and their ions' energy is dissipated; at the lowest voltage no current flows."""
     run = pacemaker.run(7.5e-5)
     v, channels = run["membrane.effort"], ("sodium", "potassium", "anions")
     start, stop = np.flatnonzero((v[:-1] < -0.08) & (v[1:] >= -0.08))[-2:]
@@ -127,8 +126,8 @@ def heights_and_lengths(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def forces_by_hand(q: np.ndarray, rates: np.ndarray | float = 0.0) -> np.ndarray:
-    """Return the forces of the cylinders (N) by virtual work: power that lifts the weights and turns the pins, over the rates of
-    the cylinders."""
+    """Return the forces of the cylinders (N) by virtual work: power that lifts the weights and turns the pins, over the
+    cylinder rates."""
     forces, small = [], 1e-5
     for joint in np.eye(3):
         (high, longer), (low, shorter) = (heights_and_lengths(q + side * small * joint) for side in (1.0, -1.0))

@@ -108,8 +108,7 @@ def test_a_run_goes_on_from_the_end_of_another():
 
 
 def test_a_run_in_space_goes_on_with_its_contacts_and_samples():
-    """A ball bounces with spin, slips and sticks, and a controller samples every 70 ms: interrupted in free flight and in
-    contact."""
+    """A ball bounces with spin, slips and sticks; a controller samples every 70 ms: interrupted in free flight and in contact."""
     floor = ground("floor", surface=plane())
     moving = {"position": (0.0, 0.0, 0.08), "velocity": (0.5, 0.0, 0.0), "angular_velocity": (3.0, 9.0, -4.0)}
     ball = rigid_body("ball", mass=0.1, inertia=[4e-5] * 3, surface=sphere(0.03), gravity=(0.0, 0.0, -9.81), **moving)

@@ -162,8 +162,7 @@ def boost(run, **_):
 
 
 def own_surface(tumbled, rolled, **_):
-    """The cube stays in a plane, where energy and support function determine the motion; the ring needs the Newton-Euler
-    equations."""
+    """The cube stays in a plane: energy and support function give its motion; the ring needs the Newton-Euler equations."""
     mass, inertia = 0.2, 8e-5
     phi = np.linspace(-np.pi / 4, np.pi / 4, 40001)
     quartic = np.sin(phi) ** 4 + np.cos(phi) ** 4

@@ -136,8 +136,7 @@ def test_a_slow_spin_costs_a_flight_no_steps(spin, offset):
 
 
 def test_momentum_stays_whatever_the_inertia():
-    """A body in an ideal fluid has different masses along different axes (Kirchhoff): its momentum in the world is constant
-    too."""
+    """In an ideal fluid a body has different masses along its axes (Kirchhoff): its momentum in the world is constant too."""
     random = np.random.default_rng(5)
     root = random.normal(size=(6, 6))
     graph = Graph("swimmer")

@@ -1,5 +1,4 @@
-"""Trees against products of exponentials, sums over bodies and Pinocchio; driven joints; refusals of graphs that are not
-trees."""
+"""Trees against products of exponentials, sums over bodies and Pinocchio; driven joints; refusals of other graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command and task with only the required packages: files that need no extras are written, and one line says what is
+"""Every command and task with only the required packages: files that need no extras are written, one line says what is
 missing."""
 
 import json

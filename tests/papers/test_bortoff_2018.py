@@ -84,8 +84,7 @@ def pushed(u):
 
 
 def lengths(q, tool):
-    """Return the lengths of the three rods, from the elbows at the shafts' radius L0 to the end effector's corners at radius
-    L3."""
+    """Return the lengths of the rods, from the elbows at the shafts' radius L0 to the end effector's corners at radius L3."""
     found = []
     for R, (motor, *_) in zip(ROTATIONS, arms(q), strict=True):
         elbow = R @ np.array([0.0, P.L0 + P.L1 * np.cos(motor), P.L1 * np.sin(motor)])

@@ -184,8 +184,7 @@ def test_sense_of_alpha(gap):
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_equation_15_has_rates_and_a_sign(gap):
-    """The body twist of C2 relative to C1 is (0, 0, alpha', 0, 0, -d'): rates instead of angle and gap, and the gap's sign
-    reversed."""
+    """The body twist of C2 relative to C1 is (0, 0, alpha', 0, 0, -d'): rates of angle and gap, and the gap's sign reversed."""
     m = measured(gap)
     found = body_twist(m["between"])
     alphadot, ddot = m["rates"][2:]

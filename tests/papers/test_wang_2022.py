@@ -151,8 +151,7 @@ def test_equation_17_is_a_limit_of_fast_impacts(w0, off):
 
 
 def test_the_compression_returns_to_zero():
-    """It is printed that it does not, and energy is left in the spring. The force vanishes with the compression, at less than
-    k / c."""
+    """The text says that energy is left in the spring. The force vanishes with the compression, at less than k / c."""
     for w0 in (0.5, 5.0):
         s, rate, lost = at_release(w0)
         assert abs(s) < 1e-10 and -rate < 1.0 / w0

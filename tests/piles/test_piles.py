@@ -24,7 +24,7 @@ def kinetic(run):
 
 
 def random_contacts(rng, friction, bodies=6, count=12, tolerance=1e-12):
-    """Return contacts between free bodies of random inertias as a table for machine code, with rows J (count, 3, 6 bodies) and
+    """Return contacts of free bodies of random inertias as a table for machine code, with rows J (count, 3, 6 bodies) and
     M^-1."""
     table = FieldTable(PileTable)
     table.allocate(
@@ -417,8 +417,7 @@ def test_jointed_bodies_are_no_pile_and_do_not_collide():
 
 
 def test_a_heap_of_all_kinds_never_gains_energy():
-    """Balls, capsules, boxes, hulls (where coal is installed) and bodies of two solids, thrown together: none is lost, all
-    land."""
+    """Balls, capsules, boxes, hulls (if coal is installed) and bodies of two solids, thrown together: none is lost, all land."""
     rng = np.random.default_rng(0)
     kinds = [Ball(0.05), Capsule(0.03, 0.1), Box(0.1, 0.06, 0.12), [Box(0.04, 0.04, 0.12), Ball(0.03, position=(0, 0, 0.06))]]
     if importlib.util.find_spec("coal"):

@@ -56,8 +56,7 @@ def test_a_bullet_does_not_pass_a_thin_plate(is_fixed, step, angle):
 
 @pytest.mark.parametrize("miss", [0.0, 0.005, 0.02])
 def test_bullets_meet_or_pass(miss):
-    """1 cm across, 2 m apart at 600 m/s, steps of 5 ms: they do not pass through each other, and do not collide when they
-    miss."""
+    """1 cm across, 2 m apart at 600 m/s, steps of 5 ms: they do not pass through each other, nor collide when they miss."""
     still = (0.0, 0.0, 0.0)
     one = ball("one", 0.005, 0.004, still, position=(-1.03, 0, 0), velocity=(300.0, 0, 0))
     other = ball("other", 0.005, 0.004, still, position=(1.0, miss, 0), velocity=(-300.0, 0, 0))

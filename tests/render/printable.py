@@ -37,8 +37,7 @@ def bonds_of(root: ElementTree.Element) -> dict[str, ElementTree.Element]:
 
 
 def words_of(root: ElementTree.Element) -> list[tuple[str, np.ndarray, str]]:
-    """Return (words, [[left, top], [right, bottom]], name of the node or box to which they belong) of all texts of the
-    drawing."""
+    """Return (words, [[left, top], [right, bottom]], name of their node or box) of all texts of the drawing."""
     found = []
     for group in root.find(f"{SVG}g").iter(f"{SVG}g"):
         for text in group.findall(f"{SVG}text"):

@@ -32,8 +32,7 @@ def drawing(request):
 
 
 def test_a_move_changes_the_total_cost_by_the_change_of_its_part(drawing, monkeypatch):
-    """The cost that decides moves is the part of the total cost that depends on the node; moves to free cells keep a drawing
-    valid."""
+    """The cost that decides moves is the node's part of the total cost; moves to free cells keep a drawing valid."""
     monkeypatch.setattr(board, "have_llvm", lambda: False)
     made, valid = drawing
     random = np.random.default_rng(5)

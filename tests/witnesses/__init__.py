@@ -1,2 +1,1 @@
-"""Independent versions of the error control and of event detection in NumPy, by whole arrays: machine code must give the same
-bits."""
+"""Independent NumPy versions of error control and event detection, by whole arrays: machine code must give the same bits."""

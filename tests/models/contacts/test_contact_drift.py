@@ -1,5 +1,4 @@
-"""Contact coordinates are integrated, and pulled back to the closest points of the poses: they do not drift, however long the
-run."""
+"""Contact coordinates are integrated, and pulled to the closest points of the poses: they do not drift, however long the run."""
 
 from __future__ import annotations
 
@@ -47,8 +46,8 @@ def gliding(unit: float = 1.0) -> Any:
 @pytest.mark.parametrize("method", ["dop853", "rodas5p"])
 @pytest.mark.parametrize("unit", [1.0, 1e-3])
 def test_a_glide_of_100_m(method, unit):
-    """The gap is the ball's height over the floor, and carries the weight; BDF was off by 5e-8 m, and by 1 to 3 um after 1000 m.
-    In m and in mm."""
+    """The gap is the ball's height over the floor, set by its weight, in m and in mm; BDF was off by 5e-8 m, and by 1 to 3 um
+    after 1000 m."""
     result = gliding(unit).simulate(10.0, samples=0.1, rtol=1e-9, method=method, progress=False)
     height = unit * ((result["ball.pose"][:, 4:] @ rotation(TILTED))[:, 2] - R / unit)
     assert np.abs(unit * result["contact.gap"] - height).max() < 1e-12

@@ -233,8 +233,8 @@ def test_nothing_creeps_below_the_limit():
 
 
 def test_switching_times_converge_with_the_tolerance():
-    """All events of a bouncing, sliding ball: the tolerance bounds their errors [1.4 s rtol], and every run has the same
-    sequence."""
+    """All events of a bouncing, sliding ball: the tolerance bounds their errors [1.4 s rtol], and their sequence is always the
+    same."""
     reference = bounce(1e-12).events
     assert len(reference) > 20
     for rtol in (1e-5, 1e-7, 1e-9):

@@ -1,5 +1,4 @@
-"""Bodies that touch at several places: a contact covers one place, several contacts cover several, and uncovered places are
-reported."""
+"""Bodies that touch at several places: each contact covers one place, or several; uncovered places are reported."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def test_a_controller_in_a_library_is_the_one_in_the_graph(version, compiled):
 
 @pytest.mark.parametrize("version", [2, 3])
 def test_outputs_belong_to_their_tick(version, paths):
-    """A feedthrough gives the input of the tick, of each type; a staircase gives the value after its event; results of steps are
+    """A feedthrough gives the input of the tick, of each type; a staircase the value after its event; results of steps are
     late."""
     graph, tick = still("through"), 2e-3
     graph.add(Block("ramp", [("y", lambda t: 100.0 * t + 0.3, ["t"])], inputs={"t": "time"}))

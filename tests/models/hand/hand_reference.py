@@ -16,8 +16,8 @@ def smooth_step(t: float, begin: float, end: float) -> tuple[float, float]:
 
 
 def reference(given: HandScenario, t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the pose (7,), quaternion and position, m, and [angular velocity; velocity of the origin] (6,), world axes, at a
-    time (s)."""
+    """Return the pose (7,), quaternion and position, m, and [angular velocity; velocity of the origin] (6,), world axes, at t
+    (s)."""
     q, p = np.array(given.parameters.object_quaternion), np.array(given.parameters.object_position)
     omega, v = np.zeros(3), np.zeros(3)
     for step in given.steps:

@@ -48,8 +48,7 @@ def followed(text: str, joints: Sequence[str], own: Sequence[str]) -> tuple[np.n
 
 
 def compare(robot: Robot, text: str, samples: int = 4) -> None:
-    """Compare all quantities at random states, relative to their largest entry; mimic joints count with those that they
-    follow."""
+    """Compare all quantities at random states, relative to their largest entry; mimic joints count with their leaders."""
     tree, rng = robot.tree, np.random.default_rng(5)
     names = [joint.name for joint in robot.joints]
     judge, (S, s) = Judge(text, names), followed(text, names, list(robot.coordinates))
