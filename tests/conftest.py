@@ -117,9 +117,8 @@ TOGETHER = {
 """File -> another that needs the same pages, models, documents or syntax trees: one worker runs both and builds these once."""
 
 OPTIMISED = ("tests/acceptance/", "tests/docs/", "tests/emit/", "tests/examples/", "tests/judges/", "tests/laws/")
-"""Folders whose models run the machine code that users run. Elsewhere LLVM builds it unoptimised in a third of the time: the bits
-are the same (`tests/emit/test_backends.py`), and most tests need little of it.
-"""
+"""Folders whose models run the machine code that users run. Elsewhere LLVM builds it unoptimised in a third of the time: the
+bits are the same (`tests/emit/test_backends.py`), and most tests run little of the code."""
 
 MADE = pytest.StashKey[list[int]]()
 """Number of procedures that a C compiler has built each time."""

@@ -109,7 +109,7 @@ def test_a_row_that_more_frictions_hold_than_it_has_masses() -> None:
 
 @pytest.mark.parametrize("seed", [12500, 12537])
 def test_a_long_row_with_a_rate_on_which_a_value_depends_is_solved_together(seed: int) -> None:
-    """39 equations of rates and 8 of values, which differ from those of one step: too many modes to solve one by one."""
+    """It has 39 equations of rates and 8 of values, which differ from those of one step: too many modes to solve one by one."""
     assert judged(drawn("masses", seed, 40)).kind == "right"
 
 
@@ -286,7 +286,7 @@ def test_a_search_for_modes_does_not_turn_a_timed_switch() -> None:
 
 
 def test_linkages_are_graphs() -> None:
-    """Each part of the drawn records has its elements; compiling them takes seconds and is left to the thorough tests."""
+    """Each part of the random linkages has its elements; compiling them takes seconds and is left to the thorough tests."""
     for seed in (1, 3, 8):
         case = drawn_linkage(seed)
         names = {part.name for part in linkage_graph(case)[0].freeze().elements.values()}

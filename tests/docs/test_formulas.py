@@ -42,7 +42,7 @@ def with_accents():
     ],
 )
 def test_accents_indices_and_names_of_functions_have_their_places(with_accents, made, shown):
-    """Check what docutils makes of a formula and what the site shows."""
+    """Compare the output of docutils with the formula that the site shows."""
     assert with_accents(MATH.format(made)) == MATH.format(shown)
 
 

@@ -132,7 +132,7 @@ def test_against_differences_of_runs(case):
 
 @functools.cache
 def cradle(count=3, restitution=1.0):
-    """Return a row of balls of which all but the first touch."""
+    """Return a row of balls, all but the first of which touch."""
     graph, speeds = Graph("cradle"), [J1(f"v{k}") for k in range(count)]
     for k, p in enumerate((1.0, *[0.0] * (count - 1))):
         graph.connect(speeds[k], I(f"ball{k}", 1.0, initial=p))

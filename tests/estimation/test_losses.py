@@ -12,7 +12,7 @@ from tests.inner.estimation import LOSSES, MARGIN
 
 
 def spoilt(seed, known=True):
-    """Return data of which a tenth has twenty times the noise."""
+    """Return data in which a tenth of the values has twenty times the noise."""
     rng, found = np.random.default_rng(seed), {}
     for name, sigma in NOISE.items():
         size = np.where(rng.random(len(TIMES)) < 0.1, 20.0 * sigma, sigma)

@@ -161,7 +161,7 @@ def locked(times, numbers):
 def test_a_clutch_that_locks_against_complex_steps():
     names, numbers = ("drive.inertia", "load.inertia", "plates.limit", "drive.p"), np.array([1.0, 2.0, 5.0, 10.0])
     times = np.array([0.0, 0.5, 1.3, 1.4, 3.0])
-    # the limit of sticking is at least that of slipping, so the masses stick and move together
+    # the stick limit is at least the slip limit, so it varies with it
     found = run_sensitivities(compile_model(clutch()), names, 3.0, samples=times, **TIGHT)
     for j, name in enumerate(names):
         moved = numbers.astype(complex)

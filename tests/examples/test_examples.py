@@ -246,8 +246,7 @@ def test_urdf_robot():
 
 
 def test_tolerances():
-    """Every motor turns at the steady speed of its own parts, except for exp(-t / tau) < 4e-5; the series at that of its
-    means."""
+    """Every motor turns at the steady speed of its own parts, to exp(-t / tau) < 4e-5; the mean speed is near the nominal one."""
     runs = tolerances.series(60)
     k, r, b = (runs[name] for name in ("magnet.ratio", "winding.resistance", "bearing.resistance"))
     assert runs.complete and not runs.failures

@@ -95,7 +95,7 @@ def tippe_top(run, upright, R, BELOW, MASS, MOMENTS, SPIN, **_):
     momentum = run["top.twist"][:, :3] * MOMENTS
     jellett = (momentum * (R * upward - BELOW * np.array([0.0, 0.0, 1.0]))).sum(axis=1)
     assert np.ptp(jellett) < 5e-3 * np.abs(jellett).max()
-    # hence the spin when it stands on its head: in space it keeps its sense
+    # hence the spin of the inverted top, which in space keeps its sense
     moved = SPIN * (R - BELOW) / (R + BELOW)
     assert -run["top.twist"][-1, 2] == pytest.approx(moved, rel=0.03)
 

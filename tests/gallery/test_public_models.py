@@ -38,6 +38,6 @@ def test_the_page_lists_every_model() -> None:
 
 
 def test_models_are_short() -> None:
-    """Lines of a model for each statement of the original: at most 0.4 for half of them."""
+    """Half of the models have at most 0.4 lines for each statement of the original."""
     ratios = sorted(entry.lines / entry.statements for entry in ENTRIES.values())
     assert ratios[len(ratios) // 2] <= 0.4

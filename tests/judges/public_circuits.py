@@ -165,7 +165,7 @@ def diode_beside_a_resistor(resistance: float) -> Graph:
 
 @case("circuitjs1 #637", 1e-7)
 def diode_empties_a_capacitor() -> Answer:
-    """The capacitor charges with 1 s, empties within microseconds, and never goes below zero."""
+    """The capacitor charges with 1 s, empties within microseconds, and its voltage never falls below zero."""
     run = diode_beside_a_resistor(1e-3).simulate(6.0)
     charging = run.t < 3.0
     exact = np.where(charging, 5 * (1 - np.exp(-run.t)), 0.0)

@@ -207,7 +207,7 @@ def test_finger_of_the_facts():
 
 
 def test_constants_of_a_finger_are_sparse():
-    """The section frames keep the axes: only one length each remains of the geometry, at any azimuth."""
+    """The frames of all sections have the same axes, and only one length each is nonzero, at any azimuth."""
     for section in finger(2.0).sections.freedoms:
         assert np.array_equal(section.R, np.eye(3)) and np.count_nonzero(section.p) <= 1
 

@@ -1,5 +1,5 @@
-"""Every command and task with only the required packages: files that need no extras are written, one line says what is
-missing."""
+"""Every command and task with the required packages alone: it writes all files that need no extras, and one line names the
+rest."""
 
 import json
 import subprocess

@@ -39,8 +39,7 @@ def spring(h):
 
 
 def fifth_contact():
-    """Return the times from the fifth contact, a1 = 0, until h, and until lambda, pass zero: classical Runge-Kutta, 1e-5 s a
-    step."""
+    """Return the times from the fifth contact, a1 = 0, until h and lambda pass zero: classical Runge-Kutta, 1e-5 s a step."""
     touch = contacts(bouncing(0.0))[4]
     speed = touch.x_before[bouncing(0.0).program.layout["ball.p"].start] / MASS
     x, t, dt, rows = np.array([0.0, speed]), touch.time, 1e-5, []
@@ -188,7 +187,7 @@ def test_equation_10_has_radii_too_many():
 
 
 def test_poles_of_the_maze_come_in_pairs():
-    """Without damping the poles other than those of the constraints sum to zero, with damping to less: 1.4 - 1.1 is positive."""
+    """Without damping all poles except those of the constraints sum to zero, with damping to less; 1.4 - 1.1 is positive."""
     for i in MAZE.rings:
         poles = analyse(MAZE, i).poles
         own = np.sort(poles[np.abs(poles + 5.0) > 1e-2].real)

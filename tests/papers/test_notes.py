@@ -108,7 +108,7 @@ def test_the_notes_of_an_arm_compute_what_the_code_computes() -> None:
             "G": arm.gravity_torque(theta, p),
         }
         for letter, value in wanted.items():
-            found = np.ravel(value_of(letter, both, letters))  # a column of a matrix equals one of its columns
+            found = np.ravel(value_of(letter, both, letters))  # a single column is stored flat
             assert found == pytest.approx(np.ravel(value).astype(float), rel=1e-12, abs=1e-14), letter
 
 

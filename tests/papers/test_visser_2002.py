@@ -68,7 +68,7 @@ def nearest(H, q):
     def residual(q):
         (c1, *t1), (c2, *t2) = chart(SHAPES[0], q[:2]), chart(SHAPES[1], q[2:])
         apart = H[:3, :3] @ c2 + H[:3, 3] - c1
-        # the second normal is parallel to the first, which is regular whatever the gap
+        # the condition of parallel normals is regular for any gap
         z1 = np.cross(*t1)
         return np.array([t1[0] @ apart, t1[1] @ apart, (H[:3, :3] @ t2[0]) @ z1 * 1e2, (H[:3, :3] @ t2[1]) @ z1 * 1e2])
 

@@ -197,8 +197,8 @@ def tumbling(step, spring=False):
 
 
 def test_the_account_is_measured_and_closes():
-    """Impulses and velocities give the contacts' energy, forces and spins that of the step: together they equal the loss of
-    the storages, to rounding."""
+    """The contacts' energy follows from impulses and velocities, that of the step from forces and spins: their sum is the
+    storages' loss, to rounding."""
     run = tumbling(0.004)
     courses = run.ledger.elements
     assert courses["contacts"][-1] > 10.0 and np.ptp(courses["step"]) > 1e-3
@@ -248,7 +248,7 @@ def test_free_flight_keeps_momentum_and_spin():
 
 
 def test_a_belt_takes_a_box_along_and_the_account_says_what_it_gave():
-    """Until both move alike the belt gives m v^2, of which friction takes half."""
+    """Until both move alike, the belt gives m v^2, half of which friction takes."""
     v, mu = 1.0, 0.4
     belt = prescribed_body("belt", twist=(0, 0, 0, v, 0, 0), shape=HalfSpace())
     run = free_body_stepper(graph_of(belt, cuboid("box", (0.4, 0.4, 0.1), position=(0, 0, 0.05)), friction=mu)).simulate(
@@ -472,7 +472,7 @@ def test_another_world_frame_and_another_order():
 
 
 def test_bodies_that_overlap_and_fall_side_by_side_are_not_in_doubt():
-    """Without contacts their relative velocity is zero, and later only rounding."""
+    """Without contacts their relative velocity is zero at first, and later only rounding."""
     balls = [ball(f"ball {k}", position=(0.099 * k, 0.003 * k, 5.0)) for k in range(4)]
     run = free_body_stepper(graph_of(floor(), *balls, friction=0.5)).simulate(0.3, step=0.005)
     assert run.ok and run.sweeps.max() < 40

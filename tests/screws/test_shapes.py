@@ -221,7 +221,7 @@ def test_a_hull_on_a_box_has_the_corners_of_its_face():
 
 @needs_coal
 def test_hulls_that_are_apart_are_as_far_as_a_plane_between_them_says():
-    """No distance is below the separation along any direction, nor any point of a hull nearer than that along its own."""
+    """The distance is the separation along the normal that is found: a plane between the hulls."""
     rng, seen = np.random.default_rng(17), 0
     for _ in range(400):
         hulls = [Hull(0.3 * rng.standard_normal((12, 3))) for _ in range(2)]

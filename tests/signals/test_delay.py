@@ -171,7 +171,7 @@ def test_what_knows_no_history_refuses_a_delay(what):
 
 
 def test_the_pade_approximation_that_is_advised():
-    """For a sine of a tenth of a second: (w T)^3 / 12 of its phase."""
+    """The phase of a sine that is delayed by 0.1 s is off by (w T)^3 / 12."""
     pade = signals.transfer_function("d", "u.y", [-0.05, 1.0], [0.05, 1.0])
     run = compiled(signals.sine("u"), pade).simulate(10.0)
     assert np.abs(run["d.y"] - np.sin(run.t - 0.1))[run.t > 2.0].max() < 2e-4

@@ -126,7 +126,7 @@ class FiringGuards(GuardHistory):
         return rounding_error(changes, soon - now[:, None])
 
     def _accumulated(self, errors: np.ndarray) -> np.ndarray:
-        """Return rounding errors of guards (k,) at a point as they are in a run, but of bounces and of ends of the run."""
+        """Return accumulated rounding errors of guards (k,) at a point of a run, except for bounces and ends of the run."""
         ends = np.array([edge.error is not None for edge in self._bound.program.transitions], dtype=bool)
         most = ACCUMULATED * np.fmax(errors, self.guard_sizes * (MARGIN * PERTURBATION))
         return np.where(ends | (self.bounces == 1), errors, most)

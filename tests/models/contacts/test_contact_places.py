@@ -178,7 +178,7 @@ def test_places_that_no_contact_has(surfaces, options, code, words):
 
 @pytest.mark.parametrize(("height", "count", "code", "advice"), [(0.045, 3, "E439", 1), (0.036, 1, "E428", 0)])
 def test_more_or_fewer_places_than_the_bodies_have_at_the_start(height, count, code, advice):
-    """The problem lists both places, and the run that it advises starts; the run of the first is that of two places above."""
+    """The problem lists both places, and a run with the advised number of places starts."""
     with pytest.raises(ModelError) as caught:
         in_places(TROUGH, BAR, height, count).simulate(0.01, progress=False)
     (problem,) = caught.value.problems

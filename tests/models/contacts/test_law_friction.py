@@ -132,7 +132,7 @@ def test_laws_with_friction_take_each_others_place() -> None:
             run = simulate(graph, 1.0, samples=0.01, progress=False)
         assert run.ok, law
         np.testing.assert_allclose(run["ball.twist"][-1, :2], np.array(spin[:2]) * 2.0 / 7.0, atol=1e-3, err_msg=repr(law))
-        # During slip the force is at its limit, or what springs would do exceeds it; during stick a margin is left.
+        # While it slips, the force is at its limit, or the springs would exceed it; while it sticks, a margin remains.
         excess, late = run["touch.friction excess"], run.t > 0.9
         assert (isinstance(law, Compliant) or excess.max() < 1e-6) and excess[late].max() < -0.4, law
         assert np.abs(run["touch.friction slip"][late]).max() < 1e-6, law

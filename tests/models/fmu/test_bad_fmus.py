@@ -14,7 +14,7 @@ import pytest
 from bondgraph import ModelError, RunError, compile_model
 from tests.models.fmu.units import CAN_BUILD, archive, block, built, description, plant
 
-pytestmark = pytest.mark.skipif(not CAN_BUILD, reason="no C compiler makes the FMUs")
+pytestmark = pytest.mark.skipif(not CAN_BUILD, reason="no C compiler for the FMUs")
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from bondgraph.interchange import dump_model
 from screws.scalars import sqrt
 from tests.models.fmu.units import CAN_BUILD, archive, block, built, pid_unit, plant, still, twin
 
-pytestmark = pytest.mark.skipif(not CAN_BUILD, reason="no C compiler makes the FMUs")
+pytestmark = pytest.mark.skipif(not CAN_BUILD, reason="no C compiler for the FMUs")
 
 
 @pytest.fixture(scope="module")

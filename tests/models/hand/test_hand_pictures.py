@@ -116,7 +116,7 @@ def test_scene(main: HandRun, lost: HandRun, scene: Scene) -> None:
     told = [happening.label for happening in scene.event_marks if not happening.internal]
     for start in ("slip, contact 0, at 5.4", "object lost at 6."):
         assert any(text.startswith(start) for text in told)
-    # In stills and page: the object amber, tips blue; ghosts only of the lost object, from then on.
+    # In stills and on the page: the object amber, tips blue; ghosts only of the lost object, from then on.
     glass = [solid for solid in scene.solids if solid.look is Look.GLASS]
     assert sorted(solid.colour for solid in glass) == sorted([AMBER[0], *[BLUE[0]] * given.fingers])
     (ghostly,) = (solid for solid in glass if solid.ghosts is not None)

@@ -213,7 +213,7 @@ def test_springs(make, force, x) -> None:
 
 @checks("motion.strut")
 def test_strut() -> None:
-    """A quarter of the distance to rest: m x'' + c x' + k x = 0, aperiodic."""
+    """m x'' + c x' + k x = 0, critically damped."""
     speed, _ = thrown(m.strut("s", k=100.0, c=20.0), "translation", 1.0, 1.0, 0.3)
     assert speed == pytest.approx((1 - 10 * 0.3) * np.exp(-3.0), rel=1e-6)
 

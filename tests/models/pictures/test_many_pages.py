@@ -117,8 +117,7 @@ def _try(kind: str, width: int, window: Browser) -> None:
 
 
 def _click_a_bond(result: Result, window: Browser) -> None:
-    """Click the drawn bond with the most power: the plots gain its effort, flow and power, as in the result, and lose them
-    again."""
+    """Click the drawn bond with the most power: effort, flow and power appear in the plots as in the result, and vanish again."""
     drawn = window.run("bonds.map(b => M.bonds[b.k].name)")
     assert drawn or not window.run("document.body.classList.contains('graph')")
     if not drawn:
