@@ -160,7 +160,7 @@ def test_a_module_runs_by_both_names(environment, tmp_path):
 @pytest.mark.thorough
 @pytest.mark.parametrize("file", ["models.py", "models/__init__.py"])
 def test_works_beside_models_of_the_user(environment, tmp_path, file):
-    """The scripts of the first page, and the user's own import before and after them."""
+    """The scripts of the first page run, with the user's own import before or after them."""
     pytest.importorskip("matplotlib")
     python, site = environment
     (tmp_path / file).parent.mkdir(exist_ok=True)

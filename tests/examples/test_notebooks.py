@@ -41,13 +41,13 @@ class Words(HTMLParser):
 
 
 def shown(notebook: Any) -> list[tuple[int, str, str]]:
-    """Return cell number, kind and text of each output; an image counts as present only."""
+    """Return cell number, kind and text of each output; for an image, only its presence."""
     found = []
     for k, cell in enumerate(notebook.cells):
         for output in cell.get("outputs", ()):
             assert output.output_type != "error"
             kinds = {output.name: output.text} if output.output_type == "stream" else dict(output.data)
-            # Page tests cover pages, and their repr contains their size; here only their presence counts.
+            # Page tests cover pages, whose repr contains their size; here only their presence counts.
             if "<iframe" in kinds.get("text/html", ""):
                 kinds = {"text/html": "<p>a page</p>"}
             for kind, text in sorted(kinds.items()):

@@ -129,7 +129,7 @@ def test_a_run_in_space_goes_on_with_its_contacts_and_samples():
 
 
 def test_an_operating_point_is_a_start():
-    """k q = F with this force: nothing moves."""
+    """The force that is found satisfies k q = F, and nothing moves."""
     m = J1("m")
     graph = Graph("held").connect(Se("force", 1.0), m).connect(m, I("mass", 2.0)).connect(m, C("spring", stiffness=50.0))
     compiled = graph.connect(m, R("damper", 1.0)).compile()

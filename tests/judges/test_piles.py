@@ -60,7 +60,8 @@ def stick(step, end=0.2, start=0.0):
 
 
 def test_an_impacting_stick():
-    """Before the first impact to the error of the position scheme, g h t / 2; after it, impacts are off by g h in velocity."""
+    """Before the first impact the error is that of the position scheme, g h t / 2; after it, impacts are off by g h in
+    velocity."""
     found = stick(1e-4)
     assert np.allclose(found[:2], STICK[:2, 1:], atol=0.5 * 10.0 * 1e-4 * 0.05 * 1.01)
     assert np.allclose(found[:, :2], STICK[:, 1:3], atol=1e-4)
@@ -77,8 +78,7 @@ def test_an_impacting_stick():
 
 
 def test_a_bouncing_ball():
-    """At their step both are millimetres off e^2 of the previous height; at two fifths of that step our error is two fifths of
-    it."""
+    """At their step both are millimetres off e^2 of the previous height; at two fifths of that step, two fifths of that."""
     ball = {"mass": 1.0, "inertia": (1, 1, 1), "gravity": (0, 0, -9.81), "position": (0, 0, 1.0), "velocity": (0, 0, 2.0)}
     exact = 0.1 + (0.9 + 2.0**2 / (2 * 9.81)) * 0.81 ** np.arange(3)
     errors = []

@@ -213,7 +213,7 @@ def test_constants_of_a_finger_are_sparse():
 
 
 def test_shorter_velocity_forces():
-    """Three parallel joints: derivatives of M; a general arm with eleven degrees of freedom: the recursion."""
+    """Three parallel joints use derivatives of M; a general arm with eleven degrees of freedom uses the recursion."""
     assert not recursion_is_shorter(finger())
     assert recursion_is_shorter(anything())
 

@@ -36,7 +36,7 @@ def walk(seed: int, count: int = 6) -> np.ndarray:
 
 
 def independent(motion: Motion, t: float, order: int) -> np.ndarray:
-    """Return a derivative from NumPy's own polynomials, straight outside."""
+    """Return a derivative from NumPy's own polynomials, linear outside."""
     k = int(np.clip(np.searchsorted(motion.breaks, t, side="right") - 1, 0, len(motion.breaks) - 2))
     at = float(np.clip(t, motion.start, motion.end))
     out = []

@@ -84,7 +84,7 @@ def test_accelerations_solve_the_equations(tree):
 
 @pytest.mark.parametrize("make", [lambda: without_pitch(torso()), lambda: rods(30), lambda: forked(3, 5)])
 def test_accelerations_against_pinocchio(make):
-    """Its articulated-body algorithm, on the same mechanism built with Pinocchio's own functions."""
+    """Its articulated-body algorithm runs on the same mechanism, built with Pinocchio's own functions."""
     tree = make()
     pin, model, data = pinocchio_model(tree)
     order = [int(model.joints[k].idx_v) for k in range(1, model.njoints)]
@@ -144,7 +144,8 @@ def test_estimated_operations(tree):
 
 
 def test_way_to_the_accelerations():
-    """Few joints: derivatives of M; more: M and recursion; many: articulated bodies; never these with driven joints."""
+    """The choice is derivatives of M for few joints, M and recursion for more, articulated bodies for many, but never with
+    driven joints."""
     assert not recursion_is_shorter(finger()) and recursion_is_shorter(rods(5))
     assert not articulated_is_shorter(rods(7)) and articulated_is_shorter(rods(50))
     driven = torso(driven=True)
@@ -246,7 +247,7 @@ def test_stops_of_a_long_chain(monkeypatch):
 
 
 def test_a_long_chain_that_is_moved():
-    """Its efforts where its velocities are imposed: M v' + h + dV/dq."""
+    """Where its velocities are imposed, its efforts are M v' + h + dV/dq."""
     tree, phase = rods(14), np.arange(14.0)
     assert articulated_is_shorter(tree)
     q, v, rate = 0.3 * np.cos(phase), np.sin(phase), np.cos(phase)
@@ -259,7 +260,7 @@ def test_a_long_chain_that_is_moved():
 
 
 def test_units_of_a_long_chain():
-    """In mm and g (and s): the same angular accelerations."""
+    """In mm and g (and s) the angular accelerations are the same."""
     rng = np.random.default_rng(1)
     q, v, effort = rng.normal(size=(3, 14))
 

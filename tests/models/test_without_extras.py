@@ -1,5 +1,4 @@
-"""Every command and task with the required packages alone: it writes all files that need no extras, and one line names the
-rest."""
+"""Every command and task with the required packages alone: all files that need no extras are written, one line names the rest."""
 
 import json
 import subprocess

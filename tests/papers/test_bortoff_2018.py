@@ -17,7 +17,7 @@ from tests.models.delta import delta_appendix as appendix
 from tests.models.delta import delta_independent as independent
 
 P = DeltaParameters.lab()
-"""Its base and end effector differ by L0 - L3 = 0.15 m, and its damping is 0.1 N m s."""
+"""Parameter set whose base and end effector differ by L0 - L3 = 0.15 m, with a damping of 0.1 N m s."""
 NUMBERS = asdict(P)
 Y = np.array([0.5, 0.8, 0.65])
 TORQUES = np.array([1.0, -0.6, 0.3])
@@ -112,7 +112,7 @@ def test_equation_10_needs_the_offset():
 
 
 def test_equations_30_and_31_need_the_rotations():
-    """Arm 1 has psi(q1) = w as printed, (29); arms 2 and 3 have it turned by +120 and -120 degrees."""
+    """psi(q1) = w holds for arm 1 as printed, (29); arms 2 and 3 have it turned by +120 and -120 degrees."""
     robot = DeltaRobot(P)
     found = robot.forward_kinematics(Y)
     q, w = found.q, found.w
@@ -126,7 +126,7 @@ def test_equations_30_and_31_need_the_rotations():
 def test_units_of_table_I():
     """J is in kg m^2 = N m s^2: with time in ms the poles must become a thousandth, which holds only if J is unchanged.
 
-    N m/s^2 is printed, which would leave the fourth power of a thousandth.
+    In N m/s^2, as printed, it would change by the fourth power of a thousandth.
     """
     slow = {**NUMBERS, "g": P.g * 1e-6, "DAMPING": P.DAMPING * 1e-3}
     wanted = np.sort_complex(independent.poles(NUMBERS, Y) * 1e-3)
@@ -156,7 +156,7 @@ def arm_kinetic(m3):
 
 
 def test_equation_1_counts_a_third_of_the_third():
-    """m3 is already one third (table I): half of it, not a sixth, times the square of the speed."""
+    """m3 is already one third (table I), so that the square of the speed has the factor m3 / 2, not m3 / 6."""
     q, v = closed()
     right = 0.5 * arms(v)[0] @ appendix.inertia(arms(q)[0], P) @ arms(v)[0]
     alone = sum(
@@ -171,7 +171,7 @@ def test_equation_1_counts_a_third_of_the_third():
 
 
 def test_equation_5_counts_a_third_of_the_third():
-    """The weight of the end effector is 3 M3 g on three arms: M3 in each; M3 / 3 is printed."""
+    """The weight of the end effector is 3 M3 g on three arms, which is M3 in each; M3 / 3 is printed."""
     q, _ = closed()
     phi = arms(q)[0]
 
@@ -222,7 +222,7 @@ def test_equations_15_and_22_lack_the_damping():
     inside = right - C - G
     assert np.abs(bias + H @ np.linalg.solve(M, inside - P.DAMPING * v) - second).max() < 1e-8
     assert np.abs(bias + H @ np.linalg.solve(M, inside) - second).max() > 1e-1
-    # (23): it is stabilised so
+    # (23): this is its stabilisation
     h = independent.constraint(NUMBERS, q, v)[0]
     assert np.abs(second + 10.0 * H @ v + 25.0 * h).max() < 1e-8
 

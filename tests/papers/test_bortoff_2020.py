@@ -128,7 +128,7 @@ def on_ring(i, theta, q1=0.3, q4=-0.7):
 
 
 def test_equation_9a_is_the_distance_from_the_ring():
-    """Zero where a ball of radius r_b touches a ring of radius r_i from outside; q1^2 + q2^2 + (r_i + r_b)^2 is printed."""
+    """It is zero where a ball of radius r_b touches a ring of radius r_i from outside; q1^2 + q2^2 + (r_i + r_b)^2 is printed."""
     for i in MAZE.rings:
         r, b = MAZE.radii[i - 1], MAZE.ball_radius
         for theta in (-0.4, 0.0, 0.9):
@@ -169,7 +169,8 @@ def test_equation_9b_needs_the_radius_of_the_balls_centre():
 
 
 def test_equation_10_has_radii_too_many():
-    """Zero where the gate of the turned maze is under the ball; with a radius of metres as a factor it is zero elsewhere."""
+    """It is zero where the gate of the turned maze is under the ball; with a radius in metres as a factor it is zero
+    elsewhere."""
     start = 0.0
     for i, gate in zip(MAZE.rings, MAZE.gates, strict=True):
         sense = 1 if gate > start else -1

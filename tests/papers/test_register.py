@@ -204,7 +204,7 @@ def test_wrong_equations_with_an_operation_are_said_corrected() -> None:
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_rows_name_code_and_tests_that_exist(paper: str) -> None:
-    """All wrong rows have both; no equation is both right and wrong."""
+    """All rows of wrong equations have both; no equation is both right and wrong."""
     for row in rows(paper, RIGHT):
         assert len(row) == 3 and code_of(row[2]) and places_of(row[0]), row
     for row in rows(paper, WRONG):

@@ -155,7 +155,7 @@ SMALL, LARGE = 1e-7, 1e-2
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_equation_14_is_a_reflection(gap):
-    """The frames at the closest points have z2 = -z1, and R with the last entry -cos; as printed it is not even orthogonal."""
+    """The frames at the closest points have z2 = -z1, and R has the last entry -cos; as printed it is not even orthogonal."""
     alpha, _, between = state(*start(gap))
     c, s = np.cos(alpha), np.sin(alpha)
     assert np.abs(between[:3, 2] - (0.0, 0.0, -1.0)).max() < 1e-12
@@ -184,7 +184,7 @@ def test_sense_of_alpha(gap):
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_equation_15_has_rates_and_a_sign(gap):
-    """The body twist of C2 relative to C1 is (0, 0, alpha', 0, 0, -d'): rates of angle and gap, and the gap's sign reversed."""
+    """The body twist of C2 relative to C1 is (0, 0, alpha', 0, 0, -d'): it has rates, and the gap's sign reversed."""
     m = measured(gap)
     found = body_twist(m["between"])
     alphadot, ddot = m["rates"][2:]

@@ -76,7 +76,7 @@ def test_equations_5_and_7_transform_wrenches_by_the_inverse_transpose():
 
 
 def test_equation_10_counts_the_impulse_once():
-    """The sum over seven links of a term without i is seven times the impulse: in the graph it acts once."""
+    """A sum over seven links of a term without i is seven times the impulse, which acts once in the graph."""
     arm = default_striker()
     where = striking_point(*arm.arguments[:3])
     body, n = where.composite, np.asarray(arm.normal)
@@ -93,7 +93,7 @@ def test_equation_10_counts_the_impulse_once():
 
 
 def test_the_equivalent_inertia_needs_transposes():
-    """After (10): Ad^-T(g_pc) I Ad^-1(g_pc), symmetric, is the composite's inertia about the point."""
+    """After (10), Ad^-T(g_pc) I Ad^-1(g_pc) is symmetric: it is the composite's inertia about the point."""
     arm = default_striker()
     where = striking_point(*arm.arguments[:3])
     body = where.composite
@@ -159,7 +159,8 @@ def test_the_compression_returns_to_zero():
 
 
 def test_the_order_of_the_effective_masses_is_no_law():
-    """In some poses of an arm the composite mass exceeds the projection's: Fig. 7 shows three, which is not general."""
+    """In some poses of an arm the composite mass exceeds the projection's: the order in the three poses of Fig. 7 is not
+    general."""
     arm = default_striker()
     study = study_poses(arm.chain, arm.point, arm.normal, count=80)
     shares = study.shares()

@@ -225,7 +225,7 @@ def test_sets_of_collisions_begin_with_their_own_impulses():
 
 
 def test_free_flight_keeps_momentum_and_spin():
-    """To rounding, for a body that tumbles about no axis of its own and whose centre of mass is not its origin."""
+    """It holds to rounding, for a body that tumbles about a general axis and whose centre of mass is not its origin."""
     body = rigid_body(
         "stone",
         mass=2.0,
@@ -345,7 +345,7 @@ def test_a_bag_of_a_hundred_balls_settles():
 
 
 def test_millimetres_and_grams():
-    """The same pile in other units: the same run, except for rounding that contacts magnify."""
+    """The same pile in other units has the same run, except for rounding that contacts magnify."""
     runs = [
         free_body_stepper(
             graph_of(ground("floor", shape=HalfSpace()), *boxes(6, scale, weight), friction=0.5, max_contacts=512), tolerance=1e-7

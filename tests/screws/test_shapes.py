@@ -93,7 +93,7 @@ def test_least_gap_is_the_distance(names):
 
 @pytest.mark.parametrize("names", PAIRS, ids="-".join)
 def test_points_lie_on_the_surfaces(names):
-    """Candidates in light contact, as steps use them: reach and depth of a few hundredths of the solids."""
+    """Candidates in light contact, as steps use them, with reach and depth of a few hundredths of the solids."""
     rng = np.random.default_rng(4)
     a, b = (SOLIDS[name] for name in names)
     for _ in range(20):
@@ -198,7 +198,7 @@ def test_a_capsule_on_a_box_is_held_at_both_ends_of_what_is_above():
 @needs_coal
 @pytest.mark.parametrize("other", ["ball", "capsule", "box"])
 def test_a_hull_of_a_box_is_that_box(other):
-    """Two methods agree: coal with patches, and closed forms. EPA stops at 1e-6."""
+    """coal with patches and closed forms agree; EPA stops at 1e-6."""
     rng = np.random.default_rng(6)
     box = SOLIDS["box"]
     hull = Hull(CUBE * box.half)
@@ -262,7 +262,7 @@ def test_boxes_against_coal():
 
 
 def test_shapes_lie_where_their_bodies_carry_them():
-    """A ball at the end of an arm equals the same ball as its own body."""
+    """A ball at the end of an arm equals the same ball as a separate body."""
     rng = np.random.default_rng(8)
     R, p = poses(rng, 0.3)
     q = Rotation.from_matrix(R[0]).as_quat(scalar_first=True)

@@ -111,7 +111,7 @@ def test_a_number_is_no_condition(formula: Callable[[Any], Any]) -> None:
 
 
 def test_conditions_are_comparisons_and_what_joins_them() -> None:
-    """Constants while a formula is recorded are conditions too."""
+    """Conditions that are constant while a formula is recorded count too."""
 
     def formula(x: Any) -> Any:
         return where((x > 0.0) & ~(x > 2.0) | (x != x), where(bool(1), x, 0.0), where(np.less(1.0, 2.0), 5.0 * x, 0.0))

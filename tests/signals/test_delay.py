@@ -111,7 +111,7 @@ def test_two_delays_break_at_all_sums_of_them(method):
 
 
 def test_a_history_longer_than_its_room_goes_on():
-    """About 3000 steps, of which the last 1000 are needed, and then 10^4 in one delay."""
+    """There are about 3000 steps, of which the last 1000 are needed, and then 10^4 within one delay."""
     run = decay(-np.pi / 2.0, lambda t: np.sin(np.pi * t / 2.0), 0.0).simulate(3.0, max_step=1e-3)
     assert run["x.y"][-1] == pytest.approx(-1.0, abs=1e-9)
     blocks = [signals.sine("u"), signals.delay("d", "u.y", 2.0), signals.integrator("i", "d.y")]

@@ -83,7 +83,7 @@ def test_every_block_runs_on_symbols() -> None:
 
 @pytest.mark.parametrize("start", [-2.0, -0.6, 0.3, 0.9, 1.7])
 def test_jacobian_of_nonlinear_blocks(start: float) -> None:
-    """Derivatives with respect to a state are exact on every piece, against differences."""
+    """Derivatives with respect to a state are exact on every piece; checked by differences."""
     blocks = [
         signals.limiter("lim", "u.y", -1.0, 1.0),
         signals.dead_zone("dead", "u.y", -0.5, 0.5),
@@ -125,7 +125,7 @@ def test_the_module_lists_its_blocks() -> None:
 
 
 def test_the_page_lists_every_block_and_code() -> None:
-    """`tests/docs/test_docs.py` tests that its examples print what it shows."""
+    """`tests/docs/test_docs.py` checks that the page's examples print what it shows."""
     page = (ROOT / "docs" / "signals.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `(\w+)\(", page, re.MULTILINE) == list(signals.__all__)
     assert set(re.findall(r"E14\d|E44\d", page)) == {code for code, _, _ in WRONG}

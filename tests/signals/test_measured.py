@@ -1,4 +1,4 @@
-"""Measured inputs from arrays, DataFrames and CSV files: units, gaps, order; refusals with their line."""
+"""Measured inputs from arrays, DataFrames and CSV files: units, gaps, order; refusals with line numbers."""
 
 from __future__ import annotations
 

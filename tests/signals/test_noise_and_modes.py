@@ -52,7 +52,7 @@ def test_a_relay_starts_where_its_input_says_or_in_its_initial_state(level, init
 
 
 def test_a_relay_holds_a_temperature():
-    """A room cools towards 0 and is heated towards 40: each swing takes the logarithm of its levels."""
+    """A room cools towards 0 and is heated towards 40: each swing lasts for the logarithm of its levels."""
     graph, room = Graph("thermostat"), J1("room")
     graph.connect(room, I("heat", 1.0, initial=20.0)).connect(room, R("loss", 1.0))
     graph.connect(Se("heater", lambda y: y, signals=["h.y"]), room)
@@ -65,7 +65,7 @@ def test_a_relay_holds_a_temperature():
 
 @pytest.mark.parametrize("duty", [0.3, 1e-4, 0.9999, 0.0, 1.0, 1.7, -1.0])
 def test_pulses_have_the_width_that_is_asked_for(duty):
-    """To rounding, from no pulse to no gap; a duty set within a period takes effect at the next."""
+    """Widths are exact to rounding, from no pulse to no gap; a duty set within a period takes effect at the next."""
     run = run_of(signals.step("d", after=duty), signals.pwm("p", "d.y", 0.25), signals.integrator("i", "p.y"), until=1.0)
     assert run["i.y"][-1] == pytest.approx(max(min(duty, 1.0), 0.0), abs=1e-13)
     begun = run_of(signals.step("d", start=1.1, before=0.5, after=duty), signals.pwm("p", "d.y", 1.0, low=-1.0), until=1.3)
@@ -201,7 +201,8 @@ def test_the_advice_on_random_formulas_holds():
 
 
 def test_a_rate_limiter_follows_steps_and_ramps():
-    """Up to 1 at 0.5/s from 1 s, down from 4 s at 2/s; it follows a ramp of 1/s at 0.5/s until the ramp ends at 2 s with 2.0."""
+    """It rises to 1 at 0.5/s from 1 s, and falls at 2/s from 4 s; it follows a ramp of 1/s at 0.5/s until the ramp ends at 2 s
+    with 2.0."""
     pulse = signals.pulse("u", 1.0, 3.0)
     run = run_of(pulse, signals.rate_limiter("l", "u.y", -2.0, 0.5), until=6.0, samples=0.01)
     expected = np.clip(0.5 * (run.t - 1.0), 0.0, 1.0) - np.clip(2.0 * (run.t - 4.0), 0.0, 1.0)

@@ -200,7 +200,7 @@ AXES = {"along": (1.0, 0.0, 0.0), "slanted": (0.48, -0.6, 0.64), "across": (-0.1
     ],
 )
 def test_a_slow_spin_costs_a_flight_nothing(distance, spin, axis, turned, pace, swapped):
-    """Up to 3,520 steps from 20 km, when the rounding of the torque p x v counted against the small spin; it turns by at most 4 rad
+    """Up to 3,520 steps from 20 km, when rounding of p x v counted against the small spin; the ball turns by at most 4 rad
     [205 to 246]."""
     run, touch = flight(distance, sphere(R), turned=turned, pace=pace, spin=spin * np.array(AXES[axis]), swapped=swapped)
     assert run.statistics.steps <= 300

@@ -99,7 +99,7 @@ def test_energy_never_grows(name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_quaternions_stay_unit(name):
-    """[5e-15]; they are never normalised during a run."""
+    """Lengths stay 1 to [5e-15], without normalisation during a run."""
     result = run_of(name).result
     for body, spec in zip(run_of(name).bodies, (1, 2), strict=True):
         pose = np.atleast_2d(result[f"{body}.pose"])
@@ -174,7 +174,7 @@ def permuted(law: str) -> tuple[np.ndarray, ...]:
 
 @pytest.mark.parametrize("law", ["frictionless", "rolling"])
 def test_charts_do_not_matter(law):
-    """[6e-15 m without springs, 2e-13 m with them]"""
+    """Positions agree to [6e-15 m without springs, 2e-13 m with them]."""
     first, second, third = permuted(law)
     assert max(np.abs(second - first).max(), np.abs(third - first).max()) < 1e-10
 

@@ -26,7 +26,7 @@ LEFT, RIGHT = (-0.05, 0.0, 0.02), (0.05, 0.0, 0.02)
 
 
 def dropped(*near, height: float = 0.045, t_end: float = 0.5) -> ContactRun:
-    """A bar falls across a trough, with a contact for each place."""
+    """Run a bar that falls across a trough, with a contact for each place."""
     graph, floor = Graph("trough"), ground("trough", surface=TROUGH)
     bar = rigid_body(
         "bar", mass=0.1, inertia=(1e-5, 8e-5, 8e-5), surface=BAR, position=(0.0, 0.0, height), gravity=(0.0, 0.0, -9.81)
@@ -188,7 +188,7 @@ def test_more_or_fewer_places_than_the_bodies_have_at_the_start(height, count, c
 
 @pytest.mark.parametrize("name", ["bar across a trough", "ball in a valley"])
 def test_places_are_the_same_from_either_body(name):
-    """With overlapping bodies, at an angle."""
+    """The bodies overlap, at an angle."""
     floor, skin, height, start = TWICE[name]
     turned = np.asarray(pose_from_state([*start.get("quaternion", (1.0, 0.0, 0.0, 0.0)), 0.002, 0.001, height]), dtype=float)
     H = turned - 0.006 * np.outer([0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0])
@@ -222,7 +222,7 @@ def test_convex_bodies_cost_no_check():
 
 
 def test_a_start_in_several_places_is_refused():
-    """E428, with both places; each becomes a contact once it is named."""
+    """E428 lists both places; each becomes a contact once it is named."""
     with pytest.raises(ModelError) as caught:
         dropped(None, height=0.036)
     (problem,) = caught.value.problems

@@ -16,7 +16,7 @@ from tests.models.contacts.drops import FALL, MASS, dropped, times
 
 @cache
 def struck(law: ContactLaw, speed: float) -> Result:
-    """Return one impact without weight."""
+    """Run one impact without weight."""
     return simulate(
         dropped(law, height=1e-3, gravity=0.0, speed=speed),
         1e-3 / speed + 0.3,

@@ -20,7 +20,8 @@ from tests.models.contacts.drops import COMPLIANT, FALL, HEIGHT, IMPACT, MASS, S
 
 
 def check_compliant(run: Result) -> None:
-    """Without damping an impact lasts 2 (pi - atan(v w / g)) / w, with the weight, and the ball returns to its initial height."""
+    """Check that without damping an impact lasts 2 (pi - atan(v w / g)) / w, with the weight, and that the ball returns to its
+    height."""
     omega = np.sqrt(COMPLIANT.normal_stiffness / MASS)
     lasts = 2.0 * (np.pi - np.arctan(SPEED * omega / G)) / omega
     on, off = times(run, "contact on"), times(run, "contact off")
@@ -35,7 +36,7 @@ def check_compliant(run: Result) -> None:
 
 
 def check_impact(run: Result) -> None:
-    """Bounces after FALL (1 + 2 e + 2 e^2 + ...), to rounding; rest from the limit of these times."""
+    """Check for bounces after FALL (1 + 2 e + 2 e^2 + ...), to rounding, and rest from the limit of these times."""
     e = IMPACT.restitution
     found = times(run, "impact")
     expected = FALL * (1.0 + 2.0 * np.cumsum(np.concatenate([[0.0], e ** np.arange(1.0, len(found))])))
@@ -126,7 +127,7 @@ RUNS = (
 
 @pytest.mark.parametrize(("law", "check"), RUNS, ids=lambda part: type(part).__name__)
 def test_the_same_drop_under_each_law(law: ContactLaw, check: Any) -> None:
-    """The graph of one contact receives the tail of another; nothing else changes."""
+    """One contact is replaced by one with another law; the rest of the graph is unchanged."""
     graph = dropped(COMPLIANT, constrained=["v_z"])
     parts = graph.parts
     graph.replace("touch", contact("touch", parts["floor"], parts["ball"], constrained=["v_z"], law=law))  # type: ignore[arg-type]

@@ -39,7 +39,7 @@ def on_a_floor(up, law, velocity, off=(0.0, 0.0, 0.0)):
 
 @pytest.mark.parametrize(("up", "restitution"), [*zip(UP, (0.7, 1.0, 0.0, 1.0), strict=True)])
 def test_a_ball_that_touches_stays(up, restitution):
-    """Whatever rounding does to the gap and its rate: a few events at the start, none later."""
+    """Whatever rounding does to the gap and its rate, there are a few events at the start and none later."""
     off = np.array([0.37, -1.21, 0.58])
     run = simulate(on_a_floor(up, Impact(restitution, friction=0.3), np.zeros(3), off), 0.5, progress=False)
     assert run.ok, run.failure
@@ -85,13 +85,13 @@ def rod(mu, yaw, end=1e-6, half=0.5):
 
 
 def pressing(mu):
-    """Return its normal force: G / (1 + 3 cos a (cos a - mu sin a)) at tan a = 2."""
+    """Return the normal force of the rod: G / (1 + 3 cos a (cos a - mu sin a)) at tan a = 2."""
     return G / (1.6 - 1.2 * mu)
 
 
 @pytest.mark.parametrize("yaw", [0.0, 1.1])
 def test_the_rod_of_painleve_in_space(yaw):
-    """Its normal force, as long as there is one; above 4/3 the run ends and names the coefficient of the contact."""
+    """The normal force matches as long as there is one; above 4/3 the run ends and names the coefficient of the contact."""
     compiled, coefficient = compile_model(rod(1.0, yaw)), "touch.friction cone.coefficient"
     for mu in (1.0, 1.3):
         run, force = compiled.simulate(1e-5, parameters={coefficient: mu}, progress=False), pressing(mu)

@@ -1,4 +1,4 @@
-"""The delta robot in three tool coordinates, without rod angles: a comparison where the angles become singular.
+"""The delta robot in three tool coordinates, without rod angles: a comparison for poses at which the angles are singular.
 
 The elbow of each arm follows from the tool by two circles; every mass point lies on a line from shaft to elbow or from elbow to
 tip. With all points x(w), the motion is sum of m J^T (x'' - g) = 0, J = dx/dw by complex steps and x'' - J w'' by a second

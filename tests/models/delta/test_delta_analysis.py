@@ -76,7 +76,7 @@ def test_reduced_system(name, at, form):
 
 @pytest.mark.parametrize(("name", "at"), CASES)
 def test_whole_system(name, at):
-    """A and B of order 18 to 1e-11 [1e-14] relative; minimal order 6, of one input 4."""
+    """A and B of order 18 match to 1e-11 [1e-14] relative; the minimal order is 6, and 4 from one input."""
     linear = ROBOTS[name].linearise((ANGLES[at],) * 3)
     A, B, _, _ = independent.linearise(independent.SETS[name], (ANGLES[at],) * 3)
     order = independent.BY_ARMS
@@ -118,7 +118,7 @@ def test_equilibrium(name, at):
 
 
 def test_gravity_compensation_leaves_every_pose_an_equilibrium():
-    """With u = gravity_torque(y) three eigenvalues are zero: A + B du/dy, du/dy by central differences."""
+    """With u = gravity_torque(y) three eigenvalues of A + B du/dy are zero, with du/dy by central differences."""
     robot, y = ROBOTS["fit"], np.array([0.1, 0.3, 0.5])
     small, h = linearise_reduced(robot, y), 1e-5
     slope = np.stack([(robot.gravity_torque(y + h * e) - robot.gravity_torque(y - h * e)) / (2.0 * h) for e in np.eye(3)], axis=1)

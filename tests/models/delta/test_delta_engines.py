@@ -49,7 +49,7 @@ def test_mujoco():
         robot.run(0.2)
         found[stiffness] = np.abs(robot.q() - expected).max(), robot.apart()
     assert found[1e6][0] < 1e-8 and found[1e6][1] < 1e-8
-    # both errors fall with the stiffness
+    # both errors decrease as the stiffness grows
     assert found[1e4][0] > 30.0 * found[1e6][0] and found[1e4][1] > 30.0 * found[1e6][1]
 
 

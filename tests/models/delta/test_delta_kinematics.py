@@ -193,7 +193,7 @@ def test_wrong_mode_and_words():
 
 
 def test_workspace():
-    """It is the same when turned by 120 degrees or mirrored; its values are those of single postures."""
+    """Turned by 120 degrees or mirrored it is the same, and its values are those of single postures."""
     p = ROBOTS["fit"]
     grid = np.linspace(-0.6, 0.6, 41)
     whole = workspace(p, grid, grid, np.linspace(0.0, 0.7, 41))
@@ -221,7 +221,7 @@ def test_the_outline_of_a_cut_is_exact():
     (outline,) = outlines(p, workspace(p, 0.0, across, deep, progress=False))
     points = outline.points
     assert np.array_equal(points[0], points[-1]) and not points[:, 0].any()
-    # The map ends above, where the outline follows the grid.
+    # At the top the map ends, and there the outline follows the grid.
     assert 1 < np.count_nonzero(outline.ends) < 30 and np.all(points[outline.ends, 2] == deep[0])
     far = points[(points[:, 1] < -0.1) & (points[:, 2] > 0.4)]
     assert len(far) > 10 and np.hypot(far[:, 1] - aside, far[:, 2]) == pytest.approx(reach, rel=1e-7)

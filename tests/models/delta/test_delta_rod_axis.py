@@ -56,7 +56,8 @@ def independent_direction(phi: np.ndarray) -> np.ndarray:
 
 
 def test_friction_is_the_papers_outside_a_narrow_cone_and_bounded_in_it():
-    """|S v|^2 = |phi'|^2 down to sin(phi2) = 0.01; continuous there; on the axis only the swing, equal in every direction."""
+    """|S v|^2 = |phi'|^2 down to sin(phi2) = 0.01, and continuous there; on the axis only the swing counts, in every direction
+    alike."""
     rng = np.random.default_rng(5)
     for angle in (1.0, 0.1, 1.001 * CONE):
         for turn in rng.uniform(-np.pi, np.pi, 5):

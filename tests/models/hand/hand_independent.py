@@ -84,12 +84,12 @@ def main_motion(t: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def far_motion(t: float) -> tuple[np.ndarray, np.ndarray]:
-    """As `main_motion`, but continue to .18 m until 9.5 s."""
+    """Return the motion of `main_motion` continued to .18 m until 9.5 s."""
     return array([0.012 * smooth(t, 0.5, 2.5), 0.0, 0.09 + 0.09 * smooth(t, 2.5, 9.5)]), np.eye(3)
 
 
 def rotate_motion(t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Turn by .4 rad about z, then by .3 rad about the world's x."""
+    """Return a rotation by .4 rad about z, then by .3 rad about the world's x."""
     a, b = 0.4 * smooth(t, 0.5, 2.5), 0.3 * smooth(t, 2.5, 4.5)
     Rz = array([[cos(a), -sin(a), 0.0], [sin(a), cos(a), 0.0], [0.0, 0.0, 1.0]])
     Rx = array([[1.0, 0.0, 0.0], [0.0, cos(b), -sin(b)], [0.0, sin(b), cos(b)]])

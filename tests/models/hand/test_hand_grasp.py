@@ -78,7 +78,7 @@ def test_ellipsoid_askew_needs_friction() -> None:
     shape = {"object_shape": "ellipsoid", "object_size": (0.03, 0.02, 0.03), "fingers": 2, "object_quaternion": TURNED}
     pose = initial_posture(HandParameters(**shape))
     needed = float(np.max(required_friction(pose.forces, pose.normals)))
-    # Two contacts balance along the line that joins them: tan of its angle to the normals, of x = A^2 n / |A n|.
+    # Two contacts balance along the line that joins them: tan of its angle to the normals, for x = A^2 n / |A n|.
     springs = spring_deflections(HandParameters(**shape), pose)
     assert np.allclose(2e4 * np.hypot(springs[:, 1], springs[:, 2]) / (2e4 * springs[:, 3]), needed, rtol=1e-12)
     n = np.array([np.cos(0.4), -np.sin(0.4)])

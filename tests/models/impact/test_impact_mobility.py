@@ -152,7 +152,7 @@ def in_small_units(link: Link) -> Link:
 
 
 def test_the_ratio_of_table_1() -> None:
-    """A single floating body moves as itself; an arm, by the momenta of its links."""
+    """A single floating body moves as itself; the ratio of an arm follows from the momenta of its links."""
     body = Chain("body", (Link("ball", free(), BodyInertia(2.0, (0.1, 0.1, 0.1))),))
     assert locked_ratio(striking_point(body, np.zeros(6), (0.1, 0.0, 0.2)), Z) == pytest.approx(1.0, rel=1e-12)
     where = striking_point(*own()[:3])
@@ -225,7 +225,7 @@ def test_the_order_of_the_paper_holds_in_some_poses_and_fails_in_others() -> Non
     assert again[0] < 0.9 * again[1]
 
 
-# --- what cannot be --------------------------------------------------------------------------------------------------
+# --- refusals -----------------------------------------------------------------------------------------------------------
 
 
 def refused(code: str, *words: str, chain: Any = None, q: Any = None, point: Any = (0.0, 0.0, 0.0), **more: Any) -> None:

@@ -51,7 +51,7 @@ def slow(law: str, name: str = "own") -> ImpactRun:
 
 @pytest.mark.parametrize(("law", "name"), [*((law, "own") for law in LAWS), ("viscoelastic", "panda")])
 def test_an_arm_strikes_like_a_mass_of_its_generalised_momentum(law: str, name: str) -> None:
-    """It moves by 20 um meanwhile: deviations from a single mass are of that order relative to its size."""
+    """It moves by 20 um meanwhile: relative to its size, deviations from a single mass are of that order."""
     found = slow(law, name)
     assert found.result.ok and found.result.ledger.relative_residual < 1e-8
     assert found.speed_before == pytest.approx(0.01, rel=1e-4)
@@ -64,7 +64,7 @@ def test_an_arm_strikes_like_a_mass_of_its_generalised_momentum(law: str, name: 
 
 
 def test_a_free_body_strikes_exactly_like_a_mass() -> None:
-    """It has no joints: e to the tolerance of the run."""
+    """It has no joints, so e is exact to the tolerance of the run."""
     body = Chain("body", (Link("ball", free(), BodyInertia(2.0, (0.1, 0.1, 0.1))),))
     striker = Striker(body, np.zeros(6), normal=(0.0, 0.0, 1.0))
     law = ViscoelasticImpact(1e5, 1e6, 2.0, 0.1)
@@ -204,7 +204,7 @@ def test_the_command_writes_its_files(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_the_command_takes_robots_from_files(tmp_path: Path) -> None:
-    """The Panda by the product's own reader, to the last flange; its numbers match those of the tests' reader."""
+    """The product's own reader reads the Panda up to the last flange; its numbers match those of the tests' reader."""
     path = urdf()
     if path is None:
         pytest.skip("NOT TESTED: a robot from its file; pip install example-robot-data")

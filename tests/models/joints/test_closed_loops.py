@@ -89,7 +89,7 @@ def test_start_velocities_that_do_not_fit_a_loop_are_refused_and_the_advice_work
     result = compiled.simulate(0.3, initial=started, rtol=1e-10, samples=0.01, progress=False)
     assert result.ok and abs(result["A.rate"][0] - 2.0) < 1e-12
     assert np.abs(result.ledger.injected).max() < 1e-9 * result.ledger.in_play
-    # Both ends of the coupler have the same velocity along it: the rate of the rocker by hand.
+    # Both ends of the coupler have the same velocity along it, which gives the rocker's rate.
     tip, base = np.array([0.0, 0.1]), np.array([0.32, 0.0])
     pin = 2.0 * result["rocker.pose"][0, [4, 6]] - base
     along, across = pin - tip, np.array([[0.0, -1.0], [1.0, 0.0]])

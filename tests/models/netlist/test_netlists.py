@@ -1,4 +1,4 @@
-"""Netlists against ngspice, and refusals with their line."""
+"""Netlists against ngspice, and refusals with line numbers."""
 
 from __future__ import annotations
 

@@ -202,7 +202,8 @@ def test_the_cure_of_a_cycle_closes_it() -> None:
 
 @checks("chemical.chemostat")
 def test_a_chemostat_holds_its_potential() -> None:
-    """1 mol/s of the permeability between activities 3 and 2; one chemostat takes what the other gives, times its potential."""
+    """1 mol/s through the permeability between activities 3 and 2; one chemostat takes what the other gives, times its
+    potential."""
     graph, wall = Graph("g"), c.diffusion("wall")
     graph.connect(c.chemostat("X", mu(3.0)), wall.port("1")).connect(wall.port("2"), c.chemostat("Y", mu(2.0)))
     run = run_of(graph, 5.0)

@@ -83,7 +83,7 @@ def test_pipes(Q) -> None:
 
 @checks("hydraulic.line")
 def test_line_takes_its_time() -> None:
-    """L di/dt + R i = p: the time rho length / (area R)."""
+    """L di/dt + R i = p; the time constant is rho length / (area R)."""
     graph, node = Graph("g"), J0("node", domain="hydraulic")
     graph.connect(Se("p", 1e5), node).between(node, None, h.line("l", length=2.0, resistance=1e8))
     time = 850 * 2 / 1e-4 / 1e8
@@ -101,7 +101,7 @@ def test_tank_runs_out_by_torricelli() -> None:
 
 @checks("hydraulic.chamber", "hydraulic.accumulator")
 def test_vessels() -> None:
-    """Pressure and energy after a volume was pressed in."""
+    """Pressure and energy are checked after a volume was pressed in."""
     for part, law, volume in (
         (h.chamber("c"), lambda V: 1.6e9 * V / 1e-4, 1e-6),
         (h.accumulator("c", n=1.2), lambda V: 5e6 * (1e-3 / (1e-3 - V)) ** 1.2, 4e-4),
@@ -164,7 +164,7 @@ def flow_through(orifice, p1: float, p2: float) -> float:
 
 @checks("hydraulic.overflowing_tank")
 def test_a_tank_runs_over_its_rim() -> None:
-    """It fills at 0.1 m^3/s up to 2 m; then all inflow runs over, at a level that drives it over the rim."""
+    """It fills at 0.1 m^3/s up to 2 m; then it overflows, at the level at which the rim passes all inflow."""
     graph, node = Graph("g"), J0("node", domain="hydraulic")
     graph.connect(Sf("Q", 0.1), node).between(node, None, h.overflowing_tank("t"))
     run = compile_model(graph, progress=False).simulate(40.0, samples=[10.0, 40.0], rtol=1e-9, progress=False)

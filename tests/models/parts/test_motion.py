@@ -87,7 +87,7 @@ def test_worm_gear(torque, load, mu, share) -> None:
 @checks("motion.belt")
 @pytest.mark.parametrize(("torque", "ratio"), [(5.0, None), (60.0, np.exp(-0.9)), (-60.0, np.exp(0.9))])
 def test_belt_grips_and_slips(torque, ratio) -> None:
-    """A rope pulled with 100 N behind a pulley, and a mass before it: it takes the pulley's force, up to Euler's ratio."""
+    """A rope under 100 N behind a pulley, and a mass in front: it transmits the pulley's force up to Euler's ratio."""
     graph, belt = Graph("g"), m.belt("belt", r=0.2, mu=0.3, wrap=3.0)
     graph.connect(graph.series(Se("drive", torque), I("wheel", 1.0)), belt.port("shaft"))
     graph.connect(graph.series(R("drag", damping=1e3), I("mass", 5.0)), belt.port("1"))

@@ -28,7 +28,7 @@ def between_bodies(part, hot: float, cold: float, time: float) -> tuple[float, f
 @checks("thermal.heat_capacity", "thermal.conductance", "thermal.convection")
 @pytest.mark.parametrize("make", [lambda: t.conductance("c", 2.0), lambda: t.convection("c", h=4.0, A=0.5)])
 def test_two_bodies_level_out(make) -> None:
-    """The difference decays at 2 G / C, and the entropy of both is c ln(T / T0)."""
+    """The difference decays at 2 G / C, and the entropy of both bodies is c ln(T / T0)."""
     hot, cold, made = between_bodies(make(), 400.0, 300.0, 25.0)
     left = 100.0 * np.exp(-1.0)
     assert (hot, cold) == pytest.approx((350 + left / 2, 350 - left / 2))
@@ -50,7 +50,7 @@ def test_radiation() -> None:
     ("k", "C1", "C2"), [(100.0, 100.0, 200.0), (100.0, 200.0, 100.0), (150.0, 100.0, 100.0), (1e4, 100.0, 200.0)]
 )
 def test_exchanger(k, C1, C2) -> None:
-    """Effectiveness with unlike streams, with equal ones, and near the maximum of the weaker stream."""
+    """Effectiveness for unlike streams, for equal ones, and near the maximum of the weaker stream."""
     ratio, units = min(C1, C2) / max(C1, C2), k / min(C1, C2)
     gone = np.exp(-units * (1 - ratio))
     part = (1 - gone) / (1 - ratio * gone) if ratio < 1 else units / (1 + units)

@@ -60,7 +60,7 @@ def window() -> Iterator[Browser]:
 @needs_chromium
 @pytest.mark.parametrize("sections", [1, 8, 15, 37])
 def test_a_flat_graph_opens_legible(sections: int, window: Browser, tmp_path: Path) -> None:
-    """5, 33, 61 and 149 nodes."""
+    """The graphs have 5, 33, 61 and 149 nodes."""
     path = page(simulate(ladder(sections), 0.1, progress=False)).write(tmp_path / "page.html")
     for width, height in SIZES.items():
         window.open(path, width, height)

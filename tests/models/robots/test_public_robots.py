@@ -106,7 +106,7 @@ def test_a_floating_quadruped_agrees_with_pinocchio() -> None:
 
 
 def test_the_panda_up_to_its_flange_agrees_with_pinocchio() -> None:
-    """Both read the same file without the links beyond the flange, hand and fingers."""
+    """Both read the same file, without the links beyond the flange: hand and fingers."""
     from lxml import etree
 
     path = public_urdf("panda_description/urdf/panda.urdf")
@@ -122,7 +122,7 @@ def test_the_panda_up_to_its_flange_agrees_with_pinocchio() -> None:
 
 
 def test_the_panda_strikes_with_the_masses_of_the_paper() -> None:
-    """Wang 2022: projection, composite body and generalised momentum at a pose, without the hand."""
+    """Wang 2022: projection, composite body and generalised momentum at one pose, without the hand."""
     robot = read_urdf(public_urdf("panda_description/urdf/panda.urdf"), tip="panda_link8", meshes=False)
     q = robot.position({f"panda_joint{k}": angle for k, angle in enumerate((0, -1, 0, -3, 0, 2, 1), start=1)}) * np.pi / 4
     for kind, mass in (("projection", 4.316), ("composite", 8.696), ("momentum", 2.966)):

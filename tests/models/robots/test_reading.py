@@ -85,7 +85,7 @@ def test_poses_of_all_links_agree_with_products_of_matrices_by_hand() -> None:
 
 
 def test_mass_matrix_and_weight_agree_with_energies_by_hand() -> None:
-    """M from kinetic energies of points by differences; weight from the height of the masses."""
+    """M follows from kinetic energies of points by differences, the weight from the height of the masses."""
     chain, step = two_links().tree, 1e-5
     for q in np.random.default_rng(2).uniform(-3.0, 3.0, (3, 2)):
         M, g = np.zeros((2, 2)), np.zeros(2)

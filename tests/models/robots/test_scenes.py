@@ -100,7 +100,7 @@ def swinging(robot: Robot) -> Scene:
 
 
 def test_a_run_shows_the_visual_shapes_or_those_that_collide() -> None:
-    """A colliding box and sphere where there is no visual, the visual cylinder (0.03 m) instead of the wider one."""
+    """A colliding box and sphere appear where there is no visual, and the visual cylinder (0.03 m) instead of the wider one."""
     robot = read_urdf(DATA / "two_links.urdf")
     scene = swinging(robot)
     shapes = {solid.name: solid.shape for solid in scene.solids if solid.name != "floor"}

@@ -128,7 +128,7 @@ def ran(name: str) -> tuple[Task, Outcome]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", RUNS)
 def test_each_artefact_is_written_alone(name: str, tmp_path: Path) -> None:
-    """From one outcome: the files themselves, the pictures as markers; together these are all that the help names."""
+    """One outcome is used: the files themselves, the pictures as markers; together these are all that the help names."""
     own, outcome = ran(name)
     may_miss = {"lost.png", "movie.gif"}
     made = {*outcome.files, *outcome.pictures, SUMMARY}

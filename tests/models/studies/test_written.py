@@ -59,7 +59,7 @@ def test_a_file_is_shown_again_when_it_changes(tmp_path: Path, capsys: pytest.Ca
             path.write_text(content)
         return True
 
-    assert follow(path, redraw, go_on) == 3  # the initial file, the wrong one, the right one; not an unchanged file
+    assert follow(path, redraw, go_on) == 3  # the initial file, the wrong one, the right one, but not an unchanged file
     assert len(seen) == 2
     assert "E640" in capsys.readouterr().out
 
