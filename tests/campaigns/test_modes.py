@@ -41,7 +41,7 @@ def test_rectifiers() -> None:
 
 
 def test_a_coil_charges_a_capacitor_through_a_diode() -> None:
-    """v = 1 - cos t / sqrt(L C) for half a period, and 2 thereafter."""
+    """v = 1 - cos(t / sqrt(L C)) for half a period, and 2 thereafter."""
     parts = (
         Branch("V", "V", 1, 0, wave=Wave(mean=1.0)),
         Branch("L", "L", 1, 2, 0.1),

@@ -106,7 +106,7 @@ def ball_in_bowl(rises, **_):
 
 
 def arm_on_table(run, **_):
-    """At rest the moments about each joint cancel: of its motor, of the weights beyond it, and of the table."""
+    """At rest the moments about each joint cancel: those of its motor, the weights beyond it, and the table."""
     q, m, length = run["arm.q"][-1], 0.5, 0.3
     assert np.abs(run["arm.v"][-1]).max() < 1e-4
     turned = np.cumsum(q)  # about y: a link points along (cos, -sin)

@@ -239,7 +239,7 @@ def test_closed_loop(form):
 
 
 def test_chain_is_rigid_bodies_with_joints():
-    """The same arm of free bodies, held together by ideal constraints: the same motion to 1e-8."""
+    """The same arm, made of free bodies with ideal constraints, moves alike to 1e-8."""
     chain = Chain(
         "arm",
         tuple(

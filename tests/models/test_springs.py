@@ -216,7 +216,7 @@ def test_moving_everything_changes_nothing(form):
 @pytest.mark.parametrize(("axis", "stiffness", "inertia"), [(0, 0.2, 1e-3), (2, 0.2, 2.5e-3), (3, 50.0, 0.4), (5, 50.0, 0.4)])
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 def test_frequency_of_a_body_on_a_spring(axis, stiffness, inertia, form):
-    """sqrt(k / m), from the zero that the small motion crosses after a quarter period, and exactly for the rotation vector."""
+    """It is sqrt(k / m), from the zero that the small motion crosses after a quarter period, and exactly for the rotation vector."""
     start = 1e-3 * np.eye(6)[axis]
     x = state(np.asarray(exp(start), float))
     graph = Graph("oscillator")
@@ -232,7 +232,7 @@ def test_frequency_of_a_body_on_a_spring(axis, stiffness, inertia, form):
 
 
 def test_a_damper_to_ground_damps_absolute_motion():
-    """v0 exp(-d t / m) and spin exp(-d t / J) about a principal axis; the loss is the kinetic energy."""
+    """Velocities are v0 exp(-d t / m) and spin exp(-d t / J) about a principal axis; the loss is the kinetic energy."""
     graph = Graph("damped")
     room = ground("room", position=(0.3, 0.2, 0.1))
     body = block("body", position=(1.0, -2.0, 0.5), velocity=(0.3, 0.0, 0.0), angular_velocity=(5.0, 0.0, 0.0))

@@ -156,7 +156,7 @@ def test_housners_block():
 
 @pytest.mark.parametrize("count, after", [(3, (-1 / 3, 2 / 3, 2 / 3)), (5, (-0.6, 0.4, 0.4, 0.4, 0.4))])
 def test_newtons_cradle_together(count, after):
-    """For touching balls, both Moreau's and Newton's solution conserve energy."""
+    """For touching balls both Moreau's and Newton's laws conserve energy."""
     balls = [ball(f"ball {k}", gravity=(0, 0, 0), position=(0.1 * k, 0, 0), velocity=(float(k == 0), 0, 0)) for k in range(count)]
     run = free_body_stepper(graph_of(*balls, restitution=1.0), tolerance=1e-12, max_sweeps=100000).simulate(1e-3, step=1e-3)
     assert [run[f"ball {k}.twist"][-1, 3] for k in range(count)] == pytest.approx(after, abs=1e-9)
@@ -306,7 +306,7 @@ def test_boxes_that_tumble_keep_apart():
     "count, heaviest, scale, weight", [(10, 1.0, 1.0, 1.0), (10, 1.0, 1e3, 1e3), (2, 1e3, 1.0, 1.0), (4, 300.0, 1.0, 1.0)]
 )
 def test_towers_stand_high_or_under_a_heavy_top(count, heaviest, scale, weight):
-    """Sweeps alone would need tens of thousands: the floor's load passes through every box."""
+    """Tens of thousands of sweeps alone would be needed: the floor's load passes through every box."""
     a, masses = 0.1 * scale, [weight] * (count - 1) + [heaviest * weight]
     stack = [
         cuboid(f"box {k}", (a,) * 3, mass, (0.0, 0.0, -G * scale), position=(0.0, 0.0, a * (k + 0.5)))

@@ -15,7 +15,7 @@ from scipy.integrate import solve_ivp
 from tests.models.delta.delta_independent import TO_WORLD, _pair
 
 STEP = 1e-4
-"""m; the fourth-order difference has an error of about STEP^4 times a fifth derivative."""
+"""Step of differences, m; the fourth-order difference has an error of about STEP^4 times a fifth derivative."""
 
 
 def link(p: dict[str, float], tool: Any, branch: float) -> Any:

@@ -182,7 +182,7 @@ def blow(name: str, kind: str, e: float) -> Any:
 def test_the_compiled_graph_measures_the_mass_of_the_formula(name: str, kind: str, e: float) -> None:
     formula, found = effective_mass(*arm(name), kind=kind), blow(name, kind, e)
     assert found.mass == pytest.approx(formula, rel=1e-12)
-    # The energy that is lost does not involve impulses: (1 - e^2) m v^2 / 2.
+    # The energy loss (1 - e^2) m v^2 / 2 is independent of impulses.
     assert found.lost == pytest.approx(0.5 * formula * 0.3**2 * (1.0 - e * e), rel=1e-11)
 
 

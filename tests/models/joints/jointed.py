@@ -26,7 +26,7 @@ def numbers(kind):
 
 
 def joint_of(kind):
-    """Return each kind along an oblique axis through a point away from the origin."""
+    """Return a joint of this kind along an oblique axis through a point away from the origin."""
     axis, point = np.array([0.36, 0.48, 0.8]), np.array([0.1, -0.2, 0.15])
     other = np.cos(PSI) * axis + np.sin(PSI) * np.array([0.8, -0.6, 0.0])
     return {

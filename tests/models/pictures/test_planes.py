@@ -52,7 +52,7 @@ def test_plates_are_where_the_result_says(tipped) -> None:
     assert set(solids) == {"box", "finger", "ground"}
     for name in ("box", "finger"):
         np.testing.assert_allclose(solids[name].poses, [planar(row) for row in tipped[f"{name}.place"]], atol=1e-12)
-    # Without an outline, it is the square with its inertia: the example's own.
+    # Without an outline, it is the square with its inertia, as in the example.
     points = solids["box"].shape.points
     np.testing.assert_allclose([points.min(axis=0)[:2], points.max(axis=0)[:2]], [[-0.5, -0.5], [0.5, 0.5]], atol=1e-12)
     assert points[:, 2].max() == 0.0  # contacts are visible in front of it
