@@ -110,7 +110,7 @@ def test_a_slider_with_play_in_its_guide():
 
 
 def test_a_woodpecker_on_its_pole():
-    """Friction, impacts and jamming: both courses agree within the errors of both schemes, which are first-order."""
+    """Friction, impacts and jamming: our course and theirs agree within the errors of both schemes, which are first-order."""
     (published,) = PUBLISHED["Woodpecker"].values()
     published = np.array(published)
     steps = stepper(woodpecker(), inertia="full", friction="coulomb", restitution={"beak": 0.5})

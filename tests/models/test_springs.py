@@ -216,7 +216,7 @@ def test_moving_everything_changes_nothing(form):
 @pytest.mark.parametrize(("axis", "stiffness", "inertia"), [(0, 0.2, 1e-3), (2, 0.2, 2.5e-3), (3, 50.0, 0.4), (5, 50.0, 0.4)])
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 def test_frequency_of_a_body_on_a_spring(axis, stiffness, inertia, form):
-    """It is sqrt(k / m), from the zero that the small motion crosses after a quarter period, and exactly for the rotation vector."""
+    """It is sqrt(k / m), from the zero that a small motion crosses after a quarter period; exact for the rotation vector."""
     start = 1e-3 * np.eye(6)[axis]
     x = state(np.asarray(exp(start), float))
     graph = Graph("oscillator")

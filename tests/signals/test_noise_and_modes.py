@@ -235,7 +235,7 @@ def test_a_rate_limiter_of_a_sine_follows_it_from_where_they_meet():
 
 
 def test_rate_limiters_in_a_row_and_beside_a_mechanism():
-    """The slower second limiter alone determines the output. The rates of a graph with a dependent storage do not disturb them."""
+    """The slower second limiter alone sets the output. The rates of a graph with a dependent storage do not disturb them."""
     graph, body = Graph("row"), J1("body")
     graph.connect(Se("push", 2.0), body).connect(body, I("a", 1.0)).connect(body, I("b", 3.0))
     blocks = [signals.rate_limiter("first", "body.flow", -1.0, 0.4), signals.rate_limiter("second", "first.y", -1.0, 0.1)]

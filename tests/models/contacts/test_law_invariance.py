@@ -91,7 +91,7 @@ def test_what_is_held_rolls_over_all_poles(law: ContactLaw, exchanged: bool) -> 
 
 @pytest.mark.parametrize("law", [Impact(0.5), ThreeState(50.0, 1000.0)], ids=lambda law: type(law).__name__)
 def test_what_is_free_slides_and_what_is_held_keeps_its_momentum(law: ContactLaw) -> None:
-    """A spinning ball drops: nothing changes; (5 v + 2 r w) / 7 if v_x, v_y are held; with omega_z it does not turn."""
+    """A spinning ball drops: held v_z changes nothing; held v_x, v_y give (5 v + 2 r w) / 7; a rolling contact stops omega_z."""
     motion = {"velocity": (1.0, 0.3, 0.0), "angular_velocity": (3.0, 1.0, 2.0)}
     omega, v = in_world(rolled(law, ["v_z"], 0.0, **motion))
     assert omega == pytest.approx([3.0, 1.0, 2.0], abs=1e-9) and v[:2] == pytest.approx([1.0, 0.3], abs=1e-9)

@@ -72,7 +72,6 @@ def read(folder: Path, text: str = ARM, **settings: object) -> Robot:
 
 
 def test_mass_matrix_forces_and_poses_are_those_of_mujoco(tmp_path: Path) -> None:
-    """The numbers are those that MuJoCo 4.0 computes."""
     tree = read(tmp_path).tree
     M = np.asarray(mass_matrix(tree, Q), dtype=float)
     h = np.asarray(bias(tree, Q, V), dtype=float) + np.asarray(gravity_forces(tree, (0, 0, -9.81), Q), dtype=float)

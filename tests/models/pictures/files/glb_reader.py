@@ -44,7 +44,6 @@ class Glb:
 
     @property
     def names(self) -> list[str]:
-        """Names of the nodes."""
         return [node["name"] for node in self.document["nodes"]]
 
     def node(self, name: str) -> dict[str, Any]:
