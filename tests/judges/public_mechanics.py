@@ -92,7 +92,7 @@ def pendulum_in_two_coordinates() -> Answer:
 
 @case("matter-js #1250", 1e-5)
 def pendulum_without_loss() -> Answer:
-    """A pendulum in its angle swings as high after 1000 s as at the start."""
+    """A pendulum described by its angle swings as high after 1000 s as at the start."""
     graph, w = Graph("pendulum"), J1("w", domain="rotation")
     bob = IC("bob", inertia=lambda q: 1.0 + 0 * q, potential=lambda q: -GRAVITY * cos(q), position=2.0)
     run = graph.connect(w, bob).connect(w, Se("free")).simulate(1000.0, rtol=1e-10)

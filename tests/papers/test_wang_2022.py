@@ -151,7 +151,7 @@ def test_equation_17_is_a_limit_of_fast_impacts(w0, off):
 
 
 def test_the_compression_returns_to_zero():
-    """The text says that energy is left in the spring. The force vanishes with the compression, at less than k / c."""
+    """The paper leaves energy in the spring; the force in fact vanishes with the compression, at a speed below k / c."""
     for w0 in (0.5, 5.0):
         s, rate, lost = at_release(w0)
         assert abs(s) < 1e-10 and -rate < 1.0 / w0
@@ -159,8 +159,7 @@ def test_the_compression_returns_to_zero():
 
 
 def test_the_order_of_the_effective_masses_is_no_law():
-    """In some poses of an arm the composite mass exceeds the projection's: the order in the three poses of Fig. 7 is not
-    general."""
+    """In some poses the composite mass exceeds the projection's: the order in the three poses of Fig. 7 is not general."""
     arm = default_striker()
     study = study_poses(arm.chain, arm.point, arm.normal, count=80)
     shares = study.shares()

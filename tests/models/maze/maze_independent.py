@@ -43,7 +43,7 @@ def torque(t: float, y: np.ndarray, state: int) -> float:
 
 
 def rates(t: float, y: np.ndarray, leg: Leg) -> np.ndarray:
-    """y' in a leg."""
+    """Return y' in a leg."""
     q, v = y[:4], y[4:8]
     goal = 0.0 if t < BEGIN or leg.state == 0 else GATES[min((leg.state - 1) // 2, 3)]
     force = np.array([torque(t, y, leg.state), 0.0, -MASS * G, 0.0])

@@ -134,7 +134,7 @@ def test_hydraulic_motor_loses_torque_in_proportion_to_its_pressure(cf) -> None:
 
 @checks("hydraulic.pump_by_curve")
 def test_pump_by_curve() -> None:
-    """At speed 1 its curve, linear between points; at half that speed the affinity laws."""
+    """At speed 1 it follows its curve, linear between points; at half that speed, the affinity laws."""
     for speed, volume, rise in ((1.0, 1.5e-3, 2.4e5), (0.5, 0.75e-3, 0.6e5), (0.0, 1e-3, 0.0)):
         graph, pump = Graph("g"), h.pump_by_curve("p", speed=speed)
         graph.connect(Sf("Q", volume), pump.port("inlet")).connect(pump.port("outlet"), Se("load", 5e5))
