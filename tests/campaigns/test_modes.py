@@ -96,8 +96,7 @@ def test_two_blocks() -> None:
 
 
 def test_a_row_that_more_frictions_hold_than_it_has_masses() -> None:
-    """Nothing moves until 6 t exceeds friction at both ends and in the drag behind the gear, 2 + 1 / 2; the middle mass is
-    pulled."""
+    """Nothing moves until 6 t exceeds friction at both ends and in the drag behind the gear, 2 + 1 / 2, on the middle mass."""
     row = Masses(
         (Mass(1.0), Mass(1.0, Wave(slope=6.0)), Mass(1.0)),
         (Rub(0, None, 1.0), Rub(1, 0, 9.0), Rub(1, 2, 9.0), Rub(2, None, 1.0), Rub(1, None, 1.0, 0.5)),

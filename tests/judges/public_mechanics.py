@@ -216,7 +216,7 @@ def tool_without_inertia() -> Answer:
 
 @case("drake #2537", 1e-9)
 def stick_slip() -> Answer:
-    """A belt drags a mass on a spring: it slips at 2 N, and sticks again when its speed is the belt's, in turn."""
+    """A belt drags a mass on a spring, which alternately slips at 2 N and sticks again when its speed is the belt's."""
     belt_speed, stiffness, limit, sliding = 0.1, 100.0, 2.0, 1.0
     graph, rub = Graph("belt"), J0("rub", domain="translation")
     v, belt = J1("v", domain="translation"), J1("belt", domain="translation")

@@ -279,7 +279,7 @@ def test_a_driven_joint_is_a_constraint_that_is_solved():
 
 
 def test_jaws_of_one_mass_that_part_are_a_mass():
-    """Twice the mass of one: their effects on each other's momentum cancel."""
+    """The mass is twice that of one jaw: their effects on each other's momentum cancel."""
     body = ball_inertia(0.3, 0.02)
     jaws = (Link("left", joints.prismatic([1, 0, 0]), body), Link("right", joints.prismatic([1, 0, 0]), body, parent=None))
     pair = Tree("pair", (jaws[0], replace(jaws[1], mimic=Mimic("left", -1.0))))
