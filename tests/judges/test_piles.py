@@ -78,7 +78,7 @@ def test_an_impacting_stick():
 
 
 def test_a_bouncing_ball():
-    """At their step both schemes are millimetres off e^2 of the previous height; two fifths of the step leave two fifths of it."""
+    """At their step both are millimetres off e^2 of the previous height; two fifths of the step leave two fifths of it."""
     ball = {"mass": 1.0, "inertia": (1, 1, 1), "gravity": (0, 0, -9.81), "position": (0, 0, 1.0), "velocity": (0, 0, 2.0)}
     exact = 0.1 + (0.9 + 2.0**2 / (2 * 9.81)) * 0.81 ** np.arange(3)
     errors = []

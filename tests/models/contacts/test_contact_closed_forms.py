@@ -109,7 +109,7 @@ def test_sphere_leaves_a_fixed_sphere(rolls, share):
 @pytest.mark.parametrize("depth", [1e-6, 1e-8])
 @pytest.mark.parametrize("flight", [0.0953, 3.953])
 def test_grazing_contact_is_not_missed(depth, flight):
-    """A ball brushes past another: 2 sqrt(2 R depth) / v of contact, impulse k depth duration 2/3, after a long flight."""
+    """A ball brushes past another after a long flight: contact for 2 sqrt(2 R depth) / v, impulse 2/3 k depth duration."""
     R, speed, k, m = 0.05, 1.0, 1e5, 0.1
     ball = free(sphere(0.02), m, (-flight, R - depth, 0), v=(speed, 0, 0))
     run = run_scenario(scenario(flight + 1.0, 0.1, fixed(sphere(0.03)), ball, frictionless(k)), progress=False)
