@@ -1,6 +1,6 @@
-"""A headless Chromium for tests, driven by its own protocol through a pipe: opens files, runs scripts, takes pictures.
+"""A headless Chromium for tests, controlled over a pipe by its own protocol: it opens files, runs scripts, takes pictures.
 
-What it complains about and what it asks of the network is noted. Without a Chromium, tests of pages are skipped and say so.
+Its complaints and its network requests are recorded. Without Chromium, tests of pages are skipped and say so.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import pytest
 
 
 def _works(path: str | None) -> bool:
-    """Whether a command starts: some only say where the program could be had."""
+    """True if a command starts: some only say where to get the program."""
     if path is None:
         return False
     return (
@@ -35,7 +35,7 @@ def _works(path: str | None) -> bool:
 
 
 PATIENCE = 240.0
-"""Seconds for one answer, on a busy machine too."""
+"""Seconds allowed for one answer, also on a busy machine."""
 CHROMIUM = next(filter(_works, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 WITHOUT = "no Chromium: what is seen in a browser is not tried (Debian: apt-get install chromium)"
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
@@ -45,8 +45,8 @@ SWITCHES = (
     "--remote-debugging-pipe",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
-    "--disable-gpu-compositing",  # SwiftShader draws what WebGL draws, and no text or lines: these took two thirds of the time
-    "--webgl-antialiasing-mode=none",  # one sample a pixel instead of four, in half the time
+    "--disable-gpu-compositing",  # SwiftShader renders WebGL only; text and lines took two thirds of the time
+    "--webgl-antialiasing-mode=none",  # one sample per pixel instead of four, in half the time
     "--hide-scrollbars",
     "--no-first-run",
     "--disable-background-networking",
@@ -54,12 +54,12 @@ SWITCHES = (
     "--disable-dev-shm-usage",
 )
 KEYS = {"Enter": (13, "\r"), "Space": (32, " "), "ArrowRight": (39, ""), "ArrowLeft": (37, ""), "Home": (36, ""), "End": (35, "")}
-"""Name of a key -> its number, and what it types."""
+"""Name of a key -> its number and the text that it types."""
 
 
 @dataclass
 class Browser:
-    """One window; `complaints` are errors of its console, `asked` the addresses that it wanted."""
+    """One window; `complaints` are errors of its console, `asked` the addresses that it requested."""
 
     webgl: bool = True
     complaints: list[str] = field(default_factory=list)
@@ -136,7 +136,7 @@ class Browser:
             self.asked.append(given["request"]["url"])
 
     def open(self, path: Path, width: int = 1300, height: int = 850) -> None:
-        """Open a file in a window of this size, px; what was asked for before is forgotten."""
+        """Open a file in a window of this size, px; earlier requests are forgotten."""
         self.asked.clear()
         self.resize(width, height)
         self._ask("Page.navigate", url=path.resolve().as_uri())
@@ -147,7 +147,7 @@ class Browser:
         self.rest()
 
     def resize(self, width: int, height: int) -> None:
-        """Another size of the window, px."""
+        """Change the size of the window, px."""
         self._ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
 
     def rest(self) -> None:
@@ -155,24 +155,24 @@ class Browser:
         self.run("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
 
     def run(self, script: str) -> Any:
-        """Value of an expression in the page."""
+        """Return the value of an expression in the page."""
         found = self._ask("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in found, found["exceptionDetails"]
         return found["result"].get("value")
 
     def click(self, x: float, y: float) -> None:
-        """A click at a place of the window, px."""
+        """Click at a point of the window, px."""
         for kind in ("mousePressed", "mouseReleased"):
             self._ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
         self.rest()
 
     def type(self, text: str) -> None:
-        """Keys, then Enter."""
+        """Type these keys, then Enter."""
         self._ask("Input.insertText", text=text)
         self.press("Enter")
 
     def press(self, key: str) -> None:
-        """One key of `KEYS`."""
+        """Press one key of `KEYS`."""
         code, text = KEYS[key]
         known = {"key": text or key, "code": key, "windowsVirtualKeyCode": code}
         self._ask("Input.dispatchKeyEvent", type="keyDown" if text else "rawKeyDown", text=text, **known)
@@ -180,14 +180,14 @@ class Browser:
         self.rest()
 
     def drag(self, start: tuple[float, float], end: tuple[float, float]) -> None:
-        """The mouse is pressed at a place, px, moved in two steps, and let go."""
+        """Press the mouse at a point, px, move it in two steps, and release it."""
         middle = (0.5 * (start[0] + end[0]), 0.5 * (start[1] + end[1]))
         for kind, (x, y) in (("mousePressed", start), ("mouseMoved", middle), ("mouseMoved", end), ("mouseReleased", end)):
             self._ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", buttons=1, clickCount=1)
         self.rest()
 
     def pinch(self, x: float, y: float, by: float) -> None:
-        """Two fingers about a place, px, whose distance becomes `by` times what it was."""
+        """Move two fingers about a point, px, until their distance is `by` times the initial distance."""
         for kind, half in (
             ("touchStart", 40.0),
             ("touchMove", 40.0 * (0.5 + 0.5 * by)),
@@ -199,24 +199,24 @@ class Browser:
         self.rest()
 
     def prefer(self, dark: bool = False) -> None:
-        """Whether the reader likes it dark; nothing moves by itself, so that a page at rest costs nothing."""
+        """Choose the reader's preference for dark mode; animations are off, so a page at rest costs nothing."""
         wanted = {"prefers-color-scheme": "dark" if dark else "light", "prefers-reduced-motion": "reduce"}
         self._ask("Emulation.setEmulatedMedia", features=[{"name": name, "value": value} for name, value in wanted.items()])
 
     def picture(self, path: Path | None = None, whole: bool = False) -> bytes:
-        """What is seen, as PNG; `whole` beyond the window's foot too."""
+        """Return the visible page as PNG; with `whole`, include the part below the window."""
         found = base64.b64decode(self._ask("Page.captureScreenshot", captureBeyondViewport=whole)["data"])
         if path is not None:
             path.write_bytes(found)
         return found
 
     def overflow(self) -> int:
-        """How many px the page is wider than its window."""
+        """Return by how many px the page is wider than its window."""
         return int(self.run("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
 
 
 @contextmanager
 def browser(webgl: bool = True) -> Iterator[Browser]:
-    """A Chromium that ends with the block."""
+    """Yield a Chromium that ends with the block."""
     with Browser(webgl) as window:
         yield window

@@ -1,4 +1,4 @@
-"""C compilers, and the procedures of the solvers made by one of them in the place of LLVM's, for tests that compare the two.
+"""C compilers, and procedures of the solvers compiled by one of them instead of LLVM, for tests that compare the two.
 
 A compiler is a command with its flags: "gcc", or "clang -O3".
 """
@@ -25,8 +25,9 @@ needed = pytest.mark.skipif(not COMPILERS, reason="neither gcc nor clang is inst
 
 
 def by_compiler(compiler: str, procedures: Sequence[Procedure], others: Sequence[str] = ()) -> llvm.Library:
-    """What `compile_procedures` gives, by a C compiler, without a warning; LLVM still makes the functions of `others`, whose
-    addresses the C code gets."""
+    """Compile as `compile_procedures` does, with a C compiler and no warnings; LLVM still compiles the functions of `others`,
+    whose addresses are passed to the C code.
+    """
     given = llvm.compile_ir("\n".join(others)) if others else llvm.Library({})
     code = _shared(compiler, source_text(procedures), tuple(given.addresses))
     for name, address in given.addresses.items():
@@ -38,7 +39,7 @@ def by_compiler(compiler: str, procedures: Sequence[Procedure], others: Sequence
 
 @functools.cache
 def _shared(compiler: str, text: str, given: tuple[str, ...]) -> ctypes.CDLL:
-    """The shared library of a text. Functions that are `given` are called where the variable `<name>_address` points to."""
+    """Build a shared library from C text. The variable `<name>_address` holds the address of each function that is `given`."""
     with tempfile.TemporaryDirectory() as folder:
         source, table, made = (Path(folder, name) for name in ("procedures.c", "given.c", "procedures.so"))
         source.write_text(text)
@@ -52,9 +53,9 @@ def _shared(compiler: str, text: str, given: tuple[str, ...]) -> ctypes.CDLL:
 
 
 def replace_procedures(compiler: str) -> list[int]:
-    """From now on a C compiler makes whatever is compiled from procedures; the list returned gets how many each time.
+    """Make a C compiler build all procedures from now on; the list returned records how many each time.
 
-    To be called before modules that compile any are imported.
+    Call this before importing modules that compile any.
     """
     assert not [name for name in sys.modules if name.startswith("bondgraph.run.steppers")], "they have LLVM's already"
     made: list[int] = []

@@ -1,5 +1,6 @@
-"""Settings shared by all tests: how Hypothesis samples, what could not be tried for want of a program; a switch that writes
-golden files anew, and one that has a C compiler make the procedures of the solvers."""
+"""Settings shared by all tests: how Hypothesis samples, what was not tested because a program is missing; a switch that rewrites
+golden files, and one that lets a C compiler build the procedures of the solvers.
+"""
 
 import gc
 import os
@@ -12,12 +13,12 @@ import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
-# Deadlines measure the machine, not the code; derandomised runs fail for a change of the code only.
+# Deadlines measure the machine, not the code; derandomised runs fail only when the code changes.
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 if hasattr(providers, "_get_local_constants"):
-    # Else every worker would parse all modules, for their constants, and any change of one would change what any test draws.
+    # Otherwise every worker would parse all modules for their constants, and any change in one would change every test's samples.
     providers._get_local_constants = lambda: providers._local_constants
 
 LONGEST = (
@@ -50,7 +51,7 @@ LONGEST = (
     "tests/models/studies/test_artefacts.py",
     "tests/models/pictures/test_pages.py",
 )
-"""Files that take longest, with those that share their worker (`TOGETHER`), the longest first."""
+"""Slowest files, with those that share their worker (`TOGETHER`), slowest first."""
 
 AT_RELEASES = frozenset(
     {
@@ -100,7 +101,8 @@ AT_RELEASES = frozenset(
         "tests/test_packaging.py::test_works_beside_models_of_the_user[models.py]",
     }
 )
-"""Tests of seconds whose rule smaller ones test as well, or which rarely fail: `make release` runs them, not `make verify`."""
+"""Tests that take seconds though smaller ones check their rule, or that rarely fail: `make release` runs them, not `make
+verify`."""
 
 DOCUMENTED = "tests/export/test_definitions.py"
 TOGETHER = {
@@ -112,14 +114,14 @@ TOGETHER = {
         for name in ("document", "explain", "readers", "sampled_forms", "state_diagram", "typst", "units_of_models")
     },
 }
-"""File -> another one that needs the same pages, models, documents or syntax trees: one worker runs both and makes these once."""
+"""File -> another that needs the same pages, models, documents or syntax trees: one worker runs both and builds these once."""
 
 OPTIMISED = ("tests/acceptance/", "tests/docs/", "tests/emit/", "tests/examples/", "tests/judges/", "tests/laws/")
-"""Folders whose models have the machine code that users have. Elsewhere LLVM makes it in a third of the time, unoptimised: with
-the same bits (`tests/emit/test_backends.py`), and what most tests need of it is short."""
+"""Folders whose models run the machine code that users run. Elsewhere LLVM builds it unoptimised in a third of the time: the
+bits are the same (`tests/emit/test_backends.py`), and most tests run little of the code."""
 
 MADE = pytest.StashKey[list[int]]()
-"""How many procedures a C compiler has made each time."""
+"""Number of procedures that a C compiler has built each time."""
 _COMPARED = pytest.StashKey[dict[str, int]]()
 
 
@@ -132,8 +134,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    gc.set_threshold(50_000)  # the default, 700 new objects, took a quarter of the time in which files are collected
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background of a shell it would be ignored; tests send it
+    gc.set_threshold(50_000)  # the default, 700 new objects, took a quarter of the collection time
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in background jobs; tests send it
     if compiler := config.getoption("--procedures-by"):
         from tests.compilers import replace_procedures
 
@@ -142,11 +144,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _both_loops(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Where asked for, every run of any test is compared with one whose events CPython handles."""
+    """Compare every run of any test with one whose events CPython handles, on request."""
     if not request.config.getoption("--both-loops"):
         yield
         return
-    from tests.twin_runs import compared  # not before a C compiler has taken the place of LLVM
+    from tests.twin_runs import compared  # not until a C compiler has replaced LLVM
 
     with compared() as told:
         yield
@@ -155,15 +157,16 @@ def _both_loops(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    from tests.inner.emit import llvm  # not before a C compiler has taken the place of LLVM
+    from tests.inner.emit import llvm  # not until a C compiler has replaced LLVM
 
     llvm.LEVEL = 1 if item.nodeid.startswith(OPTIMISED) else 0
 
 
 @pytest.fixture
 def rough_layout(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For tests that do not look at where nodes of a diagram are: leave them in their first cells, without a search for better
-    ones, which takes most of the time of a drawing."""
+    """Leave the nodes of a diagram in their first cells, for tests that do not check positions: the search for better cells takes
+    most of the drawing time.
+    """
     from tests.inner.render import layout
 
     monkeypatch.setattr(layout, "improve", lambda cells, *_: cells)
@@ -171,14 +174,14 @@ def rough_layout(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def few_objects() -> None:
-    """For tests that count calls, each with garbage collected before: objects that exist now are not looked through again."""
+    """Exclude existing objects from garbage collection, for tests that count calls and collect garbage before each."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture
 def one_loop(request: pytest.FixtureRequest) -> None:
-    """For tests that count what a run takes."""
+    """Handle events once only, for tests that count the work of a run."""
     if request.config.getoption("--both-loops"):
         pytest.skip("calls of runs are counted, and here each run is made twice")
 
@@ -190,8 +193,7 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests of `AT_RELEASES`, and put files with the longest tests first: where workers share the files, none of these
-    begins as the others end."""
+    """Mark tests of `AT_RELEASES`, and put files with the slowest tests first, so that no worker starts one near the end."""
     whole = {item.nodeid.partition("::")[0] for item in items} if not any("::" in argument for argument in config.args) else set()
     gone = {name for name in AT_RELEASES if name.partition("::")[0] in whole} - {item.nodeid for item in items}
     if gone:
@@ -216,7 +218,7 @@ def _scope(nodeid: str) -> str:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give each worker one file after the other, with those that share what they make."""
+    """Give each worker one file after another, together with the files that share its fixtures."""
     if config.getoption("dist") != "loadfile":
         return None
     from xdist.scheduler import LoadFileScheduling
@@ -229,13 +231,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def pytest_collection_finish() -> None:
-    """What has been collected lives to the end: no collection of garbage need look through it again."""
+    """Exclude collected tests from garbage collection: they live until the end."""
     gc.collect()
     gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Skipped tests are told with their reasons: who has no browser knows what nobody has looked at."""
+    """List skipped tests with their reasons, so that anyone without a browser knows what was not tested."""
     if (made := config.stash.get(MADE, None)) is not None:
         terminalreporter.write_line(f"{sum(made)} procedures in C, {len(made)} texts, by {config.getoption('--procedures-by')}")
     told = config.stash.get(_COMPARED, None)

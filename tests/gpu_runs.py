@@ -1,4 +1,4 @@
-"""Many runs by the loop of a processor, and by the kernel of a GPU, which is run as C."""
+"""Many runs by the loop of a processor, and by the kernel of a GPU, which runs as C."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tests.ptx_emulator import Emulated
 WARP = 32
 
 Blocks = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Numbers p, x and m, (runs or 1, numbers) each."""
+"""Arrays of numbers p, x and m, (runs or 1, numbers) each."""
 
 
 def empty_batch(prepared: PreparedProgram, blocks: Blocks, kept: tuple[KeptOfRun, ...]) -> RunBatch:
-    """Room for the runs of these numbers."""
+    """Allocate a batch for the runs of these numbers."""
     program, counts = prepared.program, [sum(item.size for item in kept if item.over_time is over) for over in (False, True)]
     width = program.states + (0 if program.powers is None else int(program.powers.n_out))
     return RunBatch.of(max(map(len, blocks)), width, program.modes, len(prepared.wanted[0]), *counts)
@@ -26,7 +26,7 @@ def empty_batch(prepared: PreparedProgram, blocks: Blocks, kept: tuple[KeptOfRun
 def on_processor(
     prepared: PreparedProgram, blocks: Blocks, kept: tuple[KeptOfRun, ...] = (), outputs: Kernel | None = None
 ) -> RunBatch:
-    """The run one after the other on this processor, without Python's part."""
+    """Run one after another on this processor, without the Python part."""
     batch = empty_batch(prepared, blocks, kept)
     with prepared._workspace() as space:
         space.many(blocks, slice(0, len(batch.status)), False, batch, kept, outputs, None, Event())
@@ -34,7 +34,7 @@ def on_processor(
 
 
 def on_gpu(kernel: GPUKernel, emulated: Emulated, blocks: Blocks, batch: RunBatch, slots: int, budget: int) -> int:
-    """The runs in so many threads, each of which sleeps after so many steps; returns the number of launches."""
+    """Run in this many threads, each of which pauses after this many steps; returns the number of launches."""
     runs, shared = len(batch.status), np.zeros(len(kernel.shared_at(0)), np.uint64)
     shared[:] = kernel.shared_at(shared.ctypes.data)
     states, scratch = (np.zeros(slots * words + 1, np.uint64) for words in (kernel.state_words, kernel.scratch_words))
@@ -53,7 +53,7 @@ def on_gpu(kernel: GPUKernel, emulated: Emulated, blocks: Blocks, batch: RunBatc
 
 
 def differences(one: RunBatch, other: RunBatch) -> dict[str, int]:
-    """The arrays in which runs differ, with the number of these; of runs that did not reach their end only the status counts."""
+    """Return the arrays in which runs differ, with the count; of runs that did not reach their end only the status counts."""
     found = {"status": int((one.status != other.status).sum())}
     both = (one.status == 0) & (other.status == 0)
     for name, array in one.arrays().items():

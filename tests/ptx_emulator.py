@@ -1,7 +1,7 @@
-"""PTX, as LLVM prints it -> C that does the same, instruction by instruction: code of a GPU runs on any machine, bit by bit.
+"""Translator of LLVM's PTX to C, instruction by instruction: GPU code runs on any machine, bit for bit.
 
-`fma` is exact, division and root round once, and nothing else is fused. Threads run one after the other: nothing here says how
-fast a GPU is. An instruction without a row in the tables is refused.
+`fma` is exact, division and root round once, and nothing else is fused. Threads run one after another, so this says nothing about
+the speed of a GPU. An instruction without a row in the tables is refused.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _WIDTH = {"pred": 8, "b16": 16, "b32": 32, "b64": 64}
 
 
 class Emulated:
-    """Kernel of a module in PTX, compiled as C in a folder, where it is found again."""
+    """Kernel of a PTX module, compiled as C in a folder, where it is cached."""
 
     def __init__(self, ptx: str, folder: Path, flags: str = "-O1"):
         text = c_text(ptx)
@@ -178,7 +178,7 @@ def _statement(operation: str, rest: str, targets: dict[str, list[str]]) -> str:
 
 
 def _moved(name: str, kinds: list[str], rest: str) -> str:
-    """Return a load or a store, of several numbers if it is one of vectors."""
+    """Return a load or a store, of several numbers for vectors."""
     bits = int(kinds[-1][1:])
     place = re.search(r"\[([^\]]*)\]", rest)
     assert place is not None, rest
@@ -296,5 +296,5 @@ def _value(text: str) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """Return operands, of which those in brackets may have commas."""
+    """Split operands; those in brackets may contain commas."""
     return [each.strip() for each in re.split(r",(?![^{\[]*[}\]])", text)]

@@ -1,4 +1,4 @@
-"""Syntax trees of the repository's files: each file is parsed once and walked once, for all tests of a process."""
+"""Syntax trees of the repository's files: each file is parsed and walked once per process, for all tests."""
 
 import ast
 import collections
@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 
 @functools.cache
 def files(folder: str) -> tuple[Path, ...]:
-    """All Python files below a folder of the repository."""
+    """Return all Python files below a folder of the repository."""
     return tuple(sorted((ROOT / folder).rglob("*.py")))
 
 
@@ -24,7 +24,7 @@ def tree_of(path: Path) -> ast.Module:
 
 @functools.cache
 def _by_kind(path: Path) -> dict[type, list[ast.AST]]:
-    """Nodes of a file by their class."""
+    """Return the nodes of a file by their class."""
     kinds = collections.defaultdict[type, list[ast.AST]](list)
     for node in ast.walk(tree_of(path)):
         kinds[type(node)].append(node)
@@ -32,13 +32,13 @@ def _by_kind(path: Path) -> dict[type, list[ast.AST]]:
 
 
 def nodes(path: Path, *kinds: type[ast.AST]) -> Iterator[Any]:
-    """Give the nodes of a file that are of one of these classes."""
+    """Return the nodes of a file that are of one of these classes."""
     for kind in kinds:
         yield from _by_kind(path).get(kind, ())
 
 
 def called(node: ast.expr) -> str:
-    """Give the dotted name of what a call calls: `a.b` of `a.b()`, `.b` of `a().b()`."""
+    """Return the dotted name of a called function: `a.b` of `a.b()`, `.b` of `a().b()`."""
     if isinstance(node, ast.Attribute):
         return f"{called(node.value)}.{node.attr}"
     return node.id if isinstance(node, ast.Name) else ""

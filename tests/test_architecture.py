@@ -1,4 +1,4 @@
-"""The walls of the house: who may import whom, what the packages promise, and what an import costs."""
+"""Walls between packages: who may import whom, the packages' guarantees, and the cost of an import."""
 
 import ast
 import functools
@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 LAYERS = ("screws", "bondgraph", "screwbond.models", "screwbond", "examples")
 PACKAGES = ("screws", "bondgraph", "screwbond.models")
 FOLDERS = {"screwbond.models": "models"}
-"""Packages that lie in another folder than their name says."""
+"""Packages whose folder has another name."""
 
 SHORTCUTS = {
     "bondgraph.graph.builder": (
@@ -33,18 +33,18 @@ SHORTCUTS = {
     "bondgraph.run.results.result": ("bondgraph.render.diagram",),
     "bondgraph.compile.compiled": ("bondgraph.analysis.derivatives", "bondgraph.analysis.linear", "bondgraph.prepared.runs"),
 }
-"""Methods for convenience: `graph.compile()` is a function of a higher floor, called with the graph, and nothing else."""
+"""Convenience methods: `graph.compile()` only calls a function of a higher layer with the graph."""
 
 TRANSLATOR = "bondgraph.emit.kernel_language.expressions"
-"""It evaluates constants that functions of this project name in their own source."""
+"""Module that evaluates constants that functions of this project name in their own source."""
 OUTSIDER = "tests.models.studies.pendulum_study"
 """A study as a user writes one: it imports what users import."""
 MOST_MODULES = 14
-"""In one folder, its `__init__` included."""
+"""Modules in one folder, including its `__init__`."""
 MOST_ARGUMENTS = 8
-"""That a function takes by their places; more are a record, or have names."""
+"""Positional arguments of a function; a longer list becomes a record, or has names."""
 MOST_LINES, MOST_LINES_OF_TESTS = 500, 500
-"""Of one file: what is longer holds several ideas, or proves several things."""
+"""Lines of a file: a longer one holds several ideas, or proves several things."""
 HEAVY = (
     "sympy",
     "vtk",
@@ -69,7 +69,7 @@ HEAVY = (
 
 @functools.cache
 def modules(package):
-    """Dotted name -> path of every module of a package, or below a folder at the top."""
+    """Return dotted name -> path of every module of a package, or below a top-level folder."""
     folder, names = ROOT / FOLDERS.get(package, package.replace(".", "/")), {}
     for path in sorted(folder.rglob("*.py")):
         parts = path.relative_to(folder).with_suffix("").parts
@@ -81,12 +81,12 @@ SOURCES = {name: path for layer in LAYERS for name, path in modules(layer).items
 
 
 def layer_of(name):
-    """The layer of a module, by its name."""
+    """Return the layer of a module, by its name."""
     return next((layer for layer in PACKAGES if f"{name}.".startswith(f"{layer}.")), name.partition(".")[0])
 
 
 def targets(node, importer):
-    """Modules that an import statement names; `from package import module` is an import of the module."""
+    """Return the modules that an import statement names; `from package import module` imports the module."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     base = node.module or ""
@@ -100,7 +100,7 @@ def targets(node, importer):
 
 @functools.cache
 def imports(path, importer):
-    """All modules that a file imports, wherever in its text."""
+    """Return all modules that a file imports, anywhere in its text."""
     return [target for node in nodes(path, ast.Import, ast.ImportFrom) for target in targets(node, importer)]
 
 
@@ -113,7 +113,7 @@ def test_imports_never_point_upward(layer):
 
 
 def test_tests_meet_inner_modules_in_facades():
-    """A module that moves changes one file of `tests/inner`: tests import only packages of the first floor by themselves."""
+    """When a module moves, one file of `tests/inner` changes: tests themselves import only top-level packages."""
     for path in files("tests"):
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         depths = {"bondgraph": 2, "screws": 2, "screwbond": 3}
@@ -134,13 +134,14 @@ def test_facades_hold_what_tests_use():
 
 
 def room(name, package):
-    """The room of a module in its package; "" for the package's own `__init__`."""
+    """Return the room of a module in its package; "" for the package's own `__init__`."""
     return name.removeprefix(package).lstrip(".").partition(".")[0]
 
 
 @functools.cache
 def inside(package):
-    """Imports between modules of a package, as pairs, but for shortcuts: those of functions and of type checkers too."""
+    """Return imports between modules of a package, as pairs, including those in functions and for type checkers, but not
+    shortcuts."""
     own = modules(package)
     found = ((name, to) for name in own for to in imports(SOURCES[name], name) if to in own)
     return {(name, to) for name, to in found if to != name and to not in SHORTCUTS.get(name, ())}
@@ -148,7 +149,7 @@ def inside(package):
 
 @pytest.mark.parametrize("name", SHORTCUTS)
 def test_a_shortcut_is_an_import_and_a_return(name):
-    """In a method of two lines, or for type checkers alone; so it can neither hold any logic nor be met while modules load."""
+    """It is in a method of two lines, or only for type checkers, so it can neither hold logic nor run while modules load."""
     allowed, met = [], set()
     for node in nodes(SOURCES[name], ast.If):
         allowed += node.body if ast.unparse(node.test) == "TYPE_CHECKING" else []
@@ -186,7 +187,7 @@ def test_the_page_shows_the_floors():
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_circles_of_files_or_folders(package):
-    """Imports wherever they stand in a file; at every depth, folders counted as one."""
+    """Imports anywhere in a file count; at every depth a folder counts as one."""
     pairs = {(name, to) for name, to in inside(package) if SOURCES[to].name != "__init__.py" or not name.startswith(f"{to}.")}
     assert not circles(pairs)
     assert not [
@@ -221,7 +222,7 @@ def test_functions_take_few_arguments_by_place():
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_module_is_not_called_as_what_its_package_exports(package):
-    """Else `import package.name` would give the module, and `package.name` something else."""
+    """Otherwise `import package.name` would give the module, and `package.name` something else."""
     for name, path in modules(package).items():
         if path.name == "__init__.py":
             own = {
@@ -234,14 +235,14 @@ def test_a_module_is_not_called_as_what_its_package_exports(package):
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_a_class_name_has_one_meaning(package):
-    """Private classes may share a name: nobody meets two of them in one place."""
+    """Private classes may share a name: users never meet two of them in one place."""
     found = [(node.name, name) for name in modules(package) for node in nodes(SOURCES[name], ast.ClassDef)]
     names = [name for name, _ in found if not name.startswith("_")]
     assert not [pair for pair in found if names.count(pair[0]) > 1]
 
 
 def test_only_bondgraph_knows_its_tape_and_emitters():
-    """There is `compile_formula` for that."""
+    """Other packages use `compile_formula`."""
     for name in SOURCES:
         if not name.startswith("bondgraph"):
             known = [to for to in imports(SOURCES[name], name) if to.startswith(("bondgraph.tape", "bondgraph.emit"))]
@@ -249,7 +250,7 @@ def test_only_bondgraph_knows_its_tape_and_emitters():
 
 
 def test_text_is_never_evaluated_as_code():
-    """No module calls what turns text or files into running code, but one, which reads functions of this project alone."""
+    """No module turns text or files into running code, except one, which reads functions of this project alone."""
     for name in SOURCES:
         for node in nodes(SOURCES[name], ast.Call):
             function = called(node.func)
@@ -263,7 +264,7 @@ def test_text_is_never_evaluated_as_code():
 
 
 def public():
-    """Every name that a package or sub-package lists in its `__all__`."""
+    """Return every name that a package or sub-package lists in its `__all__`."""
     for name, path in SOURCES.items():
         if path.name == "__init__.py" and layer_of(name) in PACKAGES:
             package = importlib.import_module(name)
@@ -272,7 +273,7 @@ def public():
 
 
 def is_typed(function, method):
-    """Whether all arguments, apart from a method's first, and the result are annotated."""
+    """Return True if all arguments, apart from a method's first, and the result are annotated."""
     signature = inspect.signature(function)
     arguments = list(signature.parameters.values())[1 if method else 0 :]
     complete = all(argument.annotation is not inspect.Parameter.empty for argument in arguments)
@@ -287,7 +288,7 @@ def test_public_name_is_typed_and_documented(package, name):
         for key, member in vars(item).items():
             function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
             if inspect.isfunction(function) and layer_of(function.__module__) in PACKAGES and key[0] != "_":
-                assert inspect.getdoc(getattr(item, key)), f"{name}.{key} has no docstring"  # or that of what it overrides
+                assert inspect.getdoc(getattr(item, key)), f"{name}.{key} has no docstring"  # or an inherited one
                 assert is_typed(function, not isinstance(member, staticmethod)), f"{name}.{key} is not typed"
     elif inspect.isfunction(item):
         assert item.__doc__, f"{name} has no docstring"
@@ -306,7 +307,7 @@ def test_the_files_that_tests_begin_with_are_there():
 
 
 def test_graphs_are_made_from_lists_of_edges():
-    """`nx.Graph(edges)` imports pandas, if it is installed, to test whether the edges are a table. That takes a second."""
+    """`nx.Graph(edges)` imports pandas, if installed, to test whether the edges are a table. This takes a second."""
     kinds = ("nx.Graph", "nx.DiGraph", "nx.MultiGraph", "nx.MultiDiGraph")
     for name, path in SOURCES.items():
         for call in nodes(path, ast.Call):
@@ -315,7 +316,7 @@ def test_graphs_are_made_from_lists_of_edges():
 
 
 def test_import_is_light():
-    """`import bondgraph` loads nothing heavy; what it costs beyond NumPy is printed, since clocks differ."""
+    """`import bondgraph` loads nothing heavy; its cost beyond NumPy is printed, since machines differ."""
     script = (
         "import sys, time, numpy; start = time.perf_counter(); import bondgraph; cost = time.perf_counter() - start\n"
         f"print([name for name in {HEAVY!r} if name in sys.modules], round(cost, 3), len(sys.modules))"
@@ -340,15 +341,15 @@ def test_no_test_is_judged_by_a_clock() -> None:
 
 
 DRAWING = "bondgraph/render"
-"""Pictures are for people: letters and colours go by the words for domains and kinds. `bondgraph.export` needs no such excuse."""
+"""Pictures are for people: the words for domains and kinds select letters and colours. `bondgraph.export` needs no exception."""
 MACHINE_TYPES = "bondgraph/emit"
 """Here the kind of a value is its LLVM type itself."""
 
 
 def test_names_are_no_identity() -> None:
-    """What something is, is a type, a record or the thing itself; its name and the word for its kind are for people.
+    """The identity of a thing is a type, a record or the object itself; its name and the word for its kind are for people.
 
-    So nothing is compared with such a word, and no dictionary has it as a key, be it to store or to look up.
+    So nothing is compared with such a word, and no dictionary has it as a key, for storing or for look-up.
     """
     found = []
     for path in (*files("bondgraph"), *files("screws")):
@@ -369,7 +370,7 @@ def _compared_with_text(path: Path):
 
 
 def _keys_by_name(path: Path, kinds: tuple[str, ...]):
-    """Keys of dictionaries that are the word for a kind, or the name of an operation."""
+    """Return keys of dictionaries that are the word for a kind, or the name of an operation."""
     for key in _keys(path):
         for part in key.elts if isinstance(key, ast.Tuple) else [key]:
             if isinstance(part, ast.Attribute) and _is_anothers(part):
@@ -379,7 +380,7 @@ def _keys_by_name(path: Path, kinds: tuple[str, ...]):
 
 
 def _keys(path: Path):
-    """Keys that dictionaries are made with, and those that are looked up."""
+    """Return the keys with which dictionaries are built or accessed."""
     for node in nodes(path, ast.Dict):
         yield from filter(None, node.keys)
     yield from (node.key for node in nodes(path, ast.DictComp))
@@ -392,7 +393,7 @@ def _keys(path: Path):
 
 @functools.cache
 def _operations(path: Path) -> set[str]:
-    """Names of operations: by their annotation, by the table that they come from, or by themselves."""
+    """Return names of operations: by their annotation, by the table that they come from, or by themselves."""
     names = {"op", "operation", "OPERATIONS"}
     for node in nodes(path, ast.arg):
         if node.annotation is not None and ast.unparse(node.annotation) in ("Op", "Operation"):
@@ -408,7 +409,7 @@ def _holds_text(node: ast.expr) -> bool:
 
 
 def _is_anothers(side: ast.Attribute) -> bool:
-    """Not a field of the class itself, and not NumPy's letter for a type of numbers."""
+    """Return True unless it is a field of the class itself, or NumPy's letter for a type of numbers."""
     owner = side.value
     return not (isinstance(owner, ast.Name) and owner.id == "self") and not (
         isinstance(owner, ast.Attribute) and owner.attr == "dtype"

@@ -1,4 +1,4 @@
-"""Every benchmark runs in its quick form and prints a table; their README is written by them, each in its own place."""
+"""Every benchmark runs in its quick form and prints a table; each writes its own section of their README."""
 
 import ast
 import inspect
@@ -17,7 +17,7 @@ FILES = {path.stem: path for path in README.parent.glob("*.py") if not path.stem
 
 
 def parts_of(module: str) -> set[str]:
-    """The benchmark files that a file imports, at its top or within a function."""
+    """Return the benchmark files that a file imports, at the top or within a function."""
     found = set()
     for node in ast.walk(ast.parse(FILES[module].read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module == "benchmarks":
@@ -45,13 +45,13 @@ def test_every_file_is_in_the_table_of_benchmarks_or_part_of_one_that_is():
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", every.MAINS)
 def test_the_quick_form_prints_its_table(name, capsys, monkeypatch):
-    for label in hand_written.FLAGS:  # how fast the C is does not matter here, and gcc takes ten times as long to optimise it
+    for label in hand_written.FLAGS:  # the speed of the C does not matter here, and gcc takes ten times as long to optimise it
         monkeypatch.setitem(hand_written.FLAGS, label, ("-O0",))
     found = every.MAINS[name](["--quick"])
     printed = capsys.readouterr().out
     if found is None and printed.endswith(f"; {LEFT_OUT}\n"):
         pytest.skip(printed.partition(";")[0])
-    # A title from the margin, then a head and rows that begin with two spaces; `table` has no form without rows.
+    # An unindented title, then a head and rows indented by two spaces; `table` has no form without rows.
     assert found and re.search(r"^\S.*\n( {2}.*\n){2,}", printed, flags=re.MULTILINE), printed
 
 
@@ -63,7 +63,7 @@ def test_all_together_run_each_with_what_the_command_was_given(monkeypatch, tmp_
 
 
 def text_of(run) -> str:
-    """The text of a benchmark."""
+    """Return the text of a benchmark."""
     return inspect.getsource(sys.modules[run.__module__])
 
 

@@ -1,4 +1,4 @@
-"""The field's words: names that a search engine connects with what they do, and first lines that say it."""
+"""Names and first lines of docstrings: the field's words, which a search engine connects with the function."""
 
 import ast
 import collections
@@ -11,11 +11,10 @@ from tests.syntax import ROOT, files, nodes, tree_of
 PACKAGES = ("bondgraph", "screws", "models", "screwbond")
 
 OPENERS = ("The same", "What", "Whether", "How", "Which", "Where", "Who", "So many")
-"""First words of a docstring that begins with a clause instead of a subject and a verb, or that needs its neighbour to be
-understood."""
+"""First words of a docstring that begins with a clause instead of a subject and a verb, or that depends on its neighbour."""
 
 VAGUE = {"found", "given", "own", "known", "told", "beside", "whole"}
-"""Names of variables that say nothing of what they hold: result, argument, local copy, index ... do."""
+"""Names of variables that say nothing about their value: write result, argument, local copy, index ..."""
 
 _OLD_WORDS = (
     "repeated finished astray instants switching courses turning opening settle settler settled rising passage passages meeting"
@@ -27,28 +26,27 @@ _OLD_WORDS = (
     " LateTable How Made Spent Said Told Looked Within UNSEEN FRUITFUL BOOSTS UNBEGUN TOLD OF_LEG NONE MOST"
 )
 RETIRED = set(_OLD_WORDS.split())
-"""Names that no module, class, function or constant bears any more; the glossary (docs/notation.md) has the terms in their
-place."""
+"""Names that no module, class, function or constant has any more; the glossary (docs/notation.md) has the current terms."""
 
 
 SOURCES = [path for package in PACKAGES for path in files(package)]
 
 
 def docstrings(path: Path):
-    """Every string that is a statement, with its line: docstrings of modules, classes and functions, and those of fields."""
+    """Return every string that is a statement, with its line: docstrings of modules, classes, functions and fields."""
     for node in nodes(path, ast.Expr):
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             yield node.lineno, node.value.value
 
 
 def variables(path: Path):
-    """Names of parameters and variables of functions, with their lines."""
+    """Return names of parameters and variables of functions, with their lines."""
     yield from ((node.lineno, node.arg) for node in nodes(path, ast.arg))
     yield from ((node.lineno, node.id) for node in nodes(path, ast.Name) if isinstance(node.ctx, ast.Store))
 
 
 def definitions(path: Path):
-    """Names of the module, its folder, and of all classes, functions and constants in it, with their lines."""
+    """Return names of the module, its folder, and of all classes, functions and constants in it, with their lines."""
     yield 1, path.stem
     yield 1, path.parent.name
     yield from ((node.lineno, node.name) for node in nodes(path, ast.ClassDef, ast.FunctionDef))
@@ -75,12 +73,12 @@ def test_names_and_first_lines_are_the_fields(left) -> None:
 
 
 INTERFACES = {"FIELDS", "STEPPER", "TABLEAU", "A", "C", "SHELF"}
-"""Constants that several modules of a room have on purpose: the layout of a table, the parts of a method of integration,
-the parts of a domain."""
+"""Constants that modules of a room share on purpose: the layout of a table, parts of a method of integration, parts of a
+domain."""
 
 
 def constants(tree: ast.Module):
-    """Public constants of a module and their values, as text."""
+    """Return public constants of a module and their values, as text."""
     for node in tree.body:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:

@@ -20,7 +20,7 @@ from tests.inner.sweeps import Kept
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("bondgraph", "screwbond", "screws")
 FOLDERS = {"models": "screwbond.models"}
-"""Packages that lie in another folder than their name says."""
+"""Packages whose folder has another name."""
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +81,7 @@ def test_entry_point(config):
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """A fresh environment in which the distribution is installed, and sees the packages that it needs: its Python, its folder."""
+    """Return the Python and the folder of a fresh environment with the distribution and access to its required packages."""
     pytest.importorskip("setuptools", reason="WHAT IS INSTALLED IS NOT TRIED: there is no setuptools")
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=False)
@@ -98,7 +98,7 @@ def environment(tmp_path_factory):
 
 
 def run(python, *arguments, folder):
-    """What Python prints, as typed in a folder of the user's."""
+    """Return what Python prints, run as typed in a user's folder."""
     done = subprocess.run(
         [python, *arguments], cwd=folder, env={"MPLBACKEND": "Agg"}, capture_output=True, text=True, check=False
     )
@@ -160,7 +160,7 @@ def test_a_module_runs_by_both_names(environment, tmp_path):
 @pytest.mark.thorough
 @pytest.mark.parametrize("file", ["models.py", "models/__init__.py"])
 def test_works_beside_models_of_the_user(environment, tmp_path, file):
-    """The scripts of the first page, and the user's own import before and after them."""
+    """The scripts of the first page run, with the user's own import before or after them."""
     pytest.importorskip("matplotlib")
     python, site = environment
     (tmp_path / file).parent.mkdir(exist_ok=True)
@@ -171,7 +171,7 @@ def test_works_beside_models_of_the_user(environment, tmp_path, file):
     )
     assert run(python, "after.py", folder=tmp_path).split() == ["1.0", str(site / "screwbond" / "__init__.py")]
     if file != "models.py":
-        return  # the scripts run beside one form of them
+        return  # the scripts run beside one form of it
     run(python, "before.py", folder=tmp_path)
     assert (tmp_path / "egg.html").stat().st_size > 1000 and (tmp_path / "oscillator.png").exists()
 
@@ -200,7 +200,7 @@ def test_sweeps_from_before_know_the_functions_of_models():
 
 
 def overlaid(environment, folder, package, where):
-    """What `import screwbond` says where the distribution "foreign" has installed a package of that name, or removed it."""
+    """Return what `import screwbond` says after the distribution "foreign" has installed or removed a package of that name."""
     python, site = environment
     here = folder / "site"
     shutil.copytree(site / "screwbond", here / "screwbond")

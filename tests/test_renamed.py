@@ -1,4 +1,4 @@
-"""Old public names answer with the new ones, and files that were written before names changed are read."""
+"""Old public names lead to the new ones, and files written before names changed are read."""
 
 import copy
 import importlib
@@ -49,7 +49,7 @@ def modules():
 
 @pytest.fixture(scope="module")
 def owners() -> dict[str, list[object]]:
-    """Classes and functions that are defined in the packages, by their qualified names."""
+    """Return classes and functions defined in the packages, by their qualified names."""
     found: dict[str, dict[int, object]] = {}
     for module in modules():
         for value in vars(module).values():
@@ -157,7 +157,7 @@ def revived(record: object) -> object:
 
 
 def test_results_keep_what_python_does_with_them() -> None:
-    """Copies, pickles and completion see the members that there are, and an error inside of a property is not hidden."""
+    """Copies, pickles and completion see the existing members, and an error inside a property is not hidden."""
     result = spring().simulate(0.5, progress=False)
     for other in (copy.copy(result), copy.deepcopy(result), revived(result)):
         assert other.warnings == () and np.array_equal(other["m.p"], result["m.p"])
@@ -168,7 +168,7 @@ def test_results_keep_what_python_does_with_them() -> None:
 
 @pytest.mark.parametrize("name", ["bounce", "heap"])
 def test_models_that_were_saved_before_are_read_and_saved_alike(name: str) -> None:
-    """All numbers, words and their order stay: their digest tells stores of sweeps which model they are of."""
+    """All numbers, words and their order are kept: from their digest, stores of sweeps identify their model."""
     text = (BEFORE / f"{name}.json").read_text(encoding="utf-8")
     before, now = json.loads(text), json.loads(dump_model(parse_model(text)))
     before.pop("left out", None)
@@ -187,7 +187,7 @@ def test_a_plan_of_before_is_read_with_the_settings_of_today() -> None:
 
 
 def test_a_store_of_before_is_read_and_gone_on_with(tmp_path: Path) -> None:
-    """Its runs are there, with their numbers, and one that is taken out is run again, with the same numbers."""
+    """Its runs are present with their numbers, and a removed run is repeated with the same numbers."""
     store, other = (Path(shutil.copy(BEFORE / "runs.db", tmp_path / f"{name}.db")) for name in ("all", "less"))
     stored = load_runs(store)
     assert len(stored) == 3 and stored.complete and not stored.failures and not stored.warnings

@@ -1,5 +1,5 @@
-"""Both runs of event handling: CPython handles the events of every run too, by the functions of which machine code is made; the
-runs must be the same bit for bit."""
+"""Twin runs of event handling: CPython handles the events of every run again, by the functions that machine code is compiled
+from; the runs must agree bit for bit."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tests.inner.output import Progress
 from tests.inner.run import Bound, ClockSchedule, Hybrid, PreparedProgram, result_of
 
 TOLD: Counter[str] = Counter()
-"""Runs that were compared, their events, and at how many of these machine code and CPython asked Python."""
+"""Compared runs, their events, and the number of events at which machine code and CPython called Python."""
 
 
 def referred(prepared, settings):
-    """The run whose events CPython handles."""
+    """Run with events that CPython handles."""
     program = prepared.program
     bound = Bound(program, settings.p, settings.t_start, settings.span)
     ticks = ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
@@ -30,14 +30,14 @@ def referred(prepared, settings):
 
 
 def ensure_same(prepared, mine, end, reference):
-    """The result of a run, and where it ended, are those of its reference."""
+    """Assert that the result of a run, and where it ended, equal those of its reference."""
     other = result_of(reference, prepared.choice, 0.0)
     asked = mine.statistics.events_in_python
     TOLD.update(runs=1, events=len(mine.events), asked=asked, asked_again=reference.events_in_python)
     if mine.failure is not None and other.failure is not None and mine.failure.kind == other.failure.kind == "too many steps":
-        return  # counted where a run pauses, which is a matter of time
+        return  # counted where a run pauses, which depends on time
     assert told(mine, end) == told(other, (reference.t, reference.x))
-    # Machine code that has looked at constraints between the samples that are asked for leaves what it looked at.
+    # Machine code that checks constraints between the requested samples keeps those rows.
     asked = slice(None) if len(mine.t) == len(other.t) else np.flatnonzero(np.isin(other.t, mine.t))
     for name in ("t", "since", "x", "m", "integrals", "start_energies"):
         own, others = (np.ascontiguousarray(getattr(run, name)) for run in (mine, other))
@@ -47,7 +47,7 @@ def ensure_same(prepared, mine, end, reference):
 
 
 def told(run, end):
-    """What else a run says, but for how long it took and who did it."""
+    """Return the rest of a run's report, except its duration and who handled its events."""
     cost = replace(run.statistics, wall_time=0.0, integration_time=0.0, events_in_python=0)
     return repr((end[0], end[1].tolist(), cost, run.failure and (run.failure.kind, run.failure.reason), run.events.kinds))
 
@@ -63,7 +63,7 @@ def _twice(prepared, settings, begin, bar):
 
 @contextmanager
 def compared() -> Iterator[Counter[str]]:
-    """Within it every single run is compared with its reference; what was compared is counted."""
+    """Compare every single run in the block with its reference, and count the comparisons."""
     before, PreparedProgram._made = PreparedProgram._made, _twice
     TOLD.clear()
     try:

@@ -1,6 +1,6 @@
-"""mypy, told that the folder models/ is the package `screwbond.models`: `python -m tests.typed`, with mypy's own arguments.
+"""mypy, with the folder models/ as the package `screwbond.models`: `python -m tests.typed`, with mypy's own arguments.
 
-mypy finds modules by their paths. Here the files come first, and each with its name.
+mypy finds modules by their paths. Here files come first, each with its name.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from mypy.fscache import FileSystemCache
 from mypy.main import process_options
 
 ALL = ("screws", "bondgraph", "models", "screwbond")
-"""A check of some files needs the names of all."""
+"""Packages whose module names any check needs."""
 
 
 def check(arguments: Sequence[str]) -> int:
-    """Print what mypy has to say of the files that are asked for, by default of all packages; returns the exit status."""
+    """Print mypy's messages about the requested files, by default all packages; returns the exit status."""
     cache = FileSystemCache()
     asked, options = process_options([*arguments], fscache=cache)
-    options.cache_dir = join(options.cache_dir, "typed")  # in mypy's own the modules have their old names
+    options.cache_dir = join(options.cache_dir, "typed")  # in mypy's own cache the modules have their old names
     others, _ = process_options([*ALL], fscache=cache)
     sources = {abspath(source.path): source for source in (*others, *asked)}
     for source in sources.values():
@@ -38,7 +38,7 @@ def check(arguments: Sequence[str]) -> int:
 
     try:
         build([*sources.values()], options, flush_errors=show, fscache=cache)
-    except CompileError:  # what it says is shown by now
+    except CompileError:  # its messages have been shown
         count += 1
     return min(count, 1)
 

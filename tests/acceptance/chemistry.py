@@ -53,7 +53,7 @@ def cycle() -> Found:
 
 @ENTRIES.add("A <=> 2B")
 def dissociation() -> Found:
-    """From (1, 0): the potential of what is not there is large and negative, its exponential is zero."""
+    """From (1, 0): the potential of an absent species is large and negative, and its exponential is zero."""
     reaction, two = Re("r"), TF("two", 2.0)
     graph = Graph("dissociation").connect(Ce("A", initial=1.0), reaction.port("1"))
     graph.connect(reaction.port("2"), two).connect(two, Ce("B", initial=0.0))

@@ -1,4 +1,4 @@
-"""Entries of linear circuits: matrices, poles and courses in closed form."""
+"""Entries of linear circuits: matrices, poles and time courses in closed form."""
 
 from __future__ import annotations
 

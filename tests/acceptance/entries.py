@@ -1,4 +1,4 @@
-"""Entries of the acceptance suite: a table that they get into, and what they make and ask of their models."""
+"""Entries of the acceptance suite: the table that holds them, and helpers that build their models and query them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Found = Sequence[tuple[Any, Any, float]]
 
 
 class Entries(dict[str, Callable[[], Found]]):
-    """Name of an entry -> the function that works it out."""
+    """Name of an entry -> the function that computes it."""
 
     def add(self, name: str) -> Callable[[Callable[[], Found]], Callable[[], Found]]:
-        """Put a function into the table."""
+        """Add a function to the table."""
 
         def put(function: Callable[[], Found]) -> Callable[[], Found]:
             self[name] = function
@@ -49,7 +49,7 @@ def matrices(graph: Graph, states: Sequence[str], inputs: Sequence[str] = ()) ->
 
 
 def poles(graph: Graph) -> np.ndarray:
-    """Poles at the start, by their real and then their imaginary parts."""
+    """Poles at the start, sorted by real part, then by imaginary part."""
     return np.sort_complex(linearise(compiled(graph)).poles())
 
 

@@ -66,7 +66,7 @@ def effective_mass() -> Found:
     graph.connect(v2, I("m2", 5.0)).connect(v2, R("b", 7.0))
     model = compiled(graph)
     linear = linearise(model, ["u.value"], ["v1.flow"])
-    gain = linear.C @ linear.B  # acceleration at once after a unit effort
+    gain = linear.C @ linear.B  # acceleration immediately after a unit effort
     return [(linear.poles(), [-7 / 23], 1e-13), (1.0 / gain, [[23 / 9]], 1e-13)]
 
 
@@ -111,7 +111,7 @@ def moving_plate() -> Found:
 
 
 def crossings(signal: str, component: int | None = None) -> Automaton:
-    """Marks every sign change of a signal that starts positive."""
+    """Mark every sign change of a signal that starts positive."""
 
     def part(x):
         return x if component is None else x[component]
@@ -132,7 +132,7 @@ def pendulum() -> Found:
 
 @ENTRIES.add("Euler junction")
 def euler() -> Found:
-    """I = (1, 2, 3), w = (.01, 1, .01): unstable about the middle axis; energy and |h| stay."""
+    """I = (1, 2, 3), w = (.01, 1, .01): unstable about the middle axis; energy and |h| are constant."""
 
     def turned(h):  # h' = h x w, so that the junction takes w x h
         return array([[0.0, h[2], -h[1]], [-h[2], 0.0, h[0]], [h[1], -h[0], 0.0]])

@@ -1,4 +1,4 @@
-"""Entries of models that must be refused, with the words that say why."""
+"""Entries of models that must be refused, with the words that explain why."""
 
 from __future__ import annotations
 

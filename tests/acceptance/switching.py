@@ -1,4 +1,4 @@
-"""Entries of switching: impacts, clutches, friction, converters, what constraints do to drift."""
+"""Entries of switching: impacts, clutches, friction, converters, and the effect of constraints on drift."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ ENTRIES = Entries()
 
 @ENTRIES.add("bouncing ball")
 def bouncing() -> Found:
-    """h = 1, e = .8: .451524, 1.173961; the bounces accumulate at 4.063713, which is reported; the contact closes, and the run
-    goes on at rest."""
+    """h = 1, e = .8: .451524, 1.173961; bounces accumulate at 4.063713, which is reported; the contact closes, and the run
+    continues."""
     floor = Constraint("floor", initial=1.0, automaton="contact", active=["resting"], restitution=0.8)
     graph = joined(J1("v"), Se("weight", -9.81), I("ball", 1.0), floor)
     bounce = Transition("free", "free", lambda h: -h, ("floor.h",), impact=("floor",), accumulates="resting")
@@ -32,8 +32,7 @@ def bouncing() -> Found:
 
 @ENTRIES.add("bullet and wood")
 def bullet() -> Found:
-    """m = 1, 1; v = 1, 0; gap .2: as the gap closes a constraint begins to hold, which is a plastic impact: both .5 at
-    t = .2, loss .25 J."""
+    """m = 1, 1; v = 1, 0; gap .2: when the gap closes, a constraint acts: a plastic impact, both .5 at t = .2, loss .25 J."""
     graph, bullet, wood, gap = Graph("shot"), J1("bullet v"), J1("wood v"), J0("gap")
     graph.connect(bullet, I("bullet", 1.0, initial=1.0)).connect(wood, I("wood", 1.0))
     graph.connect(wood, gap).connect(gap, bullet)
@@ -67,7 +66,7 @@ def clutch() -> Found:
 
 @ENTRIES.add("clutch that locks at once")
 def rigid_clutch() -> Found:
-    """The same clutch closed without any slip: an impulse that conserves momentum leaves the same speed and the same loss."""
+    """The same clutch closed without slip: an impulse that conserves momentum leads to the same speed and the same loss."""
     graph, a, b, slip = Graph("clutch"), J1("a"), J1("b"), J0("slip")
     graph.connect(a, I("drive", 1.0, initial=10.0)).connect(a, slip).connect(slip, b).connect(b, I("load", 2.0))
     graph.connect(slip, Constraint("plates", holds="velocity", automaton="lever", active=["locked"]))
@@ -111,8 +110,10 @@ def rectifier() -> Found:
 
 @ENTRIES.add("ideal boost converter")
 def boost() -> Found:
-    """12 V, 100e-6 H, 100e-6 F, 10 Ohm, 50 kHz, D = .5, in continuous conduction: two ideal switches that take turns.
-    Periodic: (4.196961 A, 24.109746 V) at switch-on, (5.396961, 23.869850) at switch-off."""
+    """12 V, 100e-6 H, 100e-6 F, 10 Ohm, 50 kHz, D = .5, in continuous conduction: two ideal switches that alternate.
+
+    Periodic: (4.196961 A, 24.109746 V) at switch-on, (5.396961, 23.869850) at switch-off.
+    """
     half = 0.5 / 50e3
     result = run(converter(), 1500 * 2 * half, [1500 * 2 * half])
     before = {name: result.at_events(name)[0] for name in ("coil.flow", "out.effort")}
@@ -123,7 +124,7 @@ def boost() -> Found:
 
 
 def landing(alpha1: float) -> Graph:
-    """The ball of Bortoff 2020, section 2: contact by a constraint that a machine of three states switches."""
+    """The ball of Bortoff 2020, section 2: contact by a constraint that a three-state machine switches."""
     ground = Constraint(
         "ground", alpha1=alpha1, alpha0=100.0, alpha2=1e6, initial=1.0, automaton="contact", active=["contact"], closing="smooth"
     )
@@ -139,7 +140,7 @@ def landing(alpha1: float) -> Graph:
 
 @ENTRIES.add("ball on a constraint, a1 = 0")
 def growing() -> Found:
-    """The height grows by 0.0138852 m a bounce, exactly constant; the fifth contact from 4.3116 to 4.3620 s."""
+    """The height grows by exactly 0.0138852 m per bounce; the fifth contact lasts from 4.3116 to 4.3620 s."""
     result = run(landing(0.0), 12.0, rtol=1e-11)
     touches = [event for event in result.events if event.kind == "touch"]
     slot = result.program.layout

@@ -1,7 +1,7 @@
 """The acceptance suite: one table of models whose numbers are known from public tools or in closed form.
 
-Every entry makes its model and returns what it found, what must come out, and how close (absolute, or relative to the
-number where it is large).
+Every entry builds its model and returns what it found, what is expected, and the tolerance (absolute, or relative where the
+number is large).
 """
 
 from __future__ import annotations

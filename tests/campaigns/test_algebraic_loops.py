@@ -1,4 +1,4 @@
-"""A handful of seeds of the campaign of algebraic loops."""
+"""A few seeds of the campaign of algebraic loops."""
 
 from __future__ import annotations
 

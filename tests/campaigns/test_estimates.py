@@ -1,4 +1,4 @@
-"""A handful of seeds of the campaign of estimates."""
+"""A few seeds of the campaign of estimates."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from campaigns.estimates import STUDIES, found, least, main, within
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_the_truth_lies_where_the_estimate_says(name):
-    """Beyond 4.5 deviations of three numbers together it lies once in six thousand times; the linear problem says where, but for
-    curvature, which deviations of few per cent leave small."""
+    """Three numbers together are off by more than 4.5 deviations once in six thousand times; the linear problem agrees except
+    for curvature, which is small where deviations are a few per cent."""
     answer = found((name, 11))
     assert answer.distance < 4.5 and answer.distance == pytest.approx(answer.linear, abs=0.2)
 

@@ -1,4 +1,4 @@
-"""A small sample of the campaign of mutated files, and the files that went wrong in large ones."""
+"""A small sample of the campaign of mutated files, and the files that failed in large samples."""
 
 import json
 
@@ -38,11 +38,11 @@ FOUND = [
     ("hand", changed("hand", t_end=1e6, sample_dt=1e-6)),
     ("contact", changed("contact", t_end=1e6, sample_dt=1e-6)),
 ]
-"""What was found by the campaign, in its smallest form."""
+"""Failures that the campaign found, in their smallest form."""
 
 
 @pytest.mark.parametrize(("name", "data"), FOUND)
 def test_what_was_found_before(tmp_path, name, data):
-    """Refused by the command with a code, with nothing left."""
+    """Each is refused by the command with a code, and no output is left."""
     kind, what = run_trial(FORMATS[name], data, tmp_path)
     assert kind == "refused" and what[0] in "EG", what

@@ -1,4 +1,4 @@
-"""A small sample of the campaign of mutated files of models."""
+"""A small sample of the campaign of mutated model files."""
 
 from __future__ import annotations
 

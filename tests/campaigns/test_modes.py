@@ -1,4 +1,4 @@
-"""The judges of the campaign of modes against closed forms, what the campaign makes of their answers, and a small sample."""
+"""The judges of the campaign of modes against closed forms, how the campaign classifies their answers, and a small sample."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SOURCE = Branch("V", "V", 1, 0, wave=SINE)
 
 
 def agrees(known: Reference, channel: int, exact: np.ndarray, most: float) -> None:
-    """The answer is right within the error that it states, and that is small."""
+    """Test that the answer is correct within its stated error, and that this error is small."""
     assert known.settled and known.error[channel] < most
     assert np.abs(known.values[:, channel] - exact).max() <= known.error[channel]
 
@@ -41,7 +41,7 @@ def test_rectifiers() -> None:
 
 
 def test_a_coil_charges_a_capacitor_through_a_diode() -> None:
-    """v = 1 - cos t / sqrt(L C) for half a period, and 2 from there on."""
+    """v = 1 - cos(t / sqrt(L C)) for half a period, and 2 thereafter."""
     parts = (
         Branch("V", "V", 1, 0, wave=Wave(mean=1.0)),
         Branch("L", "L", 1, 2, 0.1),
@@ -70,7 +70,7 @@ def test_a_source_that_nothing_opposes_has_no_solution() -> None:
 
 
 def test_a_source_of_a_few_millivolts_that_nothing_opposes_has_no_solution() -> None:
-    """It rises by 2.5 mV first, which a diode shorts; a capacitor that is charged at once is no short."""
+    """It first rises by 2.5 mV, which a diode shorts; a capacitor that is charged instantly is not a short."""
     wave = Wave(mean=-math.sin(1.5), size=1.0, omega=4.1, phase=1.5)
     shorted = Network((Branch("V", "V", 1, 0, wave=wave), Branch("D", "D", 1, 0), Branch("R", "R", 1, 0, 1.0)))
     assert analysed(shorted, SAMPLES).ends < 1e-3
@@ -86,7 +86,7 @@ def test_order_and_names_of_branches_do_not_matter_to_the_judge() -> None:
 
 
 def test_two_blocks() -> None:
-    """The lower one is carried up to t = 1 by 4 t, friction 2 (together 4 t / 4 < 2 / 2), and then slips; on ice."""
+    """Up to t = 1 friction of 2 N carries the second block along (4 t / 4 < 2 / 2), then they slip; the second is on ice."""
     blocks = Masses((Mass(2.0, Wave(slope=4.0)), Mass(2.0)), (Rub(0, 1, 2.0),))
     known = stepped(blocks, SAMPLES)
     after = SAMPLES - 1.0
@@ -96,7 +96,7 @@ def test_two_blocks() -> None:
 
 
 def test_a_row_that_more_frictions_hold_than_it_has_masses() -> None:
-    """Nothing moves until 6 t is what both ends and the drag behind the gear hold, 2 + 1 / 2; the middle one is pulled."""
+    """Nothing moves until 6 t exceeds friction at both ends and in the drag behind the gear, 2 + 1 / 2, on the middle mass."""
     row = Masses(
         (Mass(1.0), Mass(1.0, Wave(slope=6.0)), Mass(1.0)),
         (Rub(0, None, 1.0), Rub(1, 0, 9.0), Rub(1, 2, 9.0), Rub(2, None, 1.0), Rub(1, None, 1.0, 0.5)),
@@ -109,7 +109,7 @@ def test_a_row_that_more_frictions_hold_than_it_has_masses() -> None:
 
 @pytest.mark.parametrize("seed", [12500, 12537])
 def test_a_long_row_with_a_rate_on_which_a_value_depends_is_solved_together(seed: int) -> None:
-    """39 equations of rates and 8 of values, which are not those of one step: too many modes to solve one by one."""
+    """It has 39 equations of rates and 8 of values, which differ from those of one step: too many modes to solve one by one."""
     assert judged(drawn("masses", seed, 40)).kind == "right"
 
 
@@ -123,7 +123,7 @@ FOUR_BAR = Linkage(
 
 
 def test_a_slider_crank_has_its_closed_form() -> None:
-    """x = r cos a + sqrt(l^2 - r^2 sin^2 a), and the energy of a machine that nothing drives stays."""
+    """x = r cos a + sqrt(l^2 - r^2 sin^2 a), and the energy of an undriven machine is constant."""
     crank, rod = Link(0.1, 0.0, 0.01), Link(0.4, 0.0, 0.0)
     machine = Linkage(crank, (Dyad("slider", rod, Link(0.1, 2.0, 0.02), (0.0, 0.0), 0.1),), start=0.5, rate=6.0)
     reduced, a = Reduced(machine), np.linspace(0.0, 6.0, 50)
@@ -137,7 +137,7 @@ def test_a_slider_crank_has_its_closed_form() -> None:
 
 
 def test_a_four_bar_closes_and_comes_to_rest() -> None:
-    """The angle at rest is that of another program with another formula for the inertia."""
+    """The angle at rest is that of another program, which computes the inertia by another formula."""
     links, _ = places(FOUR_BAR, np.linspace(0.0, 6.0, 9))
     ends = {name: place.begin + place.link.length * np.exp(1j * place.angle) for name, place in links.items()}
     np.testing.assert_allclose(ends["rod 0"], ends["follower 0"], atol=1e-15)
@@ -148,7 +148,7 @@ def test_a_four_bar_closes_and_comes_to_rest() -> None:
 
 
 def test_a_stop_and_a_lock() -> None:
-    """A flywheel (the rest has no mass) that bounces at once back, at half its rate; locked, and then driven from rest."""
+    """A flywheel (all other parts are massless) bounces back immediately at half its rate; locked, and then driven from rest."""
     light = Dyad("rocker", Link(0.4, 0.0, 0.0), Link(0.3, 0.0, 0.0), (0.4, 0.0), 0.1)
     wheel = Linkage(Link(0.1, 0.0, 0.5), (light,), start=0.0, rate=4.0, stop=(2.0, 0.5))
     known = integrated(wheel, SAMPLES)
@@ -243,7 +243,7 @@ def test_models_agree_with_their_judges(family: str, seed: int) -> None:
 
 @pytest.mark.thorough
 def test_a_difference_is_judged_again_with_shorter_steps() -> None:
-    """An event lies less than the shortest step behind a time that all steps share: halving sees 7e-6 of 5e-5."""
+    """An event lies less than the shortest step after a time that all step lengths share: halving sees 7e-6 of 5e-5."""
     row = Masses(
         (Mass(0.35, Wave(slope=-0.97)), Mass(1.0, Wave(size=1.4, omega=5.2, phase=1.4))), (Rub(1, 0, 1.1), Rub(0, None, 1.1))
     )
@@ -276,7 +276,8 @@ def test_networks_that_were_wrong_or_refused(seed: int) -> None:
 
 
 def test_a_search_for_modes_does_not_turn_a_timed_switch() -> None:
-    """The diode of network 6041 opens and closes at .113 s; the switch turns at its own time. No solution from 1.19 s on."""
+    """The diode of network 6041 opens and closes at .113 s; the switch changes at its own time. No solution exists after 1.19
+    s."""
     graph = network_graph(drawn_network(6041))[0]
     with pytest.warns(RunEndedWarning, match="E220"):
         run = graph.simulate(SAMPLES[-1], samples=SAMPLES, progress=False)
@@ -285,7 +286,7 @@ def test_a_search_for_modes_does_not_turn_a_timed_switch() -> None:
 
 
 def test_linkages_are_graphs() -> None:
-    """Each part of the drawn records has its elements; compiling them takes seconds, and is left to the thorough tests."""
+    """Each part of the random linkages has its elements; compiling them takes seconds and is left to the thorough tests."""
     for seed in (1, 3, 8):
         case = drawn_linkage(seed)
         names = {part.name for part in linkage_graph(case)[0].freeze().elements.values()}
@@ -295,4 +296,4 @@ def test_linkages_are_graphs() -> None:
 
 def test_the_lock_of_a_linkage_is_free_before_and_after_its_time() -> None:
     graph, _ = linkage_graph(replace(drawn_linkage(1), lock=("crank", 0.5, 1.0)))
-    assert graph.freeze().elements["lock"].law.active == ("lock 0", "lock 2")  # an ideal switch that is closed has no effort
+    assert graph.freeze().elements["lock"].law.active == ("lock 0", "lock 2")  # an ideal closed switch has no effort

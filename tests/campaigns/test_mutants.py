@@ -1,4 +1,4 @@
-"""Mutation testing of the runtime: mutants differ from the source, and the tests that execute them kill them or not."""
+"""Mutation testing of the runtime: mutants differ from the source, and the tests that execute them kill them or do not."""
 
 import ast
 import os
@@ -11,7 +11,7 @@ from campaigns.mutant_tests import tree_of
 
 
 def test_mutants_are_functions_that_differ_from_the_source():
-    """Each is a function of the same name, of which one statement differs."""
+    """Each is a function of the same name that differs in one statement."""
     chosen = mutants.mutants(40, seed=0)
     assert [mutant.mutation for mutant in chosen] == [mutant.mutation for mutant in mutants.mutants(40, seed=0)]
     assert [mutant.mutation for mutant in chosen] != [mutant.mutation for mutant in mutants.mutants(40, seed=1)]
@@ -105,7 +105,7 @@ pytest.main(["-q", "-s", "-p", "no:cacheprovider"], plugins=[Campaign()])
 
 
 def test_tests_that_execute_a_mutated_statement_kill_it_or_not(tmp_path):
-    """No test tells > from >= at 100, nor executes the statement for larger numbers."""
+    """No test distinguishes > from >= at 100 or executes the statement for larger numbers."""
     for name, text in (("double", PROGRAM), ("test_double", PROGRAM_TESTS), ("campaign", PROGRAM_CAMPAIGN)):
         (tmp_path / f"{name}.py").write_text(text)
     paths = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])}

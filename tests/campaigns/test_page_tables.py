@@ -1,4 +1,4 @@
-"""Rows of campaigns in pages: fresh ones take the place of old ones, and the rest of the page stays."""
+"""Rows of campaigns in pages: new rows replace old ones, and the rest of the page is unchanged."""
 
 from __future__ import annotations
 

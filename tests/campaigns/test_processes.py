@@ -1,4 +1,4 @@
-"""What a trial of a campaign may take, in a process that has much already."""
+"""The limits of a trial of a campaign, in a process that already uses much memory."""
 
 import subprocess
 import sys
@@ -32,7 +32,7 @@ def test_the_limit_is_besides_what_a_process_has():
 def test_progress_can_be_read_while_a_campaign_runs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     watched = Progress(3, "files")
     watched.add()
-    assert capsys.readouterr().err == ""  # ten seconds have not passed
+    assert capsys.readouterr().err == ""  # less than ten seconds have passed
     monkeypatch.setattr("campaigns.processes._PAUSE", -1.0)
     for failure, lines in (("", "2/3 files, 0 wrong\n"), ("a.json: it hangs", "a.json: it hangs\n3/3 files, 1 wrong\n")):
         watched.add(failure)

@@ -1,4 +1,4 @@
-"""A small sample of the campaign of killed sweeps, and what its judge sees when something is wrong."""
+"""A small sample of the campaign of killed sweeps, and what its judge detects when something is wrong."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from campaigns import sweeps
 from tests.inner.sweeps import Chunk, Store
 
 
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system knows no SIGKILL: sweeps that are killed")
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system, so no sweep can be killed")
 def test_a_sweep_that_is_killed_has_each_run_once(tmp_path):
     places, wrong = sweeps.campaign(1000, 1, seed=1, executor="threads", folder=tmp_path)
     assert not wrong and len(places) == 1 and 0 < places[0] < 1000, (places, wrong)

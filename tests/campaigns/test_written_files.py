@@ -1,4 +1,4 @@
-"""A piece of the campaign of mutated files that people write; `python -m campaigns.written_files` does 10,000 of each form."""
+"""A sample of the campaign of mutated hand-written files; `python -m campaigns.written_files` runs 10,000 of each format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is packed: a first page whose links lead to the public address, and everything that git knows of."""
+"""Packed files: a first page whose links lead to the public address, and every file that git tracks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_an_address_becomes_the_links_of_the_project() -> None:
 
 
 def test_sources_hold_pages_examples_and_tests() -> None:
-    """Every file that git knows of is named by MANIFEST.in, or stands with the packages."""
+    """MANIFEST.in names every file that git tracks, or the packages contain it."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.splitlines()
     if not listed:
         pytest.skip("WHAT IS PACKED IS NOT TESTED: this is not a checkout")

@@ -1,4 +1,4 @@
-"""The pages in docs/: their code runs and prints what they show, and they speak of exactly what the packages hold."""
+"""The pages in docs/: their code runs and prints what they show, and they describe exactly what the packages contain."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ EXECUTED = [
     "architecture.md",
 ]
 NEEDED = {"casadi_and_jax.md": ("casadi", "jax"), "coming_from.md": ("mujoco",)}
-"""Packages without which a page does not run."""
+"""Packages that a page needs to run."""
 ELEMENTS = {
     "C",
     "I",
@@ -87,7 +87,7 @@ ELEMENTS = {
 
 
 def plain(text: str) -> list[str]:
-    """Lines without trailing blanks; the line numbers of the page itself stay open."""
+    """Lines without trailing blanks; the page's own line numbers are not fixed."""
     return [re.sub(r"(\.md):\d+", r"\1:LINE", line.rstrip()) for line in text.strip("\n").splitlines()]
 
 
@@ -104,7 +104,7 @@ def test_code_prints_what_the_page_shows(page: str) -> None:
 
 _MODULES = [path.relative_to(ROOT) for package in ("bondgraph", "models", "screws") for path in (ROOT / package).rglob("*.py")]
 SOURCES = {"/" + "/".join(place.parts[k:]) for path in _MODULES for place in (path, path.parent) for k in range(len(place.parts))}
-"""Ends of the paths of all modules and folders."""
+"""Suffixes of the paths of all modules and folders."""
 
 PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted(DOCS.rglob("*.md"))]
 
@@ -132,7 +132,7 @@ def test_every_table_has_a_head(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_paths_of_the_source_lead_somewhere(page: Path) -> None:
-    """`run/clock_schedule.py` is a file of that name in whatever package, `events/guards` a module, `run/batch` a folder."""
+    """`run/clock_schedule.py` is a file of that name in any package, `events/guards` a module, `run/batch` a folder."""
     for path in re.findall(r"`(\w+(?:/\w+)+(?:\.py)?)`", page.read_text(encoding="utf-8")):
         assert (ROOT / path).exists() or any(f"/{path}{end}" in SOURCES for end in ("", ".py")), path
 
@@ -155,7 +155,7 @@ def test_every_page_with_code_is_executed() -> None:
 
 
 def test_the_architecture_names_every_package() -> None:
-    """Packages of `bondgraph` and `models`, and the modules that stand in `assembly` and `tracing`."""
+    """Packages of `bondgraph` and `models`, and the modules of `assembly` and `tracing`."""
     text = text_of("architecture.md")
     folders = [path.parent for layer in ("bondgraph", "models") for path in (ROOT / layer).glob("*/__init__.py")]
     modules = [path for name in ("assembly", "tracing") for path in (ROOT / "bondgraph" / name).glob("[!_]*.py")]

@@ -1,4 +1,4 @@
-"""Phrases that are no English of the field: none in pages, docstrings, messages and captions."""
+"""Phrases that are not English of the field: none in pages, docstrings, messages and captions."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ PHRASES = (
     ("goes too far", r"\bgo(?:es)? (?:too far|round in a circle|there and back)\b", "overshoots, forms a cycle, alternates"),
     (" behind the ", r"\bbehind the (?:last|first|parameters|values|title|nodes|stack)\b", "after"),
 )
-"""Part of a text that comes before a search, pattern, what to write instead."""
+"""Text that every match contains, pattern, what to write instead."""
 
 ARCHAIC = ("lest", "whence", "thence", "hither", "thither", "nought", "naught", "aright", "amiss", "whilst", "exacter")
 PHRASES += tuple((word, rf"\b{word}\b", "a word of today") for word in ARCHAIC)
@@ -72,11 +72,11 @@ FRONT = ("README.md", "CHANGELOG.md", "examples/README.md", "benchmarks/README.m
 PAGES = [*(ROOT / page for page in FRONT), TABLE, *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES = [path for package in ("bondgraph", "screws", "models", "screwbond") for path in files(package)]
 OLD_NAMES = ROOT / "screws" / "renamed.py"
-"""What names were, words that are no longer used among them."""
+"""Old names, which contain words that are no longer used."""
 
 
 def text_of(path: Path) -> str:
-    """A page without its code, or a source, in one line."""
+    """Return a page without its code, or a source, in one line."""
     text = path.read_text(encoding="utf-8")
     return " ".join(
         (re.sub(r"^```.*?^```|`[^`\n]*`", "``", text, flags=re.DOTALL | re.MULTILINE) if path in PAGES else text).split()
@@ -84,7 +84,7 @@ def text_of(path: Path) -> str:
 
 
 def inversions(text: str) -> list[str]:
-    """Each phrase of the list in a text, with what surrounds it and what to write instead."""
+    """Return each phrase of the list found in a text, with its context and what to write instead."""
     return [
         f"{text[max(found.start() - 40, 0) : found.end() + 20]!r}: write {instead!r}"
         for part, pattern, instead in PHRASES

@@ -31,7 +31,7 @@ def test_the_table_has_exactly_the_codes_of_the_packages() -> None:
 
 
 def test_rows_are_short() -> None:
-    """At most eight words of title, and two sentences of cause and of cure."""
+    """At most eight words in the title, and two sentences each in cause and cure."""
     for row in ROWS:
         assert 1 <= len(row.title.split()) <= 8, row
         assert row.cure.endswith(".") and (not row.cause or row.cause.endswith(".")), row
@@ -54,7 +54,7 @@ def test_a_page_has_cause_cure_and_code() -> None:
 
 
 def raised(make: Callable[[], object]) -> str:
-    """What a call raises, with its code."""
+    """Return the error that a call raises, with its code."""
     with pytest.raises((ScrewbondError, ShadowError)) as caught, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         make()

@@ -1,4 +1,4 @@
-"""The pictures of the pages: all of them are drawn by one command, and are what it draws today."""
+"""The pictures of the pages: one command draws them all, and they match what it draws today."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from docs.gallery import DIAGRAMS, PICTURES, PLOTS, SCENES, draw, narrowed
 from docs.pages import DOCS
 
 NOTE = "README.md"
-"""Says what each picture shows."""
+"""Page that says what each picture shows."""
 COARSE = 8
-"""Side in pixels of the squares that are averaged before two pictures are compared: shifted edges and hinting do not count."""
+"""Side in pixels of squares averaged before two pictures are compared, so that shifted edges and hinting do not count."""
 DIFFERENT = 16.0
-"""Shades of 255 between two averages from which one sees that something else is drawn."""
+"""Difference of two averages, in shades of 255, above which the drawings visibly differ."""
 RARELY = {
     *("crane.png", "delta_robot.png", "delta_workspace.png", "hand_figure6.png"),
     *("maze_gains.png", "rounded_cube.png", "satellite.png", "sweep.png"),
 }
-"""Pictures whose runs and renderings take longest: drawn again before a release alone."""
+"""Pictures whose runs and renderings take longest: redrawn only before a release."""
 
 
 def test_the_gallery_draws_every_picture() -> None:
@@ -31,7 +31,7 @@ def test_the_gallery_draws_every_picture() -> None:
 
 
 def test_the_note_says_what_each_picture_shows() -> None:
-    """A row for each, under the heading of its kind; and every picture is on a page."""
+    """Each picture has a row under the heading of its kind, and appears on a page."""
     text = (PICTURES / NOTE).read_text(encoding="utf-8")
     rows = {
         heading: re.findall(r"^\| \[(.+?)\]\(\1\) \| \S.{20,} \|$", part, flags=re.MULTILINE)
@@ -53,7 +53,7 @@ def test_a_diagram_is_what_the_code_draws(name: str, tmp_path: Path) -> None:
 
 
 def different(drawn: Path, kept: Path) -> float:
-    """Share of the averaged pixels in which two pictures of one size differ visibly."""
+    """Return the fraction of averaged pixels in which two pictures of the same size visibly differ."""
     from PIL import Image
 
     pictures = [narrowed(path) for path in (drawn, kept)]
@@ -77,7 +77,7 @@ def test_a_picture_is_what_the_code_draws(name: str, tmp_path: Path) -> None:
 
 
 def test_another_palette_is_seen(tmp_path: Path) -> None:
-    """The comparison finds a picture whose curves have other colours."""
+    """The comparison detects curves in other colours."""
     from PIL import Image
 
     kept = PICTURES / "delta_soft_touch.png"

@@ -1,4 +1,4 @@
-"""The glossary of docs/notation.md: every module that it names is there and has the term in its text."""
+"""The glossary of docs/notation.md: every module that it names exists and contains the term."""
 
 import re
 from pathlib import Path
@@ -25,7 +25,7 @@ SOUGHT = [
     *("Delassus matrix", "mode search", "sample time", "dense output", "tableau", "Rosenbrock method", "forward sensitivities"),
     *("identifiability", "causality", "Gauss frame"),
 ]
-"""Terms that a reader who is new to the code searches for."""
+"""Terms that a reader new to the code searches for."""
 
 
 def glossary() -> list[list[str]]:
@@ -41,7 +41,7 @@ def file_of(module: str) -> Path:
 
 
 def plain(text: str) -> str:
-    """Lower case, with one space for blanks, hyphens and brackets: a term may be broken over lines."""
+    """Convert to lower case, with one space for blanks, hyphens and brackets: a term may be split across lines."""
     return re.sub(r"[\s\-()]+", " ", text).lower()
 
 

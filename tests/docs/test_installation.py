@@ -1,4 +1,4 @@
-"""The configuration of pip goes to uv; pip installs where that fails."""
+"""uv gets the configuration of pip; pip installs where uv fails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ list.format='freeze'
 
 
 def test_uv_gets_the_addresses_of_pip() -> None:
-    """The environment counts more than a file, and what is said of another command counts nothing."""
+    """The environment overrides a file, and settings for other commands are ignored."""
     assert uv_settings(LISTED) == UvSettings(
         (
             *("--find-links", "/wheels", "--find-links", "/more", "--find-links", "wheels"),
@@ -42,7 +42,7 @@ def test_a_setting_without_a_counterpart_leaves_the_work_to_pip(setting: str) ->
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """Return who is asked to install, where some of the programs fail."""
+    """Return which programs are asked to install when some of them fail."""
 
     def names(*failing: str, listed: str = LISTED, code: int = 0) -> list[str]:
         calls = []

@@ -13,7 +13,7 @@ EACH = {part.name: part for shelf in SHELVES.values() for part in shelf.parts.va
 
 
 def test_the_page_shows_the_records() -> None:
-    """`python -m docs.parts` writes its tables."""
+    """`python -m docs.parts` writes the tables of the page."""
     page = PAGE.read_text(encoding="utf-8")
     assert all(table(shelf) in page for shelf in SHELVES.values()) and with_tables(page) == page
 
@@ -23,7 +23,7 @@ NUMBER = r"-?\d+\.\d"
 
 @pytest.mark.parametrize("name", EACH)
 def test_the_pictures_are_those_of_the_records(name) -> None:
-    """Curves of runs may differ in their rounding, 0.2 px."""
+    """Curves of runs may differ by rounding, 0.2 px."""
     shown, wanted = (PICTURES / f"{name}.svg").read_text(encoding="utf-8"), picture(EACH[name])
     assert re.sub(NUMBER, "", shown) == re.sub(NUMBER, "", wanted)
     places, those = ([float(each) for each in re.findall(NUMBER, text)] for text in (shown, wanted))

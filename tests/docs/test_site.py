@@ -32,7 +32,7 @@ PACKAGES = {"bondgraph": bondgraph, "screwbond.models": models, "screws": screws
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_name_has_its_entry(package: str) -> None:
-    """On the page of the package that exports it; modules have a page of their own."""
+    """Each is on the page of the package that exports it; modules have their own page."""
     names = PACKAGES[package].__all__
     modules = {name for name in names if isinstance(getattr(PACKAGES[package], name), types.ModuleType)}
     described = DESCRIBED.findall(PAGES[package])
@@ -41,7 +41,7 @@ def test_every_public_name_has_its_entry(package: str) -> None:
 
 
 def test_no_object_is_described_twice() -> None:
-    """What inner packages export again is a link to its entry."""
+    """Names that inner packages re-export link to their entry."""
     entries: dict[int, str] = {}
     for room in reference.rooms():
         for name in DESCRIBED.findall(PAGES[room.name]):
@@ -104,7 +104,7 @@ def test_a_script_of_the_gallery_is_the_example_below_its_title(tmp_path: Path) 
 
 
 def test_every_page_has_its_place_in_the_contents() -> None:
-    """The index of the folder is the table of contents of the site."""
+    """The index of the folder is the site's table of contents."""
     placed = [page for pages in contents.sections().values() for page in pages]
     assert len(placed) == len(set(placed))
     here = {path.stem for path in DOCS.glob("*.md")} - {"README", "index"}
@@ -125,7 +125,7 @@ def test_links_of_the_front_page_lead_to_pages_of_the_site() -> None:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All pages, made of a copy of the sources as `make docs` makes them: what Sphinx warns of is an error."""
+    """All pages, built from a copy of the sources as `make docs` builds them: a warning from Sphinx is an error."""
     for name in ("sphinx", "furo", "myst_nb", "sphinx_gallery"):
         pytest.importorskip(name, reason='THE SITE IS NOT TRIED: pip install "screwbond[docs]"')
     folder = tmp_path_factory.mktemp("site")
@@ -156,7 +156,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Targets(HTMLParser):
-    """Names that can be pointed at in a page, and what it points at."""
+    """Link targets in a page, and what the page links to."""
 
     def __init__(self, page: Path):
         super().__init__()
@@ -172,7 +172,7 @@ class Targets(HTMLParser):
 
 @pytest.mark.release
 def test_every_link_of_the_site_leads_somewhere(site: Path) -> None:
-    """Pages, pictures, scripts, and the places within pages."""
+    """Checks pages, pictures, scripts, and anchors within pages."""
     pages = {page: Targets(page) for page in site.rglob("*.html") if "_static" not in page.parts}
     assert len(pages) > 50
     within = 0
@@ -203,15 +203,15 @@ WIDER = """[...document.querySelectorAll("article math, article table, article p
 .filter(element => {
   for (let e = element; e.tagName != "ARTICLE"; e = e.parentElement) if (getComputedStyle(e).overflowX != "visible") return false;
   return element.getBoundingClientRect().right > innerWidth + 1}).length"""
-"""How many formulas, tables, listings and pictures stand out of the window, and do not scroll by themselves."""
+"""Number of formulas, tables, listings and pictures that overflow the window and do not scroll themselves."""
 NARROW = """[...document.querySelectorAll("article td, article th")]
 .filter(cell => cell.innerText.trim().length > 8 && cell.clientWidth < 50).map(cell => cell.innerText)"""
-"""Cells whose words are broken into letters."""
+"""Cells whose words are broken between letters."""
 STACKED = """[...document.querySelectorAll("article math")].filter(formula => {
   const signs = [...formula.children].filter(part => part.tagName == "mo" && part.textContent.trim() == "=");
   const places = signs.map(sign => sign.getBoundingClientRect().top);
   return Math.max(...places) - Math.min(...places) > 1}).length"""
-"""Formulas whose parts lie below each other rather than in a line."""
+"""Formulas whose parts are stacked instead of in a line."""
 LOOKED_AT = (
     "index",
     "surfaces",
@@ -275,7 +275,7 @@ def test_formulas_tables_and_pictures_are_there(site: Path, window: Browser) -> 
 @pytest.mark.release
 @needs_chromium
 def test_the_search_finds_the_torus(site: Path, window: Browser) -> None:
-    """Typed where a reader types it, on the first page."""
+    """Typed on the first page, where a reader would type it."""
     window.open(site / "index.html")
     window.run('document.querySelector(".sidebar-search").value = "torus"')
     window.run('setTimeout(() => document.querySelector(".sidebar-search-container").requestSubmit(), 0)')
@@ -293,7 +293,7 @@ def test_the_search_finds_the_torus(site: Path, window: Browser) -> None:
 @needs_chromium
 @pytest.mark.skipif(not notebooks(), reason="there is no notebook")
 def test_notebooks_show_what_they_once_showed(site: Path, window: Browser) -> None:
-    """Their outputs are those that are stored; nothing is run for the site."""
+    """They show their stored outputs; the site runs nothing."""
     for name in notebooks():
         window.open(site / f"examples/{name}.html")
         assert window.run('document.querySelectorAll("article .cell_output").length') > 3, name

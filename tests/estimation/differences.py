@@ -1,4 +1,4 @@
-"""Differences of runs: a model, a number that is varied and a run in; its derivative by Richardson's extrapolation out."""
+"""Derivatives by differences of runs: takes a model, a number to vary and a run; extrapolates by Richardson's method."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from tests.inner.compile import Compiled
 from tests.inner.estimation import free_parameters_of, with_values
 
 HALVINGS, SHORTER = 5, 4.0
-"""Strides of one derivative; what is tried where events are others at the ends of the longest."""
+"""Number of steps of one derivative, and the factor that shortens the longest until its ends have the same events."""
 
 
 def extrapolated(function: Callable[[float], np.ndarray], at: float, stride: float) -> np.ndarray:
-    """Derivative by central differences of several strides, each half of the one before: each number from where the two best of
-    the extrapolations agree most (Ridders 1982)."""
+    """Return a derivative by central differences of several steps, each half of the previous one: each number is taken where its
+    two best extrapolations agree most closely (Ridders 1982).
+    """
     earlier: list[np.ndarray] = []
     best = scatter = np.zeros(0)
     for level in range(HALVINGS):
@@ -34,8 +35,9 @@ def extrapolated(function: Callable[[float], np.ndarray], at: float, stride: flo
 def differences(
     compiled: Compiled, name: str, t_end: float, outputs: Sequence[str], stride: float, parameters=None, initial=None, **settings
 ) -> np.ndarray:
-    """d outputs / d name, (samples, outputs), of scalar outputs; `stride` relative to the number, or the longest below it with
-    the same events."""
+    """Return d outputs / d name, (samples, outputs), of scalar outputs; the step is `stride` relative to the number, or the
+    longest shorter one with the same events.
+    """
     varied = free_parameters_of(compiled, name)
     (at,) = varied.values(compiled.parameters(parameters), compiled.initial(initial, parameters)[0])
 

@@ -1,5 +1,6 @@
-"""Sensitivities through collisions that are one problem of impulses: friction, several contacts at once, restitution; against
-complex steps through closed forms, and against differences of runs in several strides."""
+"""Sensitivities through collisions that form one problem of impulses: friction, simultaneous contacts, restitution; against
+complex steps through closed forms, and against differences of runs with several steps.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +28,9 @@ def agree(found, wanted, within=EXACT):
 
 
 def bounced(times, numbers):
-    """Height, speed along the floor and spin of a ball of spin w at these times, through its bounces, in complex numbers too: in
-    each, friction takes the slip or has mu times the impulse of the floor, both signs of slip."""
+    """Return height, speed along the floor and spin of a ball with initial spin w at these times, through its bounces, also for
+    complex numbers: at each, friction stops the slip or has mu times the impulse of the floor, for both signs of slip.
+    """
     mu, e, mass, inertia, w, v, h, weight = numbers
     rows, t, p, at = [], 0.0 * mu, 0.0 * mu, list(times)
     while True:
@@ -48,7 +50,7 @@ def bounced(times, numbers):
 
 @pytest.mark.parametrize("spin", [5.0, 40.0, -80.0])
 def test_a_ball_with_spin_against_complex_steps(spin):
-    """It sticks at the first bounce, or at a later one, or slides on."""
+    """It sticks at the first bounce or at a later one, or keeps sliding."""
     names = ("rubs.limit", "floor.restitution", "m.inertia", "J.inertia", "J.p", "m.p", "floor.h", "weight.value")
     inertia, times = 0.4 * MASS * RADIUS**2, np.linspace(0.0, 0.7, 12)
     start = {"J.p": inertia * spin, "m.p": 0.2}
@@ -70,7 +72,7 @@ def test_a_ball_with_spin_against_complex_steps(spin):
 
 @functools.cache
 def rod(restitution=0.975):
-    """A rod that strikes the floor with its end, askew."""
+    """Return a rod that strikes the floor obliquely with its end."""
     graph, w = Graph("rod"), J1("w", domain="rotation")
     x, y = J1("x", domain="translation"), J1("y", domain="translation")
     graph.connect(x, I("mx", 1.0)).connect(y, I("my", 1.0)).connect(w, I("J", 1.0 / 3.0))
@@ -130,7 +132,7 @@ def test_against_differences_of_runs(case):
 
 @functools.cache
 def cradle(count=3, restitution=1.0):
-    """Balls in a row, of which all but the first touch."""
+    """Return a row of balls, all but the first of which touch."""
     graph, speeds = Graph("cradle"), [J1(f"v{k}") for k in range(count)]
     for k, p in enumerate((1.0, *[0.0] * (count - 1))):
         graph.connect(speeds[k], I(f"ball{k}", 1.0, initial=p))
@@ -146,7 +148,7 @@ def cradle(count=3, restitution=1.0):
 
 
 def test_balls_that_touch_are_struck_at_once():
-    """Both impulses from one matrix, with complex masses."""
+    """One matrix, with complex masses, gives both impulses."""
     names, t = ("ball0.p", "ball0.inertia", "ball1.inertia", "ball2.inertia", "gap0.h"), np.array([0.0, 0.1, 0.3, 0.5])
     found = run_sensitivities(cradle(), names, 0.5, samples=t, **TIGHT)
     assert found.ok and any(event.simultaneous for event in found.result.events)
@@ -177,7 +179,7 @@ def test_contacts_that_another_value_takes_apart_are_refused():
 
 
 def handed_on(count, p, masses, restitutions):
-    """Momenta of balls in a row after each has struck the next, in complex numbers too."""
+    """Return the momenta of balls in a row after each has struck the next, also for complex numbers."""
     momenta = [p, *[0.0 * p] * (count - 1)]
     for k, e in enumerate(restitutions):
         approach = momenta[k] / masses[k] - momenta[k + 1] / masses[k + 1]
@@ -188,7 +190,7 @@ def handed_on(count, p, masses, restitutions):
 
 @pytest.mark.parametrize("count", [3, 4, 5])
 def test_a_cradle_hands_its_blow_on_in_a_sequence(count):
-    """Balls whose masses fall are left apart; equal ones touch at rest, so that what changes their masses has them meet again."""
+    """Balls of decreasing mass separate; equal ones touch at rest, so a change of their masses makes them meet again."""
     masses, settings = [1.0 - 0.1 * k for k in range(count)], {**TIGHT, "samples": [0.0, 0.1, 0.3], "impacts": "sequential"}
     names = ("ball0.p", *(f"ball{k}.inertia" for k in range(count)), *(f"gap{k}.restitution" for k in range(count - 1)))
     given = {f"ball{k}.inertia": mass for k, mass in enumerate(masses)}
@@ -207,7 +209,7 @@ def test_a_cradle_hands_its_blow_on_in_a_sequence(count):
 
 
 def beam():
-    """A beam without friction that falls flat on two supports."""
+    """Return a beam without friction that falls flat on two supports."""
     graph, y, turn = Graph("beam"), J1("y"), J1("turn")
     graph.connect(y, I("mass", 2.0, initial=-1.0)).connect(turn, I("J", 0.3))
     for name, arm in (("left", 0.5), ("right", -0.5)):
@@ -220,19 +222,19 @@ def beam():
 
 
 def test_an_order_by_chance_is_refused_without_friction_too():
-    """In a sequence the side that is a little lower is struck first: the beam turns one way or the other."""
+    """In a sequence the slightly lower side is struck first, and the beam turns accordingly."""
     compiled, settings = beam(), {"impacts": "sequential", "progress": False, "rtol": 1e-10}
     turns = [compiled.simulate(0.3, initial={"left.h": 0.1 + off}, **settings)["J.p"][-1] for off in (-1e-6, 1e-6)]
     assert turns[0] == pytest.approx(-turns[1], rel=1e-4) and turns[1] > 0.1
     for name in ("left.h", "right.h", "J.p"):
         with pytest.raises(RunError, match=rf'E374(.|\n)*no derivative by "{name}"(.|\n)*closes at the same time by chance'):
             run_sensitivities(compiled, name, 0.3, **settings)
-    found = run_sensitivities(compiled, "mass.p", 0.3, **settings)  # which takes both sides alike
+    found = run_sensitivities(compiled, "mass.p", 0.3, **settings)  # which treats both sides alike
     assert found.ok and found["J.p", "mass.p"][-1] == pytest.approx(-found.result["J.p"][-1], rel=1e-8)
 
 
 def test_the_edge_between_sticking_and_slipping_is_refused():
-    """Friction that takes just its limit to stop the ball: more spin would slip on, less would not."""
+    """Friction needs exactly its limit to stop the ball: with more spin it would slip, with less it would not."""
     spin, inertia = 40.0, 0.4 * MASS * RADIUS**2
     edge = 2.0 / 7.0 * RADIUS * spin / (1.5 * np.sqrt(2.0 * GRAVITY * HEIGHT))
     start = {"initial": {"J.p": inertia * spin}, "progress": False, "rtol": 1e-10}
@@ -247,10 +249,10 @@ def test_the_edge_between_sticking_and_slipping_is_refused():
 
 
 def test_a_restitution_that_keeps_all_energy_is_at_an_edge_by_itself_alone():
-    """More of it would gain energy; all else has a derivative."""
+    """More restitution would gain energy; every other parameter has a derivative."""
     elastic = {"parameters": {"floor.restitution": 1.0}, "progress": False, "samples": [0.3]}
     found = run_sensitivities(ball(1), ("floor.h", "up m.inertia"), 0.3, **elastic)
-    since = 0.3 - SPEED / GRAVITY  # h = v s - g s^2 / 2 with v^2 = 2 g h0, and s less by as much as the fall is longer
+    since = 0.3 - SPEED / GRAVITY  # h = v s - g s^2 / 2 with v^2 = 2 g h0, and s is shorter by as much as the fall is longer
     slower = -1.0 / SPEED
     assert found.ok
     assert found["floor.h", "floor.h"][-1] == pytest.approx(
@@ -261,7 +263,7 @@ def test_a_restitution_that_keeps_all_energy_is_at_an_edge_by_itself_alone():
 
 
 def test_what_does_not_act_on_each_other_has_times_of_its_own():
-    """Two blocks with friction that land at the same time by chance: each has the derivatives that it has alone."""
+    """Two blocks with friction land at the same time by chance: each has the derivatives that it has alone."""
 
     def blocks(count):
         graph = Graph("blocks")
@@ -323,7 +325,7 @@ def test_an_arm_that_strikes_a_wall():
 
 
 def test_a_ball_in_space():
-    """Contact coordinates, charts that change, friction in the tangent plane that is off while the ball flies."""
+    """Contact coordinates, changing charts, friction in the tangent plane that is off while the ball flies."""
     graph, surface = Graph("drop"), ground("floor", surface=plane(5.0))
     start = {"position": (0.0, 0.0, 0.4), "velocity": (0.5, -0.2, 0.0), "angular_velocity": (3.0, -30.0, 0.0)}
     part = rigid_body("ball", mass=2.0, inertia=[0.008] * 3, surface=sphere(0.1), gravity=(0.0, 0.0, -9.81), **start)
@@ -341,9 +343,9 @@ def test_a_ball_in_space():
 
 @pytest.mark.parametrize("seed", range(1))
 def test_friction_and_restitution_are_found_from_noisy_data(seed):
-    """Of the speed, the height and the spin of a ball that slides in its first bounces and then rolls."""
+    """From speed, height and spin of a ball that slides in its first bounces and then rolls."""
     t = np.linspace(0.0, 0.65, 80)[1:]
-    t = t[np.all(np.abs(np.subtract.outer(t, (0.247, 0.544))) > 0.015, axis=1)]  # where speeds jump, the sum of squares would too
+    t = t[np.all(np.abs(np.subtract.outer(t, (0.247, 0.544))) > 0.015, axis=1)]  # where speeds jump, so would the sum of squares
     truth = {"rubs.limit": 0.15, "floor.restitution": 0.6, "J.p": 0.2}
     settings = {"parameters": {"rubs.stick_limit": 1.0}, "initial": {"m.p": 0.2}}
     run = ball(1).simulate(
@@ -363,7 +365,7 @@ def test_friction_and_restitution_are_found_from_noisy_data(seed):
 
 
 def plank(arms, gap=0.1, friction=False, **mass):
-    """A plank that falls on supports at these places; with friction, which the last of them presses, on a slide beside it."""
+    """Return a plank that falls on supports at these places; with friction, the last support presses a slide beside it."""
     graph, y, turn, x = Graph("plank"), J1("y"), J1("turn"), J1("x")
     graph.connect(y, I("mass", **(mass or {"inertia": 2.0}), domain="translation")).connect(turn, I("J", 0.3))
     graph.connect(Se("weight", -19.62), y)
@@ -384,7 +386,7 @@ def refuses(compiled, name, why, t_end=0.2, **settings):
 
 
 def test_a_support_that_is_neither_drawn_nor_pressed_is_at_an_edge():
-    """It lies in the centre of percussion of the other end's blow: heavier ends draw it up, lighter ones press it down."""
+    """It lies at the centre of percussion of the blow on the other end: heavier ends pull it up, lighter ends press it down."""
     compiled = plank({"left": -0.3, "right": 0.5}, friction=True)
     rests = {"initial": {"on left": "rest", "left.h": 0.0}, "samples": [0.2]}
     refuses(compiled, "J.inertia", '"left" is on the edge between pushing and letting go', **rests)
@@ -396,7 +398,7 @@ def test_a_support_that_is_neither_drawn_nor_pressed_is_at_an_edge():
 
 
 def test_what_touches_and_does_not_approach_is_at_an_edge_by_its_speed():
-    """A blow at the start: the second ball is struck with the last one as long as it does not move away from it before."""
+    """A blow at the start: the second ball is struck together with the last one unless it moves away first."""
     struck = {"initial": {"gap0.h": 0.0}, "t_end": 0.1}
     for how in ("simultaneous", "sequential"):
         for name in ("ball1.p", "ball2.p"):
@@ -406,8 +408,9 @@ def test_what_touches_and_does_not_approach_is_at_an_edge_by_its_speed():
 
 
 def test_three_supports_share_a_blow_as_they_like_unless_it_matters():
-    """The plank does not tell how, and has derivatives; friction that one support presses has none. Of the restitution of one of
-    them more has it push alone, and less nothing."""
+    """The plank does not determine the shares, and has derivatives; friction that depends on one support has none. More
+    restitution of one support makes it push alone; less changes nothing.
+    """
     arms, falls = {"left": -0.5, "mid": 0.0, "right": 0.5}, {"mass.p": -1.0}
     smooth = plank(arms)
     found = run_sensitivities(smooth, ("weight.value", "mass.inertia"), 0.15, initial=falls, samples=[0.15], **TIGHT)
@@ -420,14 +423,14 @@ def test_three_supports_share_a_blow_as_they_like_unless_it_matters():
 
 
 def test_an_end_that_comes_to_rest_while_the_plank_turns_on():
-    """Its last bounce and the limit of all that would follow are one instant: of one contact, which does not meet itself."""
+    """Its last bounce and the limit of all later ones coincide; being one contact, it does not collide with itself."""
     compiled, falls = plank({"left": 0.3}, friction=True), {"J.p": 0.5}
     found = run_sensitivities(compiled, "J.p", 0.6, initial=falls, samples=[0.6], **TIGHT)
     last, limit = found.result.events[-2:]
     assert found.ok and limit.accumulation is not None and last.since == limit.since
     states = ("mass.p", "J.p", "slide.p")
 
-    def end(p):  # how many bounces there are before the limit is taken does not matter
+    def end(p):  # the number of bounces before the limit is taken does not matter
         run = compiled.simulate(0.6, initial={"J.p": p}, samples=[0.6], **TIGHT)
         return np.array([run[state][-1] for state in states])
 
@@ -436,7 +439,7 @@ def test_an_end_that_comes_to_rest_while_the_plank_turns_on():
 
 @pytest.mark.parametrize("how", ["simultaneous", "sequential"])
 def test_storages_with_curves_collide_one_after_the_other(how):
-    """Of these a collision is no linear problem: the run takes them in a sequence, each by its own formula."""
+    """Their collision is not a linear problem: the run takes them in sequence, each by its own formula."""
     compiled = plank({"left": -0.5, "right": 0.5}, friction=True, energy=lambda p: p * p / 4 + p**4 / 50)
     settings = {"initial": {"mass.p": -1.0, "right.h": 0.12}, "samples": [0.14], "impacts": how, **TIGHT}
     found = run_sensitivities(compiled, ("right.restitution", "mass.p"), 0.14, **settings)

@@ -1,4 +1,4 @@
-"""Estimation from noisy data: what is found, how well it is known, what data cannot tell, and what goes wrong on the way."""
+"""Estimation from noisy data: what is found, its uncertainty, what the data cannot determine, and what fails on the way."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_noise_that_nobody_knows_is_estimated_channel_by_channel():
 
 
 def test_covariance_is_that_of_the_linear_problem():
-    """At the best fit it is (J^T J / sigma^2)^-1 with the derivatives of the run there."""
+    """At the best fit it is (J^T J / sigma^2)^-1 with the derivatives of the run."""
     found = estimate(drive(), RANGES, data(1, noise={"rotor.flow": 1.0}), progress=False)
     run = run_sensitivities(drive(), list(TRUTH), TIMES[-1], parameters=found.parameters, samples=TIMES, progress=False)
     J = run["rotor.flow"][1:]
@@ -68,7 +68,7 @@ def test_covariance_is_that_of_the_linear_problem():
 
 
 def test_what_the_data_cannot_tell_is_named():
-    """The speed alone knows the voltage only over the ratio, and does not see a number that nothing depends on."""
+    """The speed alone determines the voltage only relative to the ratio, and is independent of an unused number."""
     numbers = {"supply.value": (2.0, 10.0), "emf.ratio": (0.004, 0.02), "winding.resistance": (2.0, 8.0)}
     steady = {"rotor.flow": (np.array([5.0, 6.0]), np.full(2, measured()["rotor.flow"][-1]), 1.0)}
     found = estimate(drive(), numbers, steady, progress=False)
@@ -88,7 +88,7 @@ def test_what_the_data_cannot_tell_is_named():
 
 
 def test_fewer_data_than_numbers_tell_none_that_takes_part():
-    """A free fall seen once knows of start and weight one combination, in whatever parts these have in it."""
+    """A free fall seen once determines one combination of start and weight, whatever their shares in it."""
     ball, t = compile_model(with_restitution()), np.array([0.1])
     numbers = {"floor.h": (0.5, 1.5), "weight.value": (-12.0, -8.0)}
     found = estimate(ball, numbers, {"floor.h": (t, 1.0 - 9.81 * t**2 / 2.0, 1e-3)}, progress=False)
@@ -98,7 +98,7 @@ def test_fewer_data_than_numbers_tell_none_that_takes_part():
 
 
 def test_data_without_noise_leave_rounding():
-    """Begun at the truth, where nothing at all is left, as beside it."""
+    """It starts at the true values, where the residual vanishes, and near them."""
     data, value = {name: (TIMES, y) for name, y in measured().items()}, TRUTH["winding.resistance"]
     found, near = (estimate(drive(), {"winding.resistance": begin}, data, progress=False) for begin in (value, 1.05 * value))
     assert found.chi2 == 0.0 and "rounding" in found.findings[0] and not any("rounding" in finding for finding in near.findings)
@@ -136,7 +136,7 @@ def test_several_experiments_tell_more_than_one():
 
 
 def test_runs_that_fail_inside_the_search_are_stepped_back_from():
-    """A resistance below zero is refused. A search that bounds lead there goes on beside it, and says so."""
+    """A resistance below zero is refused. A search whose bounds allow this continues near it, and says so."""
     ranges = {"winding.resistance": (-100.0, 40.0, 100.0), "friction.resistance": (-1e-4, 1e-6, 1e-4)}
     found = estimate(drive(), ranges, data(0), progress=False)
     assert found.failures and all("E119" in reason for reason in found.failures)
@@ -212,7 +212,7 @@ def test_settings_that_no_run_has_are_refused(setting):
 
 
 def test_uncertainty_against_many_runs():
-    """Standard deviations by first order are those of runs with drawn numbers; and an estimate brings its own covariance."""
+    """First-order standard deviations match those of runs with random numbers; and an estimate provides its own covariance."""
     deviations = {"winding.resistance": 0.04, "emf.ratio": 1e-4}
     run = run_sensitivities(drive(), list(deviations), 0.05, samples=[0.01, 0.05], progress=False)
     found = uncertainty(run, deviations)
@@ -222,7 +222,7 @@ def test_uncertainty_against_many_runs():
         drawn = {name: TRUTH[name] + sigma * rng.normal() for name, sigma in deviations.items()}
         rows.append(drive().simulate(0.05, samples=[0.01, 0.05], parameters=drawn, progress=False)["rotor.flow"])
     assert found["rotor.flow"][0] == 0.0
-    assert found["rotor.flow"][1:] == pytest.approx(np.std(rows, axis=0)[1:], rel=0.2)  # of 150 draws: 6 % is one deviation
+    assert found["rotor.flow"][1:] == pytest.approx(np.std(rows, axis=0)[1:], rel=0.2)  # of 150 samples: 6 % is one deviation
     assert found.variance_shares("rotor.flow")[1:].sum(axis=1) == pytest.approx(np.ones(2))
     known = estimate(drive(), RANGES, data(0), progress=False)
     whole = uncertainty(run, known)

@@ -1,4 +1,4 @@
-"""Sensitivities of runs against complex steps through closed forms, and against differences of runs where there is none."""
+"""Sensitivities of runs against complex steps through closed forms, or differences of runs where no closed form exists."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from tests.run.test_ticks import proportional
 from tests.run.test_ticks import pushed as clocked
 
 STEP = 1e-30
-"""Of a complex step: its derivative has no error but rounding."""
+"""Length of a complex step: its derivative has only rounding errors."""
 EXACT = 1e-8
-"""Relative to the largest value of the derivative along the run."""
+"""Tolerance relative to the largest value of the derivative along the run."""
 TIGHT = {"rtol": 1e-11, "progress": False}
 
 
@@ -36,7 +36,7 @@ MOTOR = ("supply.value", "winding.resistance", "coil.inertia", "emf.ratio", "ine
 
 
 def motor_at(times, numbers):
-    """Momenta of coil and rotor of the motor, from rest: x' = A x + b, complex numbers too."""
+    """Return the momenta of coil and rotor of the motor, from rest: x' = A x + b, also for complex numbers."""
     u, r, coil, k, inertia, friction = numbers
     A = np.array([[-r / coil, -k / inertia, u], [k / coil, -friction / inertia, 0.0], [0.0, 0.0, 0.0]])
     return np.array([(expm(A * t) @ np.array([0.0, 0.0, 1.0]))[:2] for t in times])
@@ -47,7 +47,7 @@ METHODS = [{"method": "dop853"}, {"method": "rodas5p"}]
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 def test_a_motor_against_complex_steps(options):
-    """Also by the implicit method, with the exact Jacobian of x and S."""
+    """Checks the implicit method too, with the exact Jacobian of x and S."""
     compiled = compile_model(motor())
     times = np.array([0.0, 2e-5, 1e-3, 0.02, 0.1])
     found = run_sensitivities(compiled, MOTOR, times[-1], samples=times, rtol=1e-10, progress=False, **options)
@@ -58,14 +58,14 @@ def test_a_motor_against_complex_steps(options):
         moved[j] += 1j * STEP * numbers[j]
         wanted = motor_at(times, moved).imag / (STEP * numbers[j])
         for i, state in enumerate(("coil.p", "inertia.p")):
-            # each state beside what all of its column is, since the current hardly moves when the rotor does
+            # each state relative to its whole column, since the current hardly changes when the rotor does
             agree(found[state, name], wanted[:, i], EXACT if np.max(np.abs(wanted[:, i])) * numbers[j] > 1e-12 else 1e-4)
 
 
 @pytest.mark.parametrize("options", METHODS, ids=str)
 @pytest.mark.parametrize("unit", [1.0, 1e-9])
 def test_what_rests_has_derivatives_by_its_start(options, unit):
-    """No state has a size all along the run: S' = f_x S has scales of its own, in any unit."""
+    """No state has a size during the run: S' = f_x S has its own scales, in any unit."""
     graph, v = Graph("oscillator"), J1("v")
     graph.connect(v, I("mass", 1.0 * unit, domain="translation")).connect(v, C("spring", stiffness=4.0 * unit))
     graph.add(signals.integrator("way", "mass.flow"), signals.integrator("path", "way.y"))
@@ -80,7 +80,7 @@ def test_what_rests_has_derivatives_by_its_start(options, unit):
 
 
 def bounces(times, numbers):
-    """Height and momentum of a ball of mass 1 that bounces, at these times, in complex numbers."""
+    """Return height and momentum of a ball of mass 1 that bounces, at these times, for complex numbers."""
     g, p, h, e = numbers
     rows, t, at = [], 0.0 * g, list(times)
     while at:
@@ -132,7 +132,7 @@ def test_bounces_against_complex_steps():
 
 
 def test_where_bounces_accumulate():
-    """The limit of the geometric series depends on the numbers too: afterwards the ball rests, whatever they are."""
+    """The limit of the geometric series depends on the parameters too: afterwards the ball rests, whatever they are."""
     compiled = compile_model(ball(0.6, [stop()]))
     found = run_sensitivities(compiled, ["weight.g", "height.x"], 3.0, samples=[1.5, 1.8, 2.5, 3.0], **TIGHT)
     assert found.ok and found.result["floor.mode"].tolist() == [0.0, 0.0, 0.0, 1.0, 1.0]
@@ -146,7 +146,7 @@ def clutch():
 
 
 def locked(times, numbers):
-    """Momenta of both sides of the clutch: torque T until the speeds agree."""
+    """Return the momenta of both sides of the clutch: torque T until the speeds agree."""
     first, second, torque, start = numbers
     until = start / first / (torque / first + torque / second)
     rows = []
@@ -161,7 +161,7 @@ def locked(times, numbers):
 def test_a_clutch_that_locks_against_complex_steps():
     names, numbers = ("drive.inertia", "load.inertia", "plates.limit", "drive.p"), np.array([1.0, 2.0, 5.0, 10.0])
     times = np.array([0.0, 0.5, 1.3, 1.4, 3.0])
-    # the limit of sticking is no less than that of slipping, so that it moves along
+    # the stick limit is at least the slip limit, so it varies with it
     found = run_sensitivities(compile_model(clutch()), names, 3.0, samples=times, **TIGHT)
     for j, name in enumerate(names):
         moved = numbers.astype(complex)
@@ -172,7 +172,7 @@ def test_a_clutch_that_locks_against_complex_steps():
 
 
 def test_a_source_that_jumps_at_a_time_that_is_varied():
-    """The momentum is the force times the part of the pulse that has passed."""
+    """The momentum is the force times the elapsed part of the pulse."""
     compiled = compile_model(pushed(signals.pulse("p", start=0.3, width=0.4, after=2.0)))
     found = run_sensitivities(compiled, ["p.start", "p.width", "p.after"], 1.0, samples=[0.2, 0.5, 1.0], **TIGHT)
     wanted = [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [-2.0, 0.0, 0.2], [0.0, 2.0, 0.4]]
@@ -180,7 +180,7 @@ def test_a_source_that_jumps_at_a_time_that_is_varied():
 
 
 def test_clocks_whose_period_and_offset_are_varied():
-    """x' = u, u = -k x at o, o + T, ...: x falls by the factor 1 - k T at each tick; in between a straight line."""
+    """x' = u, u = -k x at o, o + T, ...: x falls by the factor 1 - k T at each tick, and is linear in between."""
     compiled = compile_model(clocked(proportional(0.1, offset=0.013), start=1.0))
     names = ("control.k", "control.period", "control.offset", "m.p")
     times = np.array([0.0, 0.05, 0.31, 0.77])
@@ -216,7 +216,7 @@ def stick_slip():
 
 
 def controlled():
-    """A sampled controller whose goal jumps between its ticks."""
+    """Return a sampled controller whose goal jumps between its ticks."""
     graph, shaft = Graph("servo"), J1("shaft")
     graph.connect(Se("motor", lambda u: u, signals=["control.y"]), shaft)
     graph.connect(shaft, I("rotor", 0.02)).connect(shaft, R("bearing", 0.01))
@@ -252,7 +252,7 @@ def test_against_differences_of_runs(case):
     compiled = compile_model(make())
     settings = {"rtol": 1e-12, "progress": False, "samples": t_end * np.array([0.123, 0.27, 0.4137, 0.61, 0.83, 1.0]), **more}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("warnings.warn", lambda *_, **__: None)  # of rounding, at this tolerance
+        patch.setattr("warnings.warn", lambda *_, **__: None)  # rounding error, at this tolerance
         found = run_sensitivities(compiled, names, t_end, **settings)
         assert not found.warnings
         for name in names:
@@ -271,7 +271,7 @@ def test_torques_of_the_delta_robot_against_differences_of_runs():
 
 
 def test_two_balls_that_touch_at_the_same_time_by_chance():
-    """They do not act on each other, so that each bounce has a time of its own; alone, a ball has the same derivatives."""
+    """They do not act on each other, so each bounce has its own time; a ball alone has the same derivatives."""
 
     def balls(count):
         graph = Graph("balls")
@@ -293,7 +293,7 @@ def test_two_balls_that_touch_at_the_same_time_by_chance():
 
 
 def test_units_do_not_matter():
-    """The same circuit in farads and in picofarads: relative sensitivities are the same, and so are the steps."""
+    """The same circuit in farads and in picofarads has the same relative sensitivities and the same steps."""
 
     def circuit(unit):
         graph, loop = Graph("rc"), J1("loop")
@@ -308,7 +308,7 @@ def test_units_do_not_matter():
 
 
 def test_an_event_that_only_touches_has_no_derivative():
-    """A ball that is thrown up to just below a ceiling's guard."""
+    """A ball is thrown up to just below the guard of a ceiling."""
     graph, v = Graph("ball"), J1("v")
     graph.connect(Se("weight", -10.0), v).connect(v, I("ball", 1.0, initial=10.0)).add(signals.integrator("height", "ball.flow"))
     touch = Transition("below", "touched", lambda h: h - 5.0 + 1e-12, ("height.y",))

@@ -1,4 +1,4 @@
-"""Starts that follow from what is varied, and what has no derivative: differences of start formulas, refusals."""
+"""Start values that depend on the varied numbers, and what has no derivative: differences of start formulas, refusals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.inner.estimation import free_parameters_of, start_slopes
 
 
 def eggs():
-    """Two eggs close to each other: where their contact coordinates start is searched, from both poses."""
+    """Return two eggs close to each other: the start of their contact coordinates is searched from both poses."""
     skin = egg(f=0.035, S=0.084, zB=0.010425531914893621)
     bodies = [
         rigid_body(f"egg {k}", mass=0.06, inertia=(1.5e-5, 1.5e-5, 1.25e-5), surface=skin, position=place, velocity=velocity)
@@ -29,7 +29,7 @@ def eggs():
 
 
 def test_closest_points_follow_the_poses_that_are_varied():
-    """The gap changes along the normal by as much as the body is moved along it; and the start is one of plain differences."""
+    """The gap changes along the normal by as much as the body moves along it; and plain differences give the same start."""
     compiled = eggs()
     varied = free_parameters_of(compiled, "egg 1.pose.H[4]")
     slopes = start_slopes(compiled, varied, {}, {})
@@ -41,13 +41,13 @@ def test_closest_points_follow_the_poses_that_are_varied():
         moved[4] += sign * 1e-5
         rows.append(compiled.initial({"egg 1.pose.H": moved})[0])
     plain = (rows[0] - rows[1]) / 2e-5
-    assert np.count_nonzero(np.abs(slopes[:, 0]) > 1e-3) > 3  # coordinates of both points, not the pose alone
+    assert np.count_nonzero(np.abs(slopes[:, 0]) > 1e-3) > 3  # coordinates of both points, not only the pose
     np.testing.assert_allclose(slopes[:, 0], plain, atol=1e-4 * np.abs(plain).max())
     assert np.all(np.isfinite(x))
 
 
 def test_a_start_that_jumps_has_no_derivative():
-    """A start formula that rounds what it is given."""
+    """A start formula rounds its argument."""
     graph, v = Graph("stepped"), J1("v")
     graph.connect(v, I("m", 1.0, initial=1.0)).connect(v, R("r", 1.0))
     still = ("still", lambda k: 0.0 * k, ["k"])
@@ -59,7 +59,7 @@ def test_a_start_that_jumps_has_no_derivative():
 
 @pytest.mark.parametrize("name", ["load.p", "drive.p"])
 def test_a_clutch_that_sticks_at_rest_slips_as_soon_as_one_side_moves(name):
-    """What sticks comes to one speed at once; S followed the decay of a constraint that the run would not have had."""
+    """Sticking bodies reach one speed at once; S followed the decay of a constraint that the run would not have had."""
     graph, a, b, slip = Graph("clutch"), J1("a"), J1("b"), J0("slip")
     graph.connect(a, I("drive", 1.0)).connect(a, slip).connect(slip, b).connect(b, I("load", 2.0))
     graph.connect(Se("torque", 1.0), a).connect(slip, Friction("plates", 5.0))
@@ -69,7 +69,7 @@ def test_a_clutch_that_sticks_at_rest_slips_as_soon_as_one_side_moves(name):
 
 
 def test_a_start_that_is_near_another_mode_has_a_derivative():
-    """Differences of one per cent would lead across the edge; nearer ones do not."""
+    """Differences of one per cent would cross the edge; smaller ones do not."""
     graph, edge = Graph("near"), 1.003
     gauge = ("still", lambda k: 0.0 * k, ["k"])
     graph.add(Block("gauge", [gauge], states={"x": StateSpec(0.0)}, rates={"x": "still"}, parameters={"k": 1.0}))
@@ -84,7 +84,7 @@ def test_a_start_that_is_near_another_mode_has_a_derivative():
 
 
 def test_a_rate_whose_derivative_is_infinite():
-    """What flows into an empty tank is the root of its level: the derivative of that is infinite."""
+    """The flow into the tank is the root of its level, whose derivative is infinite when the tank is empty."""
     graph = Graph("root")
     graph.add(Block("tank", [("inflow", lambda h: sqrt(h), ["h"])], states={"h": StateSpec(0.0)}, rates={"h": "inflow"}))
     with pytest.raises(RunError, match="E375"):

@@ -1,4 +1,4 @@
-"""Every example: short enough to be read, and right in one physical number."""
+"""Every example: short enough to read, and correct in one physical number."""
 
 from __future__ import annotations
 
@@ -71,13 +71,13 @@ def test_length(path):
 
 
 def test_every_example_is_tested():
-    """Here, or in test_vehicles.py."""
+    """Each is tested here or in test_vehicles.py."""
     tested = {module.__name__.rpartition(".")[2] for module in EXAMPLES}
     assert {path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__"} == tested
 
 
 def test_arm_impact(monkeypatch):
-    """What the paper's impulse and duration lead to; each graph measures the mass of its formula; fewer poses are compared."""
+    """The paper's impulse and duration give these parameters; each graph yields its formula's mass; fewer poses are compared."""
     monkeypatch.setattr(arm_impact, "MEASURED", replace(arm_impact.MEASURED, poses=5))
     found = arm_impact.study()
     law = found.laws["viscoelastic"]
@@ -87,7 +87,7 @@ def test_arm_impact(monkeypatch):
 
 
 def test_rolling_eggs():
-    """The place after two seconds, to 1e-9 m, from an independent trajectory integrated at rtol 1e-12."""
+    """The position after two seconds, to 1e-9 m, from an independent trajectory integrated at rtol 1e-12."""
     run = rolling_run()
     assert run.result.ok and run.result.ledger.relative_residual < 1e-9
     reference = np.load(Path(__file__).parents[1] / "models" / "data" / "S2a.npz")
@@ -96,7 +96,7 @@ def test_rolling_eggs():
 
 
 def test_colliding_eggs():
-    """Beginning and end of the impact to 1e-9 s, its largest force to 1e-6."""
+    """Start and end of the impact to 1e-9 s, its peak force to 1e-6."""
     run = colliding_run()
     assert run.result.ok and run.result.ledger.relative_residual < 1e-9
     ((on, off),) = run.contact_intervals()
@@ -105,14 +105,14 @@ def test_colliding_eggs():
 
 
 def test_ball_on_turntable():
-    """Circles at 2/7 of the table's rate, to 1e-6 [3e-7]."""
+    """The ball circles at 2/7 of the table's rate, to 1e-6 [3e-7]."""
     run = ball_run()
     assert run.result.ok and run.result.ledger.relative_residual < 1e-9
     assert ball_on_turntable.circling_rate(run) == pytest.approx(2.0 / 7.0 * ball_on_turntable.RATE, rel=1e-6)
 
 
 def test_ball_maze():
-    """When the ball falls through the last gate, to 1e-9 s, by an independent program (tests/models/maze/maze_independent.py)."""
+    """Time of the fall through the last gate, to 1e-9 s, by an independent program (tests/models/maze/maze_independent.py)."""
     run = ball_maze.simulate()
     assert run.result.ok and run.reached_centre and run.result.ledger.relative_residual < 1e-9
     assert ball_maze.last_gate() == pytest.approx(44.554526986366, abs=1e-9)
@@ -120,7 +120,7 @@ def test_ball_maze():
 
 
 def test_fast_arm():
-    """The least time to 1e-6 s, a torque at its limit all the time, and the graph at the goal to 1e-7."""
+    """The least time to 1e-6 s, one torque at its limit at all times, and the graph at the goal to 1e-7."""
     pytest.importorskip("casadi")
     found, results = fast_arm.plan(), fast_arm.runs()
     assert found.time == pytest.approx(0.190701, abs=1e-6)
@@ -129,7 +129,7 @@ def test_fast_arm():
 
 
 def test_dexterous_hand():
-    """Where the ball rests as the fingers are stretched, to 2e-6 m, and that it is lost with little friction."""
+    """The ball rests at a known place when the fingers are stretched, to 2e-6 m, and is lost with little friction."""
     run = dexterous_hand.simulate()
     assert run.result.ok and run.result.ledger.relative_residual < 1e-9
     assert np.abs(run.trajectory["object"][-1, 4:] - (0.009488, 0.0, 0.135844)).max() < 2e-6
@@ -137,7 +137,7 @@ def test_dexterous_hand():
 
 
 def test_bouncing_ball():
-    """Bounces before rest, the force at rest, and the time at which impacts of restitution .8 accumulate, to 1e-9 s."""
+    """Number of bounces before rest, the force at rest, and the time at which impacts of restitution .8 accumulate, to 1e-9 s."""
     found = bouncing_ball.runs()
     assert all(result.ok and result.ledger.relative_residual < 1e-7 for result in found.values())
     leaves = {name: sum(e.kind == "lets go" for e in result.events) for name, result in found.items()}
@@ -150,7 +150,7 @@ def test_bouncing_ball():
 
 
 def test_parallel_gripper():
-    """Where it ends, to 1e-9 m, and the sliding that both laws of friction agree on."""
+    """The final position, to 1e-9 m, and the sliding on which both laws of friction agree."""
     found = parallel_gripper.runs()
     for result in found.values():
         assert result.ok and result["y place.y"][-1] == pytest.approx(-0.014, abs=1e-9)
@@ -158,7 +158,7 @@ def test_parallel_gripper():
 
 
 def test_sphere_robot():
-    """Friction never above mu N, to 1e-9, and a layer that shrinks with the step."""
+    """Friction never exceeds mu N, to 1e-9, and the layer shrinks with the step."""
     found = sphere_robot.runs()
     assert np.abs(found["coulomb, h = 0.01 s"]["floor.friction force"]).max() == pytest.approx(5.0, rel=1e-9)
     coarse, fine = (found[f"convex, h = {h} s"]["floor.gap"].max() for h in (0.01, 0.0025))
@@ -167,7 +167,7 @@ def test_sphere_robot():
 
 
 def test_tipping_box():
-    """The push that tips it, to a percent; with inertia the finger is lost, and the box is back on the floor at the end."""
+    """The push that tips it, to a percent; with inertia, the finger loses contact, and the box ends up back on the floor."""
     found = tipping_box.runs()
     assert np.max(found["ignored"]["finger tip.normal force"][2:10]) == pytest.approx(tipping_box.TIPS, rel=1e-2)
     for result in found.values():
@@ -176,7 +176,7 @@ def test_tipping_box():
 
 
 def test_pushing():
-    """mu m g in the plane, and where that leaves the box; in space less than mu m g, for it turns away."""
+    """mu m g in the plane, and the resulting position of the box; in space less than mu m g, because the box turns away."""
     found = pushing.runs()
     plane, space = found["in a plane"], found["in space"]
     assert plane["spring.effort"][-1, 0] == pytest.approx(4.905, abs=1e-6)
@@ -186,7 +186,7 @@ def test_pushing():
 
 
 def test_delta_poles():
-    """The angle at which the unstable root crosses, to 1e-8 degrees, and the twelve cancellations at -5."""
+    """The angle at which the unstable root crosses zero, to 1e-8 degrees, and the twelve cancellations at -5."""
     assert delta_poles.crossing_angle() == pytest.approx(22.152440415007, abs=1e-8)
     for shown in delta_poles.maps().values():
         assert len(shown.poles) == 6 and not len(shown.zeros)
@@ -196,7 +196,7 @@ def test_delta_poles():
 
 @pytest.mark.parametrize("run", [ball_run, colliding_run, rolling_run], ids=["ball", "colliding", "rolling"])
 def test_ledger_closes_and_its_residual_falls_with_the_tolerance(run):
-    """Below 1e-9 of the energy in play at rtol 1e-9 [1e-11 at most]."""
+    """The residual is below 1e-9 of the energy in play at rtol 1e-9 [1e-11 at most]."""
     compiled = run().compiled
     tight, loose = (
         compiled.simulate(0.2, samples=0.005, rtol=rtol, progress=False).ledger.relative_residual for rtol in (1e-9, 1e-3)
@@ -206,14 +206,14 @@ def test_ledger_closes_and_its_residual_falls_with_the_tolerance(run):
 
 
 def test_delta_pick_and_place():
-    """The tool stays within a millimetre of its motion, and comes to rest on it."""
+    """The tool stays within a millimetre of its reference, and comes to rest on it."""
     tracking = delta_pick_and_place.simulate()
     assert tracking.run.ok and tracking.largest_error < 1e-3
     assert np.linalg.norm(tracking.run.w[-1] - delta_pick_and_place.PICK) < 1e-5
 
 
 def test_delta_soft_touch():
-    """90 mN at the contact and 40 mN after it, figure 13 of the paper; the brick does not move, unless kp is kept."""
+    """90 mN at the contact and 40 mN after it, figure 13 of the paper; the brick does not move unless kp is kept."""
     soft, kept, ball = delta_soft_touch.simulate(13.0).values()
     assert abs(soft.peak - 0.09) < 1e-3 and abs(soft.holding_force - 0.04) < 5e-4
     assert soft.displacement == 0.0 and soft.bounces == 0
@@ -221,7 +221,7 @@ def test_delta_soft_touch():
 
 
 def test_pile():
-    """All boxes of a smaller heap lie still, and the floor carries their weight."""
+    """All boxes of a smaller heap come to rest, and the floor carries their weight."""
     floor = pile.ground("floor", shape=pile.HalfSpace())
     graph = pile.collisions(pile.Graph("heap"), [floor, *pile.boxes(9)], friction=pile.FRICTION, max_contacts=256)
     run = pile.simulate(graph, 1.5)
@@ -231,14 +231,14 @@ def test_pile():
 
 
 def test_urdf_robot():
-    """The motors hold the crane still until they fail; then its energy goes into dampers and stops, and its jaws stay alike."""
+    """The motors hold the crane still until they fail; then dampers and stops absorb its energy, and its jaws stay symmetric."""
     pytest.importorskip("lxml", reason="THE EXAMPLE WITH A URDF FILE IS NOT TESTED: lxml is not installed")
     run, robot = urdf_robot.run(), urdf_robot.read()
     q = run["crane.q"]
     held = run.t <= urdf_robot.FAILURE
     assert np.abs(q[held] - robot.position(urdf_robot.POSE)).max() < 1e-9
     assert run.ok and run.ledger.relative_residual < 1e-6
-    # At rest the boom presses its stop by its weight and that of what hangs on it.
+    # At rest its weight and its load press the boom against its stop.
     boom = robot.tree.coordinates.index("boom")
     rest = simulate(urdf_robot.holding(robot), 30.0)["crane.q"][-1]
     weight = -float(gravity_forces(robot.tree, urdf_robot.GRAVITY, rest)[boom])
@@ -246,7 +246,7 @@ def test_urdf_robot():
 
 
 def test_tolerances():
-    """Every motor turns as the steady speed of its own parts says, but for exp(-t / tau) < 4e-5; the series as its means."""
+    """Every motor turns at the steady speed of its own parts, to exp(-t / tau) < 4e-5; the mean speed is near the nominal one."""
     runs = tolerances.series(60)
     k, r, b = (runs[name] for name in ("magnet.ratio", "winding.resistance", "bearing.resistance"))
     assert runs.complete and not runs.failures

@@ -1,4 +1,4 @@
-"""Notebooks: they run, show what is stored, stay small, are typeset everywhere, and look right in a browser without a network."""
+"""Notebooks: they run, show the stored outputs, stay small, render everywhere, and look right in a browser without a network."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ WITHOUT = 'NOTEBOOKS ARE NOT TESTED: pip install "screwbond[notebooks]"'
 pytestmark = pytest.mark.skipif(any(find_spec(name) is None for name in ("nbclient", "ipykernel", "nbconvert")), reason=WITHOUT)
 NAMES = ("battery_to_road", "delta_design", "digging", "exercises", "grasp", "heartbeat", "own_surface", "rc_to_motor")
 MOST = 500_000
-"""Bytes of a notebook."""
+"""Maximum size of a notebook, bytes."""
 NUMBER = re.compile(r"[-−+]?\d+(?:\.\d*)?(?:e[-−+]?\d+)?")
 WIDTHS = (390, 1300)
 
 
 class Words(HTMLParser):
-    """What one reads of HTML."""
+    """The visible text of HTML."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -41,13 +41,13 @@ class Words(HTMLParser):
 
 
 def shown(notebook: Any) -> list[tuple[int, str, str]]:
-    """Number of the cell, kind and text of all that is text, and of pictures that there is one."""
+    """Return cell number, kind and text of each output; for an image, only its presence."""
     found = []
     for k, cell in enumerate(notebook.cells):
         for output in cell.get("outputs", ()):
             assert output.output_type != "error"
             kinds = {output.name: output.text} if output.output_type == "stream" else dict(output.data)
-            # A page is tested where pages are, and its repr tells its size; here it is there, or not.
+            # Page tests cover pages, whose repr contains their size; here only their presence counts.
             if "<iframe" in kinds.get("text/html", ""):
                 kinds = {"text/html": "<p>a page</p>"}
             for kind, text in sorted(kinds.items()):
@@ -57,7 +57,7 @@ def shown(notebook: Any) -> list[tuple[int, str, str]]:
 
 
 def alike(one: str, other: str) -> bool:
-    """The same words around the same numbers, as far as these are more than rounding."""
+    """Return True if the words are equal, and the numbers between them are equal except for rounding."""
     words = ["".join(NUMBER.sub("#", said).split()) for said in (one, other)]  # arrays are padded to their widest number
     if words[0] != words[1]:
         return False
@@ -76,7 +76,7 @@ def test_numbers_are_compared_as_numbers() -> None:
 
 @pytest.fixture(scope="module")
 def kernel() -> Iterator[Any]:
-    """One for all notebooks: to start it and to import what they need takes half as long as to run one."""
+    """One kernel for all notebooks: starting it and importing packages takes half as long as running a notebook."""
     from jupyter_client import AsyncKernelManager
     from jupyter_core.utils import run_sync
 
@@ -102,7 +102,7 @@ def test_a_notebook_is_small_and_holds_nothing_of_a_machine(name: str) -> None:
     found = read(path)
     assert found == plain(read(path)) and found.metadata == METADATA
     counts = [cell.execution_count for cell in found.cells if cell.cell_type == "code"]
-    assert counts == list(range(1, len(counts) + 1))  # run from the first cell to the last, and stored so
+    assert counts == list(range(1, len(counts) + 1))  # run from the first cell to the last, and stored in that state
     for _, kind, text in shown(found):
         assert kind != "stderr" and "/" + "home" not in text and "site-packages" not in text
         assert kind != "text/plain" or len(text) < 500
@@ -110,7 +110,7 @@ def test_a_notebook_is_small_and_holds_nothing_of_a_machine(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_teaches(name: str) -> None:
-    """Words before code, short cells, a picture, a page, and results that stand beside what is known."""
+    """Words before code, short cells, a picture, a page, and results next to known values."""
     cells = read(notebooks()[name]).cells
     code = [cell for cell in cells if cell.cell_type == "code"]
     words = " ".join(cell.source for cell in cells if cell.cell_type == "markdown")
@@ -136,7 +136,7 @@ def test_both_typesetters_know_every_formula(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_pictures_are_drawn(name: str) -> None:
-    """None is blank."""
+    """No picture is blank."""
     from PIL import Image
 
     outputs = [output for cell in read(notebooks()[name]).cells for output in cell.get("outputs", ())]
@@ -147,7 +147,7 @@ def test_pictures_are_drawn(name: str) -> None:
 
 
 def written(name: str, folder: Path) -> Path:
-    """The notebook as HTML, without the scripts of formulas, diagrams and widgets that nbconvert would take from a network."""
+    """Return the notebook as HTML, without scripts that nbconvert would load from a network."""
     from nbconvert import HTMLExporter
 
     exporter = HTMLExporter(mathjax_url="", require_js_url="", jquery_url="", mermaid_js_url="")
@@ -158,7 +158,7 @@ def written(name: str, folder: Path) -> Path:
 
 
 def in_page(window: Browser, script: str) -> Any:
-    """Value of an expression in the page inside of the notebook."""
+    """Return the value of an expression in the page inside the notebook."""
     return window.run(f"(document => {script})(document.querySelector('iframe').contentDocument)")
 
 

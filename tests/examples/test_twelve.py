@@ -1,4 +1,4 @@
-"""The twelve models: short, each against its reference, and the page that shows them."""
+"""The twelve models: each is short and matches its reference, and one page shows them all."""
 
 from __future__ import annotations
 

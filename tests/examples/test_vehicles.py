@@ -1,4 +1,4 @@
-"""Vehicles of proof: what they do follows from balances by hand."""
+"""Example vehicles: balances by hand give their results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ dig = cache(x.run)
 
 
 def test_the_account_of_the_drive_train_closes_in_every_domain():
-    """What one domain gives, another receives: without the battery's own energy, to 1e-9 of what passes."""
+    """The energy that one domain gives, another receives: except for the battery's own energy, to 1e-9 of the throughput."""
     run = drive()
     domains = run.ledger.domains
     assert run.ok and not run.warnings and run.ledger.relative_residual < 1e-9
@@ -28,13 +28,13 @@ def test_the_account_of_the_drive_train_closes_in_every_domain():
     for each in domains.values():
         gained = each.stored - each.stored[0] + each.dissipated - each.supplied - each.injected
         assert np.abs(gained - each.received).max() < 1e-9 * max(passed, abs(each.stored[0]))
-    # The circuit is charged as the cart slows down, and the cart stands with all its energy gone.
+    # The circuit is charged while the cart slows down, and the cart stops with all its energy dissipated.
     assert np.diff(domains["electrical"].received).max() > 0.0
     assert abs(run["cart.flow"][-1]) < 1e-12 and domains["translation"].stored[-1] < 1e-12
 
 
 def test_heat_of_the_drive_train_is_its_losses():
-    """Winding and brake: c dT and G (T - Ta) over time are R i^2 and torque times speed, by the rule of trapezia."""
+    """Winding and brake: c dT and G (T - Ta) over time are R i^2 and torque times speed, by the trapezoidal rule."""
     run = drive()
     thermal = run.ledger.domains["thermal"].received[-1]
     kept = {}
@@ -64,7 +64,7 @@ def test_duty_decides_the_steady_speed():
     mean = {name: run[name][-count:].mean() for name in names}
     source = mean["battery.cell.effort"] + mean["battery.C1.effort"]
     alpha, a = (x[-1] - x[0] for x in (speed, cart))
-    alpha, a = alpha / (count * h), a / (count * h)  # nearly steady: what is left of the acceleration
+    alpha, a = alpha / (count * h), a / (count * h)  # nearly steady: the remaining acceleration
 
     def balances(x: np.ndarray) -> list[float]:
         i, w, u = x * (100.0, 100.0, 10.0)
@@ -77,7 +77,7 @@ def test_duty_decides_the_steady_speed():
     by_hand = fsolve(balances, [0.5, 2.0, 1.0], xtol=1e-12) * (100.0, 100.0, 10.0)
     np.testing.assert_allclose([mean[name] for name in names[:3]], by_hand, rtol=3e-4)
     ripple = source * d.DUTY * (1.0 - d.DUTY) * d.PERIOD / d.COIL
-    assert np.ptp(current) == pytest.approx(ripple, rel=0.02)  # less what the resistances take of it
+    assert np.ptp(current) == pytest.approx(ripple, rel=0.02)  # minus the part that the resistances take
     heat = 2e3 * (body[-1] - body[0]) / (count * h) + 5.0 * (body.mean() - d.AMBIENT)
     assert heat == pytest.approx(d.COPPER * (by_hand[0] ** 2 + ripple**2 / 12.0), rel=5e-3)
 
@@ -100,7 +100,7 @@ def test_the_pacemaker_beats_as_another_program_says(anions, period, lowest, hig
 
 
 def test_a_beat_of_the_pacemaker_leaves_no_charge_and_no_energy_behind():
-    """Over a period the channels' charges cancel, and what their ions give is lost; at the lowest voltage no current flows."""
+    """Over a period the channels' charges cancel and their ions' energy is dissipated; at the lowest voltage no current flows."""
     run = pacemaker.run(7.5e-5)
     v, channels = run["membrane.effort"], ("sodium", "potassium", "anions")
     start, stop = np.flatnonzero((v[:-1] < -0.08) & (v[1:] >= -0.08))[-2:]
@@ -118,7 +118,7 @@ def test_a_beat_of_the_pacemaker_leaves_no_charge_and_no_energy_behind():
 
 
 def heights_and_lengths(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Heights of the centres of mass and lengths of the cylinders (m), from where the pins are."""
+    """Return the heights of the centres of mass and the lengths of the cylinders (m), from the positions of the pins."""
     boom, stick, bucket = np.cumsum(q)
     heights = np.array([1.5 * sin(boom), 3 * sin(boom) + 0.7 * sin(stick), 3 * sin(boom) + 1.6 * sin(stick) + 0.5 * sin(bucket)])
     pins = ((0.6, 1.4, 1.0 + q[0]), (0.5, 1.0, 0.2 - q[1]), (0.4, 0.4, 0.2 - q[2]))
@@ -126,7 +126,8 @@ def heights_and_lengths(q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def forces_by_hand(q: np.ndarray, rates: np.ndarray | float = 0.0) -> np.ndarray:
-    """Forces of the cylinders (N) by virtual work: what raises the weights and turns the pins, over what the cylinders grow."""
+    """Return the forces of the cylinders (N) by virtual work: power that lifts the weights and turns the pins, over the
+    cylinder rates."""
     forces, small = [], 1e-5
     for joint in np.eye(3):
         (high, longer), (low, shorter) = (heights_and_lengths(q + side * small * joint) for side in (1.0, -1.0))
@@ -156,12 +157,12 @@ def test_pressures_that_hold_the_excavator():
     for (name, (head, rod)), force in zip(AREAS.items(), forces, strict=True):
         carried = head * run[f"{name} head.effort"][shut] - rod * run[f"{name} rod.effort"][shut]
         np.testing.assert_allclose(carried, force, rtol=1e-6)
-        assert min(run[f"{name} head.effort"].min(), run[f"{name} rod.effort"].min()) > 0.0  # no oil is torn apart
+        assert min(run[f"{name} head.effort"].min(), run[f"{name} rod.effort"].min()) > 0.0  # the oil does not cavitate
     np.testing.assert_allclose(run["angles.q"][shut], np.tile(x.START, (shut.sum(), 1)), rtol=0, atol=1e-8)
 
 
 def test_heat_of_the_excavator_is_the_loss_of_its_valves():
-    """Oil: c dT and G (T - Ta) over time are pressure times flow of relief valve and lands."""
+    """The oil's c dT and G (T - Ta) over time equal pressure times flow of relief valve and lands."""
     run = dig()
     above = run["oil.effort"] - x.AMBIENT
     kept = 2e4 * above[-1] + 60.0 * np.trapezoid(above, run.t)
@@ -173,7 +174,7 @@ def test_heat_of_the_excavator_is_the_loss_of_its_valves():
 
 @pytest.mark.parametrize(("name", "when"), [("boom", 3.0), ("bucket", 6.2)])
 def test_cylinders_of_the_excavator_move_by_flow_over_area(name, when):
-    """Flow through two orifices and balance of the piston, with what the relief valve leaves of the pump's flow."""
+    """Flow through two orifices and balance of the piston; the relief valve takes part of the pump's flow."""
     run, place = dig(), list(AREAS).index(name)
     around = np.abs(run.t - when) < 0.4
     q, rates = run["angles.q"][around].mean(0), run["joints.flow"][around].mean(0)
@@ -189,7 +190,7 @@ def test_cylinders_of_the_excavator_move_by_flow_over_area(name, when):
     speed, supply = fsolve(balances, [0.5, 1.8], xtol=1e-12) * (0.1, 1e7)
     assert run[f"{name} cylinder.piston.flow"][around].mean() == pytest.approx(speed, rel=1e-2)
     assert run["supply.effort"][around].mean() == pytest.approx(supply, rel=1e-3)
-    # Over the whole cycle, what flowed in is what the piston swept and what is pressed in.
+    # Over the whole cycle, the inflow equals the piston's swept volume plus compression.
     grown = heights_and_lengths(run["angles.q"][-1])[1][place] - heights_and_lengths(x.START)[1][place]
     pressed = (run[f"{name} head.effort"][-1] - run[f"{name} head.effort"][0]) * 2e-3 / 1.6e9
     assert np.trapezoid(run[f"{name} valve.PA.flow"], run.t) == pytest.approx(head * grown + pressed, rel=1e-5)

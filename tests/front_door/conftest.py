@@ -1,3 +1,3 @@
-"""What is run by tests here is no test itself: a look for doctests would run it."""
+"""Files here that tests run are not tests themselves: a search for doctests would run them."""
 
 collect_ignore = ["scripts", "idioms"]

@@ -1,4 +1,4 @@
-"""What notebooks show by themselves: well-formed, bounded, with the numbers and words of the thing."""
+"""Display in notebooks: well-formed, bounded, with the object's numbers and words."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VOID = ("meta", "br", "img")
 
 
 class Reader(HTMLParser):
-    """The words of HTML; tags that do not close in the order in which they opened are an error."""
+    """The words of HTML; tags that close in the wrong order are an error."""
 
     def __init__(self, text):
         super().__init__()
@@ -91,14 +91,14 @@ def test_a_compiled_model_is_its_report(compiled):
     assert "oscillator" in said and "strokes (4)" in said
     entries = [line.strip() for line in compiled.report().splitlines() if "sets the effort" in line]
     assert len(entries) == 4 and set(entries) <= set(said)
-    assert any("algebraic loops" in word for word in said)  # of which there are none
+    assert any("algebraic loops" in word for word in said)  # there are none
 
 
 def test_a_result_tells_states_quantities_and_its_account(result):
     said = words(result)
     assert {"states (2)", "spring.q", "mass.p", "m"} <= set(said)
     assert number(result["spring.q"][-1]) in said and number(result["mass.p"].max()) in said
-    assert any(word.startswith("flow") for word in said)  # what can be plotted, below its part
+    assert any(word.startswith("flow") for word in said)  # plottable quantities, below their part
     assert number(result.ledger.summary()["dissipated"]) in said
     assert f"energy account, residual {result.ledger.relative_residual:.1e}" in said
 

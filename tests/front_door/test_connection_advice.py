@@ -1,4 +1,4 @@
-"""Bonds, parts and signals that are written wrong: the message says what to write, and that works."""
+"""Wrong bonds, parts and signals: the message says what to write, and that works."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_block_in_the_place_of_its_signal(make):
 
 @pytest.mark.parametrize("part", [I("m", 1.0), J0("n"), J1("v"), C("c", stiffness=1.0)])
 def test_an_element_in_the_place_of_its_signal(part):
-    """The signal that is advised exists."""
+    """The advised signal exists."""
     (problem,) = problems(lambda: Se("f", lambda y: y, signals=[part]))
     graph, v, n = Graph("g"), J1("v"), J0("n")
     graph.connect(Se("f", lambda y: y, **eval(f"dict({problem.cures[0]})")), v).connect(v, I("m", 1.0)).connect(v, n)  # noqa: S307
@@ -78,7 +78,7 @@ def test_a_list_of_parts():
 @pytest.mark.parametrize("kind", [Se, Sf])
 @pytest.mark.parametrize("components", [1, 2, 3])
 def test_how_to_push_a_body(kind, components):
-    """One problem, not one for each bond inside of the body."""
+    """One problem, not one for each bond inside the body."""
     push = kind("push", [1.0] * components, dimension=components)
     (problem,) = problems(lambda: Graph("g").connect(push, rigid_body("body", mass=2.0, inertia=(1, 1, 1))).freeze())
     assert problem.code == "E103" and ("wrench" if kind is Se else "twist") in problem.details[-1]

@@ -1,4 +1,4 @@
-"""Linear systems: printed, drawn and sampled through python-control; sampled loops over one period, by hand, by differences."""
+"""Linear systems: printed, drawn and sampled through python-control; sampled loops over a period, by hand and by differences."""
 
 import warnings
 from dataclasses import replace
@@ -50,7 +50,7 @@ def test_drawn_by_python_control():
     (answer,) = system.step(t_end=40.0)
     assert answer.lines[0].get_ydata()[-1] == pytest.approx(1.0 / 50.0, rel=1e-3)
     (places,) = system.pzmap()
-    assert len({axes.figure for axes in (before, magnitude, answer, places)}) == 4  # nothing is drawn over what there is
+    assert len({axes.figure for axes in (before, magnitude, answer, places)}) == 4  # existing axes are not overdrawn
     assert len(answer.lines) == len(system.step()[0].lines)
     own = pyplot.figure().subplots(2, 1)
     assert set(system.bode(axes=own)) == set(own)
@@ -93,7 +93,7 @@ def test_sampled_by_python_control():
 
 
 def loop(gain, period):
-    """A mass (2 kg) with friction (3 N s/m), pushed by a sampled feedback of its velocity."""
+    """Return a mass (2 kg) with friction (3 N s/m), driven by sampled feedback of its velocity."""
     m = J1("m", domain="translation")
     graph = Graph("loop").connect(Se("drive", effort=lambda u: u, signals="law.y"), m).connect(m, R("friction", 3.0))
     given = {"parameters": {"k": gain, "w": 0.0}, "signals": "mass.flow", "period": period}
@@ -118,7 +118,7 @@ def test_a_sampled_loop_by_hand():
 
 
 def pendulum(period):
-    """A pendulum held upright by a sampled controller, through a nonlinear loop of weight and angle."""
+    """Return a pendulum that a sampled controller holds upright, through a nonlinear loop of weight and angle."""
     axle = J1("axle", domain="rotation")
     graph = Graph("pendulum").connect(Se("motor", effort=lambda u: u, signals="law.y"), axle)
     graph.connect(axle, I("rotor", 0.5, initial=0.1)).connect(axle, R("bearing", 0.2))
@@ -132,7 +132,7 @@ def pendulum(period):
 
 
 def test_away_from_rest_it_is_the_derivative_of_a_run():
-    """Each column by central differences of runs over one period, whose end is just before the next tick."""
+    """Each column by central differences of runs over one period that end just before the next tick."""
     h = 0.2
     compiled = pendulum(h).compile()
     start = {"weight.q": 0.4, "rotor.p": 0.1, "law.y": -1.0}
@@ -184,7 +184,7 @@ def test_what_has_no_period_is_refused():
 
 
 def derived(h, T, kd, **more):
-    """A mass (2 kg) without friction, held by a sampled PD of its place with a filtered difference."""
+    """Return a mass (2 kg) without friction, held by a sampled PD of its position with a filtered difference."""
     m = J1("m", domain="translation")
     graph = Graph("derived").connect(Se("drive", effort=lambda u: u, signals="law.y"), m).connect(m, I("mass", 2.0))
     graph.add(signals.integrator("place", "m.flow"), signals.gain("error", "place.y", -1.0))
@@ -204,7 +204,7 @@ def test_the_difference_of_a_controller_acts_though_its_first_tick_has_none():
     np.testing.assert_allclose(found.A[np.ix_(at, at)], expected, atol=1e-12)
     run = simulate(derived(h, T, kd), 2.0, initial={"mass.p": 1.0}, samples=h)
     states = np.transpose([run[name] for name in ("place.y", "mass.p", "law.slope", "law.previous")])
-    np.testing.assert_allclose(states[2:], states[1:-1] @ expected.T, atol=1e-6)  # the first tick has no difference
+    np.testing.assert_allclose(states[2:], states[1:-1] @ expected.T, atol=1e-6)  # at the first tick the difference is zero
 
 
 def test_ticks_that_are_not_alike_are_refused():

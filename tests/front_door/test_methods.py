@@ -1,4 +1,4 @@
-"""What a graph, a compiled model and a result offer by themselves: signatures, methods, tables, start values, plots."""
+"""Methods of a graph, a compiled model and a result: signatures, tables, start values, plots."""
 
 import inspect
 import typing
@@ -29,7 +29,7 @@ def oscillator(name="oscillator"):
 
 
 def stick_slip():
-    """A mass on a spring, pushed to and fro over a floor with dry friction."""
+    """Return a mass on a spring, driven back and forth over a floor with dry friction."""
     m = J1("m")
     graph = Graph("stick slip").connect(Se("push", effort=lambda t: 8 * sin(3 * t), signals=["time"], **SPRING), m)
     return graph.connect(m, I("mass", 1.0)).connect(m, Friction("floor", 5.0)).connect(m, C("spring", stiffness=20.0))
@@ -51,7 +51,7 @@ def test_settings_are_spelled_out_from_one_record(function):
 
 
 def test_every_setting_is_taken():
-    """Each by itself with its default: what the record lists is what a run knows."""
+    """Pass each with its default: a run accepts every setting that the record lists."""
     usual = oscillator().compile().simulate(0.1)["spring.q"]
     for name, value in DEFAULTS.items():
         np.testing.assert_array_equal(oscillator().simulate(0.1, **{name: value})["spring.q"], usual)
@@ -97,7 +97,7 @@ def test_states_and_parameters_with_their_units():
 
 
 def test_a_run_goes_on_from_the_end_of_another():
-    """With modes of friction, and a source that depends on time."""
+    """Checks modes of friction, and a source that depends on time."""
     compiled = stick_slip().compile()
     first, whole = (compiled.simulate(end, rtol=1e-10) for end in (1.5, 4.0))
     assert isinstance(first.final, StartValues) and first.final["floor"] == "backward"
@@ -108,7 +108,7 @@ def test_a_run_goes_on_from_the_end_of_another():
 
 
 def test_a_run_in_space_goes_on_with_its_contacts_and_samples():
-    """A ball bounces with spin, slips and sticks, and a computer looks every 70 ms: cut in free flight and in contact."""
+    """A ball bounces with spin, slips and sticks; a controller samples every 70 ms: interrupted in free flight and in contact."""
     floor = ground("floor", surface=plane())
     moving = {"position": (0.0, 0.0, 0.08), "velocity": (0.5, 0.0, 0.0), "angular_velocity": (3.0, 9.0, -4.0)}
     ball = rigid_body("ball", mass=0.1, inertia=[4e-5] * 3, surface=sphere(0.03), gravity=(0.0, 0.0, -9.81), **moving)
@@ -129,7 +129,7 @@ def test_a_run_in_space_goes_on_with_its_contacts_and_samples():
 
 
 def test_an_operating_point_is_a_start():
-    """k q = F, with the force that was found: nothing moves."""
+    """The force that is found satisfies k q = F, and nothing moves."""
     m = J1("m")
     graph = Graph("held").connect(Se("force", 1.0), m).connect(m, I("mass", 2.0)).connect(m, C("spring", stiffness=50.0))
     compiled = graph.connect(m, R("damper", 1.0)).compile()
@@ -154,7 +154,7 @@ def test_components_by_name():
 
 
 def rolling():
-    """A contact of a ball that lies on a plane."""
+    """Return a contact of a ball that lies on a plane."""
     ball = rigid_body("ball", mass=0.1, inertia=[4e-5] * 3, surface=sphere(0.03), position=(0.0, 0.0, 0.03))
     return contact("touch", ground("floor", surface=plane()), ball, normal_stiffness=1e4)
 

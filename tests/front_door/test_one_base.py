@@ -1,4 +1,4 @@
-"""All errors that a user can cure have one base, whichever package raises them."""
+"""All errors that a user can fix share one base class, whichever package raises them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def test_errors_of_geometry_have_the_base_of_all() -> None:
     with pytest.raises(ScrewbondError, match="G101") as caught:
         sphere(-1.0)
     assert isinstance(caught.value, ValueError)
-    copied = copy.deepcopy(caught.value)  # as another process gets it
+    copied = copy.deepcopy(caught.value)  # as another process receives it
     assert type(copied) is GeometryError and str(copied) == str(caught.value)
 
 
 def test_a_file_of_a_model_that_needs_what_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hulls meet each other: what finds where is an extra."""
+    """Hulls that touch each other: finding the contact points needs an extra."""
     wedge = Hull(np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.1]]))
     at = {"left": (0.0, 0.0, 0.0), "right": (0.02, 0.02, 0.0)}
     pair = [rigid_body(name, mass=1.0, inertia=(0.1,) * 3, position=place, shape=wedge) for name, place in at.items()]

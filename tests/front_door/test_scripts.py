@@ -1,4 +1,4 @@
-"""Nine models as a user writes them, with the pages alone: scripts of few lines, each checked against a derivation by hand."""
+"""Nine models as a user writes them with the pages alone: short scripts, each checked against a derivation by hand."""
 
 import runpy
 from pathlib import Path
@@ -16,7 +16,7 @@ G = 9.81
 
 
 def course(rates, start, times, **more):
-    """States (k, n) at times, from an integrator that knows nothing of bond graphs."""
+    """Return states (k, n) at times, from an integrator that is independent of bond graphs."""
     found = solve_ivp(lambda t, y: np.hstack(rates(t, y)), (0.0, times[-1]), start, "LSODA", times, rtol=1e-9, atol=1e-12, **more)
     assert found.success
     return found.y.T
@@ -39,7 +39,7 @@ def quarter_car(run, **_):
 
 
 def motor_pid(run, compiled, poles, **_):
-    """The plant with its voltage held is a matrix exponential, and the law of the controller a few lines."""
+    """The plant with held voltage is a matrix exponential, and the control law a few lines."""
     h, T, kp, ki, kd = 1e-3, 5e-3, 100.0, 400.0, 4.0
     k, inertia, drag = 0.05, 2e-5 + 0.01 / 400, 0.02 / 400
     A = np.array(
@@ -57,7 +57,7 @@ def motor_pid(run, compiled, poles, **_):
         angles.append(x[2])
     np.testing.assert_allclose(compiled.simulate(2.0, samples=h)["angle.y"], angles, atol=2e-3)
     assert run["angle.y"][-1] == pytest.approx(1.0, abs=1e-3)
-    # x, integral, slope and error before, where nothing is limited
+    # x, integral, slope and previous error, without limits
     update = np.array([[0, 0, -h, 1, 0, 0], [0, 0, -1 / (T + h), 0, T / (T + h), -1 / (T + h)], [0, 0, -1, 0, 0, 0]])
     law = np.array([0, 0, -kp, 0, 0, 0]) + ki * update[0] + kd * update[1]
     motion = np.hstack([step[:3, :3], np.zeros((3, 3))]) + np.outer(step[:3, 3], law)
@@ -67,7 +67,7 @@ def motor_pid(run, compiled, poles, **_):
 
 
 def cart_pendulum(run, plant, K, **_):
-    """The cart and pole of textbooks: (M + m) x'' + m l cos(a) a'' - m l a'^2 sin(a) = F, l a'' + cos(a) x'' = g sin(a)."""
+    """The textbook cart-pole: (M + m) x'' + m l cos(a) a'' - m l a'^2 sin(a) = F, l a'' + cos(a) x'' = g sin(a)."""
     M, m, L = 1.0, 0.2, 0.5
     A = np.zeros((4, 4))
     A[:2, 2:], A[2, 1], A[3, 1] = np.eye(2), -m * G / M, (M + m) * G / (M * L)
@@ -87,7 +87,7 @@ def cart_pendulum(run, plant, K, **_):
 
 
 def tippe_top(run, upright, R, BELOW, MASS, MOMENTS, SPIN, **_):
-    """Whatever force acts where the ball touches, L . a is kept, a from the centre of mass to there (Jellett 1872)."""
+    """Whatever force acts at the contact point, L . a is constant, a from the centre of mass to that point (Jellett 1872)."""
     assert upright[0] > 0.97 and upright[-1] < -0.97 and run.ok
     w, x, y, z = run["top.pose"][:, :4].T
     axis = np.stack([2 * (x * z + w * y), 2 * (y * z - w * x), w * w - x * x - y * y + z * z], axis=1)
@@ -95,7 +95,7 @@ def tippe_top(run, upright, R, BELOW, MASS, MOMENTS, SPIN, **_):
     momentum = run["top.twist"][:, :3] * MOMENTS
     jellett = (momentum * (R * upward - BELOW * np.array([0.0, 0.0, 1.0]))).sum(axis=1)
     assert np.ptp(jellett) < 5e-3 * np.abs(jellett).max()
-    # so the spin that is left when it stands on its head follows: its sense in space is what it was
+    # hence the spin of the inverted top, which in space keeps its sense
     moved = SPIN * (R - BELOW) / (R + BELOW)
     assert -run["top.twist"][-1, 2] == pytest.approx(moved, rel=0.03)
 
@@ -106,7 +106,7 @@ def ball_in_bowl(rises, **_):
 
 
 def arm_on_table(run, **_):
-    """At rest all moments about each joint cancel: of its motor, of the weights behind it, and of the table."""
+    """At rest the moments about each joint cancel: those of its motor, the weights beyond it, and the table."""
     q, m, length = run["arm.q"][-1], 0.5, 0.3
     assert np.abs(run["arm.v"][-1]).max() < 1e-4
     turned = np.cumsum(q)  # about y: a link points along (cos, -sin)
@@ -143,7 +143,7 @@ def cylinder(run, **_):
 
 
 def boost(run, **_):
-    """The state that a period of two linear circuits brings back to itself, by matrix exponentials."""
+    """Return the state that one period of two linear circuits maps to itself, by matrix exponentials."""
     L, C, load, wire, h = 1e-4, 2e-4, 10.0, 0.01, 2.5e-5
     on = [[0.0, 0.0, 12.0 / L], [0.0, -1.0 / (load * C), 0.0], [0.0] * 3]
     off = [[-wire / L, -1.0 / L, 12.0 / L], [1.0 / C, -1.0 / (load * C), 0.0], [0.0] * 3]
@@ -162,7 +162,7 @@ def boost(run, **_):
 
 
 def own_surface(tumbled, rolled, **_):
-    """The cube stays in a plane, where energy and support function say all; the ring needs the laws of Newton and Euler."""
+    """The cube stays in a plane: energy and support function give its motion; the ring needs the Newton-Euler equations."""
     mass, inertia = 0.2, 8e-5
     phi = np.linspace(-np.pi / 4, np.pi / 4, 40001)
     quartic = np.sin(phi) ** 4 + np.cos(phi) ** 4
@@ -180,7 +180,7 @@ def own_surface(tumbled, rolled, **_):
     np.testing.assert_allclose(tumbled["body.pose"][:, 4], course(tumble, np.zeros(2), tumbled.t)[:, 1], atol=5e-4)
 
     def ring(t, y):
-        """Centre, angular velocity and axis; rho is where it touches, seen from the centre, which does not move there."""
+        """Centre, angular velocity and axis; rho is the contact point seen from the centre, which does not move there."""
         omega, axis, up = y[3:6], y[6:], np.array([0.0, 0.0, 1.0])
         turn = np.cross(omega, axis)
         u, u_rate = up - axis[2] * axis, -turn[2] * axis - axis[2] * turn
@@ -192,7 +192,7 @@ def own_surface(tumbled, rolled, **_):
 
     expected = course(ring, [0.0, 0.0, 0.065, 0.0, 8.0, 1.0, 0.0, 1.0, 0.0], rolled.t)
     np.testing.assert_allclose(rolled["body.pose"][:, 4:7], expected[:, :3], atol=1e-3)
-    assert np.ptp(rolled["body.pose"][:, 5]) > 0.05  # it does run in a curve
+    assert np.ptp(rolled["body.pose"][:, 5]) > 0.05  # it does roll in a curve
 
 
 CHECKS = [quarter_car, motor_pid, cart_pendulum, tippe_top, ball_in_bowl, arm_on_table, cylinder, boost, own_surface]

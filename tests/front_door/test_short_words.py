@@ -1,4 +1,4 @@
-"""The repr of every record that models, runs and analyses lead to is short, and the same in every process."""
+"""The repr of every record reachable from models, runs and analyses is short, and the same in every process."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ ROOTS = {
 
 
 def reachable(roots):
-    """Everything of this project's types that fields, entries and attributes lead to, each once."""
+    """Yield each object of this project's types that is reachable through fields, entries and attributes, once."""
     seen, found, left = {}, [], list(roots)
     while left:
         thing = left.pop()
@@ -122,7 +122,7 @@ def test_repr_is_short_and_has_no_address(name):
 
 
 def test_a_printed_graph_shows_numbers_with_units_and_domains():
-    """Bonds tell units and domains, also while the graph is under construction; an element of no graph shows what it knows."""
+    """Bonds show units and domains, also before the graph is complete; an element outside a graph shows its known data."""
     graph, v = Graph("cart"), J1("v", domain="translation")
     graph.connect(v, C("spring", stiffness=100.0)).connect(v, I("mass", Parameter(2000.0, "g")))
     graph.connect(Se("push", lambda y: y, signals=["k.y"]), v)

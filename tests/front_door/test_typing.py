@@ -1,4 +1,4 @@
-"""A type checker has nothing to say of the packages and of what the pages show, and finds slips of the pen."""
+"""A type checker accepts the packages and the code of the pages, and finds slips."""
 
 import configparser
 import re
@@ -16,7 +16,7 @@ RIGHT, WRONG = HERE / "idioms" / "right.py", HERE / "idioms" / "wrong.py"
 
 
 def packages() -> list[str]:
-    """What the settings of the repository have checked."""
+    """Return the packages that the repository's settings check."""
     settings = configparser.ConfigParser(interpolation=None)
     settings.read(ROOT / "setup.cfg", encoding="utf-8")
     return [name.strip() for name in settings["mypy"]["files"].split(",")]
@@ -24,7 +24,7 @@ def packages() -> list[str]:
 
 @pytest.mark.thorough
 def test_packages_idioms_and_scripts_pass_and_slips_are_found():
-    """In one go, which is the only one of all checks: most of its time goes into the packages."""
+    """All checks in one call: most of its time goes into the packages."""
     pytest.importorskip("mypy")
     assert {"bondgraph", "models", "screwbond", "screws"} == set(packages())
     users = [RIGHT, WRONG, *sorted((HERE / "scripts").glob("*.py"))]
@@ -32,7 +32,7 @@ def test_packages_idioms_and_scripts_pass_and_slips_are_found():
     said = subprocess.run([*command, *packages(), *map(str, users)], cwd=ROOT, capture_output=True, text=True, check=False)
     assert not said.stderr
     told = re.findall(r"^(.*?):(\d+): error: .*\[([a-z-]+)\]$", said.stdout, flags=re.MULTILINE)
-    # What has no types in scripts is no error of ours: whoever asks for types writes them.
+    # Untyped packages in scripts are not our errors: users who want their types install stubs.
     here = HERE.relative_to(ROOT).as_posix()
     found = [(name, line) for name, line, kind in told if kind != "no-untyped-def" or not Path(name).as_posix().startswith(here)]
     assert {name for name, _ in found} == {str(WRONG.relative_to(ROOT))}, said.stdout

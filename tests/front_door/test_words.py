@@ -1,4 +1,4 @@
-"""What a linear C, I or R is given by: every word, what it means, its unit, and what is refused."""
+"""The words for a linear C, I or R: the meaning and unit of each, and what is refused."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ DOMAIN = {"capacitance": "electrical", "resistance": "electrical", "conductance"
 
 
 def other_parts(word, domain):
-    """A loop of a C, an I and an R of 0.5, 2 and 0.3, in which one is said by a word; and its number."""
+    """Return a loop of a C, an I and an R of 0.5, 2 and 0.3, one of which is given by a word; and its number."""
     kind, number = COEFFICIENTS[word].kind, {"C": 0.5, "I": 2.0, "R": 0.3}[COEFFICIENTS[word].kind]
     number = 1.0 / number if word in ("stiffness", "elastance", "conductance") else number
     parts = {"C": C("C", capacitance=0.5), "I": I("I", 2.0), "R": R("R", 0.3)} | {kind: MAKE[kind](kind, **{word: number})}
@@ -37,7 +37,7 @@ def other_parts(word, domain):
 
 @pytest.mark.parametrize("word", COEFFICIENTS)
 def test_every_word(word):
-    """q'' by hand: I q'' + R q' + q / C = u, whichever word says a coefficient."""
+    """q'' by hand: I q'' + R q' + q / C = u, whichever word names a coefficient."""
     known = COEFFICIENTS[word]
     domain = known.domains[0].name if known.domains else DOMAIN.get(word, "translation")
     graph, name, number = other_parts(word, domain)

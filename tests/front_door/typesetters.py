@@ -1,4 +1,4 @@
-"""What both typesetters of notebooks know: a formula in; what is wrong with it for KaTeX or MathJax out."""
+"""The subset of LaTeX that both typesetters of notebooks support: takes a formula, returns its problems in KaTeX or MathJax."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ COMMANDS = """
     alpha beta omega Omega sigma tau mu rho phi varphi theta delta in to wedge vee neg geq leq ge le gg ll infty perp
     approx pm big Vert circ dots pi
 """
-"""Commands. KaTeX 0.16.47 and MathJax 3.2.2 set each of them, and all formulas of notebooks and pages."""
+"""Supported commands. KaTeX 0.16.47 and MathJax 3.2.2 typeset each of them, and all formulas of notebooks and pages."""
 ENVIRONMENTS = {"aligned", "gathered", "matrix", "bmatrix", "pmatrix", "cases", "array"}
 
 
 def unknown(formula: str) -> list[str]:
-    """Commands and environments that one of them may not know, braces that do not close, and underscores in words: KaTeX refuses
-    bare ones, and MathJax prints the backslash of others."""
+    """Return commands and environments that one of them may not know, unbalanced braces, and underscores in text: KaTeX refuses
+    bare ones, and MathJax prints the backslash of escaped ones."""
     commands = set(re.findall(r"\\([A-Za-z]+)", formula.replace(r"\\", ""))) - set(COMMANDS.split())
     environments = set(re.findall(r"\\begin\{(.*?)\}", formula)) - ENVIRONMENTS
     bare = re.sub(r"\\[{}]", "", formula)

@@ -1,4 +1,4 @@
-"""The models of the gallery against the results that were published with the originals."""
+"""The models of the gallery against the published results of the originals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_every_model_has_its_reference() -> None:
 
 @pytest.mark.parametrize("name", ENTRIES)
 def test_a_public_model_gives_its_published_results(name) -> None:
-    """At default settings, but for a linkage that is told to pass its singular positions."""
+    """At default settings, except for a linkage that is configured to pass its singular positions."""
     entry, course = ENTRIES[name], published(REFERENCE / f"{name}.csv")
     assert entry.settings == ({"singular": "keep"} if name == "windows" else {})
     assert course.keys() == {"t", *entry.signals} and course["t"][-1] <= entry.t_end and len(course["t"]) >= 10
@@ -31,13 +31,13 @@ def test_a_public_model_gives_its_published_results(name) -> None:
 
 
 def test_the_page_lists_every_model() -> None:
-    """`python -m docs.gallery_models` writes it, with deviations and times of that day."""
+    """`python -m docs.gallery_models` writes it, with the deviations and times of that day."""
     rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
     begins = [row_begin(entry) for entry in ENTRIES.values()]
     assert len(rows) == len(begins) and all(row.startswith(begin) for row, begin in zip(rows, begins, strict=True))
 
 
 def test_models_are_short() -> None:
-    """Lines of a model for each statement of the original: at most 0.4 for half of them."""
+    """Half of the models have at most 0.4 lines for each statement of the original."""
     ratios = sorted(entry.lines / entry.statements for entry in ENTRIES.values())
     assert ratios[len(ratios) // 2] <= 0.4

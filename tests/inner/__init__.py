@@ -1,1 +1,1 @@
-"""Inner modules that tests look into, one facade a room: when a module moves, its facade alone changes."""
+"""Inner modules that tests use, one facade per room: when a module moves, only its facade changes."""

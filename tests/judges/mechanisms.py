@@ -1,4 +1,4 @@
-"""Two mechanisms with clearances of the literature, as graphs: a slider-crank and a woodpecker toy."""
+"""Two mechanisms with clearances from the literature, as graphs: a slider-crank and a woodpecker toy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from screws.scalars import array, cos, sin
 
 
 def slider_crank(restitution: float) -> Graph:
-    """A slider with play in its guide: crank, rod and slider by their angles; four corners may touch (Flores et al. 2011).
+    """Return a slider with play in its guide: crank, rod and slider by their angles; four corners may touch (Flores et al. 2011).
 
     Corners at one end of the slider touch above or below, never both: they share an automaton.
     """
@@ -52,7 +52,7 @@ def slider_crank(restitution: float) -> Graph:
 
 
 def woodpecker() -> Graph:
-    """A sleeve with a bird on a spring slides and jams on a pole (Glocker 2001): height, angles of the sleeve and of the bird.
+    """Return a sleeve with a bird on a spring that slides and jams on a pole (Glocker 2001): height, angles of sleeve and bird.
 
     Contacts: the beak, and the sleeve's lower and upper edge, all with friction.
     """

@@ -1,7 +1,7 @@
 """Cases from public issue trackers as small models with exact answers: the table, and cases of events and steps.
 
-Each case rebuilds in our elements what somebody reported of another program, and returns a run with values and what they should
-be: closed forms, elliptic functions, or SciPy with equations written by hand. Nothing of the reports' code is used.
+Each case rebuilds in our elements a problem reported for another program, and returns a run with values and their exact
+counterparts: closed forms, elliptic functions, or SciPy with equations written by hand. None of the reports' code is used.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ GRAVITY = 9.81
 
 
 class Answer(NamedTuple):
-    """A run, values of it, what they should be, and the size by which their difference is measured."""
+    """A run, values of it, their exact values, and the size relative to which differences are measured."""
 
     run: Any
     values: ArrayLike
@@ -28,7 +28,7 @@ class Answer(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A case of a tracker, and the bound of its error."""
+    """A case of a tracker, and its error bound."""
 
     solve: Callable[[], Answer]
     bound: float
@@ -39,7 +39,7 @@ CASES: dict[str, Case] = {}
 
 
 def case(name: str, bound: float) -> Callable[[Callable[[], Answer]], Callable[[], Answer]]:
-    """Enter a function into the table."""
+    """Register a function in the table."""
 
     def enter(solve: Callable[[], Answer]) -> Callable[[], Answer]:
         CASES[name] = Case(solve, bound)
@@ -49,14 +49,14 @@ def case(name: str, bound: float) -> Callable[[Callable[[], Answer]], Callable[[
 
 
 def with_blocks(name: str, *blocks: Element) -> Graph:
-    """Return a graph of blocks alone."""
+    """Return a graph that consists of blocks only."""
     graph = Graph(name)
     graph.add(*blocks)
     return graph
 
 
 def sliding() -> Graph:
-    """Return x and y that both run towards x = y, where only a mixture of the two modes goes on."""
+    """Return x and y that both run towards x = y, after which only a mixture of the two modes is possible."""
     laws = [("dx", lambda m: where(less(0.5, m), -2.0, 2.0), ["m"]), ("dy", lambda m: where(less(0.5, m), 1.5, -3.0), ["m"])]
     block = Block("s", laws, inputs={"m": "order.mode"}, states={"x": 1.5, "y": 1.0}, rates={"x": "dx", "y": "dy"})
     graph = with_blocks("sliding", block)
@@ -100,7 +100,7 @@ def times(run: Any) -> np.ndarray:
 
 @case("scipy #9228", 1e-13)
 def roots_between_steps() -> Answer:
-    """A cubic with roots at -6, -2 and 2, of which long steps see one."""
+    """A cubic with roots at -6, -2 and 2, of which long steps see only one."""
     graph = with_blocks("cubic", integral(lambda t: 3 * t * t + 12 * t - 4, {"t": "time"}, -120.0))
     up = Transition("below", "above", lambda x: x, "x.x")
     graph.add_automaton(Automaton("sign", ("below", "above"), "below", (up, Transition("above", "below", lambda x: -x, "x.x"))))
@@ -178,7 +178,7 @@ def event_at_time_zero() -> Answer:
 
 @case("OrdinaryDiffEq.jl #2689", 1e-14)
 def guard_zero_at_the_start() -> Answer:
-    """A guard that leaves zero at the start: the run from 0 ends as that from -1."""
+    """A guard that leaves zero at the start: the run from 0 ends like the run from -1."""
     rate = integral(lambda t, on: where(less(0.5, on), sin(10 * t), 0.0), {"t": "time", "on": "switch.mode"}, 0.0)
     graph = with_blocks("switched", rate)
     graph.add_automaton(latch("switch", lambda t: t, "time"))
@@ -190,7 +190,7 @@ def guard_zero_at_the_start() -> Answer:
 
 @case("DiffEqBase.jl #671", 1e-14)
 def triple_root() -> Answer:
-    """The guard is the cube of the height of a body that falls."""
+    """The guard is the cube of the height of a falling body."""
     graph, v = Graph("falling"), J1("v", domain="translation")
     graph.connect(Se("weight", -GRAVITY), v).connect(v, I("mass", 1.0)).add(signals.integrator("height", "v.flow", initial=1.0))
     graph.add_automaton(latch("ground", lambda h: -(h**3), "height.y"))

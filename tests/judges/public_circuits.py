@@ -1,4 +1,4 @@
-"""Loops, pipes and circuits of public issue trackers, with closed forms."""
+"""Loops, pipes and circuits from public issue trackers, with closed forms."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def op_amp_oscillator(law: str) -> Graph:
 
 @case("ModelicaStandardLibrary #4333", 1e-9)
 def trigger_with_hysteresis() -> Answer:
-    """Every half period is RC ln((U + u) / (U - u)), u where the amplifier leaves saturation."""
+    """Every half period is RC ln((U + u) / (U - u)); the amplifier leaves saturation at u."""
     run = op_amp_oscillator("trigger").simulate(1.0)
     level = 5.0 - 10.0 / 15e3
     half = 1e-2 * np.log((10 + level) / (10 - level))
@@ -55,7 +55,7 @@ def cubic_loop(**guess: Any) -> Graph:
 
 @case("OpenModelica #9868", 1e-14)
 def solution_by_guess() -> Answer:
-    """Without a guess it is refused (E215); a guess picks the nearest solution."""
+    """It is refused without a guess (E215); a guess selects the nearest solution."""
     runs = [cubic_loop(guess={"flow": guess}).simulate(1.0) for guess in (-8.0, 2.0, 14.0)]
     return Answer(runs[-1], [run["r.flow"][-1] for run in runs], [-10.0, 3.0, 15.0])
 
@@ -83,7 +83,7 @@ def root_law_at_zero_flow() -> Answer:
 
 @case("ModelicaStandardLibrary #2770", 1e-14)
 def loss_whose_square_term_vanishes() -> Answer:
-    """10 Pa drive a pipe of a f |f| + 2 f; a runs down to zero."""
+    """10 Pa drive a pipe of a f |f| + 2 f; a is reduced to zero."""
     graph, pipe = Graph("pipe"), J1("pipe", domain="hydraulic")
     law = R("loss", effort=lambda f, a, b: a * f * absolute(f) + b * f, parameters={"a": 1e-3, "b": 2.0})
     compiled = graph.connect(Se("pump", 10.0), pipe).connect(pipe, law).compile()
@@ -132,7 +132,7 @@ def coils_that_share_a_core() -> Answer:
 
 @case("circuitjs1 #971", 1e-14)
 def switch_on_a_coil() -> Answer:
-    """A switch interrupts the current of a coil: its energy is booked as lost at the event."""
+    """A switch interrupts the current of a coil: the energy of the coil is booked as lost at the event."""
     graph, i = Graph("switched coil"), J1("i", domain="electrical")
     graph.connect(Se("u", 5.0), i).connect(i, R("r", 2.0)).connect(i, I("L", 0.1)).connect(
         i, Switch("s", automaton="gate", closed="on")
@@ -165,7 +165,7 @@ def diode_beside_a_resistor(resistance: float) -> Graph:
 
 @case("circuitjs1 #637", 1e-7)
 def diode_empties_a_capacitor() -> Answer:
-    """The capacitor charges with 1 s, empties within microseconds, and never goes below zero."""
+    """The capacitor charges with 1 s, empties within microseconds, and its voltage never falls below zero."""
     run = diode_beside_a_resistor(1e-3).simulate(6.0)
     charging = run.t < 3.0
     exact = np.where(charging, 5 * (1 - np.exp(-run.t)), 0.0)
@@ -193,6 +193,6 @@ def bridge_of_exponential_diodes() -> Answer:
 
 @case("ModelicaStandardLibrary #1582", 1e-8)
 def tank_that_runs_empty() -> Answer:
-    """A tank with a hole is empty after 1 s and stays so, where the root is of what is above zero."""
+    """A tank with a hole is empty after 1 s and stays empty, since the root is of the positive part."""
     run = tank(lambda e: 2.0 * sqrt(maximum(e, 0.0))).simulate(3.0)
     return Answer(run, run["tank.q"], np.maximum(1.0 - run.t, 0.0) ** 2)

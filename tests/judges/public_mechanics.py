@@ -1,4 +1,4 @@
-"""Friction, impacts and mechanisms of public issue trackers, with closed forms, elliptic functions and hand-written equations."""
+"""Friction, impacts and mechanisms from public issue trackers, with closed forms, elliptic functions and equations by hand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.judges.public_cases import GRAVITY, Answer, ball, case, times, touch,
 
 @case("ModelicaStandardLibrary #1121", 1e-14)
 def two_frictions_on_one_shaft() -> Answer:
-    """0.3 and 0.7 N m hold together until a torque of t / 2 reaches 1 N m; which holds how much is no matter of the motion."""
+    """0.3 and 0.7 N m hold together until a torque of t / 2 reaches 1 N m; how they share it does not affect the motion."""
     graph, shaft = Graph("shaft"), J1("shaft", domain="rotation")
     graph.connect(Se("torque", lambda t: 0.5 * t, signals=["time"]), shaft).connect(shaft, I("rotor", 2.0))
     run = graph.connect(shaft, Friction("bearing", 0.3)).connect(shaft, Friction("brake", 0.7)).simulate(4.0)
@@ -29,7 +29,7 @@ def two_frictions_on_one_shaft() -> Answer:
 
 @case("ModelicaStandardLibrary #4129", 1e-12)
 def commanded_friction() -> Answer:
-    """Dry friction on a motion that a source commands: its sense is that of the motion, and it takes limit times path."""
+    """Dry friction on a motion that a source imposes: its direction follows the motion, and it takes limit times path."""
     graph, v = Graph("commanded"), J1("v", domain="translation")
     graph.connect(Sf("drive", lambda t: sin(t), signals=["time"]), v).connect(v, I("slide", 2.0))
     run = graph.connect(v, Friction("brake", 10.0)).simulate(7.0, samples=np.linspace(0.0, 7.0, 8))
@@ -62,7 +62,7 @@ def ball_that_loses_nothing() -> Answer:
 
 @case("nimblephysics #143", 1e-14)
 def two_balls_and_a_wall() -> Answer:
-    """Ball 1 strikes ball 2, which strikes the wall and ball 1: all elastic, 2 m/s go out as they came."""
+    """Ball 1 strikes ball 2, which strikes the wall and then ball 1: all impacts are elastic, and ball 1 returns at 2 m/s."""
     graph, gap, turned = Graph("balls"), J0("gap", domain="translation"), TF("turned", -1.0)
     v1, v2 = J1("v1", domain="translation"), J1("v2", domain="translation")
     graph.connect(v1, I("m1", 1.0, initial=2.0)).connect(v2, I("m2", 1.0)).connect(v2, gap).connect(gap, v1).connect(v2, turned)
@@ -92,7 +92,7 @@ def pendulum_in_two_coordinates() -> Answer:
 
 @case("matter-js #1250", 1e-5)
 def pendulum_without_loss() -> Answer:
-    """A pendulum in its angle swings as high after 1000 s as at first."""
+    """A pendulum described by its angle swings as high after 1000 s as at the start."""
     graph, w = Graph("pendulum"), J1("w", domain="rotation")
     bob = IC("bob", inertia=lambda q: 1.0 + 0 * q, potential=lambda q: -GRAVITY * cos(q), position=2.0)
     run = graph.connect(w, bob).connect(w, Se("free")).simulate(1000.0, rtol=1e-10)
@@ -129,7 +129,7 @@ def fast_symmetric_spin() -> Answer:
 
 @case("sympy #27631", 1e-10)
 def rolling_disk() -> Answer:
-    """A disk rolls without slip (q: contact point, heading, lean, spin); the equations with multipliers, by SciPy."""
+    """A disk rolls without slip (q: contact point, heading, lean, spin); SciPy integrates the equations with multipliers."""
     radius, flat, polar = 1.0, 0.25, 0.5
 
     def kinetic(q: Any, v: Any) -> Any:
@@ -165,7 +165,7 @@ def rolling_disk() -> Answer:
 def driven_four_bar() -> Answer:
     """Three bars by their angles, their loop closed by a constraint, a torque at the crank: w = sqrt(2 work / J(angle)).
 
-    Bars are slender; the reference has one coordinate, with the loop solved by the law of cosines.
+    The bars are slender; the reference has one coordinate, with the loop solved by the law of cosines.
     """
     a, b, c, d, torque = 0.1, 0.3, 0.25, 0.32, 2.0
     m1, m2, m3 = 0.4, 0.6, 0.5
@@ -200,7 +200,7 @@ def driven_four_bar() -> Answer:
 
 @case("example-robot-data #67", 1e-8)
 def tool_without_inertia() -> Answer:
-    """A robot file ends in a link without mass on a joint without motion: it adds none, and the arm swings as without it."""
+    """A robot file ends in a massless link on a fixed joint: it adds no inertia, and the arm swings as without it."""
     text = """<robot name="arm"><link name="world"/><link name="tool0"/>
       <link name="rod"><inertial><origin xyz="1 0 0"/><mass value="2"/><inertia ixx="0" iyy="0.5" izz="0.5"/></inertial></link>
       <joint name="pivot" type="continuous"><parent link="world"/><child link="rod"/><axis xyz="0 1 0"/></joint>
@@ -216,7 +216,7 @@ def tool_without_inertia() -> Answer:
 
 @case("drake #2537", 1e-9)
 def stick_slip() -> Answer:
-    """A mass on a belt by a spring: it slips at 2 N, sticks again where its speed is the belt's, in turn."""
+    """A belt drags a mass on a spring, which alternately slips at 2 N and sticks again when its speed is the belt's."""
     belt_speed, stiffness, limit, sliding = 0.1, 100.0, 2.0, 1.0
     graph, rub = Graph("belt"), J0("rub", domain="translation")
     v, belt = J1("v", domain="translation"), J1("belt", domain="translation")
@@ -231,7 +231,7 @@ def stick_slip() -> Answer:
 
 @case("ModelicaStandardLibrary #2466", 1e-13)
 def one_way_clutch() -> Answer:
-    """A rotor drives a wheel and lets it run on when its torque turns: a diode between the two speeds."""
+    """A rotor drives a wheel and releases it when the torque reverses: a diode between the two speeds."""
     graph, slip = Graph("freewheel"), J0("slip", domain="rotation")
     a, b = J1("a", domain="rotation"), J1("b", domain="rotation")
     graph.connect(Se("torque", lambda t: where(less(t, 1.0), 2.0, -2.0), signals=["time"]), a).connect(a, I("rotor", 1.0))
@@ -243,7 +243,7 @@ def one_way_clutch() -> Answer:
 
 @case("ModelicaStandardLibrary #14", 1e-8)
 def stop_that_does_not_pull() -> Answer:
-    """A spring and damper push a mass out, and let it go where their force would pull."""
+    """A spring and damper push a mass out, and release it when their force would pull."""
     stiffness, damping = 100.0, 15.0
     graph, v = Graph("stop"), J1("v", domain="translation")
     graph.connect(v, I("mass", 1.0, initial=1.0)).add(signals.integrator("way", "v.flow", initial=-1.0))

@@ -1,7 +1,7 @@
-"""Other people's answers about bodies with shapes: Siconos' tables, MuJoCo beside us, and what Drake's examples are about.
+"""Published answers about bodies with shapes: Siconos' tables, MuJoCo run alongside, and the subjects of Drake's examples.
 
 Numbers of siconos-tutorials (Acary, Bremond, Perignon and others), `examples/mechanics`, b6c9bfd: ImpactingStick.ref and
-BouncingBallNETS-WITHPROJ.ref; steps of 0.1 ms and 5 ms of their scheme, whose error is of the first order as ours.
+BouncingBallNETS-WITHPROJ.ref; their scheme has steps of 0.1 ms and 5 ms, and its error is first-order, like ours.
 """
 
 import numpy as np
@@ -24,10 +24,10 @@ STICK = np.array(
         [0.2, 0.2529172312, 0.2471693301, 1.081891494, 3.212070579],
     ]
 )
-"""Time, place along the floor and above it, angle from the vertical, spin."""
+"""Time, position along the floor and above it, angle from the vertical, spin."""
 
 APEXES = np.array([1.20386737, 1.0006651, 0.83011049])
-"""Heights of a ball's centre, m, bouncing with e = 0.9."""
+"""Heights of a ball's centre, m, for bounces with e = 0.9."""
 
 
 def stepped(*bodies, step, end, **contact):
@@ -36,8 +36,10 @@ def stepped(*bodies, step, end, **contact):
 
 
 def stick(step, end=0.2, start=0.0):
-    """A stick whose lower end strikes the floor twice, with restitution 1 and friction 0.01: its end is a ball without size.
-    It flies from time 0 on, in closed form until `start`."""
+    """Return a stick whose lower end strikes the floor twice, with restitution 1 and friction 0.01: its end is a ball of no size.
+
+    It flies from time 0, in closed form until `start`.
+    """
     tilt = np.pi / 4 + 0.1 * start
     body = rigid_body(
         "stick",
@@ -58,12 +60,13 @@ def stick(step, end=0.2, start=0.0):
 
 
 def test_an_impacting_stick():
-    """Before the first impact to the error of the positions' scheme, g h t / 2; after it, impacts are off by g h in velocity."""
+    """Before the first impact the error is that of the position scheme, g h t / 2; after it, impacts are off by g h in
+    velocity."""
     found = stick(1e-4)
     assert np.allclose(found[:2], STICK[:2, 1:], atol=0.5 * 10.0 * 1e-4 * 0.05 * 1.01)
     assert np.allclose(found[:, :2], STICK[:, 1:3], atol=1e-4)
     assert np.allclose(found[:, 2], STICK[:, 3], atol=1e-3) and np.allclose(found[:, 3], STICK[:, 4], atol=1.5e-2)
-    # The exact spin after the first: friction opposes the slip that is left, which the impact has turned round.
+    # Exact spin after the first impact: friction opposes the remaining slip, which the impact has reversed.
     at = brentq(lambda t: 0.5 * np.cos(np.pi / 4) + 0.01 + 0.1 * t - 5.0 * t * t - 0.5 * np.cos(np.pi / 4 + 0.1 * t), 0.01, 0.1)
     arm, height = 0.5 * np.sin(np.pi / 4 + 0.1 * at), 0.5 * np.cos(np.pi / 4 + 0.1 * at)
     turning = 12.0 * (arm - 0.01 * height)
@@ -75,7 +78,7 @@ def test_an_impacting_stick():
 
 
 def test_a_bouncing_ball():
-    """At their step both are some millimetres off e^2 of the height before; at two fifths of it we are two fifths of that off."""
+    """At their step both are millimetres off e^2 of the previous height; two fifths of the step leave two fifths of it."""
     ball = {"mass": 1.0, "inertia": (1, 1, 1), "gravity": (0, 0, -9.81), "position": (0, 0, 1.0), "velocity": (0, 0, 2.0)}
     exact = 0.1 + (0.9 + 2.0**2 / (2 * 9.81)) * 0.81 ** np.arange(3)
     errors = []
@@ -90,7 +93,7 @@ def test_a_bouncing_ball():
 
 @pytest.mark.parametrize("friction", [0.2, 0.05, 0.3])
 def test_a_ball_on_an_inclined_plane(friction):
-    """Rolls with 5/7 g sin where friction is above 2/7 tan, else slides with g (sin - mu cos): Drake's example of this name."""
+    """It rolls at 5/7 g sin where friction exceeds 2/7 tan, else slides at g (sin - mu cos): Drake's example of this name."""
     angle = np.radians(40.0)
     slides = friction < 2.0 / 7.0 * np.tan(angle)
     gravity = 9.81 * np.array([np.sin(angle), 0.0, -np.cos(angle)])
@@ -103,7 +106,7 @@ def test_a_ball_on_an_inclined_plane(friction):
 
 
 def test_a_box_slides_as_in_mujoco():
-    """v^2 / (2 mu g) before it stops: to the step here; MuJoCo's friction is regularised and its contact soft."""
+    """It slides v^2 / (2 mu g) before it stops, to within a step here; MuJoCo's friction is regularised and its contact soft."""
     mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
     v, mu, step = 1.0, 0.4, 2e-3
     box = rigid_body(

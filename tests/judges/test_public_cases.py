@@ -1,6 +1,6 @@
-"""Cases of public issue trackers: what is right, and how exactly; what is refused; and what ends though it should not.
+"""Cases of public issue trackers: which are right, and how exactly; which are refused; and which end though they should not.
 
-The table of `docs/judges.md` is compared with the cases, so that neither has what the other lacks.
+The table of `docs/judges.md` is compared with the cases, so that neither lacks an entry of the other.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ ENDED = {
         lambda: circuits.op_amp_oscillator("clipped").compile(guess={"out.effort": 10.0}), 0.1, "algebraic loop", 0.00588,
     ),
 }  # fmt: skip
-"""Runs that end early and say so, though the system goes on: with their length, the kind of failure, and about when. A case that
-is cured fails here; it then belongs to the cases that are right."""
+"""Runs that end early and say so, though the system continues: with their length, the kind of failure, and the approximate time.
+A case that is cured fails here; it then belongs to the right cases."""
 
 
 INEXACT = {"scipy #18039": (cases.bang_bang, 2e-3)}
-"""Runs that are `ok` and less exact than they should be, with what they are off by at most."""
+"""Runs that are `ok` but less exact than they should be, with their maximum error."""
 
 
 @pytest.mark.parametrize("name", INEXACT)
@@ -83,7 +83,7 @@ def test_ends_and_says_so(name):
 
 
 def test_the_page_lists_the_cases():
-    """Every row has a case, and every case a row: right with its bound, refused with its code, or no."""
+    """Every row has a case, and every case a row: right with its bound, refused with its code, or "no"."""
     rows = re.findall(r"^\| \[([^\]]+)\]\(https://\S+\) \|(.+)\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     right, refused, ended = {}, {}, set()
     for name, row in rows:

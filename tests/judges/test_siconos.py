@@ -1,4 +1,4 @@
-"""Other people's answers: what the tables of results of Siconos' tutorials say of the same systems.
+"""Published answers: the result tables of Siconos' tutorials for the same systems.
 
 Parameters and numbers are those of siconos-tutorials (Acary, Bremond, Perignon and others), `examples/mechanics`.
 """
@@ -21,7 +21,7 @@ PUBLISHED = json.loads((Path(__file__).parent / "siconos.json").read_text())
 
 
 def column(masses: Sequence[float], gaps: Sequence[float], restitution: float, gravity: float, ceiling: float | None) -> Compiled:
-    """Balls above one another over a floor, the gaps from below upwards; under a ceiling that is so far above the last."""
+    """Return balls above one another over a floor, gaps from the bottom up; under a ceiling this far above the last."""
     graph = Graph("column")
     nodes = [J1(f"v{k}", domain="translation") for k in range(len(masses))]
     for k, mass in enumerate(masses):
@@ -40,7 +40,7 @@ def column(masses: Sequence[float], gaps: Sequence[float], restitution: float, g
 
 
 def touching(graph: Graph, place, name: str, gap: float, restitution: float) -> None:
-    """An ideal contact that closes a gap."""
+    """Add an ideal contact that closes a gap."""
     edges = (
         Transition("free", "free", lambda h: -h, (f"{name}.h",), kind="hit", impact=(name,), accumulates="rest"),
         Transition("rest", "free", lambda f: -f, (f"{name}.multiplier",), kind="off"),
@@ -50,7 +50,7 @@ def touching(graph: Graph, place, name: str, gap: float, restitution: float) -> 
 
 
 def velocities(run, index: int, mass: float) -> tuple[float, float]:
-    """Of the first ball before and after an event."""
+    """Return the velocities of the first ball before and after an event."""
     event, slot = run.events[index], run.program.layout["m0.p"].start
     return event.x_before[slot] / mass, event.x_after[slot] / mass
 
@@ -63,7 +63,7 @@ def velocities(run, index: int, mass: float) -> tuple[float, float]:
     ],
 )
 def test_impacts_of_a_ball(table, model, initial, t_end):
-    """Event-driven, event by event; their times are printed to 1e-15 s, their solver's tolerance shows from some 1e-10 s on."""
+    """Event-driven, event by event; their times are printed to 1e-15 s, and their solver's tolerance shows from about 1e-10 s."""
     (masses, gaps), restitution, gravity, ceiling = model
     (published,) = PUBLISHED[table].values()
     compiled = column(masses, gaps, restitution, gravity, ceiling)
@@ -76,9 +76,9 @@ def test_impacts_of_a_ball(table, model, initial, t_end):
 
 @pytest.mark.parametrize("how", ["simultaneous", "sequential"])
 def test_a_column_of_beads(how):
-    """Ten beads of steel fall on a wall, all restitutions 1: all are thrown back alike.
+    """Ten steel beads fall on a wall, all restitutions 1: all bounce back alike.
 
-    Together and in sequence are the same here, since what is thrown back by the wall hits what still falls as an equal.
+    Simultaneous and sequential impacts agree here, since each returning bead strikes an equal one that is still falling.
     """
     radius, mass = 0.005, 4 / 3 * 3.14159265 * 0.005**3 * 7780
     (published,) = PUBLISHED["BeadColumnED_NewtonLaw"].values()
@@ -92,9 +92,8 @@ def test_a_column_of_beads(how):
 
 
 def test_a_slider_with_play_in_its_guide():
-    """Theirs is a scheme of steps of 10 us without projection, which goes 1.2 um into the guide and has an error of the first
-    order: they agree to 3e-4 over the first impacts and contact, and to 1 % of the revolutions after .2 s and a hundred impacts.
-    """
+    """Their scheme has steps of 10 us without projection, penetrates the guide by 1.2 um and has a first-order error: results
+    agree to 3e-4 over the first impacts and contact, and to 1 % of the revolutions after .2 s and a hundred impacts."""
     (published,) = PUBLISHED["SliderCrankD1MinusLinearOSI"].values()
     times = np.array([row[0] for row in published])
     compiled = compile_model(slider_crank(0.1))
@@ -106,12 +105,12 @@ def test_a_slider_with_play_in_its_guide():
     np.testing.assert_allclose(found[0], expected[0], rtol=1e-5)
     np.testing.assert_allclose(found[1:3], expected[1:3], rtol=1e-3)
     assert found[3, 0] == pytest.approx(expected[3, 0], rel=0.01)
-    assert np.abs(q[:, 2]).max() < 1e-9  # the slider hits with both corners at once, and does not turn
-    assert run.statistics.steps < 20_000  # what rounding makes of that symmetry does not make the steps small
+    assert np.abs(q[:, 2]).max() < 1e-9  # the slider hits with both corners at once, and does not rotate
+    assert run.statistics.steps < 20_000  # rounding errors in that symmetry do not shorten the steps
 
 
 def test_a_woodpecker_on_its_pole():
-    """Friction, impacts and jamming: the course is theirs within the errors of both schemes, which are of the first order."""
+    """Friction, impacts and jamming: our course and theirs agree within the errors of both schemes, which are first-order."""
     (published,) = PUBLISHED["Woodpecker"].values()
     published = np.array(published)
     steps = stepper(woodpecker(), inertia="full", friction="coulomb", restitution={"beak": 0.5})

@@ -1,4 +1,4 @@
-"""Laws of invariance on every acceptance model: other orders, names, nesting, arrows and units are the same physics."""
+"""Laws of invariance on every acceptance model: other orders, names, nesting, arrows and units give the same physics."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LAWS = {law.__name__: law for law in (reordered, renamed, boxed, turned, measure
 
 
 class Seen(Exception):
-    """Ends an entry once it has shown its graph and how it is run."""
+    """Signal that ends an entry once it has revealed its graph and its run settings."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Shown:
 
 @cache
 def shown_by(name: str) -> tuple[Shown, ...]:
-    """The graphs of an entry, as it gives them to the compiler."""
+    """Return the graphs of an entry, as it passes them to the compiler."""
     found: list[Shown] = []
     graphs: dict[int, Graph] = {}
     compile_it = entries.compile_model
@@ -63,12 +63,12 @@ def shown_by(name: str) -> tuple[Shown, ...]:
 
 @cache
 def physics_of(name: str) -> list[tuple[Graph, dict[str, Any]]]:
-    """Each graph of an entry once, with its physics: every law is compared with them."""
+    """Return each graph of an entry once, with its physics, as the reference for every law."""
     return [(one.graph, physics(one.graph)) for one in {id(one.graph): one for one in shown_by(name)}.values()]
 
 
 def physics(graph: Graph) -> dict[str, Any]:
-    """Energies of storages and powers of all others at the start, by path; or the codes of a refusal."""
+    """Return the energies of storages and the powers of all others at the start, by path; or the codes of a refusal."""
     try:
         compiled = compile_model(graph, backend="numpy")
     except ModelError as error:
@@ -80,7 +80,7 @@ def physics(graph: Graph) -> dict[str, Any]:
 
 
 def same(one: dict[str, Any], other: dict[str, Any], how: Rewritten, close: float) -> None:
-    """The physics of two graphs, to a part `close` of the largest number."""
+    """Assert equal physics of two graphs, to within `close` times the largest number."""
     if "refused" in one:
         assert one == other
         return
@@ -88,7 +88,7 @@ def same(one: dict[str, Any], other: dict[str, Any], how: Rewritten, close: floa
         f"{how.paths.get(path, path)} {what}": value for key, value in one.items() for path, _, what in [key.rpartition(" ")]
     }
     for path, shared in how.shares.items():
-        if f"{path} power" in other:  # a run has energies alone
+        if f"{path} power" in other:  # a run has only energies
             other[f"{shared} power"] += other.pop(f"{path} power")
     assert moved.keys() == other.keys()
     size = max([1e-300, *map(abs, one.values())])
@@ -97,7 +97,7 @@ def same(one: dict[str, Any], other: dict[str, Any], how: Rewritten, close: floa
 
 
 def rewritten(graph: Graph, law: str, *seed: int) -> Rewritten:
-    """A graph under a law; its test is skipped where the law does not speak of this graph."""
+    """Return a graph under a law; the test is skipped where the law does not apply to this graph."""
     try:
         found = LAWS[law](graph, np.random.default_rng(seed))
     except ModelError:
@@ -119,10 +119,10 @@ def test_start(name: str, law: str) -> None:
 
 
 def test_half_of_the_entries_have_a_dual() -> None:
-    """The others hold constraints, switches, ICs or matrices with a direction, which are elements without one."""
+    """The others hold constraints, switches, ICs or matrices with a direction, which have no dual."""
     found = []
     for name in SUITE:
-        with contextlib.suppress(ModelError):  # entries that show a refusal
+        with contextlib.suppress(ModelError):  # entries that demonstrate a refusal
             found.append(dual(shown_by(name)[0].graph, np.random.default_rng(0)))
     assert sum(one is not None for one in found) > len(found) / 2
 
@@ -132,7 +132,7 @@ PARTS = {
     "hand": lambda: Hand().graph(),
     "delta robot": lambda: DeltaRobot(DeltaParameters.fit()).graph(),
 }
-"""Graphs of the papers, whose own parts are nested and read one another."""
+"""Graphs of the papers, whose own parts are nested and read each other."""
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -167,13 +167,13 @@ def test_run(name: str, law: str) -> None:
 
 @cache
 def runs_of(name: str) -> list[tuple[Shown, Result, dict[str, float]]]:
-    """What an entry runs, each with its run and the energies at its end; an entry without a run is given 2 s."""
+    """Return all runs of an entry, each with its energies at the end; an entry without a run gets 2 s."""
     runs = [one for one in shown_by(name) if one.t_end] or [Shown(shown_by(name)[0].graph, 2.0)]
     return [(one, *ended(one.graph, one.t_end)) for one in runs]
 
 
 def ended(graph: Graph, t_end: float) -> tuple[Result, dict[str, float]]:
-    """A run, and the energies at its end."""
+    """Return a run, and its energies at the end."""
     compiled = compile_model(graph)
     result = compiled.simulate(t_end, rtol=1e-9, samples=[0.0, t_end], progress=False)
     assert result.ok, result.failure
@@ -181,6 +181,6 @@ def ended(graph: Graph, t_end: float) -> tuple[Result, dict[str, float]]:
 
 
 def instants(result: Result) -> list[float]:
-    """Times of events, those that are the same but for rounding once."""
+    """Return the times of events; times that are equal except for rounding appear once."""
     times = [event.time for event in result.events]
     return [time for k, time in enumerate(times) if not k or time - times[k - 1] > 1e-9 * result.t[-1]]

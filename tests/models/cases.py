@@ -1,4 +1,4 @@
-"""Scenarios for tests, as records of `screwbond.models.two_bodies.scenario` made through its own reader."""
+"""Scenarios for tests: records of `screwbond.models.two_bodies.scenario`, made by its own reader."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DATA = Path(__file__).parent / "data"
 
 
 def scenario(t_end: float, sample_dt: float, body1: Any, body2: Any, contact: Any, gravity: Any = None) -> Scenario:
-    """A scenario from the dictionaries of its file format."""
+    """Return a scenario from dictionaries in its file format."""
     content = {
         "t_end": t_end,
         "sample_dt": sample_dt,
@@ -48,7 +48,7 @@ def sphere(radius: float) -> dict[str, Any]:
 
 
 def solid(surface: dict[str, Any], mass: float) -> dict[str, Any]:
-    """Surface, mass and inertia of a homogeneous ellipsoid or sphere, or of the egg."""
+    """Return surface, mass and inertia of a homogeneous ellipsoid or sphere, or of the egg."""
     if surface["type"] == "egg":
         return {"surface": surface, "mass": mass, "inertia": [i * mass / EGG_MASS for i in EGG_INERTIA]}
     a, b, c = surface.get("semi_axes", [surface.get("radius")] * 3)
@@ -65,7 +65,7 @@ def fixed(surface: dict[str, Any], p0: Any = (0.0, 0.0, 0.0), quat: Any = IDENTI
 
 
 def turning(surface: dict[str, Any], omega: Any, p0: Any = (0.0, 0.0, 0.0), quat: Any = IDENTITY) -> dict[str, Any]:
-    """A body that turns at a constant rate about its fixed origin."""
+    """Return a body that turns at a constant rate about its fixed origin."""
     return {**fixed(surface, p0, quat), "motion": "prescribed", "omega0_world": list(omega)}
 
 
@@ -107,12 +107,12 @@ def rolling(k_n: float, c_n: float, k_t: float, r_t: float, k_w: float, r_w: flo
 
 
 def unit(quaternion: Any) -> list[float]:
-    """A quaternion of length 1."""
+    """Return a quaternion of length 1."""
     return (np.asarray(quaternion, dtype=float) / np.linalg.norm(quaternion)).tolist()
 
 
 def rolling_start(given: Scenario, load: float) -> Scenario:
-    """Body 2 moved along the contact normal until the spring carries `load` (N), with a velocity that does not slip."""
+    """Return body 2 moved along the contact normal until the spring carries `load` (N), with a velocity that does not slip."""
     simulator = Simulator(given)
     now = simulator.contact(simulator.start())
     normal, two = -now.frame[:, 2], given.body2

@@ -1,12 +1,11 @@
-"""An independent simulator of two bodies in contact, to compare `models` with: NumPy and SciPy, no charts, no graph.
+"""An independent simulator of two bodies in contact, to test `models`: NumPy and SciPy, no charts, no graph.
 
-Only the poses and velocities of the bodies are integrated, with the deformations of the tangential springs. At every
-evaluation the closest points are found anew by Newton on the implicit equations of both surfaces; the gap follows from
-them, its rate from the velocity at the contact point. The Gauss frame of body 2, in which the contact law is written,
-is computed from the normal and the direction of its polar angle. Springs are kept by their components in it (transport
-"gauss"), or as vectors of the world that turn as the normal does, about the normal not at all ("parallel") or with the mean
-spin of the bodies ("bodies"). Nothing of `screws`, `bondgraph` or `models` is used
-but the records of a scenario.
+Only poses and velocities of the bodies are integrated, with the deformations of the tangential springs. Every evaluation finds
+the closest points again by Newton on the implicit equations of both surfaces; they give the gap, and the velocity at the contact
+point gives its rate. The Gauss frame of body 2, in which the contact law is written, is computed from the normal and the
+direction of its polar angle. Springs are stored as components in it (transport "gauss"), or as vectors of the world that turn
+with the normal, and about the normal not at all ("parallel") or with the mean spin of the bodies ("bodies"). Nothing of `screws`,
+`bondgraph` or `models` is used except the records of a scenario.
 """
 
 from __future__ import annotations
@@ -94,14 +93,14 @@ class Plane:
 
 
 def _meridian(m: np.ndarray, axis: int) -> tuple[float, np.ndarray]:
-    """sin u of the unit vector m about an axis, and the unit tangent of growing u."""
+    """Return sin u of the unit vector m about an axis, and the unit tangent of growing u."""
     cosine = m[axis]
     sine = np.sqrt(max(1.0 - cosine * cosine, 1e-300))
     return float(sine), (cosine * m - EYE[axis]) / sine
 
 
 def _bend(surface: Any, x: np.ndarray) -> np.ndarray:
-    """Shape operator dn/dx (3, 3) of a surface at a point on it."""
+    """Return the shape operator dn/dx (3, 3) of a surface at a point on it."""
     _, g, H = surface(x)
     length = _length(g)
     normal = g / length
@@ -122,7 +121,7 @@ def _outer(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def _directions(count: int) -> np.ndarray:
-    """Nearly even directions: a Fibonacci spiral."""
+    """Return nearly uniform directions: a Fibonacci spiral."""
     z = 1.0 - (2.0 * np.arange(count) + 1.0) / count
     turn = np.pi * (3.0 - np.sqrt(5.0)) * np.arange(count)
     r = np.sqrt(1.0 - z * z)
@@ -130,7 +129,7 @@ def _directions(count: int) -> np.ndarray:
 
 
 def surface_of(kind: str, parameters: Sequence[float]) -> Any:
-    """A surface from the kind and the numbers of a scenario."""
+    """Return a surface from the kind and the numbers of a scenario."""
     if kind == "egg":
         return Oval(*parameters)
     if kind == "plane":
@@ -179,7 +178,7 @@ def closest(one: Any, two: Any, R: np.ndarray, r: np.ndarray, start: Closest) ->
 
 
 def first_closest(one: Any, two: Any, R: np.ndarray, r: np.ndarray) -> Closest:
-    """Closest points without a guess: from the nearest of many pairs of points that face each other."""
+    """Find closest points without a guess: from the nearest of many pairs of points that face each other."""
     seen2 = two.points(600) @ R.T + r
     points1 = one.points(600)
     if not len(points1):
@@ -200,7 +199,7 @@ def first_closest(one: Any, two: Any, R: np.ndarray, r: np.ndarray) -> Closest:
 
 
 def rotation(q: np.ndarray) -> np.ndarray:
-    """Rotation matrix of a quaternion (w, x, y, z) of any length."""
+    """Return the rotation matrix of a quaternion (w, x, y, z) of any length."""
     w, x, y, z = _unit(q).tolist()
     return np.array(
         [
@@ -212,14 +211,14 @@ def rotation(q: np.ndarray) -> np.ndarray:
 
 
 def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    (x, y, z), (u, v, w) = a.tolist(), b.tolist()  # numbers of Python's own are multiplied faster
+    (x, y, z), (u, v, w) = a.tolist(), b.tolist()  # Python floats multiply faster
     return np.array([y * w - z * v, z * u - x * w, x * v - y * u])
 
 
 @dataclass(frozen=True)
 class Contact:
-    """What the contact law sees: closest points, Gauss frame C2 (columns, world), twist (6,), deformation (6,) and wrench on
-    body 2 in C2."""
+    """Inputs and result of the contact law: closest points, Gauss frame C2 (columns, world), twist (6,), deformation (6,) and
+    wrench on body 2 in C2."""
 
     near: Closest
     frame: np.ndarray
@@ -243,7 +242,7 @@ class Course:
     events: tuple[tuple[float, str], ...]
 
     def body(self, index: int) -> dict[str, np.ndarray]:
-        """p (k, 3), q (k, 4), v (k, 3) in world and w (k, 3) in body axes of body 1 or 2."""
+        """Return p (k, 3), q (k, 4), v (k, 3) in world and w (k, 3) in body axes of body 1 or 2."""
         y = self.y[:, 13 * (index - 1) : 13 * index]
         return {"p": y[:, :3], "q": y[:, 3:7], "v": y[:, 7:10], "w": y[:, 10:]}
 
@@ -264,7 +263,7 @@ class Simulator:
         self.c = np.array([law.r_w] * 3 + [law.r_t] * 2 + [law.c_n])
         self.on = np.array([c in law.constrained for c in COMPONENTS], dtype=float)
         self.transport = law.transport
-        # A pair is a vector; one of its components alone is a number along its axis of C2.
+        # A pair is a vector; a single component is a number along its axis of C2.
         self.vectors = [o for o in (0, 3) if law.transport != "gauss" and self.on[o] and self.on[o + 1]]
         self.touching, self.axis, self.near = False, 2, None
 
@@ -287,7 +286,7 @@ class Simulator:
         return R1.T @ R2, R1.T @ (y[13:16] - y[:3]), R1, R2
 
     def _closest(self, R: np.ndarray, r: np.ndarray) -> Closest:
-        """Closest points, from those of the last evaluation where these are near."""
+        """Find closest points, from those of the last evaluation where these are near."""
         try:
             near = closest(self.one, self.two, R, r, self.near)
         except (RuntimeError, np.linalg.LinAlgError):
@@ -354,13 +353,13 @@ class Simulator:
                 J = self.inertia[index]
                 dy[o + 10 : o + 13] = (moment - _cross(w, J * w)) / J
             elif body.motion == "prescribed":
-                # Constant in the world, so that in body axes it stays what it was.
+                # It is constant in the world, so that it stays constant in body axes.
                 dy[o + 10 : o + 13] = 0.0
         return dy
 
     def _turn(self, y: np.ndarray, now: Contact) -> np.ndarray:
-        """Angular velocity (3,) in the world of what carries the springs: it follows the normal, whose rate comes from
-        [W1 + W2 (I + d W1)] c1' = w x n + W2 v, and turns about it as the transport says."""
+        """Return the angular velocity (3,) in the world of the frame that carries the springs: it follows the normal, whose rate
+        comes from [W1 + W2 (I + d W1)] c1' = w x n + W2 v, and turns about it as the transport says."""
         R, r, R1, R2 = self._relative(y)
         n, d = R1 @ now.near.normal, now.near.d
         x2 = R.T @ (now.near.x1 + d * now.near.normal - r)
@@ -403,7 +402,7 @@ class Simulator:
                 after = self._switch(which, after, stop, events)
                 solver = self._solver(stop, after, times, rtol, scale, max_step, min(solver.step_size, end - begin))
                 now = self._guards(after)
-                # A guard that has just been zero must fall below it before it counts again.
+                # A guard that has just been zero must become negative before it counts again.
                 guarded = [max(3.0 * abs(level), 1e-15) if level > -1e-13 else 0.0 for level in now]
             else:
                 guarded = [0.0 if level < 0.0 else g for level, g in zip(now, guarded, strict=True)]
@@ -436,7 +435,7 @@ class Simulator:
         return min(found)
 
     def _exact(self, solver: Any, stop: float, rtol: float, scale: np.ndarray) -> np.ndarray:
-        """The state at an event, by a step of its own: more accurate than the interpolant."""
+        """Return the state at an event, by a separate step: more accurate than the interpolant."""
         if stop <= solver.t_old:
             return np.array(solver.dense_output()(stop))
         again = DOP853(

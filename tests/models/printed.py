@@ -1,6 +1,6 @@
-"""A reader of printed formulas: LaTeX of sums of products and values for its letters in, its value out.
+"""A reader of printed formulas: it takes LaTeX of sums of products and values of its letters, and returns its value.
 
-It knows what the models print: brackets, fractions of digits, the transpose, tilde, tr, as, G(K), cross and dot products.
+It supports what the models print: brackets, fractions of digits, the transpose, tilde, tr, as, G(K), cross and dot products.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from screws import tilde
 
 
 def value(formula: str, given: dict[str, object]) -> np.ndarray:
-    """What a printed formula gives: sums of products of the letters that are given, with tr, as, tilde, J and theta."""
+    """Evaluate a printed formula: sums of products of the given letters, with tr, as, tilde, J and theta."""
     return np.asarray(_sum(formula, given), dtype=float)
 
 
@@ -27,7 +27,7 @@ def _sum(text: str, given: dict[str, object]) -> object:
 
 
 def _split(text: str) -> list[tuple[str, str]]:
-    """Terms with their signs, at the level of no brackets."""
+    """Split into terms with their signs, outside brackets."""
     depth, start, sign, found = 0, 0, "+", []
     for k, character in enumerate(text):
         depth += (character in "({") - (character in ")}")
@@ -47,7 +47,7 @@ TOKEN = re.compile(
 
 
 def _product(text: str, given: dict[str, object]) -> object:
-    """A product from left to right; a vector times a vector by the sign between them, a row by ^T."""
+    """Evaluate a product from left to right; the sign between two vectors, or ^T on a row, gives the kind of product."""
     factors: list[object] = []
     binary, at, k = "", 0, 0
     text = text.replace(r"\left", "").replace(r"\right", "").replace(r"\,", " ").replace(r"\;", " ").strip()

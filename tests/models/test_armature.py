@@ -1,4 +1,4 @@
-"""Armature and springs of joints: against the same mechanism without them, and an oscillator in closed form."""
+"""Armature and springs of joints: against the same mechanism without them, and against a closed-form oscillator."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GRAVITY = (0.3, -0.5, -9.81)
 
 
 def arm(**last: object) -> Chain:
-    """Four joints, oblique ones and a slide, each with a body."""
+    """Return four joints, some oblique and one sliding, each with a body."""
     joints = (revolute((0, 0, 1)), revolute((1, 2, 0), (0.1, 0, 0.2)), prismatic((0, 1, 1)), revolute((1, 0, 3), (0, 0.3, 0.5)))
     body = BodyInertia(1.3, np.array([0.02, 0.03, 0.04]), np.array([0.1, 0.2, 0.3]))
     links = [Link(f"link {k}", joint, body) for k, joint in enumerate(joints)]

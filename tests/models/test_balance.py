@@ -26,7 +26,7 @@ RNG = np.random.default_rng(4)
 
 
 def floating() -> Tree:
-    """A floating hull with two arms, on a turned base."""
+    """Return a floating hull with two arms, on a turned base."""
     base = np.eye(4)
     base[:3] = [[0, 0, 1, 0.2], [1, 0, 0, 0.5], [0, 1, 0, -0.1]]
     y = joints.revolute((0, 1, 0), (0.2, 0, 0))
@@ -60,7 +60,7 @@ def test_centre_and_momentum_are_sums_over_the_links() -> None:
 def test_in_flight_the_momentum_changes_by_the_weight_alone() -> None:
     tree, g, h = floating(), np.array([0.0, 1.0, -9.0]), 1e-6
     q, v, effort = RNG.normal(size=(3, tree.freedoms)) * 0.5
-    effort[:6] = 0.0  # nothing pushes the hull
+    effort[:6] = 0.0  # no force acts on the hull
     a = np.asarray(forward_dynamics(tree, q, v, effort, g), dtype=float)
     ends = [centroidal_momentum(tree, q + s * h * v, v + s * h * a) for s in (1.0, -1.0)]
     assert np.allclose((ends[0] - ends[1]) / (2 * h), [0, 0, 0, *(8.0 * g)], atol=1e-7)

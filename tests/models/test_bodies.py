@@ -1,4 +1,4 @@
-"""Single bodies and central gravity against closed forms, and what no body can be."""
+"""Single bodies and central gravity against closed forms, and impossible bodies."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def rotations(result, name):
 
 
 def test_euler_top_against_jacobi():
-    """Body rates are elliptic functions (Landau and Lifshitz, Mechanics, section 37) to 1e-9; the angular momentum
-    stays where it is in the world, the energy what it is, the quaternion of unit length."""
+    """Body rates are elliptic functions (Landau and Lifshitz, Mechanics, section 37) to 1e-9; in the world the angular
+    momentum is constant, as are the energy and the unit length of the quaternion."""
     J = np.array(INERTIA)
     # Start in the plane of the axes 1 and 3, with L^2 > 2 E J2: the motion circles axis 3.
     w = np.array([2.0, 0.0, 6.0])
@@ -56,14 +56,14 @@ def test_euler_top_against_jacobi():
 
 
 def test_spin_about_the_middle_axis_turns_over():
-    """Dzhanibekov: the unstable axis flips, and the energy does not notice."""
+    """Dzhanibekov: the unstable axis flips, and the energy is constant."""
     result = simulated(rigid_body("top", mass=1.0, inertia=INERTIA, angular_velocity=(1e-3, 8.0, 1e-3)), t_end=8.0)
     assert result["top.twist"][:, 1].min() < -7.9
     assert np.abs(np.linalg.norm(result["top.pose"][:, :4], axis=1) - 1.0).max() < 1e-9
 
 
 def test_free_flight_is_a_parabola():
-    """The centre of mass does not see the rotation, wherever the object frame lies."""
+    """The centre of mass is unaffected by rotation, wherever the object frame is."""
     g, v, p = np.array([0.4, -0.3, -9.81]), np.array([1.0, 2.0, 5.0]), np.array([0.1, 0.2, 0.3])
     centre, q = np.array([0.02, -0.05, 0.03]), np.array([0.5, 0.5, -0.5, 0.5])
     body = rigid_body(
@@ -92,7 +92,7 @@ def test_object_frame_is_a_matter_of_description():
     q = np.array([0.9, 0.1, 0.2, -0.3]) / np.linalg.norm([0.9, 0.1, 0.2, -0.3])
     motion = {"velocity": (1.0, 0.5, 2.0), "angular_velocity": (3.0, -7.0, 5.0), "gravity": (0.0, 0.0, -9.81)}
     plain = rigid_body("plain", mass=0.7, inertia=INERTIA, quaternion=q, **motion)
-    # New frame N: p_plain = R p_N + shift, so that the centre of mass lies at -R^T shift in N.
+    # New frame N: p_plain = R p_N + shift, so the centre of mass is at -R^T shift in N.
     turned = rigid_body(
         "turned",
         mass=0.7,
@@ -114,7 +114,7 @@ A_TURN = plain_rotation(np.array([0.8, 0.3, 0.4, 0.33]) / np.linalg.norm([0.8, 0
 
 @pytest.mark.parametrize("inertia", [(1.6e-5,) * 3, (1e-5, 1.6e-5, 2e-5), A_TURN @ np.diag([1e-5, 1.6e-5, 2e-5]) @ A_TURN.T])
 def test_a_body_that_does_not_turn_never_turns(inertia):
-    """Momentum along the velocity has no torque, not by rounding either: after 20 km the spin is exactly zero."""
+    """Momentum along the velocity gives no torque, not even by rounding: after 20 km the spin is exactly zero."""
     start = {"velocity": (6.0, -7.0, 3.9), "quaternion": (0.5, -0.5, 0.1, 0.7)}
     graph = Graph("flight")
     graph.add(rigid_body("stone", mass=0.1, inertia=inertia, **start))
@@ -126,7 +126,7 @@ def test_a_body_that_does_not_turn_never_turns(inertia):
 @pytest.mark.parametrize("spin", [1e-6, 1e-3])
 @pytest.mark.parametrize("offset", [0.0, 1e-6, 1e-2])
 def test_a_slow_spin_costs_a_flight_no_steps(spin, offset):
-    """Where p x v was the difference of two products, its rounding took 103 to 6,669 steps of these flights of 20 km."""
+    """When p x v was the difference of two products, its rounding cost 103 to 6,669 steps in these flights of 20 km."""
     centre, turn = offset * np.array([1.0, -0.5, 0.3]), spin * np.array([0.7, 0.5, -0.6])
     start = {"velocity": (6.0, -7.0, 3.9), "angular_velocity": turn, "centre_of_mass": centre}
     graph = Graph("flight")
@@ -136,7 +136,7 @@ def test_a_slow_spin_costs_a_flight_no_steps(spin, offset):
 
 
 def test_momentum_stays_whatever_the_inertia():
-    """A body in an ideal fluid has other masses along other axes (Kirchhoff): its momentum in the world is constant too."""
+    """In an ideal fluid a body has different masses along its axes (Kirchhoff): its momentum in the world is constant too."""
     random = np.random.default_rng(5)
     root = random.normal(size=(6, 6))
     graph = Graph("swimmer")
@@ -169,7 +169,7 @@ def test_prescribed_constant_twist_is_a_screw_motion(pitch):
 
 
 def test_prescribed_twist_of_time():
-    """An oscillating turntable: its angle is the integral of its rate."""
+    """An oscillating turntable turns by the integral of its rate."""
     from screws.scalars import array, sin
 
     table = prescribed_body("table", twist=lambda t: array([0.0, 0.0, 2.0 * sin(5.0 * t), 0.0, 0.0, 0.0]))
@@ -246,7 +246,7 @@ def test_no_such_body(change, code, words):
     ],
 )
 def test_start_values_that_are_no_numbers(change, code):
-    """Refused where they are given, with the name of the argument and of the body."""
+    """They are refused where they are given, with the name of the argument and of the body."""
     with pytest.raises(ModelError) as caught:
         rigid_body("stone", **{"mass": 1.0, "inertia": (1.0, 1.0, 1.0), **change})
     (problem,) = caught.value.problems
@@ -269,7 +269,7 @@ def test_quaternion_near_unit_is_normalised():
 
 
 def test_pose_of_any_quaternion_length_is_a_rotation():
-    """Between corrections the state leaves the unit sphere by rounding; the pose does not see it."""
+    """Between corrections rounding moves the state off the unit sphere; the pose is unaffected."""
     state = np.array([0.6, 0.1, -0.3, 0.2, 1, 2, 3])
     long = state.copy()
     long[:4] *= 1.001

@@ -31,11 +31,11 @@ from tests.inner.model import Mechanics
 from tests.inner.models_chains import recursion_is_shorter
 
 HOME = np.array([0.0, -0.5058167754, 1.5417097332, 0.1641070423])
-"""Joints of a finger that holds the ball, from the facts."""
+"""Joint angles of a finger that holds the ball."""
 
 
 def finger(azimuth: float = 0.0, *, damping: float = 0.0, limits: object = None, name: str = "finger") -> Chain:
-    """Four joints, slender cylinders and a ball welded to the last link; Visser 2002, section 5, in numbers that work."""
+    """Return four joints, slender cylinders and a ball welded to the last link; Visser 2002, section 5, with workable numbers."""
     heights, masses = (0.0, 0.015, 0.065, 0.105, 0.135), (0.02, 0.03, 0.02, 0.012)
     R = np.asarray(exp([0.0, 0.0, azimuth, 0.0, 0.0, 0.0]))[:3, :3]
     links = []
@@ -52,7 +52,7 @@ def finger(azimuth: float = 0.0, *, damping: float = 0.0, limits: object = None,
 
 
 def anything(seed: int = 1) -> Chain:
-    """Every kind of joint with oblique axes, bodies with full inertia, a base that is turned and shifted."""
+    """Return every kind of joint with oblique axes, bodies with full inertia, a turned and shifted base."""
     rng = np.random.default_rng(seed)
 
     def place() -> np.ndarray:
@@ -103,7 +103,7 @@ def sum_over_bodies(chain: Chain, q: np.ndarray) -> np.ndarray:
 
 
 def difference(function, q: np.ndarray, i: int, h: float = 1e-3) -> np.ndarray:
-    """Slope along coordinate i, of sixth order: 1e-13 of the third power of the frequencies at h = 1e-3."""
+    """Return the slope along coordinate i, of sixth order: 1e-13 of the third power of the frequencies at h = 1e-3."""
     e = h * np.eye(len(q))[i]
     terms = [(45.0, 1), (-9.0, 2), (1.0, 3)]
     return sum(c * (np.asarray(function(q + k * e)) - np.asarray(function(q - k * e))) for c, k in terms) / (60.0 * h)
@@ -160,7 +160,7 @@ def test_mass_matrix_velocity_forces_and_weight(case):
 
 
 def test_double_pendulum_closed_form():
-    """Two uniform rods in a plane: the terms of every textbook."""
+    """Two uniform rods in a plane: the textbook terms."""
     l1, l2, m1, m2, g = 0.7, 0.4, 1.3, 0.8, 9.81
     rods = (
         Link("upper", joints.revolute([0, 1, 0]), cylinder_inertia(m1, 1e-3, [0, 0, 0], [0, 0, -l1])),
@@ -207,13 +207,13 @@ def test_finger_of_the_facts():
 
 
 def test_constants_of_a_finger_are_sparse():
-    """The frames of the sections keep the axes: nothing but one length each remains of the geometry, at any azimuth."""
+    """The frames of all sections have the same axes, and only one length each is nonzero, at any azimuth."""
     for section in finger(2.0).sections.freedoms:
         assert np.array_equal(section.R, np.eye(3)) and np.count_nonzero(section.p) <= 1
 
 
 def test_shorter_velocity_forces():
-    """Three parallel joints: derivatives of M; a general arm of eleven freedoms: the recursion."""
+    """Three parallel joints use derivatives of M; a general arm with eleven degrees of freedom uses the recursion."""
     assert not recursion_is_shorter(finger())
     assert recursion_is_shorter(anything())
 

@@ -60,7 +60,7 @@ SEEN = ("arm.mechanism.effort", "arm.v", "load.power", "arm.body 5.twist", "arm.
 
 @pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
 def test_ports_of_a_chain_of_many_joints(form):
-    """Wrench on a link, efforts on joints and damping meet in M v' + h + dV/dq = e; power at the ports is joint power."""
+    """Wrench on a link, efforts on joints and damping enter M v' + h + dV/dq = e; power at the ports is joint power."""
     chain = anything()
     chain = Chain("arm", chain.links[:6], chain.base)
     n, wrench = chain.freedoms, np.array([0.3, -0.2, 0.5, 1.0, 2.0, -1.5])
@@ -114,7 +114,7 @@ def pendulum(**settings):
 
 
 def test_joint_limits():
-    """Reported as events at the angle itself; ended with a reason; or pushed back by stops that only take energy."""
+    """They are reported as events at the exact angle, end the run with a reason, or act as stops that only take energy."""
     result = run(pendulum(), 1.0, samples=0.01)
     kinds = [event.kind for event in result.events]
     assert kinds == ["lower limit of rod reached", "lower limit of rod left"]
@@ -146,7 +146,7 @@ LAW = {
 
 
 def slider(name, mass, x, speed, tip):
-    """A ball on a prismatic joint: it moves as a free ball along x."""
+    """Return a ball on a prismatic joint: it moves as a free ball along x."""
     link = Link("ball", joints.prismatic([1, 0, 0]), ball_inertia(mass, 0.05), surface=sphere(0.05))
     chain = Chain(name, (link,), pose(np.eye(3), [x, 0.0, 0.0]))
     part = chain_graph(chain, ports=("ball",), velocity=[speed])
@@ -178,7 +178,7 @@ def test_link_in_contact_is_a_body_in_contact(order):
 
 
 def test_finger_pushes_a_ball():
-    """A tip that starts pressed into the ball at the posture of the facts: the ball leaves, the ledger closes."""
+    """A tip starts pressed into the ball at a known posture: the ball leaves, the ledger closes."""
     part = chain_graph(finger(damping=5e-3), ports=("tip",), position=HOME)
     ball = rigid_body("ball", mass=0.1, inertia=[3.6e-5] * 3, surface=sphere(0.03), position=(0.0, 0.0, 0.09))
     graph = Graph("touch")
@@ -194,7 +194,7 @@ def test_finger_pushes_a_ball():
 
 
 def test_start_follows_the_joints():
-    """Start values of a contact are computed from the joints that a run is started with."""
+    """Start values of a contact are computed from the joints with which a run starts."""
     part = chain_graph(finger(), ports=("tip",), position=HOME)
     ball = rigid_body("ball", mass=0.1, inertia=[3.6e-5] * 3, surface=sphere(0.03), position=(0.0, 0.0, 0.09))
     graph = Graph("touch")
@@ -208,7 +208,7 @@ def test_start_follows_the_joints():
 
 @pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
 def test_closed_loop(form):
-    """Four-bar linkage: the tip of three links is pinned by an ideal constraint; it stays there, and so does the energy."""
+    """Four-bar linkage: an ideal constraint pins the tip of three links; the tip stays there, and energy is constant."""
     lengths, height = (0.3, 0.5, 0.4), [0.0]
     links = []
     for k, length in enumerate(lengths):
@@ -217,7 +217,7 @@ def test_closed_loop(form):
         links.append(Link(f"bar {k + 1}", joints.revolute([0, 1, 0], [0, 0, height[-1]]), rod, pose(np.eye(3), [0, 0, top])))
         height.append(top)
     chain, q = Chain("bars", tuple(links)), np.array([0.2, 1.1, 1.4])
-    # Velocities that leave the tip where it is.
+    # Velocities that leave the tip in place.
     tip = link_pose(chain, 2, q)[:3, 3]
     J = space_jacobian(chain, 2, q)
     slide = (np.concatenate([-tilde(tip), np.eye(3)], axis=1) @ J)[[0, 2]]
@@ -239,7 +239,7 @@ def test_closed_loop(form):
 
 
 def test_chain_is_rigid_bodies_with_joints():
-    """The same arm of free bodies, held together by ideal constraints: the same motion to 1e-8."""
+    """The same arm, made of free bodies with ideal constraints, moves alike to 1e-8."""
     chain = Chain(
         "arm",
         tuple(
@@ -328,7 +328,7 @@ def test_what_is_no_chain_or_no_number_is_refused(make, code):
 
 
 def test_what_has_no_surface_is_not_run_in_contact():
-    """E459 names the link or body and what is lacking."""
+    """E459 names the link or body and what it lacks."""
     part = chain_graph(pendulum_chain(), ports=["bob"])
     graph, floor = Graph("robot").add(part), ground("floor", surface=sphere(0.1))
     cases = ((part.link("bob"), '"arm bob" has no surface'), (ground("wall"), '"wall" has no'), ("bob", "is not a body"))
@@ -340,7 +340,7 @@ def test_what_has_no_surface_is_not_run_in_contact():
 
 @pytest.mark.parametrize("floor", [plane(), parametric(lambda u, v: (u, v, 0.1 * u * v), (-1.0, 1.0), (-1.0, 1.0))])
 def test_a_link_of_a_chain_runs_in_contact(floor):
-    """A pendulum swings down onto a floor: the trajectory has the link's pose, its point of contact and its force."""
+    """A pendulum swings down onto a floor: the trajectory has the link's pose, its contact point and its force."""
     inertia, end = cylinder_inertia(1.0, 0.02, (-0.3, 0, 0), (0, 0, 0)), pose(np.eye(3), np.array([0.3, 0.0, 0.0]))
     arm = Chain("arm", (Link("bob", joints.revolute((0, 1, 0)), inertia, home=end),))
     bob = chain_graph(arm, ports=["bob"], gravity=(0.0, 0.0, -9.81)).link("bob", surface=sphere(0.05))

@@ -1,4 +1,4 @@
-"""Trees that float: a free root against a rigid body, momentum without forces, and fall with weight."""
+"""Trees that float: a free root against a rigid body, momentum without forces, and falls under weight."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def floating(arms: bool = True) -> Tree:
 
 @pytest.mark.parametrize("apart", [0.3, 1e-2])
 def test_a_free_root_is_a_rigid_body(apart):
-    """Turning through 90 degrees of the second angle, near enough that the others turn by pi within an instant."""
+    """It passes 90 degrees of the second angle so closely that the others turn by pi almost instantly."""
     spin = np.array([apart, 2.0, 0.1 * apart])
     part = chain_graph(floating(arms=False), velocity=[*spin, 0.1, 0.2, 0.3], ports=["hull"], gravity=(0, 0, -1.0))
     one = compile_model(Graph("tree").connect(Se("idle", dimension=6), part.port("joints"))).simulate(3.0, **SETTINGS)
@@ -88,7 +88,7 @@ def test_a_tree_starts_upright_on_a_base_that_is_turned():
 
 
 def momentum(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """About the world's origin (6,): the sum of all bodies'."""
+    """Return the momentum of all bodies about the world's origin (6,)."""
     total = np.zeros(6)
     for k, link in enumerate(tree.links):
         H = link_pose(tree, k, q).astype(float)
@@ -99,7 +99,7 @@ def momentum(tree: Tree, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def test_motors_inside_leave_the_momentum():
-    """It starts with some, and keeps it while motors move arm and tool."""
+    """Its initial momentum is constant while motors move arm and tool."""
     tree = floating()
     start = np.array([0.3, -0.2, 0.5, 0.1, 0.0, 0.2, 0.4, -0.3])
     part = chain_graph(tree, velocity=start, joint_ports=["arm", "tool"])
@@ -123,7 +123,7 @@ def test_all_falls_alike():
 
 
 def test_a_floating_tree_can_be_tied_to_a_body():
-    """Its tool on a hinge of the ground: the loop closes through the tree, and energy stays."""
+    """Its tool is on a hinge of the ground: the loop closes through the tree, and energy is constant."""
     tree = floating()
     part = chain_graph(tree, ports=["tool"], gravity=(0, 0, -9.81))
     graph, hinge = Graph("top"), joint_graph("hinge", joints.revolute((0, 1, 0)))

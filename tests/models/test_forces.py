@@ -23,7 +23,7 @@ def body(name: str = "body", **options: Any) -> Any:
 
 
 def momentum_rate(graph: Graph, t: float = 0.0) -> Any:
-    """(6,) of the body in its own axes, at its start."""
+    """Return the rate (6,) of momentum of the body in its own axes, at its start."""
     compiled = compile_model(graph, backend="numpy")
     x, m = compiled.initial()
     return compiled.program.rates(t, x, compiled.parameters(), m)[compiled.program.layout["body.inertia.p"].start :][:6]
@@ -60,7 +60,7 @@ def test_a_thrust_turns_with_its_body_and_its_work_is_in_the_account() -> None:
 
 
 def test_a_function_reads_signals_of_the_graph_around_it_by_order_or_by_name() -> None:
-    """A block around it that bears the name of a part inside is read all the same."""
+    """It still reads an outer block that has the same name as a part inside."""
     for read, law in (
         (["place.y", "time"], lambda y, t: (y + t, 0.0, 0.0)),
         ({"t": "time", "y": "place.y"}, lambda y, t: (y + t, 0.0, 0.0)),

@@ -41,7 +41,7 @@ INVARIANT = (
 
 
 def moved(given: Scenario, q: np.ndarray, shift: np.ndarray) -> Scenario:
-    """Both bodies, their velocities and the field turned by the quaternion q and shifted."""
+    """Return both bodies, their velocities and the field turned by the quaternion q and shifted."""
     R = rotation(q)
 
     def body(spec: BodySpec) -> BodySpec:
@@ -58,7 +58,7 @@ def moved(given: Scenario, q: np.ndarray, shift: np.ndarray) -> Scenario:
 
 
 def _poses() -> list[tuple[np.ndarray, np.ndarray]]:
-    """Two random poses, one of them a half turn, whose quaternion begins with zero."""
+    """Return two random poses, one a half turn whose quaternion begins with zero."""
     random = np.random.default_rng(20020101)
     quaternions = random.normal(size=(2, 4))
     quaternions[1, 0] = 0.0
@@ -98,7 +98,7 @@ def test_moving_everything_changes_nothing_but_the_frame(name):
         for key in INVARIANT:
             a, b = plain.trajectory[key], other.trajectory[key]
             if key == "E":
-                # The potential counts from the world's origin, which moves along.
+                # The potential is relative to the world's origin, which moves along.
                 a, b = a - a[0], b - b[0]
             worst[key] = np.abs(a - b).max() / max(np.abs(a).max(), 1.0)
         for key, error in worst.items():
@@ -117,7 +117,7 @@ def _compare(plain: ContactRun, other: ContactRun, drift: np.ndarray) -> None:
 
 
 def test_uniform_motion_changes_nothing():
-    """Both bodies with 30 m/s more (Galilei): tangential springs and dampers included."""
+    """Both bodies move 30 m/s faster (Galilei): tangential springs and dampers included."""
     given, boost = CASES["both free"].build(), np.array([20.0, -20.0, 10.0])
     faster = [dataclasses.replace(b, v0_com_world=tuple(b.v0_com_world + boost)) for b in (given.body1, given.body2)]
     other = dataclasses.replace(given, body1=faster[0], body2=faster[1])
@@ -126,7 +126,7 @@ def test_uniform_motion_changes_nothing():
 
 
 def test_free_fall_changes_nothing():
-    """A uniform field on both bodies is not felt in their contact."""
+    """A uniform field on both bodies has no effect on their contact."""
     given, g = CASES["both free"].build(), np.array([3.0, -9.0, 4.0])
     falling = dataclasses.replace(given, gravity=GravitySpec("uniform", tuple(g)))
     plain = run_of("both free")
@@ -134,7 +134,7 @@ def test_free_fall_changes_nothing():
 
 
 def test_object_frame_of_a_body_in_contact():
-    """An egg described from its focus, its centre of mass beside the origin: it rolls as one described from the centre."""
+    """An egg described from its focus, with its centre of mass off the origin, rolls like one described from its centre."""
     height, q = 0.010425531914893621, np.array([0.75, 0.6, 0.2, 0.1]) / np.linalg.norm([0.75, 0.6, 0.2, 0.1])
     runs = []
     for shift in (0.0, height):

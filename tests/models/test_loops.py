@@ -1,4 +1,4 @@
-"""Closed loops: constraints that repeat each other are found, those that contradict refused, singular positions named."""
+"""Closed loops: redundant constraints are found, contradictory ones refused, singular positions reported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ G = 9.81
 
 
 def cranks(lengths=(1.0, 1.0, 1.0), start=0.6, velocity=None, unit=1.0) -> Graph:
-    """Parallel cranks on the ground, hinged to one coupler: their angles, its place and angle. Lengths in `unit` m."""
+    """Return parallel cranks on the ground, hinged to one coupler: their angles, its position and angle. Lengths in `unit` m."""
     lengths, n = np.array(lengths) * unit, len(lengths)
     base = unit * np.arange(n)
 
@@ -48,14 +48,14 @@ def cranks(lengths=(1.0, 1.0, 1.0), start=0.6, velocity=None, unit=1.0) -> Graph
 
 
 def turning(t, n=3, start=0.6):
-    """The angle of the cranks while they stay parallel: (n/3 + 1) a'' = -(n/2 + 1) g cos a, for lengths of 1 m."""
+    """Return the angle of the cranks while they stay parallel: (n/3 + 1) a'' = -(n/2 + 1) g cos a, for lengths of 1 m."""
     rates = lambda _, y: [y[1], -(n / 2 + 1) * G * np.cos(y[0]) / (n / 3 + 1)]  # noqa: E731
     return solve_ivp(rates, (0.0, t[-1]), [start, 0.0], rtol=1e-12, atol=1e-12, t_eval=t).y[0]
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-3])
 def test_three_parallel_cranks_move_as_one(unit):
-    """Six conditions on six coordinates with one freedom: one is redundant, everywhere. In any unit of length."""
+    """Six conditions on six coordinates with one degree of freedom: one is redundant everywhere, in any unit of length."""
     compiled = compile_model(cranks(unit=unit))
     t = np.linspace(0.0, 0.25, 26) * np.sqrt(unit)
     run = compiled.simulate(float(t[-1]), samples=t, rtol=1e-9, progress=False)
@@ -66,11 +66,11 @@ def test_three_parallel_cranks_move_as_one(unit):
 
 
 def test_a_crank_that_is_longer_contradicts_the_others_as_soon_as_they_move():
-    """Upright, all tops can move sideways together at first; then the longer crank's does not sink as the others' do."""
+    """Upright, all tops can first move sideways together; then the longer crank's top does not sink as the others do."""
     lengths = np.array([1.0, 1.0, 2.0])
     graph, v = Graph("unlike"), J1("v", dimension=4)
 
-    def closed(q):  # three cranks that carry a level plate at one height at the start
+    def closed(q):  # three cranks that initially carry a level plate at one height
         top = [length * sin(q[k]) for k, length in enumerate(lengths)]
         side = [length * cos(q[k]) for k, length in enumerate(lengths)]
         return array([top[0] - q[3], top[1] - q[3], top[2] - 1.0 - q[3], side[0] - side[1], side[0] - side[2]])
@@ -84,7 +84,7 @@ def test_a_crank_that_is_longer_contradicts_the_others_as_soon_as_they_move():
 
 
 def test_constraints_that_part_later_end_the_run():
-    """x = 0 and x = y^3 agree to second order where y = 0: the start passes, and the run ends where they part."""
+    """x = 0 and x = y^3 agree to second order where y = 0: the start passes, and the run ends where they separate."""
     graph, v = Graph("cusp"), J1("v", dimension=2)
     graph.connect(v, IC("mass", kinetic=lambda q, v: (v @ v) / 2, position=[0.0, 0.0], velocity=[0.0, 1.0]))
     both = Constraint("both", position=lambda q: array([q[0], q[0] - q[1] ** 3]), coordinates={"mass.q": 2}, dimension=2)
@@ -96,8 +96,8 @@ def test_constraints_that_part_later_end_the_run():
 
 
 def bennett(short=1.0, long=2.0, twist=0.5, turned=2.0) -> Graph:
-    """Four hinges in space, of links with lengths a, b, a, b and twists alpha, beta, alpha, beta, sin(alpha) / a = sin(beta) / b:
-    it moves, though six conditions close a chain of four joints."""
+    """Return four hinges in space, of links with lengths a, b, a, b and twists alpha, beta, alpha, beta, sin(alpha) / a =
+    sin(beta) / b: it moves, though six conditions close a chain of four joints."""
     wide = np.arcsin(np.sin(twist) * long / short)
     links = [(short, twist), (long, wide), (short, twist), (long, wide)]
     # tan(t1/2) tan(t2/2) = sin((beta + alpha)/2) / sin((beta - alpha)/2); t3 = 2 pi - t1, t4 = 2 pi - t2.
@@ -141,7 +141,8 @@ def bennett(short=1.0, long=2.0, twist=0.5, turned=2.0) -> Graph:
 
 
 def test_bennetts_linkage_moves_by_its_law():
-    """20 conditions on 18 freedoms leave one: rates and accelerations are those of tan(t1/2) tan(t2/2) = const, t3 = -t1."""
+    """20 conditions on 18 coordinates leave one degree of freedom: rates and accelerations are those of tan(t1/2) tan(t2/2) =
+    const, t3 = -t1."""
     compiled = compile_model(bennett(), backend="numpy")
     start = compiled.consistent(keep={"hinge 1.rate": 1.0})
     (x, m), p = compiled.initial(start), compiled.parameters()
@@ -165,7 +166,7 @@ def test_bennetts_linkage_moves_by_its_law():
 
 
 def test_a_singular_position_is_named_with_its_time_whatever_the_steps_are():
-    """Two uprights with a coupler fold flat at pi: at the angle's own time, for loose and tight tolerances and few samples."""
+    """Two uprights with a coupler fold flat at pi: the time is exact, for loose and tight tolerances and few samples."""
     start = {"parts.q": [2.4, 2.4, np.cos(2.4), np.sin(2.4), 0.0]}
     compiled = compile_model(cranks((1.0, 1.0), start=2.4))
     rates = lambda _, y: [y[1], -2.0 * G * np.cos(y[0]) / (5.0 / 3.0)]  # noqa: E731

@@ -36,7 +36,7 @@ def walk(seed: int, count: int = 6) -> np.ndarray:
 
 
 def independent(motion: Motion, t: float, order: int) -> np.ndarray:
-    """A derivative from NumPy's own polynomials, straight outside."""
+    """Return a derivative from NumPy's own polynomials, linear outside."""
     k = int(np.clip(np.searchsorted(motion.breaks, t, side="right") - 1, 0, len(motion.breaks) - 2))
     at = float(np.clip(t, motion.start, motion.end))
     out = []
@@ -95,7 +95,7 @@ def test_spline_holds_its_limits_and_reaches_one(seed: int) -> None:
     assert max(part.max() for part in parts) <= 1.0 + 1e-9
     exact = max(np.max(motion.peak(k) / np.asarray(LIMITS[what])) for k, what in enumerate(QUANTITIES) if k)
     assert exact == pytest.approx(1.0, abs=1e-12)
-    # Twice continuously differentiable everywhere, ends included, and through all waypoints.
+    # Twice continuously differentiable everywhere, including the ends, and through all waypoints.
     eps = 1e-9
     for order in (0, 1, 2):
         jumps = motion.derivative(motion.breaks + eps, order) - motion.derivative(motion.breaks - eps, order)
@@ -119,7 +119,7 @@ def test_searched_shares_save_time(seed: int) -> None:
 
 @pytest.mark.thorough
 def test_the_shortest_time_is_a_property_of_the_way() -> None:
-    """Neither rounding (a shift), nor direction, nor order of axes, nor units of length and time decide where the search ends."""
+    """The result is independent of rounding (a shift), direction, order of axes, and units of length and time."""
     points, limits = walk(2), {what: np.asarray(limit) for what, limit in LIMITS.items()}
     least = cubic_spline(points, **limits, shortest=True).duration
     turned = {what: limit if limit.ndim == 0 else limit[::-1] for what, limit in limits.items()}
@@ -162,7 +162,7 @@ def test_straight_motion_of_two_waypoints_is_the_shortest_one_for_its_jerk() -> 
     ],
 )
 def test_s_curve_is_the_fastest_motion(v, a, shortest) -> None:
-    """Durations of the four kinds of double S; axes that go a shorter way move in step."""
+    """Durations of the four kinds of double S; axes with shorter paths move in step."""
     d, j = 1.3, 10.0
     motion = s_curve((0.0, 1.0), (d, 1.0 - d / 2), velocity=v, acceleration=a, jerk=j, at=0.3)
     assert motion.duration == pytest.approx(shortest(d, v, a, j), rel=1e-12)
@@ -247,7 +247,7 @@ def test_following_body_agrees_with_an_integrated_twist() -> None:
     motion = pose_motion((0.1, 0.2, 0.3), turn)
     graph = Graph("two")
     graph.add(following_body("exact", motion))
-    # One trace of the formula for both: the twist of the exact body drives the other.
+    # One trace of the formula for both: the exact body's twist drives the other.
     graph.add(signals.integrator("twist", "exact.motion.twist_rate", initial=np.zeros(6)))
     run = compile_model(graph).simulate(5.0, rtol=1e-10)
     np.testing.assert_allclose(run["twist.y"], motion.twist(run.t), atol=1e-9)

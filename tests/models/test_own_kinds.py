@@ -1,4 +1,4 @@
-"""Kinds from outside: a joint and an endless surface that the project does not have, each a record of one's own."""
+"""User-defined kinds: a joint and an endless surface that the project lacks, each as the user's own record."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PIN_IN_SLOT = Kind(
     angles=2,
     tilt=off_axis,
 )
-"""It slides along x and turns about z."""
+"""Joint that slides along x and turns about z."""
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def slotted() -> Any:
 
 
 def test_a_pendulum_hangs_in_a_slot(slotted: Joint) -> None:
-    """No force along the slot: the centre of mass stays above one point, and the pin goes to and fro."""
+    """There is no force along the slot: the centre of mass stays above one point, and the pin moves back and forth."""
     length, angle = 0.3, 0.8
     bob = rigid_body(
         "bob",
@@ -66,7 +66,7 @@ def test_a_pendulum_hangs_in_a_slot(slotted: Joint) -> None:
 
 @dataclass(frozen=True)
 class Waves:
-    """c = (u, v, h sin(k u)), material below: a surface without an end."""
+    """Surface c = (u, v, h sin(k u)), material below, without an end."""
 
     name: str = "plane"
     closed: bool = False

@@ -1,4 +1,4 @@
-"""The LaTeX of potentials, wrenches and joints is what is computed: each is evaluated as it is printed."""
+"""The LaTeX of potentials, wrenches and joints matches the computation: each is evaluated as printed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def symmetric(size: float) -> np.ndarray:
 
 
 def test_the_reader_of_formulas() -> None:
-    """It does tell what is wrong: a half for a quarter, a transpose that is missing."""
+    """It detects errors: a half for a quarter, a missing transpose."""
     given = {"a": np.array([1.0, 2.0, 3.0]), "K": np.diag([1.0, 2.0, 3.0]), "tr": np.trace}
     assert value(r"\tfrac12 a^T K\,a - \operatorname{tr}(K)", given) == pytest.approx(0.5 * 36.0 - 6.0)
     assert np.allclose(value(r"2 (K\,a) \times a", given), 2 * np.cross(given["K"] @ given["a"], given["a"]))
@@ -48,7 +48,7 @@ def rows(matrix: str) -> list[str]:
 
 
 def test_potential_and_wrench_of_a_weight() -> None:
-    """V = -m g . (p + R c) has the offset of the centre of mass."""
+    """V = -m g . (p + R c) includes the offset of the centre of mass."""
     mass, centre, gravity = 2.0, np.array([0.1, -0.2, 0.05]), np.array([0.3, -0.4, -9.81])
     given = {"#2": mass, "#3": centre, "#4": gravity, "R": R, "p": p}
     formula, remarks = lines(POTENTIAL)
@@ -63,7 +63,7 @@ def test_potential_and_wrench_of_a_weight() -> None:
 
 
 def right_jacobian_inverse(theta: np.ndarray) -> np.ndarray:
-    """theta' = J^-1 omega with omega in B, by differences of the rotation vector."""
+    """Return J^-1 in theta' = J^-1 omega with omega in B, by differences of the rotation vector."""
 
     def vector(turn: np.ndarray) -> np.ndarray:
         angle = np.arccos((np.trace(turn) - 1.0) / 2.0)

@@ -1,4 +1,4 @@
-"""Articulated bodies against mass matrices, Pinocchio and counted operations; long mechanisms with ports, loops and stops."""
+"""Articulated bodies against mass matrices, Pinocchio and operation counts; long mechanisms with ports, loops and stops."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.models.test_trees import G, inertia, pinocchio_model, torso, without_
 
 
 def rods(count: int, axes=((0, 1, 0), (1, 0, 0)), name: str = "rods", **more) -> Chain:
-    """Rods of 0.1 m in a row that hang down, hinged about these axes in turn."""
+    """Return hanging rods of 0.1 m in a row, hinged about these axes in turn."""
     rod = cylinder_inertia(1.0, 0.02, (0, 0, 0), (0, 0, -0.1))
     return Chain(
         name,
@@ -47,7 +47,7 @@ def rods(count: int, axes=((0, 1, 0), (1, 0, 0)), name: str = "rods", **more) ->
 
 
 def oblique(count: int) -> Chain:
-    """General bodies on axes in any direction."""
+    """Return general bodies on axes in any direction."""
     rng = np.random.default_rng(0)
     return Chain(
         "oblique", tuple(Link(f"body {k}", joints.revolute(*rng.normal(size=(2, 3))), inertia(rng)) for k in range(count))
@@ -55,7 +55,7 @@ def oblique(count: int) -> Chain:
 
 
 def forked(limbs: int, length: int) -> Tree:
-    """Limbs of rods on one trunk."""
+    """Return limbs of rods on one trunk."""
     links = [Link("trunk", joints.revolute((0, 0, 1)), cylinder_inertia(1.0, 0.1, (0, 0, 0), (0, 0, 0.2)))]
     for limb in range(limbs):
         for k, link in enumerate(rods(length).links):
@@ -84,7 +84,7 @@ def test_accelerations_solve_the_equations(tree):
 
 @pytest.mark.parametrize("make", [lambda: without_pitch(torso()), lambda: rods(30), lambda: forked(3, 5)])
 def test_accelerations_against_pinocchio(make):
-    """Its articulated-body algorithm, on the same mechanism made by its own means."""
+    """Its articulated-body algorithm runs on the same mechanism, built with Pinocchio's own functions."""
     tree = make()
     pin, model, data = pinocchio_model(tree)
     order = [int(model.joints[k].idx_v) for k in range(1, model.njoints)]
@@ -97,7 +97,7 @@ def test_accelerations_against_pinocchio(make):
 
 
 def counted(tree: Tree) -> tuple[int, int]:
-    """Operations of v' by mass matrix, velocity forces and slope of the potential, and by articulated bodies."""
+    """Return the operations of v' by mass matrix, velocity forces and slope of the potential, and by articulated bodies."""
     n = tree.freedoms
     sizes = {"q": (n,), "v": (n,), "e": (n,), "p": (len(inertia_numbers(tree)),)}
 
@@ -112,7 +112,7 @@ def counted(tree: Tree) -> tuple[int, int]:
 
 
 def test_operations_grow_with_the_number_of_joints():
-    """No more for each further joint than for the one before; 724 at most, that of an oblique one with a general body."""
+    """Each further joint costs no more than the previous one, and at most 724, the cost of an oblique one with a general body."""
     for make, each in ((oblique, 724), (rods, 320), (lambda n: rods(n, axes=((0, 1, 0),)), 110)):
         counts = [counted(make(n))[1] for n in (6, 8, 10, 12)]
         assert np.diff(counts)[0] <= 2 * each and np.diff(counts, 2).max() <= 0
@@ -131,8 +131,8 @@ def test_operations_grow_with_the_number_of_joints():
     ids=lambda tree: f"{tree.name} {tree.freedoms}",
 )
 def test_estimated_operations(tree):
-    """Estimates are bounds, near for long mechanisms: joints through one point and ends of branches cost less. The choice is that
-    of the trace where it matters."""
+    """Estimates are upper bounds, and close for long mechanisms: joints through one point and ends of branches cost less.
+    Where it matters, the choice is that of the trace."""
     traced, estimated = counted(tree), operations(tree)
     for count, estimate in zip(traced, estimated, strict=True):
         assert 0.98 * count <= estimate <= 1.1 * count + 1500
@@ -144,7 +144,8 @@ def test_estimated_operations(tree):
 
 
 def test_way_to_the_accelerations():
-    """Few joints: derivatives of M; some: M and recursion; many: articulated bodies; driven joints: never these."""
+    """The choice is derivatives of M for few joints, M and recursion for more, articulated bodies for many, but never with
+    driven joints."""
     assert not recursion_is_shorter(finger()) and recursion_is_shorter(rods(5))
     assert not articulated_is_shorter(rods(7)) and articulated_is_shorter(rods(50))
     driven = torso(driven=True)
@@ -158,7 +159,7 @@ def settled(graph, t_end=0.5, **settings):
 
 
 def test_energy_of_a_long_chain():
-    """Sixteen rods from a bent start: T + V stays."""
+    """Sixteen rods from a bent start: T + V is constant."""
     tree = rods(16)
     part = chain_graph(tree, gravity=G, position=0.3 * np.sin(np.arange(16)))
     assert part.parts["mechanism"].law.mechanics.solution is not None
@@ -168,7 +169,7 @@ def test_energy_of_a_long_chain():
 
 
 def matrix_twin(tree: Tree, monkeypatch, **options):
-    """The same graph with M(q)."""
+    """Return the same graph with M(q)."""
     monkeypatch.setattr("screwbond.models.chains.graph.articulated_is_shorter", lambda tree: False)
     part = chain_graph(tree, **options)
     monkeypatch.undo()
@@ -184,7 +185,7 @@ def rates_of(make, part, seed=4):
 
 
 def hung(part):
-    """A string from the last rod to a post, and a torque on the second joint."""
+    """Return a string from the last rod to a post, and a torque on the second joint."""
     graph, string = Graph("hung"), point_spring("string", 500.0, point_b=(0, 0, -0.1))
     graph.connect(Se("motor", 2.0), part.port("joint rod 1"))
     attach_between(graph, string, ground("post", position=(0.5, 0.3, -1.0)), part.link("rod 13"))
@@ -192,7 +193,7 @@ def hung(part):
 
 
 def pinned(part):
-    """The end of the last rod held where it is."""
+    """Return a graph that holds the end of the last rod in place."""
     graph = Graph("pinned")
     hold = MTF(
         "pin",
@@ -206,7 +207,7 @@ def pinned(part):
 
 @pytest.mark.parametrize("make", [hung, pytest.param(pinned, marks=pytest.mark.thorough)])
 def test_ports_and_loops_are_those_of_the_mass_matrix(make, monkeypatch):
-    """Wrenches on links, torques on joints, and constraints between links and ground: the same rates by both ways."""
+    """Wrenches on links, torques on joints, and constraints between links and ground: both methods give the same rates."""
     tree = rods(14)
     q = 0.4 * np.sin(1.0 + np.arange(14))
     options = {"gravity": G, "ports": ["rod 13"], "joint_ports": ["rod 1"] if make is hung else (), "position": q}
@@ -216,7 +217,7 @@ def test_ports_and_loops_are_those_of_the_mass_matrix(make, monkeypatch):
 
 
 def test_a_pinned_chain_stays_pinned():
-    """Both ends held: the end of the last rod stays, energy too."""
+    """Both ends are held: the end of the last rod stays, and energy is constant."""
     tree = rods(14)
     q = 0.4 * np.sin(1.0 + np.arange(14))
     H = link_pose(tree, 13, q)
@@ -228,7 +229,7 @@ def test_a_pinned_chain_stays_pinned():
 
 
 def test_stops_of_a_long_chain(monkeypatch):
-    """Springs at the limits push in both ways alike, also beyond a limit."""
+    """Springs at the limits push in both directions, also beyond a limit."""
     tree = rods(14, limits=(-0.2, 0.3))
     options = {"gravity": G, "limits": "stop", "stop_stiffness": 20.0, "position": np.full(14, 0.1)}
 
@@ -246,7 +247,7 @@ def test_stops_of_a_long_chain(monkeypatch):
 
 
 def test_a_long_chain_that_is_moved():
-    """Its efforts where others set its velocities: M v' + h + dV/dq."""
+    """Where its velocities are imposed, its efforts are M v' + h + dV/dq."""
     tree, phase = rods(14), np.arange(14.0)
     assert articulated_is_shorter(tree)
     q, v, rate = 0.3 * np.cos(phase), np.sin(phase), np.cos(phase)
@@ -259,7 +260,7 @@ def test_a_long_chain_that_is_moved():
 
 
 def test_units_of_a_long_chain():
-    """In mm and g (and s): the same accelerations of angles."""
+    """In mm and g (and s) the angular accelerations are the same."""
     rng = np.random.default_rng(1)
     q, v, effort = rng.normal(size=(3, 14))
 

@@ -1,4 +1,4 @@
-"""Springs and dampers between bodies: gradients, frames, small motions, oscillations, energy, and what they refuse."""
+"""Springs and dampers between bodies: gradients, frames, small motions, oscillations, energy, and refusals."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_small_motions_feel_the_stiffness_matrix(form):
 
 
 def test_exchanging_the_bodies_changes_nothing():
-    """V(H) = V(H^-1), and the wrench on the one is minus that on the other, in one frame."""
+    """V(H) = V(H^-1), and the wrench on one is minus that on the other, in one frame."""
     for form in ("trace", "rotation vector"):
         H = random_pose(1.3)
         back = np.linalg.inv(H)
@@ -109,7 +109,7 @@ def test_exchanging_the_bodies_changes_nothing():
 
 
 def test_centre_of_stiffness():
-    """Found again after a shift; its coupling is symmetric."""
+    """It is found again after a shift; its coupling is symmetric."""
     K = np.block([[symmetric(), np.zeros((3, 3))], [np.zeros((3, 3)), symmetric()]])
     coupling = 0.1 * symmetric()
     K[:3, 3:], K[3:, :3] = coupling, coupling
@@ -132,7 +132,7 @@ def block(name: str, **more):
 
 
 def two_on_a_spring(place: np.ndarray | None = None, form: str = "rotation vector", damped: bool = False):
-    """Two free bodies, a spatial spring, a point spring and a damper between them; all of it moved by `place`."""
+    """Return two free bodies, with a spatial spring, a point spring and a damper between them, all moved by `place`."""
     H0 = np.eye(4) if place is None else place
     poses = []
     for H in (exp(np.array([0.2, 0.5, -0.3, 0.1, 0, 0.2])), exp(np.array([-0.2, 0.3, 0.2, 0.2, -0.05, 0.25]))):
@@ -160,7 +160,7 @@ def random_frame() -> np.ndarray:
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 @pytest.mark.parametrize("damped", [False, True])
 def test_energy_and_momentum(form, damped):
-    """The ledger closes, the stored energy is the formula's, and both momenta about the origin stay."""
+    """The ledger closes, the stored energy is the formula's, and both momenta about the origin are constant."""
     compiled = compile_model(two_on_a_spring(form=form, damped=damped))
     result = compiled.simulate(2.0, samples=0.02, rtol=1e-9, progress=False)
     ledger = result.ledger
@@ -178,7 +178,7 @@ def test_energy_and_momentum(form, damped):
 
 
 def test_the_spring_in_the_graph_is_the_formula():
-    """Energy, wrench and rate of the energy from the poses of the run; the wrench in the world is that in B moved there."""
+    """Energy, wrench and energy rate from the poses of the run; the wrench in the world is that in B, transformed."""
     graph = two_on_a_spring()
     compiled = compile_model(graph)
     result = compiled.simulate(0.5, samples=0.1, rtol=1e-9, progress=False)
@@ -216,7 +216,7 @@ def test_moving_everything_changes_nothing(form):
 @pytest.mark.parametrize(("axis", "stiffness", "inertia"), [(0, 0.2, 1e-3), (2, 0.2, 2.5e-3), (3, 50.0, 0.4), (5, 50.0, 0.4)])
 @pytest.mark.parametrize("form", ["trace", "rotation vector"])
 def test_frequency_of_a_body_on_a_spring(axis, stiffness, inertia, form):
-    """sqrt(k / m), from the zero that the small motion crosses after a quarter, and exactly for the rotation vector."""
+    """It is sqrt(k / m), from the zero that a small motion crosses after a quarter period; exact for the rotation vector."""
     start = 1e-3 * np.eye(6)[axis]
     x = state(np.asarray(exp(start), float))
     graph = Graph("oscillator")
@@ -225,14 +225,14 @@ def test_frequency_of_a_body_on_a_spring(axis, stiffness, inertia, form):
     omega = np.sqrt(stiffness / inertia)
     result = compile_model(graph).simulate(10.25 * 2 * np.pi / omega, rtol=1e-11, progress=False)
     end = np.asarray(result["body.pose"][-1], float)
-    # Ten and a quarter periods: the displacement is at its zero, the speed at its largest.
+    # After ten and a quarter periods the displacement is zero and the speed is largest.
     moved = np.concatenate([2.0 * end[1:4], end[4:]])
     assert np.abs(moved).max() < (1e-8 if form == "trace" and axis < 3 else 1e-9) * 1.0
     assert abs(result["body.twist"][-1][axis]) == pytest.approx(1e-3 * omega, rel=1e-5)
 
 
 def test_a_damper_to_ground_damps_absolute_motion():
-    """v0 exp(-d t / m) and spin exp(-d t / J) about a principal axis; the loss is the kinetic energy."""
+    """Velocities are v0 exp(-d t / m) and spin exp(-d t / J) about a principal axis; the loss is the kinetic energy."""
     graph = Graph("damped")
     room = ground("room", position=(0.3, 0.2, 0.1))
     body = block("body", position=(1.0, -2.0, 0.5), velocity=(0.3, 0.0, 0.0), angular_velocity=(5.0, 0.0, 0.0))
@@ -246,7 +246,7 @@ def test_a_damper_to_ground_damps_absolute_motion():
 
 
 def test_a_moving_reference_gives_its_work():
-    """A prescribed body drags a free one by a spring: what it supplies is stored or dissipated."""
+    """A prescribed body drags a free one by a spring: the energy that it supplies is stored or dissipated."""
     graph = Graph("dragged")
     hand = prescribed_body("hand", twist=[0.0, 0.0, 0.4, 0.0, 0.2, 0.0])
     body = block("body")
@@ -260,7 +260,7 @@ def test_a_moving_reference_gives_its_work():
 
 
 def test_point_spring():
-    """|force| = k (|r| - L) along the line; a mass on it that swings along the line at sqrt(k / m) about L."""
+    """|force| = k (|r| - L) along the line; a mass on it swings along the line at sqrt(k / m) about L."""
     graph = Graph("line")
     wall, body = ground("wall"), block("body", position=(0.5, 0.0, 0.0))
     attach_between(graph, point_spring("spring", 40.0, rest_length=0.3), wall, body)
@@ -273,7 +273,7 @@ def test_point_spring():
 
 
 def test_point_spring_with_damping_along_its_line():
-    """A mass swings along the line as m x'' + c x' + k x = 0, and across it is not damped: it goes round for ever."""
+    """A mass swings along the line as m x'' + c x' + k x = 0, and is undamped across it: it circles forever."""
     c, k, mass = 2.0, 40.0, 0.4
     decay, omega = c / (2 * mass), np.sqrt(k / mass - (c / (2 * mass)) ** 2)
     for across in (0.0, 1.0):
@@ -291,7 +291,7 @@ def test_point_spring_with_damping_along_its_line():
 
 
 def test_a_line_force_pushes_its_points_apart_with_what_is_at_its_port():
-    """A source against a spring, at points off the centres: the momenta of both bodies grow by the force and its moment."""
+    """A source against a spring, at points off the centres: the force and its moment change the momenta of both bodies."""
     points = np.array([0.1, 0.2, 0.0]), np.array([0.0, -0.1, 0.3])
     graph, cylinder = Graph("line"), line_force("cylinder", *points)
     one, two = block("one"), block("two", position=(0.5, 0.3, -0.2), velocity=(0.3, -0.2, 0.1))
@@ -315,7 +315,7 @@ def test_a_line_force_pushes_its_points_apart_with_what_is_at_its_port():
 
 
 def test_a_spring_that_is_turned_to_pi_ends_the_run():
-    """The rotation vector jumps there; the trace form goes through and comes back."""
+    """The rotation vector jumps there; the trace form passes and comes back."""
     ends = {}
     for form in ("trace", "rotation vector"):
         graph = Graph("wound")
@@ -330,7 +330,7 @@ def test_a_spring_that_is_turned_to_pi_ends_the_run():
 
 
 def test_springs_add_no_degrees_of_freedom():
-    """A body between springs has 13 states; its equilibrium and its modes are those of the total stiffness."""
+    """A body between springs has 13 states; its equilibrium and modes are those of the total stiffness."""
     graph = Graph("held")
     wall = ground("wall")
     body = rigid_body("body", mass=0.4, inertia=(1e-3, 2e-3, 2.5e-3), position=(0.01, 0.0, 0.0), gravity=(0, 0, -9.81))
@@ -384,7 +384,7 @@ def test_refusals(make, code):
 
 
 def test_the_norm_of_a_quaternion_leaves_a_body_at_rest_regular():
-    """Its length returns to one by turning alone: analyses see neither a pole at zero nor an undetermined direction."""
+    """Its length returns to one by itself: analyses see neither a pole at zero nor an undetermined direction."""
     frame, box = ground("frame"), rigid_body("box", mass=2.0, inertia=(0.1, 0.2, 0.3), quaternion=(0.6, 0.0, 0.8, 0.0))
     graph, H = Graph("mount"), np.eye(4)
     H[:3, :3] = pose_from_state(np.array([0.6, 0.0, 0.8, 0.0, 0.0, 0.0, 0.0]))[:3, :3]

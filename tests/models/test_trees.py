@@ -1,4 +1,4 @@
-"""Trees against products of exponentials, sums over bodies and Pinocchio; driven joints; what is no tree is refused."""
+"""Trees against products of exponentials, sums over bodies and Pinocchio; driven joints; refusals of other graphs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def inertia(rng: np.random.Generator) -> BodyInertia:
 
 
 def torso(seed: int = 4, driven: bool = False) -> Tree:
-    """Two arms and a head on a trunk, a tail on the base; joints of one to three freedoms; with two of them driven or not."""
+    """Return two arms and a head on a trunk, a tail on the base; joints of one to three freedoms, optionally with two driven."""
     rng = np.random.default_rng(seed)
 
     def place() -> np.ndarray:
@@ -78,7 +78,7 @@ CARRIED_BY = {
 
 
 def of_joints(tree: Tree, q: np.ndarray) -> dict[str, np.ndarray]:
-    """Positions of the joint of every link, driven ones by their own formulas."""
+    """Return the joint positions of every link, driven ones by their own formulas."""
     found, at = {}, 0
     for link in tree.links:
         if link.mimic is None:
@@ -127,7 +127,7 @@ def test_poses_and_jacobians(case):
 
 
 def test_mass_matrix_velocity_forces_and_weight(case):
-    """M is the sum of J^T I J over the bodies, h its Christoffel forces, the weight's force the slope of its potential."""
+    """M is the sum of J^T I J over the bodies, h its Christoffel forces, and the weight's force the slope of its potential."""
     tree, q, v = case
     M = mass_matrix(tree, q)
     total = np.zeros_like(M, dtype=float)
@@ -153,7 +153,7 @@ def test_mass_matrix_velocity_forces_and_weight(case):
 
 
 def test_branches_do_not_know_each_other():
-    """Joints of different branches have no common entry in M, and no column in each other's Jacobians."""
+    """Joints of different branches share no entry in M, and have no column in each other's Jacobians."""
     tree = torso()
     q = np.linspace(-1.0, 1.0, tree.freedoms)
     M, names = mass_matrix(tree, q), list(tree.coordinates)
@@ -174,7 +174,7 @@ def test_a_serial_tree_is_the_chain():
 
 
 def pinocchio_model(tree: Tree):
-    """The same mechanism by Pinocchio's own means: one joint for each freedom, bodies where they hang."""
+    """Build the same mechanism with Pinocchio's functions: one joint for each freedom, bodies where they hang."""
     pin = pytest.importorskip("pinocchio", reason="Pinocchio (pip install pin) is the judge here")
     model, ends = pin.Model(), {}
     model.gravity.linear = G
@@ -198,7 +198,7 @@ def pinocchio_model(tree: Tree):
 
 
 def without_pitch(tree: Tree) -> Tree:
-    """Joints that Pinocchio's builder above knows: turning and sliding."""
+    """Return the tree with only joints that Pinocchio's builder above supports: turning and sliding."""
     turning = joints.revolute([0.1, 0.2, 1.0], [0.3, 0.0, 0.1])
     links = [
         Link(x.name, turning if x.joint.kind == "helical" else x.joint, x.inertia, x.home, parent=x.parent) for x in tree.links
@@ -232,7 +232,7 @@ def test_against_pinocchio():
 @pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
 @pytest.mark.parametrize("driven", [False, True])
 def test_energy_of_free_motion(form, driven):
-    """T + V stays; a link of one branch has the pose that the product of exponentials gives."""
+    """T + V is constant; a link of one branch has the pose that the product of exponentials gives."""
     tree = torso(driven=driven)
     n = tree.freedoms
     part = chain_graph(tree, form=form, gravity=G, ports=["head", "right finger"], velocity=np.linspace(-1.0, 1.0, n))
@@ -249,7 +249,7 @@ def test_energy_of_free_motion(form, driven):
 
 
 def gripper(mimic: Mimic | None, **options) -> Tree:
-    """Two jaws that slide apart on a hand that turns."""
+    """Return two jaws that slide apart on a turning hand."""
     rng = np.random.default_rng(2)
     return Tree(
         "gripper",
@@ -279,7 +279,7 @@ def test_a_driven_joint_is_a_constraint_that_is_solved():
 
 
 def test_jaws_of_one_mass_that_part_are_a_mass():
-    """Twice the mass of one: what they do to each other's momentum does not count."""
+    """The mass is twice that of one jaw: their effects on each other's momentum cancel."""
     body = ball_inertia(0.3, 0.02)
     jaws = (Link("left", joints.prismatic([1, 0, 0]), body), Link("right", joints.prismatic([1, 0, 0]), body, parent=None))
     pair = Tree("pair", (jaws[0], replace(jaws[1], mimic=Mimic("left", -1.0))))
@@ -337,7 +337,7 @@ def test_a_chain_does_not_branch():
 
 @pytest.mark.parametrize("unit", [1.0, 1e3])
 def test_a_freedom_that_moves_no_mass_is_named(unit):
-    """A link without mass at an end, in any unit of length; one with mass beyond it is none."""
+    """It is a massless link at an end, in any unit of length; with mass beyond it, it is not reported."""
     leaf = Link("leaf", joints.revolute([0, 1, 0], [0, 0, unit]), None)
     arm = Link("arm", TURN, ball_inertia(1.0, 0.1 * unit, [unit, 0, 0]))
     other = Link("other", joints.prismatic([0, 0, 1]), ball_inertia(1e-9, 1e-4 * unit, [unit, 0, 0]), parent="arm")

@@ -1,5 +1,4 @@
-"""Every command and task with the required packages alone: all files that need no more are written, and one line says what is
-missing."""
+"""Every command and task with the required packages alone: all files that need no extras are written, one line names the rest."""
 
 import json
 import subprocess
@@ -53,7 +52,7 @@ RUNS = {
     "impact": (["impact", "--poses", "2"], {"summary.json", "laws.npz", "masses.csv", "poses.csv", "impacts.npz"}),
     "maze": (["maze"], {*COMMON, "trajectory.npz", "events.json", "maze.json", "equations.tex", "scene.glb"}),
 }
-"""Arguments of every command and task that writes files, and what it writes without extras."""
+"""Arguments of every command and task that writes files, and the files written without extras."""
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +70,7 @@ def folder(tmp_path_factory):
 
 
 def test_every_command_and_task_is_run():
-    others = {"diagram", "examples", "export", "info", "run", "show", "sweep", "warm"}  # draw nothing that needs an extra
+    others = {"diagram", "examples", "export", "info", "run", "show", "sweep", "warm"}  # these draw nothing that needs an extra
     assert {command.name for command in COMMANDS} == {given[0] for given, _ in RUNS.values()} | others
     assert set(TASKS) <= set(RUNS)
 

@@ -1,6 +1,6 @@
-"""Bortoff 2018 (BO18): the printed equations against the robot as mass points in space, without graph or closed terms.
+"""Bortoff 2018 (BO18): the printed equations against the robot as mass points in space, without graph or closed-form terms.
 
-`delta_independent` moves mass points by cross products; differences in time and in the angles do the rest.
+`delta_independent` moves mass points by cross products; the rest is differences in time and in the angles.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.models.delta import delta_appendix as appendix
 from tests.models.delta import delta_independent as independent
 
 P = DeltaParameters.lab()
-"""Its base and end effector differ by L0 - L3 = 0.15 m, and its damping is 0.1 N m s."""
+"""Parameter set whose base and end effector differ by L0 - L3 = 0.15 m, with a damping of 0.1 N m s."""
 NUMBERS = asdict(P)
 Y = np.array([0.5, 0.8, 0.65])
 TORQUES = np.array([1.0, -0.6, 0.3])
@@ -25,12 +25,12 @@ E = np.eye(3)
 
 
 def arms(x):
-    """The three arms' parts of (9,)."""
+    """Return the three arms' parts of (9,)."""
     return x.reshape(3, 3)
 
 
 def closed(speed=1.5):
-    """Angles (9,) at which the tips meet, and rates (9,) that keep them together."""
+    """Return angles (9,) at which the tips meet, and rates (9,) that keep them together."""
     q = independent.assemble(NUMBERS, Y)
     H = independent.constraint(NUMBERS, q, np.zeros(9))[1]
     _, _, vectors = np.linalg.svd(H)
@@ -38,13 +38,13 @@ def closed(speed=1.5):
 
 
 def bare(q):
-    """psi as (4) prints it, (3,): without the offset L0 - L3."""
+    """Return psi as (4) prints it, (3,): without the offset L0 - L3."""
     s, c = np.sin(q), np.cos(q)
     return np.array([P.L2 * s[1] * s[2], P.L1 * c[0] + P.L2 * c[1], P.L1 * s[0] + P.L2 * s[1] * c[2]])
 
 
 def psi(q):
-    """The same with the offset."""
+    """Return psi with the offset."""
     return bare(q) + (P.L0 - P.L3) * E[1]
 
 
@@ -62,7 +62,7 @@ def gradient(f, x, h=1e-5):
 
 
 def mass(q):
-    """M (9, 9) of the mass points."""
+    """Return M (9, 9) of the mass points."""
     M = np.zeros((9, 9))
     for a in range(3):
         M[3 * a : 3 * a + 3, 3 * a : 3 * a + 3] = independent.arm_terms(NUMBERS, arms(q)[a], np.zeros(3))[0]
@@ -84,7 +84,7 @@ def pushed(u):
 
 
 def lengths(q, tool):
-    """Lengths of the three rods, from the elbows at the shafts' radius L0 to the end effector's corners at its radius L3."""
+    """Return the lengths of the rods, from the elbows at the shafts' radius L0 to the end effector's corners at radius L3."""
     found = []
     for R, (motor, *_) in zip(ROTATIONS, arms(q), strict=True):
         elbow = R @ np.array([0.0, P.L0 + P.L1 * np.cos(motor), P.L1 * np.sin(motor)])
@@ -103,7 +103,7 @@ def test_equation_4_needs_the_offset():
 
 
 def test_equation_10_needs_the_offset():
-    """h vanishes for a robot whose parts fit; with the printed psi it is off by sqrt(3) (L0 - L3)."""
+    """h vanishes for a robot that closes; with the printed psi it is off by sqrt(3) (L0 - L3)."""
     q, _ = closed()
     first, second, third = arms(q)
     for place, wanted in ((psi, 0.0), (bare, np.sqrt(3.0) * (P.L0 - P.L3))):
@@ -112,7 +112,7 @@ def test_equation_10_needs_the_offset():
 
 
 def test_equations_30_and_31_need_the_rotations():
-    """Arm 1 has psi(q1) = w as printed, (29); arms 2 and 3 have it turned by +120 and -120 degrees."""
+    """psi(q1) = w holds for arm 1 as printed, (29); arms 2 and 3 have it turned by +120 and -120 degrees."""
     robot = DeltaRobot(P)
     found = robot.forward_kinematics(Y)
     q, w = found.q, found.w
@@ -124,9 +124,9 @@ def test_equations_30_and_31_need_the_rotations():
 
 
 def test_units_of_table_I():
-    """J is in kg m^2 = N m s^2: with time in ms the poles are a thousandth, as they must be, only if J stays what it is.
+    """J is in kg m^2 = N m s^2: with time in ms the poles must become a thousandth, which holds only if J is unchanged.
 
-    Printed is N m/s^2, of which a thousand thousandths to the fourth power would be left.
+    In N m/s^2, as printed, it would change by the fourth power of a thousandth.
     """
     slow = {**NUMBERS, "g": P.g * 1e-6, "DAMPING": P.DAMPING * 1e-3}
     wanted = np.sort_complex(independent.poles(NUMBERS, Y) * 1e-3)
@@ -136,7 +136,7 @@ def test_units_of_table_I():
 
 
 def arm_kinetic(m3):
-    """T of (1) of arm 1, with a factor m3 / 2 in the place of the printed m3 / 6."""
+    """Return T of (1) of arm 1, with the factor `m3` / 2 instead of the printed m3 / 6."""
     q, v = closed()
     q, v = arms(q)[0], arms(v)[0]
     s, c = np.sin(q), np.cos(q)
@@ -156,7 +156,7 @@ def arm_kinetic(m3):
 
 
 def test_equation_1_counts_a_third_of_the_third():
-    """m3 is one third already (table I): half of it, not a sixth, times the square of the speed."""
+    """m3 is already one third (table I), so that the square of the speed has the factor m3 / 2, not m3 / 6."""
     q, v = closed()
     right = 0.5 * arms(v)[0] @ appendix.inertia(arms(q)[0], P) @ arms(v)[0]
     alone = sum(
@@ -171,7 +171,7 @@ def test_equation_1_counts_a_third_of_the_third():
 
 
 def test_equation_5_counts_a_third_of_the_third():
-    """The weight of the end effector is 3 M3 g on three arms: M3 in each, where M3 / 3 is printed."""
+    """The weight of the end effector is 3 M3 g on three arms, which is M3 in each; M3 / 3 is printed."""
     q, _ = closed()
     phi = arms(q)[0]
 
@@ -186,9 +186,10 @@ def test_equation_5_counts_a_third_of_the_third():
 
 
 def test_equation_12_counts_the_constraint_twice():
-    """Lagrange's derivative of L_a, which holds lambda^T h, leaves B u alone; with lambda^T H beside it, as printed, it does not.
+    """Lagrange's derivative of L_a, which contains lambda^T h, leaves only B u; with lambda^T H in addition, as printed, it does
+    not.
 
-    Without damping, which (12) has not.
+    There is no damping, which (12) lacks.
     """
     free = {**NUMBERS, "DAMPING": 0.0}
     q, v = closed()
@@ -221,7 +222,7 @@ def test_equations_15_and_22_lack_the_damping():
     inside = right - C - G
     assert np.abs(bias + H @ np.linalg.solve(M, inside - P.DAMPING * v) - second).max() < 1e-8
     assert np.abs(bias + H @ np.linalg.solve(M, inside) - second).max() > 1e-1
-    # (23): it is stabilised so
+    # (23): this is its stabilisation
     h = independent.constraint(NUMBERS, q, v)[0]
     assert np.abs(second + 10.0 * H @ v + 25.0 * h).max() < 1e-8
 
@@ -239,7 +240,7 @@ def pairs(q, v):
 
 
 def test_equation_18_lacks_the_damping():
-    """p' = +1/2 v^T dM/dq v - G - D v + B u + H^T lambda: its plus is right, and D v is missing in print."""
+    """p' = +1/2 v^T dM/dq v - G - D v + B u + H^T lambda: the printed plus is right, and D v is missing."""
     q, v = closed()
     a, multipliers = independent.acceleration(NUMBERS, q, v, TORQUES)
     H = independent.constraint(NUMBERS, q, v)[1]
@@ -262,7 +263,7 @@ def test_equation_21_has_a_derivative_too_many():
 
 
 def test_equation_32_in_its_right_order():
-    """[B H^T] [u; lambda] = G holds the robot; [u; lambda] [B H^T] = G, as printed, gives torques with which it falls."""
+    """[B H^T] [u; lambda] = G holds the robot; [u; lambda] [B H^T] = G, as printed, gives torques under which it falls."""
     q, _ = closed()
     B = np.stack([pushed(e) for e in E], axis=1)
     both = np.hstack([B, independent.constraint(NUMBERS, q, np.zeros(9))[1].T])
@@ -298,7 +299,7 @@ def test_equations_34_and_35():
 
 
 def test_alpha_of_feedback_linearisation_depends_on_the_rates():
-    """w2' = alpha(q) + beta(q) u is printed: at one q and u the acceleration of the tool changes with v."""
+    """w2' = alpha(q) + beta(q) u is printed: at fixed q and u the acceleration of the tool changes with v."""
     q, v = closed()
 
     def tool(v):
@@ -310,14 +311,14 @@ def test_alpha_of_feedback_linearisation_depends_on_the_rates():
 
 
 def test_the_angles_phi_are_singular():
-    """Where phi2 = 0 the inertia matrix of the appendix is singular, though "there are no singularities" (section 2.D)."""
+    """Where phi2 = 0 the inertia matrix of the appendix is singular, despite "there are no singularities" (section 2.D)."""
     assert abs(np.linalg.det(appendix.inertia(np.array([0.4, 0.0, 0.3]), P))) < 1e-15
     assert np.linalg.det(appendix.inertia(np.array([0.4, 1.2, 0.3]), P)) > 1e-6
 
 
 def test_six_of_the_twelve_modes_are_seen():
     """Of the twelve modes at the roots of (23), "neither controllable nor observable" (section 2.E), none is controllable, but
-    six are seen from the motor angles."""
+    six are observable from the motor angles."""
     A, B, *_ = independent.linearise(NUMBERS, Y)
     C = np.eye(18)[[0, 3, 6]]
     moved = np.linalg.matrix_power(A + 5.0 * np.eye(18), 2)
@@ -345,7 +346,7 @@ def test_gravity_compensation_leaves_three_modes_at_rest():
 
 
 def test_forward_kinematics_have_two_assemblies():
-    """The same motor angles put the tool below the elbows or above: they are not "one-to-one" (section 4.A)."""
+    """The same motor angles place the tool below the elbows or above: they are not "one-to-one" (section 4.A)."""
     robot = DeltaRobot(replace(P, DAMPING=0.0))
     below, above = (robot.forward_kinematics(Y, mode=mode) for mode in ("below", "above"))
     for found in (below, above):

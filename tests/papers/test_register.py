@@ -1,4 +1,4 @@
-"""The register of equations: what operations say of their source, docs/papers.md, the code and the tests agree."""
+"""The register of equations: sources of operations, docs/papers.md, the code and the tests agree."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def modules(package: ModuleType) -> Iterator[ModuleType]:
 
 
 def named_operations() -> Iterator[tuple[str, Op]]:
-    """Operations that modules have by name, those of tuples and actions too."""
+    """Yield operations that modules name, including those of tuples and actions."""
     for package in (bondgraph, models):
         for module in modules(package):
             for name, value in vars(module).items():
@@ -116,7 +116,7 @@ def system(name: str) -> System:
 
 
 def operations() -> Iterator[tuple[str, Op]]:
-    """Named ones, and those of the statements of models that hold all that has a paper behind it."""
+    """Yield named operations, and those of the statements of models that together cover all paper sources."""
     yield from named_operations()
     for name in BUILT:
         yield from ((f"{name}: {statement.element}", statement.op) for statement in system(name).statements)
@@ -124,13 +124,13 @@ def operations() -> Iterator[tuple[str, Op]]:
 
 @cache
 def notes() -> dict[str, str]:
-    """Note -> one operation that has it."""
+    """Return note -> one operation that has it."""
     return {op.note: place for place, op in operations() if op.note}
 
 
 @cache
 def sources() -> dict[str, str]:
-    """Source -> one operation that has it."""
+    """Return source -> one operation that has it."""
     return {op.source: place for place, op in operations() if op.source}
 
 
@@ -140,7 +140,7 @@ def places_of(text: str) -> list[str]:
 
 @cache
 def rows(paper: str, heading: str) -> list[list[str]]:
-    """Cells of the table below a heading of a paper."""
+    """Return the cells of the table below a heading of a paper."""
     section = re.search(rf"^### {heading} \({paper}\)$(.*?)(?=^##|\Z)", text_of("papers.md"), flags=re.MULTILINE | re.DOTALL)
     assert section, (paper, heading)
     lines = [line for line in section[1].splitlines() if line.startswith("|")][2:]
@@ -151,7 +151,7 @@ RIGHT, WRONG = "Right as printed", "Wrong as printed"
 
 
 def cited() -> Iterator[tuple[str, str, bool, str]]:
-    """(paper, place, corrected, operation) of all sources and notes."""
+    """Yield (paper, place, corrected, operation) of all sources and notes."""
     told = [(entry, where) for source, where in sources().items() for entry in entries(source)]
     told += [(entry[0], where) for note, where in notes().items() for entry in ENTRY.finditer(note)]
     for entry, where in told:
@@ -186,7 +186,7 @@ def resolved(path: str) -> Any:
 
 
 def test_wrong_equations_with_an_operation_are_said_corrected() -> None:
-    """Where the page names an operation for an equation, its source cites that, corrected or not as the page says."""
+    """Where the page names an operation for an equation, its source cites that equation, corrected or not as the page says."""
     checked = 0
     for paper in PAPERS:
         for heading, corrected in ((RIGHT, False), (WRONG, True)):
@@ -204,7 +204,7 @@ def test_wrong_equations_with_an_operation_are_said_corrected() -> None:
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_rows_name_code_and_tests_that_exist(paper: str) -> None:
-    """All wrong rows have both; no equation is right and wrong."""
+    """All rows of wrong equations have both; no equation is both right and wrong."""
     for row in rows(paper, RIGHT):
         assert len(row) == 3 and code_of(row[2]) and places_of(row[0]), row
     for row in rows(paper, WRONG):

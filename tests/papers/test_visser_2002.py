@@ -1,8 +1,8 @@
-"""Visser, Stramigioli and Heemskerk 2002 (VI02): the printed equations against closest points that move.
+"""Visser, Stramigioli and Heemskerk 2002 (VI02): the printed equations against moving closest points.
 
-Two spheroids in an oblique pose. Their closest points are found by a search over both surfaces and Newton's method, and move with
-a relative twist; frames, angle, gap and all twists follow by differences in time. Nothing here is taken from the product but the
-rotation of a twist (`poses.exp`), so that each equation is tried as it is printed and as it is right.
+Two spheroids in an oblique pose. A search over both surfaces and Newton's method find their closest points, which move with a
+relative twist; frames, angle, gap and all twists follow by differences in time. Of the product only the pose of a twist
+(`poses.exp`) is used, so that each equation is tested as printed and as corrected.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from screws import poses
 from screws.surfaces import plane, sphere
 
 SHAPES = ((0.03, 0.02), (0.025, 0.045))
-"""Radius across and half length along the axis of both bodies, m: orthogonal charts, both curved, none a sphere."""
+"""Radius across and half length along the axis of both bodies, m: orthogonal charts, both curved, neither a sphere."""
 TWIST = np.array([0.7, -1.1, 0.6, 0.03, 0.05, -0.02])
 """Body twist T_O2_O1_O2, rad/s and m/s, with all components."""
 STEP = 2e-4
@@ -31,7 +31,7 @@ def norm(a):
 
 
 def chart(shape, q):
-    """Point c and its derivatives c_u, c_v of a spheroid."""
+    """Return the point c and its derivatives c_u, c_v of a spheroid."""
     a, b = shape
     su, cu, sv, cv = np.sin(q[0]), np.cos(q[0]), np.sin(q[1]), np.cos(q[1])
     c = np.array([a * su * cv, a * su * sv, b * cu])
@@ -39,21 +39,21 @@ def chart(shape, q):
 
 
 def axes(shape, q):
-    """Columns x, y, z of (5), z outward."""
+    """Return columns x, y, z of (5), z outward."""
     _, c_u, c_v = chart(shape, q)
     x, y = c_u / norm(c_u), c_v / norm(c_v)
     return np.stack([x, y, np.cross(x, y)], axis=1)
 
 
 def gauss(shape, q):
-    """H of (6)."""
+    """Return H of (6)."""
     H = np.eye(4)
     H[:3, :3], H[:3, 3] = axes(shape, q), chart(shape, q)[0]
     return H
 
 
 def forms(shape, q):
-    """M, K, T of (7) to (9), the derivatives of the frame by complex steps."""
+    """Return M, K, T of (7) to (9), the derivatives of the frame by complex steps."""
     _, c_u, c_v = chart(shape, q)
     lengths = np.array([norm(c_u), norm(c_v)])
     by_u, by_v = (axes(shape, np.asarray(q) + 1e-30j * np.eye(2)[k]).imag / 1e-30 for k in (0, 1))
@@ -63,12 +63,12 @@ def forms(shape, q):
 
 
 def nearest(H, q):
-    """(u1, v1, u2, v2) where the line between both points is normal to both surfaces, by Newton's method from q."""
+    """Return (u1, v1, u2, v2) where the line between both points is normal to both surfaces, by Newton's method from q."""
 
     def residual(q):
         (c1, *t1), (c2, *t2) = chart(SHAPES[0], q[:2]), chart(SHAPES[1], q[2:])
         apart = H[:3, :3] @ c2 + H[:3, 3] - c1
-        # the second normal is along the first, which is regular whatever the gap
+        # the condition of parallel normals is regular for any gap
         z1 = np.cross(*t1)
         return np.array([t1[0] @ apart, t1[1] @ apart, (H[:3, :3] @ t2[0]) @ z1 * 1e2, (H[:3, :3] @ t2[1]) @ z1 * 1e2])
 
@@ -81,7 +81,7 @@ def nearest(H, q):
 
 @cache
 def start(gap):
-    """Pose H_O1_O2 with that gap, and the coordinates of the closest points, from a search over both surfaces."""
+    """Return the pose H_O1_O2 with that gap, and the coordinates of the closest points, from a search over both surfaces."""
     H = poses.exp(np.array([0.5, 0.9, -0.4, 0.0, 0.0, 0.0])).astype(float)
     H[:3, 3] = (0.06, 0.045, 0.03)
     grid = [np.array([u, v]) for u in np.linspace(0.1, 3.0, 40) for v in np.linspace(-np.pi, np.pi, 80)]
@@ -89,13 +89,13 @@ def start(gap):
     two = np.array([H[:3, :3] @ chart(SHAPES[1], q)[0] + H[:3, 3] for q in grid])
     i, j = divmod(int(np.argmin(((one[:, None] - two) ** 2).sum(axis=2))), len(grid))
     q = nearest(H, np.concatenate([grid[i], grid[j]]))
-    # along the common normal the closest points stay where they are on both bodies
+    # a shift along the common normal leaves the closest points in place on both bodies
     H[:3, 3] += (gap - state(H, q)[1]) * axes(SHAPES[0], q[:2])[:, 2]
     return H, nearest(H, q)
 
 
 def state(H, q):
-    """alpha, d and R of the closest points: x2 = cos(alpha) x1 - sin(alpha) y1."""
+    """Return alpha, d and R of the closest points: x2 = cos(alpha) x1 - sin(alpha) y1."""
     one, two = gauss(SHAPES[0], q[:2]), H @ gauss(SHAPES[1], q[2:])
     between = np.linalg.inv(one) @ two
     return np.arctan2(-between[1, 0], between[0, 0]), between[2, 3], between
@@ -103,7 +103,7 @@ def state(H, q):
 
 @cache
 def course(gap):
-    """Functions of time (-2 ... 2 steps): pose and coordinates while body 2 moves with the body twist."""
+    """Return poses and coordinates at times -2 ... 2 steps while body 2 moves with the body twist."""
     H, q = start(gap)
     found = []
     for k in (-2, -1, 0, 1, 2):
@@ -113,18 +113,18 @@ def course(gap):
 
 
 def rate(values):
-    """Derivative at the middle of five values, to the fourth order."""
+    """Return the derivative at the middle of five values, to fourth order."""
     return (values[0] - 8.0 * values[1] + 8.0 * values[3] - values[4]) / (12.0 * STEP)
 
 
 def body_twist(frames):
-    """T of hat(T) = H^-1 dH/dt, (6,), at the middle of five poses."""
+    """Return T of hat(T) = H^-1 dH/dt, (6,), at the middle of five poses."""
     W = np.linalg.inv(frames[2]) @ rate(frames)
     return np.array([W[2, 1], W[0, 2], W[1, 0], *W[:3, 3]])
 
 
 def measured(gap):
-    """All of it at the middle: q1, q2, alpha, d and their rates, the relative twist in C2, and the frames over time."""
+    """Return the state at the middle: q1, q2, alpha, d and their rates, the relative twist in C2, and the frames over time."""
     path = course(gap)
     alphas, gaps, _ = zip(*(state(H, q) for H, q in path), strict=True)
     q = [q for _, q in path]
@@ -145,17 +145,17 @@ def measured(gap):
 
 
 def off(found, wanted):
-    """Largest difference against the size of what is wanted."""
+    """Return the largest difference relative to the size of the expected value."""
     return np.abs(np.asarray(found) - wanted).max() / np.abs(wanted).max()
 
 
 SMALL, LARGE = 1e-7, 1e-2
-"""What differences in time leave at most, and what every wrong sign exceeds."""
+"""Maximum error of differences in time, and minimum error of any wrong sign."""
 
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_equation_14_is_a_reflection(gap):
-    """The frames at the closest points have z2 = -z1, and R with the last entry -cos; as printed it is not even orthogonal."""
+    """The frames at the closest points have z2 = -z1, and R has the last entry -cos; as printed it is not even orthogonal."""
     alpha, _, between = state(*start(gap))
     c, s = np.cos(alpha), np.sin(alpha)
     assert np.abs(between[:3, 2] - (0.0, 0.0, -1.0)).max() < 1e-12
@@ -168,7 +168,7 @@ def test_equation_14_is_a_reflection(gap):
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_sense_of_alpha(gap):
-    """x1 comes to x2 by a turn of alpha about z2, which is -alpha about z1; (20) holds for the former only."""
+    """x1 turns to x2 by alpha about z2, which is -alpha about z1; (20) holds only for the former."""
     m = measured(gap)
     one, two = axes(SHAPES[0], m["q"][:2]), start(gap)[0][:3, :3] @ axes(SHAPES[1], m["q"][2:])
     x1, x2 = one[:, 0], two[:, 0]
@@ -184,7 +184,7 @@ def test_sense_of_alpha(gap):
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_equation_15_has_rates_and_a_sign(gap):
-    """The body twist of C2 relative to C1 is (0, 0, alpha', 0, 0, -d'): no angle and no gap, and the gap's sign turned round."""
+    """The body twist of C2 relative to C1 is (0, 0, alpha', 0, 0, -d'): it has rates, and the gap's sign reversed."""
     m = measured(gap)
     found = body_twist(m["between"])
     alphadot, ddot = m["rates"][2:]
@@ -195,7 +195,7 @@ def test_equation_15_has_rates_and_a_sign(gap):
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_equation_17_needs_the_pose_between_the_frames(gap):
-    """T = -T_C2 + T_C2_C1 + Ad(H_C1^C2) T_C1: with Ad of the world's pose, as printed, the sum is another."""
+    """T = -T_C2 + T_C2_C1 + Ad(H_C1^C2) T_C1: with Ad of the world's pose, as printed, the sum differs."""
     m = measured(gap)
     first, second = body_twist(m["C1"]), body_twist(m["C2"])
     across = body_twist(m["between"])
@@ -218,7 +218,7 @@ def test_equations_10_and_11(gap):
 
 
 def terms(m, T):
-    """R, A, B, w, v and the forms for (18) and (19), of a twist."""
+    """Return R, A, B, w, v and the forms for (18) and (19), of a twist."""
     c, s = np.cos(m["alpha"]), np.sin(m["alpha"])
     R = np.array([[c, -s], [-s, -c]])
     A = R @ m["forms"][0][1] @ R
@@ -227,7 +227,7 @@ def terms(m, T):
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_equation_18_takes_the_twist_in_C2(gap):
-    """(18) holds as printed, of T_O2 expressed in C2; of the body twist of O2, which the text names, it does not."""
+    """(18) holds as printed for T_O2 expressed in C2, but not for the body twist of O2 that the text names."""
     m = measured(gap)
     (M1, _, _), (_, K2, _) = m["forms"]
 
@@ -241,7 +241,7 @@ def test_equation_18_takes_the_twist_in_C2(gap):
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_equation_19_has_a_minus(gap):
-    """- A v, not + A v as printed."""
+    """It is - A v, not + A v as printed."""
     m = measured(gap)
     (M2, K2, _), (_, A, B, w, v) = m["forms"][1], terms(m, m["T"])
     right, printed = (np.linalg.inv(M2) @ np.linalg.solve(B @ K2 + A, B @ w + sign * A @ v) for sign in (-1.0, 1.0))
@@ -258,7 +258,7 @@ def test_equation_21_has_a_minus(gap):
 
 
 def test_equation_3_of_the_world_twist():
-    """hat(T) = dH/dt H^-1 is a twist; with H in the place of its inverse, as printed, there is none."""
+    """hat(T) = dH/dt H^-1 is a twist; with H instead of its inverse, as printed, it is not."""
     frames = [H for H, _ in course(GAPS[0])]
     H, slope = frames[2], rate(frames)
     hat = slope @ np.linalg.inv(H)
@@ -270,7 +270,7 @@ def test_equation_3_of_the_world_twist():
 
 
 def test_equation_4_needs_the_tilde():
-    """Ad expresses a twist in another frame, hat(T_a) = H hat(T_b) H^-1, with tilde(p) R; p R alone is no matrix."""
+    """Ad expresses a twist in another frame, hat(T_a) = H hat(T_b) H^-1, with tilde(p) R; p R alone is not a matrix."""
     H, T = start(GAPS[0])[0], TWIST
     hat = np.zeros((4, 4))
     hat[:3, :3] = [[0, -T[2], T[1]], [T[2], 0, -T[0]], [-T[1], T[0], 0]]
@@ -281,7 +281,7 @@ def test_equation_4_needs_the_tilde():
 
 
 def test_contact_is_on_below_zero():
-    """Printed is "greater than zero": the ball would be held, and pulled, from the height it falls from."""
+    """ "Greater than zero" is printed: the ball would be held, and pulled, from the height from which it falls."""
     height, stiffness = 1e-3, 1e4
     floor = ground("floor", surface=plane())
     ball = rigid_body(

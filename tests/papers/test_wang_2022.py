@@ -1,6 +1,6 @@
-"""Wang, Dehio and Kheddar 2022 (WA22): wrench transforms, the sum over links, restitution and ordering, as printed and as right.
+"""Wang, Dehio and Kheddar 2022 (WA22): wrench transforms, the sum over links, restitution and ordering, as printed and corrected.
 
-The paper writes the linear part first; `lin` turns matrices of this project over.
+The paper writes the linear part first; `lin` reorders matrices of this project.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ FORCE = np.array([3.0, -1.0, 2.0])
 
 
 def lin(matrix):
-    """With the linear part first."""
+    """Reorder a matrix so that the linear part comes first."""
     swap = np.roll(np.eye(6), 3, axis=0)
     return swap @ np.asarray(matrix, dtype=float) @ swap.T
 
 
 def some_pose():
-    """g_ip: the frame of the contact point in that of a link."""
+    """Return g_ip: the frame of the contact point in that of a link."""
     return np.asarray(pose(exp((0.3, -0.8, 0.5)), (0.2, -0.1, 0.4)), dtype=float)
 
 
 def test_equation_1_holds_without_self_motion():
-    """With seven joints there are velocities that move the point by nothing, and have kinetic energy all the same."""
+    """With seven joints some velocities leave the point at rest, but have kinetic energy."""
     arm = default_striker()
     where = striking_point(*arm.arguments[:3])
     M, J = where.mass_matrix, where.jacobian
@@ -57,7 +57,7 @@ def test_equation_1_holds_without_self_motion():
 
 
 def test_equations_5_and_7_transform_wrenches_by_the_inverse_transpose():
-    """A force at the point has the moment p x R f about the link; printed is Ad^T(g_ip) without the inverse."""
+    """A force at the point has the moment p x R f about the link; Ad^T(g_ip) without the inverse is printed."""
     H = some_pose()
     f = H[:3, :3] @ FORCE
     moment = np.cross(H[:3, 3], f)
@@ -65,7 +65,7 @@ def test_equations_5_and_7_transform_wrenches_by_the_inverse_transpose():
     adjoint = lin(Ad(H))
     assert np.linalg.inv(adjoint).T @ force == pytest.approx(np.concatenate([f, moment]), rel=1e-12)
     assert np.abs(adjoint.T @ force - np.concatenate([f, moment])).max() > 0.5
-    # (7): the point of a free body that is struck gains the energy f . dv / 2, which is positive whatever the force.
+    # (7): the point of a free body that is struck gains the energy f . dv / 2, which is positive for any force.
     M = np.asarray(spatial_inertia(2.0, (0.02, 0.03, 0.04)), dtype=float)
     twist = np.linalg.solve(M, wrench_of_force(f, H[:3, 3]).astype(float))
     gained = 0.5 * twist @ M @ twist
@@ -76,7 +76,7 @@ def test_equations_5_and_7_transform_wrenches_by_the_inverse_transpose():
 
 
 def test_equation_10_counts_the_impulse_once():
-    """The sum over seven links of a term without i is seven times the impulse: the graph says that it acts once."""
+    """A sum over seven links of a term without i is seven times the impulse, which acts once in the graph."""
     arm = default_striker()
     where = striking_point(*arm.arguments[:3])
     body, n = where.composite, np.asarray(arm.normal)
@@ -93,7 +93,7 @@ def test_equation_10_counts_the_impulse_once():
 
 
 def test_the_equivalent_inertia_needs_transposes():
-    """After (10): Ad^-T(g_pc) I Ad^-1(g_pc), symmetric, is the composite's inertia about the point."""
+    """After (10), Ad^-T(g_pc) I Ad^-1(g_pc) is symmetric: it is the composite's inertia about the point."""
     arm = default_striker()
     where = striking_point(*arm.arguments[:3])
     body = where.composite
@@ -109,7 +109,7 @@ def test_the_equivalent_inertia_needs_transposes():
 
 
 def at_release(w0):
-    """(s, s', energy that the damper took) as (15) lets go, in units of k, m and v0, by integration."""
+    """Return (s, s', energy that the damper took) when (15) releases, in units of k, m and v0, by integration."""
 
     def back(_, x):
         return x[0]
@@ -127,7 +127,7 @@ def at_release(w0):
 
 
 def rebound(w0):
-    """Restitution of a ball that meets a floor with the speed w0 k/c in the law (15), by the compiled contact."""
+    """Return the restitution of a ball that meets a floor at the speed w0 k/c under the law (15), by the compiled contact."""
     k, c, mass, radius = 8.07e5, 4.60e7, 3.453, 0.1
     speed = w0 * k / c
     graph, floor = Graph("impact"), ground("floor", surface=plane())
@@ -142,7 +142,7 @@ def rebound(w0):
 
 @pytest.mark.parametrize(("w0", "off"), [(0.1, 9.69), (1.0, 0.685), (5.0, 0.0153), (10.0, 1.84e-4)])
 def test_equation_17_is_a_limit_of_fast_impacts(w0, off):
-    """(17) has e = k/(c v0) = 1/w0, which is `off` too much: slow impacts would bounce with more energy."""
+    """(17) has e = k/(c v0) = 1/w0, which is too large by `off`: slow impacts would rebound with more energy."""
     found = rebound(w0)
     assert found == pytest.approx((1.0 + lambertw(-np.exp(-w0 + np.log1p(w0) - 1.0)).real) / w0, rel=1e-9)
     assert restitution(1.0, w0, 1.0) == pytest.approx(found, rel=1e-9)
@@ -151,7 +151,7 @@ def test_equation_17_is_a_limit_of_fast_impacts(w0, off):
 
 
 def test_the_compression_returns_to_zero():
-    """Printed: it does not, and energy is left in the spring. The force is zero with the compression, at less than k / c."""
+    """The paper leaves energy in the spring; the force in fact vanishes with the compression, at a speed below k / c."""
     for w0 in (0.5, 5.0):
         s, rate, lost = at_release(w0)
         assert abs(s) < 1e-10 and -rate < 1.0 / w0
@@ -159,7 +159,7 @@ def test_the_compression_returns_to_zero():
 
 
 def test_the_order_of_the_effective_masses_is_no_law():
-    """Of the poses of an arm, some have a composite mass above the projection's: what Fig. 7 shows of three is not general."""
+    """In some poses the composite mass exceeds the projection's: the order in the three poses of Fig. 7 is not general."""
     arm = default_striker()
     study = study_poses(arm.chain, arm.point, arm.normal, count=80)
     shares = study.shares()

@@ -1,4 +1,4 @@
-"""Bodies and graphs of the tests of piles."""
+"""Bodies and graphs for the tests of piles."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Shapes in the general stepper: what is jointed collides too, and free bodies do as in a pile."""
+"""Shapes in the general stepper: jointed bodies collide too, and free bodies behave as in a pile."""
 
 import numpy as np
 import pytest
@@ -22,9 +22,10 @@ def floor(height=0.0):
 
 
 def test_free_boxes_come_to_rest_as_in_a_pile():
-    """Two boxes that fall flat on each other and slide a little: the same poses by quadratic programs and by sweeps.
+    """Two boxes fall flat on each other and slide a little: quadratic programs and sweeps give the same poses.
 
-    Facets overestimate Coulomb's cone by nothing along their own edges, and the boxes slide along one."""
+    Facets do not overestimate Coulomb's cone along their own edges, and the boxes slide along one.
+    """
     a = 0.1
     inertia = (a * a / 6,) * 3
 
@@ -52,7 +53,7 @@ def test_free_boxes_come_to_rest_as_in_a_pile():
 
 
 def arm():
-    """A bar hinged at its end, above a floor, turned by 90 degrees so that it lies along x."""
+    """Return a bar hinged at its end, above a floor, turned by 90 degrees so that it lies along x."""
     lying = quaternion(rotations.exp(np.array([0.0, 0.5 * np.pi, 0.0])))
     graph, base = Graph("arm"), ground("base")
     bar = rigid_body(
@@ -67,7 +68,7 @@ def arm():
 
 
 def test_a_hinged_bar_falls_on_the_floor_and_stays():
-    """Its end's cap, of radius 0.05 m, is then 0.25 m below the hinge, 1 m away."""
+    """The cap at its end, of radius 0.05 m, is then 0.25 m below the hinge, 1 m away."""
     graph = arm()
     run = stepper(graph, "full").simulate(1.0, step=0.005)
     assert run.failure is None

@@ -1,4 +1,4 @@
-"""Many free bodies in steps of time: impulses against their conditions and another solver, motion against closed forms, rest."""
+"""Many free bodies in time steps: impulses against their conditions and another solver, motion against closed forms, rest."""
 
 import ctypes
 import importlib.util
@@ -24,7 +24,8 @@ def kinetic(run):
 
 
 def random_contacts(rng, friction, bodies=6, count=12, tolerance=1e-12):
-    """Contacts between free bodies of random inertias as a table for machine code, with rows J (count, 3, 6 bodies) and M^-1."""
+    """Return contacts of free bodies of random inertias as a table for machine code, with rows J (count, 3, 6 bodies) and
+    M^-1."""
     table = FieldTable(PileTable)
     table.allocate(
         bodies=bodies,
@@ -66,14 +67,14 @@ def pile_function(name):
 
 
 def solved(table, guess=0.0):
-    """Impulses (k, 3) and velocities (6 bodies,) from a guess."""
+    """Return impulses (k, 3) and velocities (6 bodies,) from a guess."""
     table.arrays["r"][:] = guess
     pile_function("solve")(table.address)
     return table.arrays["r"].reshape(-1, 3).copy(), table.arrays["velocity"].copy()
 
 
 def test_impulses_without_friction_are_those_of_a_least_squares_problem():
-    """Twists are the nearest, in kinetic energy, to those without contact; by SciPy's active sets."""
+    """Twists are the nearest, in kinetic energy, to those without contact, by SciPy's active-set method."""
     rng = np.random.default_rng(1)
     for _ in range(10):
         table, J, inverse = random_contacts(rng, 0.0)
@@ -106,12 +107,12 @@ def test_impulses_fit_signorini_and_coulomb(friction):
 
 
 def test_a_sliding_ball_rolls_with_five_sevenths_of_its_speed():
-    """After 2 v0 / (7 mu g)."""
+    """It rolls after 2 v0 / (7 mu g)."""
     v0, mu, h = 2.0, 0.3, 1e-3
     run = free_body_stepper(graph_of(floor(), ball("ball", position=(0, 0, 0.05), velocity=(v0, 0, 0)), friction=mu)).simulate(
         0.25, step=h
     )
-    v = run["ball.twist"]  # body axes: its linear part turned is the velocity of the centre
+    v = run["ball.twist"]  # body axes: its linear part, rotated, is the velocity of the centre
     speed = np.linalg.norm(v[:, 3:], axis=1)
     assert speed[-1] == pytest.approx(5.0 / 7.0 * v0, rel=1e-6)
     start = run.t[np.flatnonzero(run.slip_speed[1:] < 1e-6)[0]]
@@ -136,7 +137,7 @@ def test_a_box_on_an_incline_sticks_or_slides(angle):
 
 
 def test_housners_block():
-    """A block that lands flat after rocking about an edge goes on with 1 - 1.5 sin^2 of its spin."""
+    """A block that lands flat after rocking about an edge keeps 1 - 1.5 sin^2 of its spin."""
     a, b = 0.3, 0.9
     square = (a * a) / (a * a + b * b)
     omega = 0.8
@@ -155,7 +156,7 @@ def test_housners_block():
 
 @pytest.mark.parametrize("count, after", [(3, (-1 / 3, 2 / 3, 2 / 3)), (5, (-0.6, 0.4, 0.4, 0.4, 0.4))])
 def test_newtons_cradle_together(count, after):
-    """Moreau's and Newton's answer for balls that touch: energy is kept."""
+    """For touching balls both Moreau's and Newton's laws conserve energy."""
     balls = [ball(f"ball {k}", gravity=(0, 0, 0), position=(0.1 * k, 0, 0), velocity=(float(k == 0), 0, 0)) for k in range(count)]
     run = free_body_stepper(graph_of(*balls, restitution=1.0), tolerance=1e-12, max_sweeps=100000).simulate(1e-3, step=1e-3)
     assert [run[f"ball {k}.twist"][-1, 3] for k in range(count)] == pytest.approx(after, abs=1e-9)
@@ -173,7 +174,7 @@ def test_a_dropped_ball_bounces_by_its_restitution():
 
 
 def tumbling(step, spring=False):
-    """Skew boxes whose centres of mass are off, which fall on each other and bounce; a string pulls one aside."""
+    """Return skew boxes with displaced centres of mass, which fall on each other and bounce; a string pulls one aside."""
     stones = [
         rigid_body(
             f"stone {k}",
@@ -196,7 +197,8 @@ def tumbling(step, spring=False):
 
 
 def test_the_account_is_measured_and_closes():
-    """Contacts by impulses and velocities, the step by forces and spins: what they took is what storages lost, to rounding."""
+    """The contacts' energy follows from impulses and velocities, that of the step from forces and spins: their sum is the
+    storages' loss, to rounding."""
     run = tumbling(0.004)
     courses = run.ledger.elements
     assert courses["contacts"][-1] > 10.0 and np.ptp(courses["step"]) > 1e-3
@@ -207,7 +209,7 @@ def test_the_account_is_measured_and_closes():
 
 
 def test_sets_of_collisions_begin_with_their_own_impulses():
-    """One set or two, of a tower at rest: each contact begins with what it had, so that few sweeps do."""
+    """One set or two, of a tower at rest: each contact starts from its previous impulse, so that few sweeps suffice."""
     runs = []
     for several in (False, True):
         bodies = [floor(), *(cuboid(f"box {k}", position=(0.0, 0.0, 0.1 * k + 0.05)) for k in range(4))]
@@ -223,7 +225,7 @@ def test_sets_of_collisions_begin_with_their_own_impulses():
 
 
 def test_free_flight_keeps_momentum_and_spin():
-    """To rounding, for a body that tumbles about no axis of its own, whose centre of mass is not its origin."""
+    """It holds to rounding, for a body that tumbles about a general axis and whose centre of mass is not its origin."""
     body = rigid_body(
         "stone",
         mass=2.0,
@@ -246,7 +248,7 @@ def test_free_flight_keeps_momentum_and_spin():
 
 
 def test_a_belt_takes_a_box_along_and_the_account_says_what_it_gave():
-    """Until both are as fast: the belt gives m v^2, of which friction takes half."""
+    """Until both move alike, the belt gives m v^2, half of which friction takes."""
     v, mu = 1.0, 0.4
     belt = prescribed_body("belt", twist=(0, 0, 0, v, 0, 0), shape=HalfSpace())
     run = free_body_stepper(graph_of(belt, cuboid("box", (0.4, 0.4, 0.1), position=(0, 0, 0.05)), friction=mu)).simulate(
@@ -260,7 +262,7 @@ def test_a_belt_takes_a_box_along_and_the_account_says_what_it_gave():
 
 
 def boxes(count, scale=1.0, weight=1.0):
-    """A tower of boxes thrown about, in units of `scale` to the metre and `weight` to the kilogram."""
+    """Return a tower of boxes thrown about, in units of `scale` to the metre and `weight` to the kilogram."""
     rng = np.random.default_rng(0)
     edge, found = 0.1 * scale, []
     for k in range(count):
@@ -287,7 +289,7 @@ def test_a_pile_of_thirty_boxes_settles():
     assert run.contact_count[-1] >= 90
     heights = np.array([run[f"box {k}.pose"][-1, 6] for k in range(30)])
     assert heights.min() > 0.0499 and heights.max() < 1.0
-    # what presses on the floor carries the weight
+    # the contacts with the floor carry the weight
     on_floor = run.pairs.body1 == 30  # free bodies come first
     on_floor |= run.pairs.body2 == 30
     sign = np.where(run.pairs.body2 == 30, -1.0, 1.0)
@@ -304,7 +306,7 @@ def test_boxes_that_tumble_keep_apart():
     "count, heaviest, scale, weight", [(10, 1.0, 1.0, 1.0), (10, 1.0, 1e3, 1e3), (2, 1e3, 1.0, 1.0), (4, 300.0, 1.0, 1.0)]
 )
 def test_towers_stand_high_or_under_a_heavy_top(count, heaviest, scale, weight):
-    """Sweeps alone would need ten thousands: what the floor bears passes through every box."""
+    """Tens of thousands of sweeps alone would be needed: the floor's load passes through every box."""
     a, masses = 0.1 * scale, [weight] * (count - 1) + [heaviest * weight]
     stack = [
         cuboid(f"box {k}", (a,) * 3, mass, (0.0, 0.0, -G * scale), position=(0.0, 0.0, a * (k + 0.5)))
@@ -320,7 +322,7 @@ def test_towers_stand_high_or_under_a_heavy_top(count, heaviest, scale, weight):
 
 
 def test_a_bag_of_a_hundred_balls_settles():
-    """A bag: four walls that lean outwards, and a floor. A ball may go on spinning about the normal of one contact."""
+    """The bag is four walls that lean outwards, and a floor. A ball may keep spinning about the normal of a single contact."""
     rng = np.random.default_rng(4)
     tilt = np.radians(60)
     walls = [
@@ -343,7 +345,7 @@ def test_a_bag_of_a_hundred_balls_settles():
 
 
 def test_millimetres_and_grams():
-    """The same pile in other units: the same run, up to rounding that contacts magnify."""
+    """The same pile in other units has the same run, except for rounding that contacts magnify."""
     runs = [
         free_body_stepper(
             graph_of(ground("floor", shape=HalfSpace()), *boxes(6, scale, weight), friction=0.5, max_contacts=512), tolerance=1e-7
@@ -357,7 +359,7 @@ def test_millimetres_and_grams():
 
 
 def test_bodies_of_several_shapes():
-    """A dumbbell stands on both balls; its middle, a capsule, touches nothing."""
+    """A dumbbell rests on both balls; its middle, a capsule, touches nothing."""
     solids = [Ball(0.1, position=(0, 0, 0.4)), Ball(0.1, position=(0, 0, -0.4)), Capsule(0.02, 0.8)]
     lying = turned((0, 1, 0), np.pi / 2)
     body = rigid_body(
@@ -415,7 +417,7 @@ def test_jointed_bodies_are_no_pile_and_do_not_collide():
 
 
 def test_a_heap_of_all_kinds_never_gains_energy():
-    """Balls, capsules, boxes, hulls (where coal is there) and bodies of two solids, thrown together: none is lost, all lands."""
+    """Balls, capsules, boxes, hulls (if coal is installed) and bodies of two solids, thrown together: none is lost, all land."""
     rng = np.random.default_rng(0)
     kinds = [Ball(0.05), Capsule(0.03, 0.1), Box(0.1, 0.06, 0.12), [Box(0.04, 0.04, 0.12), Ball(0.03, position=(0, 0, 0.06))]]
     if importlib.util.find_spec("coal"):
@@ -441,7 +443,7 @@ def test_a_heap_of_all_kinds_never_gains_energy():
 
 
 def test_another_world_frame_and_another_order():
-    """The same fall seen from elsewhere, and written the other way round: the same up to what the tolerance leaves open."""
+    """The same fall seen from another frame, and with the bodies reversed: the same within the tolerance."""
     G = Rotation.from_rotvec((0.4, -0.8, 0.3))
     shift = np.array([0.5, -1.0, 2.0])
 
@@ -470,7 +472,7 @@ def test_another_world_frame_and_another_order():
 
 
 def test_bodies_that_overlap_and_fall_side_by_side_are_not_in_doubt():
-    """Without contacts their relative velocity is zero, and of rounding later on."""
+    """Without contacts their relative velocity is zero at first, and later only rounding."""
     balls = [ball(f"ball {k}", position=(0.099 * k, 0.003 * k, 5.0)) for k in range(4)]
     run = free_body_stepper(graph_of(floor(), *balls, friction=0.5)).simulate(0.3, step=0.005)
     assert run.ok and run.sweeps.max() < 40

@@ -17,7 +17,7 @@ def run_of(*bodies, step=2e-3, end=1.0, **friction):
 
 
 def test_a_rolling_ball_slows_down_and_stops():
-    """By 5/7 g c / r, since it does not slip."""
+    """It decelerates by 5/7 g c / r, since it does not slip."""
     v0, a = 0.3, 5.0 / 7.0 * G * LENGTH / RADIUS
     rolling = ball("ball", position=(0, 0, RADIUS), velocity=(v0, 0, 0), angular_velocity=(0, v0 / RADIUS, 0))
     run = run_of(floor(), rolling, end=1.2, rolling_friction=LENGTH)
@@ -30,7 +30,7 @@ def test_a_rolling_ball_slows_down_and_stops():
 
 @pytest.mark.parametrize("share", [0.9, 1.1])
 def test_a_ball_on_a_slope_stays_below_the_limit(share):
-    """tan(slope) = c / r."""
+    """The limit is tan(slope) = c / r."""
     angle = np.arctan(share * LENGTH / RADIUS)
     up, q = np.array([np.sin(angle), 0.0, np.cos(angle)]), turned((0, 1, 0), angle)
     run = run_of(floor(quaternion=q), ball("ball", position=RADIUS * up), rolling_friction=LENGTH)
@@ -39,7 +39,7 @@ def test_a_ball_on_a_slope_stays_below_the_limit(share):
 
 
 def test_a_ball_spins_to_rest():
-    """Its spin about the normal falls by c m g / I; where nothing resists it, it stays."""
+    """Its spin about the normal decreases by c m g / I; without resistance it is constant."""
     spin, slow = 10.0, LENGTH * G / (0.4 * RADIUS**2)
     spinning = ball("ball", position=(0, 0, RADIUS), angular_velocity=(0, 0, spin))
     run = run_of(floor(), spinning, spinning_friction=LENGTH)
@@ -49,7 +49,7 @@ def test_a_ball_spins_to_rest():
 
 
 def test_a_turntable_takes_a_box_along():
-    """A box above the axis: its four corners resist by friction and spinning friction; the table gives the energy."""
+    """The four corners of a box above the axis resist by friction and spinning friction; the table gives the energy."""
     table = prescribed_body("table", twist=lambda t: (0, 0, 3.0, 0, 0, 0), shape=HalfSpace())
     run = run_of(table, cuboid("box", position=(0, 0, 0.05)), spinning_friction=LENGTH, rolling_friction=LENGTH, end=0.3)
     assert run["box.twist"][-1, 2] == pytest.approx(3.0, rel=1e-4)

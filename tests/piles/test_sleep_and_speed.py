@@ -1,4 +1,4 @@
-"""Bodies that sleep and wake, and bodies that are faster than their size in a step."""
+"""Bodies that sleep and wake, and bodies that move more than their size in a step."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from tests.piles.bodies import G, ball, cuboid, floor, graph_of, refused
 
 
 def test_a_tower_sleeps_until_a_ball_strikes_it():
-    """Up to then it stays to the last bit; then it falls as one that has not slept, up to what the tolerance leaves open."""
+    """Until then it is unchanged to the last bit; then it falls as one that has not slept, within the tolerance."""
     runs = []
     for sleep in (0.0, 1e-3):
         stack = [cuboid(f"box {k}", position=(0, 0, 0.1 * k + 0.05)) for k in range(3)]
@@ -29,7 +29,7 @@ def test_a_tower_sleeps_until_a_ball_strikes_it():
 
 
 def test_a_sleeping_box_wakes_when_its_belt_starts():
-    """A belt that rests at first, and then runs away from it."""
+    """A belt rests at first, then moves away from under it."""
     belt = prescribed_body("belt", twist=lambda t: (0, 0, 0, 10.0 * maximum(t - 0.3, 0.0), 0, 0), shape=HalfSpace())
     made = free_body_stepper(graph_of(belt, cuboid("box", position=(0, 0, 0.05)), friction=0.4), sleep=1e-3)
     run = made.simulate(0.5, step=0.005)
@@ -45,7 +45,7 @@ def test_what_cannot_sleep():
 
 @pytest.mark.parametrize("is_fixed, step, angle", [(True, 0.005, 0.0), (False, 0.001, 60.0)])
 def test_a_bullet_does_not_pass_a_thin_plate(is_fixed, step, angle):
-    """1 cm across at 300 m/s, against 1 mm."""
+    """A bullet 1 cm across at 300 m/s meets a plate of 1 mm."""
     way = np.array([np.sin(np.radians(angle)), 0.0, -np.cos(np.radians(angle))])
     bullet = ball("bullet", 0.005, 0.004, (0, 0, 0), position=-0.73 * way, velocity=300.0 * way)
     plate = ground("plate", shape=Box(4, 4, 0.001)) if is_fixed else cuboid("plate", (4, 4, 0.001), 125.0, (0, 0, 0))
@@ -56,7 +56,8 @@ def test_a_bullet_does_not_pass_a_thin_plate(is_fixed, step, angle):
 
 @pytest.mark.parametrize("miss", [0.0, 0.005, 0.02])
 def test_bullets_meet_or_pass(miss):
-    """1 cm across, 2 m apart at 600 m/s, at steps of 5 ms: they do not pass through each other, and do not strike in passing."""
+    """Bullets 1 cm across, 2 m apart at 600 m/s, in steps of 5 ms: they do not pass through each other, nor collide when they
+    miss."""
     still = (0.0, 0.0, 0.0)
     one = ball("one", 0.005, 0.004, still, position=(-1.03, 0, 0), velocity=(300.0, 0, 0))
     other = ball("other", 0.005, 0.004, still, position=(1.0, miss, 0), velocity=(-300.0, 0, 0))
@@ -72,7 +73,7 @@ def test_bullets_meet_or_pass(miss):
 
 @pytest.mark.parametrize("spin, step", [(20.0, 0.005), (200.0, 5e-4)])
 def test_a_rod_that_spins_strikes_a_ball(spin, step):
-    """A rod of 1 m, 2 cm thick, that turns by a tenth of a radian in a step: the ball takes the speed of a plastic impact."""
+    """A rod of 1 m, 2 cm thick, turns by a tenth of a radian per step: the ball gets the speed of a plastic impact."""
     still, at, mass = (0.0, 0.0, 0.0), 0.45, 0.05
     rod = cuboid("rod", (1.0, 0.02, 0.02), 1.0, still, angular_velocity=(0, 0, spin))
     struck = ball("ball", 0.02, mass, still, position=(at * np.cos(0.3), at * np.sin(0.3), 0))

@@ -66,7 +66,7 @@ def touching_bodies():
 
 
 def random_graph(seed, name=str):
-    """Junctions with elements and a few loops, in every fifth graph some in nested graphs; `name` makes names of names."""
+    """Return junctions with elements and a few loops, in every fifth graph some in nested graphs; `name` maps names to names."""
     random = np.random.default_rng(seed)
     graph = Graph(f"random {seed}")
     homes = [graph, *(Graph(name(f"part {k}")) for k in range(random.integers(1, 3) if seed % 5 == 0 else 0))]

@@ -1,5 +1,5 @@
-"""What must hold of a printed diagram, read off its SVG: no two nodes overlap, no bond passes a foreign node, no words lie on
-nodes, lines or words, every stroke is where the effort is imposed, and every bond between nodes that are drawn is there."""
+"""Requirements on a printed diagram, checked in its SVG: no two nodes overlap, no bond passes a foreign node, no words overlap
+nodes, lines or words, every stroke is where the effort is imposed, and every bond between drawn nodes is present."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 def along(path: str, count: int = 60) -> np.ndarray:
-    """Points (k, 2) on a path of steps M, L and Q."""
+    """Return points (k, 2) on a path of M, L and Q commands."""
     found, last = [], np.zeros(2)
     for letter, given in re.findall(r"([MLQ])([^MLQ]*)", path):
         places = np.array(NUMBER.findall(given), dtype=float).reshape(-1, 2)
@@ -32,12 +32,12 @@ def along(path: str, count: int = 60) -> np.ndarray:
 
 
 def bonds_of(root: ElementTree.Element) -> dict[str, ElementTree.Element]:
-    """Name of a bond -> its group."""
+    """Return name of a bond -> its group."""
     return {group.get("data-bond", ""): group for group in root.iter(f"{SVG}g") if group.get("class") == "bond"}
 
 
 def words_of(root: ElementTree.Element) -> list[tuple[str, np.ndarray, str]]:
-    """(words, [[left, top], [right, bottom]], name of the node or box that they belong to) of all texts of the drawing."""
+    """Return (words, [[left, top], [right, bottom]], name of their node or box) of all texts of the drawing."""
     found = []
     for group in root.find(f"{SVG}g").iter(f"{SVG}g"):
         for text in group.findall(f"{SVG}text"):
@@ -50,7 +50,7 @@ def words_of(root: ElementTree.Element) -> list[tuple[str, np.ndarray, str]]:
 
 
 def faults(model: Model, drawing: Diagram, drawn: Sketch | None = None, **given: object) -> list[str]:
-    """What is wrong with a diagram of a model, in words; `given` are the options of folding and values."""
+    """Return the faults of a diagram of a model, in words; `given` are the options of folding and values."""
     drawn = drawn or sketch(model, **{"folded": None, **given})
     root = ElementTree.fromstring(drawing.svg)
     names = [node.name for node in drawn.nodes]

@@ -1,4 +1,4 @@
-"""Costs and moves of drawings on the grid: laws on random cells, and CPython for machine code."""
+"""Costs and moves of drawings on the grid: laws on random cells, and CPython against machine code."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ MODELS = [hoist().freeze(), touching_bodies().freeze(), random_graph(0)]
 
 
 def valid_cells(drawn, made, random):
-    """Cells in which every box holds its own nodes only, or None: one box after the other, along a line or near it."""
+    """Return cells in which every box holds only its own nodes, or None: one box after another, along a line or near it."""
     chains = [drawn.chain(i) for i in range(len(drawn.nodes))]
     order = sorted(range(len(chains)), key=lambda i: (chains[i], random.random()))
     cells = np.zeros((len(chains), 2))
@@ -22,7 +22,7 @@ def valid_cells(drawn, made, random):
 
 @pytest.fixture(params=MODELS, ids=lambda model: model.name)
 def drawing(request):
-    """Board, boxes, and some valid drawings."""
+    """Return board, boxes, and some valid drawings."""
     drawn = sketch(request.param)
     made, random = Board(prices(drawn), nesting(drawn)), np.random.default_rng(3)
     tried = [valid_cells(drawn, made, random) for _ in range(60)]
@@ -32,7 +32,7 @@ def drawing(request):
 
 
 def test_a_move_changes_the_total_cost_by_the_change_of_its_part(drawing, monkeypatch):
-    """The cost that decides moves is the part of the total cost that depends on the node; free cells leave a drawing valid."""
+    """The cost that decides moves is the node's part of the total cost; moves to free cells keep a drawing valid."""
     monkeypatch.setattr(board, "have_llvm", lambda: False)
     made, valid = drawing
     random = np.random.default_rng(5)
@@ -50,7 +50,7 @@ def test_a_move_changes_the_total_cost_by_the_change_of_its_part(drawing, monkey
 
 
 def test_boxes_do_not_cross(monkeypatch):
-    """Two bars, each with its ends alone: neither holds a node of the other."""
+    """Two bars, each with only its ends: neither holds a node of the other."""
     monkeypatch.setattr(board, "have_llvm", lambda: False)
     none = np.zeros(0, dtype=int)
     members, apart = (np.array([0, 1]), np.array([2, 3])), np.array([[False, True], [True, False]])

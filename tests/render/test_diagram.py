@@ -1,4 +1,4 @@
-"""The drawn bond graph: everything is there, nothing lies on anything else, signs are on the right side."""
+"""The drawn bond graph: it is complete, nothing overlaps, signs are on the correct side."""
 
 import itertools
 import os
@@ -22,7 +22,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.fixture(scope="module", params=GRAPHS)
 def drawn(request):
-    """(model, causality, diagram, parsed SVG) of one graph."""
+    """Return (model, causality, diagram, parsed SVG) of one graph."""
     model = GRAPHS[request.param]().freeze()
     causality = assign_causality(model)
     drawing = diagram(model)
@@ -30,7 +30,7 @@ def drawn(request):
 
 
 def groups(root, *kinds):
-    """Name -> SVG group of everything drawn of these kinds."""
+    """Return name -> SVG group of everything drawn of these kinds."""
     found = [node for node in root.iter(f"{SVG}g") if node.get("class") in kinds]
     named = {node.get("data-bond", node.get("data-name")): node for node in found}
     assert len(named) == len(found)
@@ -38,7 +38,7 @@ def groups(root, *kinds):
 
 
 def lines_of(group):
-    """Points of the lines of a bond, barb last, without its stroke."""
+    """Return the points of the lines of a bond, barb last, without its stroke."""
     return [points(path) for path in group.iter(f"{SVG}path") if path.get("class") != "stroke"]
 
 
@@ -48,7 +48,7 @@ def points(path):
 
 
 def rectangles(root):
-    """(text, left, top, right, bottom) of every text in the drawing itself."""
+    """Return (text, left, top, right, bottom) of every text in the drawing itself."""
     for text in root.find(f"{SVG}g").iter(f"{SVG}text"):
         size = float(text.get("font-size"))
         x, y, width = float(text.get("x")), float(text.get("y")), 0.9 * text_width(text.text, size)
@@ -238,7 +238,7 @@ def test_names_are_text_and_never_markup():
 
 
 def test_elements_along_a_line_are_drawn():
-    """Their distances have no second direction at all, exactly."""
+    """Their distances have exactly one direction."""
     graph, v = Graph("line"), J1("v")
     graph.connect(v, I("m", 1.0)).connect(v, C("k", stiffness=10.0))
     graph.add(Block("twice", [("y", lambda u: 2.0 * u, "u")], inputs={"u": "m.p"}))
@@ -263,7 +263,7 @@ BODIES = ("body 1", "body 2", "contact")
 
 
 def outer_bonds(model, folded):
-    """Bonds that are not inside one folded graph."""
+    """Return the bonds that are not inside one folded graph."""
 
     def home(end):
         return next((path for path in folded if end.element.startswith(f"{path}.")), end.element)
@@ -329,14 +329,14 @@ def test_graphs_inside_a_folded_one_go_with_it():
 
 
 def nest(name, inner=None):
-    """A graph with a port, and perhaps another one inside."""
+    """Return a graph with a port, and perhaps another one inside."""
     graph, port = Graph(name), J1("port")
     graph.connect(port, C("store", capacitance=1.0)).expose("port", port)
     return graph.connect(inner.port("port"), port) if inner else graph
 
 
 def test_a_switch_inside_a_folded_graph_is_told_by_a_signal():
-    """Another junction on the automaton of a switch that is drawn: its name is not seen any more."""
+    """It has another junction on the automaton of a drawn switch, whose name is no longer visible."""
     part, outer = Graph("part"), Graph("outer")
     part.connect(X0("second", automaton="relay", active=["on"]), C("c", capacitance=1.0)).expose("port", part.parts["second"])
     outer.add_automaton(Automaton("relay", ("off", "on"), "on", ()))

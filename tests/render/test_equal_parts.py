@@ -1,4 +1,4 @@
-"""Equal parts are drawn alike: what is in them stands the same way, perhaps mirrored."""
+"""Equal parts are drawn alike: their contents have the same layout, perhaps mirrored."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""Laws of a diagram, on every example, script and model of a paper: no bond passes a foreign node, no words
-lie on others, on nodes, bonds or strokes; what is drawn depends on the graph alone."""
+"""Laws of a diagram, on every example, script and model of a paper: no bond passes a foreign node, no words overlap others,
+nodes, bonds or strokes; a drawing depends on the graph alone."""
 
 import dataclasses
 import random
@@ -21,11 +21,11 @@ SCRIPTS = [*sorted(HERE.glob("examples/*.py")), *sorted(HERE.glob("tests/front_d
 
 
 class Frozen(Exception):
-    """A script has made its graph."""
+    """Signal that a script has built its graph."""
 
 
 def graph_of(script):
-    """The first graph that a script compiles; what it would do with it is left undone."""
+    """Return the first graph that a script compiles; the script stops there."""
     found = []
     freeze = Graph.freeze
 
@@ -48,7 +48,7 @@ def faults_of(script):
 
 @pytest.fixture(scope="module")
 def fresh():
-    """Another process: in this one tests may have left compiled models in caches, so that a script has nothing to compile."""
+    """Start another process: tests may have left compiled models in this one's caches, so that a script would not compile."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         yield pool
 
@@ -111,7 +111,7 @@ def test_diagrams_of_models_can_be_read(name):
 
 
 def shuffled(model, seed):
-    """The same model, built in another order."""
+    """Return the same model, built in another order."""
     order = random.Random(seed)
 
     def mixed(things):
@@ -127,7 +127,7 @@ def shuffled(model, seed):
 
 
 def without_strokes(drawing):
-    """Where junctions may take the effort of several bonds, the order of the model decides."""
+    """Remove strokes: where junctions may take the effort of several bonds, the order of the model decides."""
     return re.sub(r'<path [^>]*class="stroke"/>', "", drawing.svg)
 
 
@@ -143,7 +143,7 @@ def test_the_order_in_which_a_model_was_built_does_not_count(name):
 
 
 def test_cells_are_searched_for_once(monkeypatch):
-    """A graph that was drawn before is drawn as if it were new, without a search; what is remembered does not grow for ever."""
+    """A graph that was drawn before gets the same drawing without a search; the cache does not grow without bound."""
     model = chain(2).freeze()
     monkeypatch.setattr(search, "_cache", known := {})
     first = diagram(model).svg

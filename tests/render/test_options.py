@@ -1,4 +1,4 @@
-"""What a diagram shows is chosen: folding, title, legend, values, efforts and flows, colours, format."""
+"""Options of a diagram: folding, title, legend, values, efforts and flows, colours, format."""
 
 import inspect
 import re
@@ -27,7 +27,7 @@ def colours(drawing):
 
 
 def box(name, springs, inner=()):
-    """A nested graph of one junction with springs, and with graphs inside."""
+    """Return a nested graph of one junction with springs, and with graphs inside."""
     graph, node = Graph(name), J1("node")
     for k in range(springs):
         graph.connect(node, C(f"spring {k}", capacitance=1.0))
@@ -37,7 +37,7 @@ def box(name, springs, inner=()):
 
 
 def machine(arms, fingers, springs):
-    """Arms with fingers, all of springs, on one rail."""
+    """Return arms with fingers, all made of springs, on one rail."""
     graph, rail = Graph("machine"), J0("rail")
     for a in range(arms):
         graph.connect(rail, box(f"arm {a}", springs, [box(f"finger {f}", springs) for f in range(fingers)]).port("port"))
@@ -148,7 +148,7 @@ def test_every_colour_is_of_the_palette():
 
 
 def units():
-    """A model whose parameters have all kinds of values."""
+    """Return a model whose parameters have all kinds of values."""
     graph, loop, shaft = Graph("units"), J1("loop", domain="electrical"), J1("shaft", domain="rotation")
     motor = GY("motor", 0.25)
     graph.connect(Se("supply", 12.0), loop).connect(loop, R("wire", 2.0)).connect(loop, motor.port("1"))
@@ -204,7 +204,7 @@ def test_labels_are_those_of_the_domain_with_the_number_of_the_bond_on_their_sid
 
 
 def test_numbers_alone_and_values_of_a_run_at_bonds():
-    """1 V on 2 Ohm and a capacitor of 1 F: 0.5 A at first, half of it after 2 s ln 2; a body that falls, magnitudes by unit."""
+    """1 V on 2 Ohm and a capacitor of 1 F: 0.5 A at first, half of it after 2 s ln 2; a falling body, magnitudes by unit."""
     line = J1("line")
     circuit = Graph("rc").connect(Se("source", 1.0), line).connect(line, R("r", 2.0)).connect(line, C("c", capacitance=1.0))
     numbers = {text.text for text in ElementTree.fromstring(diagram(circuit, labels="numbers").svg).iter(f"{SVG}text")}
@@ -224,7 +224,7 @@ def test_numbers_alone_and_values_of_a_run_at_bonds():
 
 
 def test_values_at_bonds_about_an_event():
-    """A ball falls at g t; at its impact it turns round and keeps 0.8 of its speed."""
+    """A ball falls at g t; its impact reverses its speed and keeps 0.8 of it."""
     result = ball().compile().simulate(0.6, samples=0.1, progress=False)
     fall = result.events[0].time
     for at, speed in ((fall - 1e-9, "−4.43"), (fall, "3.54"), (fall + 1e-9, "3.54")):

@@ -1,4 +1,4 @@
-"""PDF and PNG of a diagram: the same picture as the SVG, in the format that the ending says."""
+"""PDF and PNG of a diagram: the same picture as the SVG, in the format of the file extension."""
 
 import re
 import zlib
@@ -19,7 +19,7 @@ GRAPHS = {"hoist": hoist, "bodies": touching_bodies}
 
 @pytest.fixture(scope="module", params=GRAPHS)
 def files(request, tmp_path_factory):
-    """(diagram, folder with its three files)."""
+    """Return (diagram, folder with its three files)."""
     folder, drawing = tmp_path_factory.mktemp("files"), diagram(GRAPHS[request.param](), folded=())
     for ending in ("svg", "pdf", "PNG"):
         assert drawing.write(folder / f"x.{ending}") == folder / f"x.{ending}"

@@ -1,4 +1,4 @@
-"""Diagrams of random graphs have no bond through a node, and do not depend on names but for their widths."""
+"""Diagrams of random graphs have no bond through a node, and depend on names only by their widths."""
 
 import re
 
@@ -10,7 +10,7 @@ from tests.render.graphs import random_graph
 from tests.render.printable import faults
 
 TOLD = re.compile("'.*' lies on the line of ")
-"""What may remain where many lines meet: a name on a bond. Names on nodes, strokes or names may not."""
+"""Fault allowed where many lines meet: a name on a bond. Names on nodes, strokes or names are not allowed."""
 
 
 @pytest.mark.parametrize(("first", "end"), [(0, 2), pytest.param(2, 10, marks=pytest.mark.thorough)])

@@ -1,4 +1,4 @@
-"""The layout's arithmetic: its laws, and that the layout uses nothing whose last bit depends on the processor."""
+"""The layout's arithmetic: its laws, and that no operation's last bit depends on the processor."""
 
 import ast
 from pathlib import Path
@@ -17,7 +17,7 @@ EXACT = {
     "maximum", "min", "minimum", "moveaxis", "ndarray", "newaxis", "ones", "ptp", "repeat", "round", "searchsorted",
     "setdiff1d", "sort", "sqrt", "stack", "sum", "triu_indices", "unique", "where", "zeros", "zeros_like",
 }  # fmt: skip
-"""What the layout may take from NumPy: sums, products, quotients, square roots, comparisons, and what moves numbers."""
+"""NumPy functions that the layout may use: sums, products, quotients, square roots, comparisons, and moves of numbers."""
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: path.stem)
@@ -49,7 +49,7 @@ def test_equal_ratios():
 
 
 def test_noise_is_that_of_its_seed():
-    """Python promises that its numbers stay, in all versions and everywhere."""
+    """Python guarantees these numbers, in all versions and everywhere."""
     assert Noise(0).order(6) == [3, 5, 2, 4, 1, 0]
     values = Noise(1).spread(4000)
     assert abs(values.mean()) < 0.1 and abs(values.std() - 1.29) < 0.05

@@ -1,7 +1,7 @@
 """Contact rates against finite differences of closest points that are found in R^3 from implicit equations.
 
-The independent route knows no charts: eight unknowns (both points, the distance along the normal and the ratio of the
-normals) solve  phi1 = 0, phi2 = 0, p2 - p1 = s grad phi1, grad phi2 = -m grad phi1.
+The independent route uses no charts: eight unknowns (both points, the distance along the normal and the ratio of the normals)
+solve phi1 = 0, phi2 = 0, p2 - p1 = s grad phi1, grad phi2 = -m grad phi1.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ PAIRS = [
 
 @cache
 def implicit(name):
-    """Gradient and Hessian of the body's own implicit equation, and its value."""
+    """Return gradient and Hessian of the body's own implicit equation, and its value."""
     phi = BODIES[name][1]
     gradient = [sympy.diff(phi, a) for a in X]
     hessian = [[sympy.diff(g, a) for a in X] for g in gradient]
@@ -91,7 +91,7 @@ def implicit(name):
 
 
 def independent(name1, name2, H, p1, p2):
-    """Points (object 1, object 2) with opposite normals on one line, by Newton in R^3 from nearby points."""
+    """Return points (object 1, object 2) with opposite normals on one line, by Newton in R^3 from nearby points."""
     R, o = H[:3, :3], H[:3, 3]
     one, two = implicit(name1), implicit(name2)
     g1, g2 = one(p1)[1], two(p2)[1]
@@ -111,7 +111,7 @@ def independent(name1, name2, H, p1, p2):
 
 
 def coordinates(surface, point, chart, near):
-    """Coordinates of a surface point in a given chart, v continued from `near`."""
+    """Return coordinates of a surface point in a given chart, v continued from `near`."""
     q, found = nearest_coordinates(surface, point)
     if surface.closed and found != chart:
         q = np.array(frames.coordinates(frames.point(q, found), chart))
@@ -123,7 +123,7 @@ def coordinates(surface, point, chart, near):
 
 
 def contact_coordinates(name1, name2, chart1, chart2, H, at):
-    """(q1, q2, alpha, d) of a pose, the angles near those of `at`."""
+    """Return (q1, q2, alpha, d) of a pose, the angles near those of `at`."""
     surface1, surface2 = BODIES[name1][0], BODIES[name2][0]
     p1, p2 = independent(name1, name2, H, surface1.point(at[:2], chart1), surface2.point(at[2:4], chart2))
     q1, q2 = coordinates(surface1, p1, chart1, at[:2]), coordinates(surface2, p2, chart2, at[2:4])
@@ -136,7 +136,7 @@ def contact_coordinates(name1, name2, chart1, chart2, H, at):
 
 
 def spot(surface, rng):
-    """Random coordinates in a random chart."""
+    """Return random coordinates in a random chart."""
     if surface.closed:
         return np.array([rng.uniform(0.35, 2.75), rng.uniform(-3.0, 3.0)]), float(rng.integers(2))
     if surface.name == "torus":

@@ -50,7 +50,7 @@ def test_change_of_frame(joint):
     wrenches = Ad(inverse(H)).T @ joint.constrained
     assert np.allclose(wrenches.T @ seen.screws, 0.0, atol=1e-13)
     together = np.hstack([wrenches, seen.constrained])
-    assert (np.linalg.matrix_rank(together) if together.size else 0) == 6 - joint.freedoms  # no matrix is empty for NumPy 2.0
+    assert (np.linalg.matrix_rank(together) if together.size else 0) == 6 - joint.freedoms  # NumPy 2.0 rejects empty matrices
 
 
 def test_transmitted_wrenches_are_readable():

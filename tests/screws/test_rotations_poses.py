@@ -16,7 +16,7 @@ vectors = st.tuples(unit, unit, unit).map(np.array)
 
 @st.composite
 def rotation_vectors(draw):
-    """Rotation vectors: a third near the identity, a third near pi, a third anywhere."""
+    """Draw rotation vectors: a third near the identity, a third near pi, a third anywhere."""
     axis = draw(vectors)
     norm = np.linalg.norm(axis)
     axis = axis / norm if norm > 1e-3 else np.array([0.6, 0.0, 0.8])
@@ -117,7 +117,7 @@ def test_pose_state_and_rate():
     h = 1e-5
     moved = (pose_state(H @ poses.exp(h * T)) - pose_state(H @ poses.exp(-h * T))) / (2 * h)
     assert np.allclose(pose_rate(x, T), moved, atol=1e-9)
-    # Off the manifold the rate draws |q| back and turns nothing.
+    # Off the manifold the rate pulls |q| back without turning.
     x[:4] *= 1.1
     turning = np.abs(T[:3]).sum()
     more = (pose_rate(x, T, kappa=2.0) - pose_rate(x, T, kappa=1.0))[:4]
@@ -127,7 +127,7 @@ def test_pose_state_and_rate():
 
 @given(rotation_vectors(), st.lists(st.floats(-10.0, 10.0), min_size=6, max_size=6), st.floats(0.5, 2.0), st.integers(-40, 40))
 def test_the_rate_of_a_pose_knows_no_unit_of_time(w, T, stretch, power):
-    """Twice the twist, in a clock of any unit, is twice the rate, off the manifold too: no rate of its own is in the law."""
+    """Twice the twist, in a clock of any unit, gives twice the rate, off the manifold too: the law has no rate of its own."""
     x = pose_state(pose(rotations.exp(w), np.ones(3)))
     x[:4] *= stretch
     faster = 2.0**power

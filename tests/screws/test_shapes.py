@@ -1,4 +1,4 @@
-"""Nearest points of balls, capsules, boxes, half-spaces and hulls: against optimisation, coal, and the laws of geometry."""
+"""Nearest points of balls, capsules, boxes, half-spaces and hulls: against optimisation, coal, and geometric laws."""
 
 import importlib.util
 import itertools
@@ -29,12 +29,12 @@ def poses(rng, spread):
 
 
 def core_point(solid, u):
-    """A point of a solid's core from numbers in [-1, 1]."""
+    """Return a point of a solid's core from numbers in [-1, 1]."""
     return solid.half * u
 
 
 def judged_distance(a, b, R, p):
-    """Distance of two solids that are apart, by minimising over both cores; None where it is not above zero."""
+    """Return the distance of two separate solids, by minimising over both cores; None unless it is positive."""
     if isinstance(b, HalfSpace):
         n = R[1][:, 2]
         core = [n @ (p[0] + R[0] @ (a.half * u) - p[1]) for u in CUBE]
@@ -60,7 +60,7 @@ def judged_distance(a, b, R, p):
 
 
 def held_by(solid, R, p, points, tolerance):
-    """Whether points lie on the surface of a solid."""
+    """Return True if points lie on the surface of a solid."""
     local = (points - p) @ R
     if isinstance(solid, HalfSpace):
         return np.all(np.abs(local[:, 2]) <= tolerance)
@@ -73,7 +73,7 @@ def held_by(solid, R, p, points, tolerance):
 
 @pytest.mark.parametrize("names", PAIRS, ids="-".join)
 def test_least_gap_is_the_distance(names):
-    """Against the minimum over both cores, a convex problem; tolerance of that minimiser's square root."""
+    """Against the minimum over both cores, a convex problem; the tolerance is the square root of the minimiser's."""
     rng = np.random.default_rng(3)
     a, b = (SOLIDS[name] for name in names)
     apart = 0
@@ -93,7 +93,7 @@ def test_least_gap_is_the_distance(names):
 
 @pytest.mark.parametrize("names", PAIRS, ids="-".join)
 def test_points_lie_on_the_surfaces(names):
-    """In candidates of light contact, which steps look at: reach and depth of a few hundredths of the solids."""
+    """Candidates in light contact, as steps use them, with reach and depth of a few hundredths of the solids."""
     rng = np.random.default_rng(4)
     a, b = (SOLIDS[name] for name in names)
     for _ in range(20):
@@ -140,7 +140,7 @@ def test_a_box_flat_on_the_floor_has_four_corners():
 @pytest.mark.parametrize("shift", [(0, 0), (0.5, 0), (0.3, 0.2), (1.0, 0.0)])
 @pytest.mark.parametrize("turn", [0.0, 90.0, 180.0])
 def test_boxes_on_each_other_meet_in_a_rectangle(shift, turn):
-    """Edges that lie along each other give each corner once; common edges alone give their two ends."""
+    """Edges that coincide give each corner once; common edges alone give their two ends."""
     R = [np.eye(3), Rotation.from_euler("z", turn, degrees=True).as_matrix()]
     found = search(Box(1, 1, 1), Box(1, 1, 1), R, [(0, 0, 0), (*shift, 1.0)], 0.01)
     assert np.allclose(found.gap, 0.0, atol=1e-12)
@@ -167,7 +167,7 @@ def test_crossed_edges_meet_in_a_point():
 
 
 def test_coincident_centres_and_axes_that_cut_each_other_have_directions():
-    """No direction is better than another: some unit vector and the full depth, never nan."""
+    """All directions are equivalent: any unit vector and the full depth, never nan."""
     same = [np.eye(3)] * 2
     for a, b, depth in (
         (Ball(0.3), Ball(0.2), -0.5),
@@ -198,7 +198,7 @@ def test_a_capsule_on_a_box_is_held_at_both_ends_of_what_is_above():
 @needs_coal
 @pytest.mark.parametrize("other", ["ball", "capsule", "box"])
 def test_a_hull_of_a_box_is_that_box(other):
-    """Two ways to one result: coal with patches, and closed forms. EPA stops at 1e-6."""
+    """coal with patches and closed forms agree; EPA stops at 1e-6."""
     rng = np.random.default_rng(6)
     box = SOLIDS["box"]
     hull = Hull(CUBE * box.half)
@@ -221,7 +221,7 @@ def test_a_hull_on_a_box_has_the_corners_of_its_face():
 
 @needs_coal
 def test_hulls_that_are_apart_are_as_far_as_a_plane_between_them_says():
-    """No distance is below the separation along a direction, and none of a hull's points is nearer than that along theirs."""
+    """The distance is the separation along the normal that is found: a plane between the hulls."""
     rng, seen = np.random.default_rng(17), 0
     for _ in range(400):
         hulls = [Hull(0.3 * rng.standard_normal((12, 3))) for _ in range(2)]
@@ -241,7 +241,7 @@ def test_a_hull_on_the_floor_needs_no_coal():
 
 @needs_coal
 def test_boxes_against_coal():
-    """Signed distance of boxes that overlap a little, by another library's EPA (its tolerance 1e-6)."""
+    """Signed distance of slightly overlapping boxes, by another library's EPA (its tolerance 1e-6)."""
     import coal
 
     rng = np.random.default_rng(7)
@@ -262,7 +262,7 @@ def test_boxes_against_coal():
 
 
 def test_shapes_lie_where_their_bodies_carry_them():
-    """A ball at an arm's end, and the same ball as a body of its own."""
+    """A ball at the end of an arm equals the same ball as a separate body."""
     rng = np.random.default_rng(8)
     R, p = poses(rng, 0.3)
     q = Rotation.from_matrix(R[0]).as_quat(scalar_first=True)
@@ -301,7 +301,7 @@ def test_sweep_finds_what_comparing_all_finds(count):
     high = low + rng.uniform(0.0, 1.5, (count, 3))
     if count > 2:
         low[:2], high[:2] = -np.inf, np.inf
-        low[2:5], high[2:5] = 1.0, 2.0  # the same box three times
+        low[2:5], high[2:5] = 1.0, 2.0  # three copies of the same box
     allowed = rng.random((count, count)) < 0.8
     allowed = allowed & allowed.T
     i, j = overlapping_boxes(low, high, allowed)

@@ -1,4 +1,4 @@
-"""Did you mean: the one function that finds names like one that does not exist, and where it is used."""
+"""Suggestions for misspelt names: the one function that finds similar names, and its uses."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_nothing_is_like_anything(name):
 
 @pytest.mark.parametrize("names", [NAMES, bondgraph.__all__, signals.__all__])
 def test_one_slip_in_a_name_is_understood(names):
-    """Another case, a letter left out, two letters swapped: of long names the right one comes first."""
+    """Another case, a missing letter, two letters swapped: among long names the right one comes first."""
     for name in (each for each in names if len(each) > 5):
         k = len(name) // 2
         for slip in (name.upper(), name[:k] + name[k + 1 :], name[:k] + name[k + 1] + name[k] + name[k + 2 :]):

@@ -26,7 +26,7 @@ def formula_of_pear(n, a):
 
 
 def tilted(n, k):
-    """An ellipsoid sheared by k: closed, in no catalogue."""
+    """Return an ellipsoid sheared by k: closed, and not in the catalogue."""
     return (0.03 * n[0] + k * n[2], 0.02 * n[1] - 0.5 * k * n[0], 0.025 * n[2])
 
 
@@ -40,7 +40,7 @@ SINGLE = [surfaces.plane(), surfaces.cylinder(0.02), surfaces.torus(0.05, 0.02),
 
 
 def by_differences(surface, q, chart, h=1e-3):
-    """M, K, T from the definition, with frames differenced in R^3 (error h^4)."""
+    """Return M, K, T from the definition, with frames differenced in R^3 (error h^4)."""
 
     def derivative(function):
         columns = []
@@ -226,7 +226,7 @@ def test_powers_in_expressions(exponent):
 
 
 NO_NUMBERS = ("1.0", b"1", True, None, 1j, [0.1], {}, float("nan"))
-"""What is given where a length is wanted."""
+"""Invalid arguments for a length."""
 
 
 def _scaled(n, a):
@@ -308,7 +308,7 @@ def test_refusals(case):
 @pytest.mark.parametrize("radius", [0.9, 0.999, 1.001, 1.01, 1.1, 2.0])
 @pytest.mark.parametrize("angle", [0.0, 0.1, 0.2618, 2.0])
 def test_the_nearest_point_decides_on_which_side_the_material_is(radius, angle):
-    """A tube with its material outside, or a rod with it inside, told by a point close to the wall."""
+    """A tube with its material outside, or a rod with it inside, decided by a point close to the wall."""
     spot = (radius * np.cos(angle), radius * np.sin(angle), 0.3)
 
     def tube(sign):

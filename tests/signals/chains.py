@@ -1,4 +1,4 @@
-"""Chains of signal blocks: compiled, with values that agree with the plain formulas."""
+"""Chains of signal blocks: compiled, with values that match the plain formulas."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def compiled(*blocks: Element) -> Compiled:
 
 
 def value(model: Compiled, name: str, t: float = 0.0, parameters=None):
-    """One value from the compiled code, checked against the plain formulas in floats."""
+    """Return one value from the compiled code, checked against the plain formulas in floats."""
     (x, m), p = model.initial(), model.parameters(parameters)
     slot = model.program.layout[name]
     if slot.block == "x":
@@ -36,7 +36,7 @@ def over_time(model: Compiled, name: str, times: np.ndarray) -> np.ndarray:
 
 
 def ramped(**more) -> Element:
-    """A signal that equals time."""
+    """Return a signal that equals time."""
     return signals.ramp("t", 1.0, **more)
 
 

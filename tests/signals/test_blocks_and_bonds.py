@@ -1,4 +1,4 @@
-"""Signals that act on bonds, cross the walls of nested graphs, and switch automata."""
+"""Signals that act on bonds, cross the boundaries of nested graphs, and switch automata."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_blocks_inside_a_nested_graph_read_its_inputs_and_time() -> None:
 
 
 def test_an_automaton_switches_at_the_exact_instant_of_a_comparison() -> None:
-    """What a comparator cannot do: the crossing of a signal as an event."""
+    """Unlike a comparator it makes the crossing of a signal an event."""
     graph = chain(signals.sine("s", 1.0, 2.0))
     rise = Transition("low", "high", lambda y: y - 0.5, ("s.y",))
     run = compile_model(graph.add_automaton(Automaton("a", ("low", "high"), "low", (rise,)))).simulate(1.0)

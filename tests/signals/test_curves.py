@@ -35,7 +35,7 @@ KINDS = ("linear", "monotone", "akima", "spline")
 
 
 def reference(kind: str, x: np.ndarray, y: np.ndarray):
-    """SciPy's piecewise polynomial."""
+    """Return SciPy's piecewise polynomial."""
     if kind == "linear":
         return interpolate.make_interp_spline(x, y, k=1)
     return {
@@ -88,7 +88,7 @@ def test_a_periodic_curve_repeats_with_continuous_slopes(kind):
     u = np.linspace(-20.0, 20.0, 77)
     np.testing.assert_allclose(curve(u), curve(u + 2.0 * np.pi), atol=1e-12)
     np.testing.assert_allclose(curve(u), np.sin(u), atol={"linear": 0.04, "monotone": 0.04, "akima": 0.02, "spline": 1e-3}[kind])
-    assert curve(-1e-17) == curve(0.0)  # rounding takes it to the end of the period
+    assert curve(-1e-17) == curve(0.0)  # rounding moves it to the end of the period
     left, right = ((curve(at + step) - curve(at)) / step for at, step in ((0.0, -1e-6), (0.0, 1e-6)))
     assert left == pytest.approx(right, abs=1e-5)
 
@@ -159,7 +159,7 @@ def test_a_map_holds_one_variable_and_repeats_the_other():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_storages_and_a_resistor_of_curves_keep_their_account(kind):
-    """The energies are the exact integrals: nothing is lost without the resistor, and the ledger closes with it."""
+    """The energies are the exact integrals: without the resistor energy is conserved, and with it the ledger closes."""
     x = np.linspace(-3.0, 3.0, 15)
     spring, mass = (signals.curve(x, y, kind, outside="extend") for y in (np.sinh(x), np.tanh(x)))
     damper = signals.curve(x, 0.1 * x * np.abs(x), kind, outside="extend")
@@ -190,7 +190,7 @@ def test_a_resistor_is_inverted_where_others_set_its_effort(kind):
 
 
 def test_laws_of_linear_curves_have_their_inverse():
-    """No algebraic loop is left where others set what they give."""
+    """No algebraic loop remains where their output is imposed."""
     curve = signals.curve(X, Y, outside="extend")
     assert R("r", effort=curve).law.flow.function is curve.inverse
     assert R("r", flow=curve).law.effort.function is C("c", output=curve).law.inverse.function is curve.inverse
@@ -239,7 +239,7 @@ def test_the_advice_on_an_inverse_holds():
 
 
 def test_friction_takes_the_stribeck_curve_of_its_speed():
-    """A belt drags a mass: the limit falls with the sliding speed along a table."""
+    """A belt drags a mass: the limit decreases with the sliding speed along a table."""
     stribeck = signals.curve([0.0, 0.1, 0.5, 2.0], [1.5, 1.0, 0.8, 1.0], "monotone")
     graph, v = Graph("slide"), J1("v")
     graph.connect(v, I("m", 1.0, initial=2.0))
@@ -289,7 +289,7 @@ def test_a_map_serves_in_a_block_and_in_a_law():
 
 
 def test_a_long_curve_adds_no_steps_to_the_tape():
-    """However many points: one search and one entry for each coefficient."""
+    """Whatever the number of points: one search and one entry for each coefficient."""
     lengths = set()
     for count in (50, 5000):
         x, tape = np.linspace(0.0, 1.0, count), Tape()

@@ -1,4 +1,4 @@
-"""All blocks at once: in LaTeX, on symbols, their derivatives, as loops of large models, on their page."""
+"""All blocks together: in LaTeX, on symbols, their derivatives, as loops of large models, on their page."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_every_block_runs_on_symbols() -> None:
     for equation in sympy_statements(model):
         sides = [list(side) if isinstance(side, sympy.MatrixBase) else [side] for side in equation.args]
         for left, right in zip(*sides, strict=True):
-            if left.name == "slew.slope":  # d/dt along the motion, which is no function of the values at one time
+            if left.name == "slew.slope":  # d/dt along the motion, which is not a function of the values at one time
                 continue
             found = right.subs({s: numbers[s.name] for s in right.free_symbols})
             assert float(found) == pytest.approx(numbers[left.name], rel=1e-12, abs=1e-15), left
@@ -83,7 +83,7 @@ def test_every_block_runs_on_symbols() -> None:
 
 @pytest.mark.parametrize("start", [-2.0, -0.6, 0.3, 0.9, 1.7])
 def test_jacobian_of_nonlinear_blocks(start: float) -> None:
-    """Exact derivatives with respect to a state, on every piece, against differences."""
+    """Derivatives with respect to a state are exact on every piece; checked by differences."""
     blocks = [
         signals.limiter("lim", "u.y", -1.0, 1.0),
         signals.dead_zone("dead", "u.y", -0.5, 0.5),
@@ -106,7 +106,7 @@ def test_jacobian_of_nonlinear_blocks(start: float) -> None:
 
 
 def test_many_blocks_are_compiled_as_loops() -> None:
-    """A line of lags, long enough for the compiler of large models: at first only the first one moves."""
+    """A chain of lags, long enough for the compiler of large models: at first only the first one moves."""
     count = 1500
     blocks = [signals.step("u", -1.0, after=2.0), signals.lowpass("lag0", "u.y", 0.5)]
     for k in range(1, count):
@@ -125,7 +125,7 @@ def test_the_module_lists_its_blocks() -> None:
 
 
 def test_the_page_lists_every_block_and_code() -> None:
-    """That its examples print what it shows, `tests/docs/test_docs.py` says."""
+    """`tests/docs/test_docs.py` checks that the page's examples print what it shows."""
     page = (ROOT / "docs" / "signals.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `(\w+)\(", page, re.MULTILINE) == list(signals.__all__)
     assert set(re.findall(r"E14\d|E44\d", page)) == {code for code, _, _ in WRONG}

@@ -22,12 +22,12 @@ def response(*blocks: Any, t_end: float = 3.0, samples: float = 0.05) -> Any:
 
 
 def exact(t: float) -> np.ndarray:
-    """x(t) of x' = A x + 2 B from rest."""
+    """Return x(t) of x' = A x + 2 B from rest."""
     return np.asarray(np.linalg.solve(A, (expm(A * t) - np.eye(2)) @ B[:, 0] * 2.0))
 
 
 def linear() -> Any:
-    """The same system as a model: a mass, spring and damper as blocks, linearised."""
+    """Return the same system as a model: a mass, spring and damper as blocks, linearised."""
     graph = Graph("plant").add(
         signals.step("push", after=0.0), signals.gain("pull", "x.y", -4.0), signals.gain("brake", "v.y", -0.4)
     )
@@ -52,7 +52,7 @@ def test_all_forms_of_one_system_answer_alike() -> None:
 
 
 def test_several_inputs_and_outputs() -> None:
-    """Numbers or one vector as input; D feeds one of them through; a D of zeros closes no loop."""
+    """Input as numbers or one vector; D feeds one of them through; a zero D closes no loop."""
     matrices = (A, np.hstack([B, 0.0 * B]), np.eye(2), np.array([[0.0, 0.0], [0.0, 3.0]]))
     both = signals.state_space("both", "u.y", [], [], [], [[1.0], [-0.5]])
     two, one = signals.state_space("two", ["u.y", "w.y"], *matrices), signals.state_space("one", "both.y", *matrices)
@@ -65,7 +65,7 @@ def test_several_inputs_and_outputs() -> None:
 
 
 def test_sampled_systems_follow_their_recursion() -> None:
-    """y[k] is held from tick k on; a row at a tick shows the value before it."""
+    """y[k] is held from tick k; a row at a tick shows the previous value."""
     h, d = 0.1, [[0.5]]
     a, b = expm(A * h), np.linalg.solve(A, (expm(A * h) - np.eye(2)) @ B)
     sampled = signal.dlti(a, b, C, d, dt=h)

@@ -20,7 +20,7 @@ def run_of(*blocks, until: float, **settings):
 
 
 def test_a_chirp_sweeps_from_one_frequency_to_the_other():
-    """The angular frequency is the slope of the angle: it rises by 3 rad/s in a second, from 2 rad/s to 8 rad/s."""
+    """The angular frequency is the slope of the angle: it rises by 3 rad/s per second, from 2 rad/s to 8 rad/s."""
     run = run_of(signals.chirp("c", 2.0, 8.0, 2.0, amplitude=3.0, start=1.0, phase=0.5, offset=-1.0), until=6.0, samples=0.01)
     since = np.clip(run.t - 1.0, 0.0, 2.0)
     angle = 0.5 + 2.0 * since + 1.5 * since**2 + 8.0 * np.maximum(run.t - 3.0, 0.0)
@@ -31,7 +31,7 @@ def test_a_chirp_sweeps_from_one_frequency_to_the_other():
 
 
 def test_a_relay_switches_at_both_levels():
-    """Of sin(2 pi t): up at t1 with sin = 1/2, down at 1/2 + t2 with sin = -1/4."""
+    """For sin(2 pi t): up at t1 with sin = 1/2, down at 1/2 + t2 with sin = -1/4."""
     relay = signals.hysteresis("h", "u.y", -0.25, 0.5, low=-1.0, high=2.0)
     run = run_of(signals.sine("u", omega=TURN), relay, signals.integrator("i", "h.y"), until=2.0)
     up, down = np.arcsin(0.5) / TURN, 0.5 + np.arcsin(0.25) / TURN
@@ -46,13 +46,13 @@ STARTS = [(2.0, "low", 1.0), (-2.0, "high", 0.0), (0.0, "low", 0.0), (0.0, "high
 @pytest.mark.parametrize("slope", [-0.5, 0.0, 0.5])
 @pytest.mark.parametrize(("level", "initial", "expected"), STARTS)
 def test_a_relay_starts_where_its_input_says_or_in_its_initial_state(level, initial, expected, slope):
-    """Also where the input moves back from there."""
+    """This also holds if the input moves back from there."""
     relay = signals.hysteresis("h", "u.y", -1.0, 1.0, initial=initial)
     assert run_of(signals.ramp("u", slope, offset=level), relay, until=1.0)["h.y"][-1] == expected
 
 
 def test_a_relay_holds_a_temperature():
-    """A room cools towards 0 and is heated towards 40: each swing takes the logarithm of its levels."""
+    """A room cools towards 0 and is heated towards 40: each swing lasts for the logarithm of its levels."""
     graph, room = Graph("thermostat"), J1("room")
     graph.connect(room, I("heat", 1.0, initial=20.0)).connect(room, R("loss", 1.0))
     graph.connect(Se("heater", lambda y: y, signals=["h.y"]), room)
@@ -65,7 +65,7 @@ def test_a_relay_holds_a_temperature():
 
 @pytest.mark.parametrize("duty", [0.3, 1e-4, 0.9999, 0.0, 1.0, 1.7, -1.0])
 def test_pulses_have_the_width_that_is_asked_for(duty):
-    """To rounding, from no pulse to no gap; what is set between two beginnings waits for the next."""
+    """Widths are exact to rounding, from no pulse to no gap; a duty set within a period takes effect at the next."""
     run = run_of(signals.step("d", after=duty), signals.pwm("p", "d.y", 0.25), signals.integrator("i", "p.y"), until=1.0)
     assert run["i.y"][-1] == pytest.approx(max(min(duty, 1.0), 0.0), abs=1e-13)
     begun = run_of(signals.step("d", start=1.1, before=0.5, after=duty), signals.pwm("p", "d.y", 1.0, low=-1.0), until=1.3)
@@ -74,7 +74,7 @@ def test_pulses_have_the_width_that_is_asked_for(duty):
 
 @pytest.mark.parametrize("duty", [lambda t: 0.35 * maximum(t, 0.0), lambda t: 0.35 * t, lambda t: minimum(0.35 * t, 0.5)])
 def test_pulses_begin_where_a_duty_leaves_zero(duty):
-    """The first period has none and no event; the width of each is that at its beginning."""
+    """The first period has no pulse and no event; the width of each is set at its start."""
     course = Block("d", [("y", duty, ["t"])], inputs={"t": "time"})
     run = run_of(course, signals.pwm("p", "d.y", 0.25), signals.integrator("i", "p.y"), until=1.0)
     begins = np.array([0.25, 0.5, 0.75])
@@ -84,7 +84,7 @@ def test_pulses_begin_where_a_duty_leaves_zero(duty):
 
 
 def test_full_pulses_have_no_edge_between_them():
-    """Also where a period is no binary fraction, so that an end and the next beginning differ by rounding."""
+    """This also holds where a period is not a binary fraction, so that an end and the next start differ by rounding."""
     run = run_of(signals.step("d", before=1.0), signals.pwm("p", "d.y", 0.1), until=5.0)
     assert [event.kind for event in run.events] == ["p rises"] and run["p.y"][-1] == 1.0
 
@@ -128,7 +128,7 @@ def test_a_rate_limiter_ramps_up_and_down_to_its_input():
 
 
 def reference(seed: int, count: int) -> np.ndarray:
-    """The combined generator of L'Ecuyer in whole numbers of Python."""
+    """Return L'Ecuyer's combined generator in Python integers."""
     states, moduli, multipliers = [seed + 1, seed + 1], (2147483563, 2147483399), (40014, 40692)
     numbers = []
     for k in range(8 + count):
@@ -141,11 +141,11 @@ def reference(seed: int, count: int) -> np.ndarray:
 
 
 PERIOD = 1e-3
-"""Time between random numbers, s."""
+"""Period of random numbers, s."""
 
 
 def noise_of(count: int, parameters=None, **more) -> np.ndarray:
-    """Numbers of the first ticks."""
+    """Return the numbers of the first ticks."""
     times = (np.arange(count) + 0.5) * PERIOD
     run = run_of(signals.noise("n", 2.0, PERIOD, mean=1.0, **more), until=count * PERIOD, samples=times, parameters=parameters)
     return run["n.y"][np.searchsorted(run.t, times)]
@@ -166,7 +166,7 @@ def test_one_seed_gives_the_same_bits_and_another_seed_others():
 
 @pytest.mark.parametrize("distribution", ["normal", "uniform"])
 def test_noise_has_its_mean_and_deviation_and_no_memory(distribution):
-    """Within four standard errors; the fourth moment tells the distributions apart."""
+    """Within four standard errors; the fourth moment distinguishes the distributions."""
     count = 20_000
     z = (noise_of(count, seed=3, distribution=distribution) - 1.0) / 2.0
     error = 4.0 / np.sqrt(count)
@@ -201,7 +201,8 @@ def test_the_advice_on_random_formulas_holds():
 
 
 def test_a_rate_limiter_follows_steps_and_ramps():
-    """Up to 1 at 0.5/s from 1 s, down from 4 s at 2/s; a ramp of 1/s at 0.5/s, until the ramp ends at 2 s with 2.0."""
+    """It rises to 1 at 0.5/s from 1 s, and falls at 2/s from 4 s; it follows a ramp of 1/s at 0.5/s until the ramp ends at 2 s
+    with 2.0."""
     pulse = signals.pulse("u", 1.0, 3.0)
     run = run_of(pulse, signals.rate_limiter("l", "u.y", -2.0, 0.5), until=6.0, samples=0.01)
     expected = np.clip(0.5 * (run.t - 1.0), 0.0, 1.0) - np.clip(2.0 * (run.t - 4.0), 0.0, 1.0)
@@ -217,7 +218,7 @@ def test_a_rate_limiter_follows_steps_and_ramps():
 
 
 def test_a_rate_limiter_turns_back_where_a_step_overtakes_it():
-    """It has come to 0.5 when the goal falls from 1 to 0, and turns at once."""
+    """It has reached 0.5 when the goal falls from 1 to 0, and reverses immediately."""
     run = run_of(signals.pulse("u", 1.0, 1.0), signals.rate_limiter("l", "u.y", -0.25, 0.5), until=5.0, samples=0.01)
     expected = np.where(run.t < 2.0, 0.5 * np.maximum(run.t - 1.0, 0.0), np.maximum(0.5 - 0.25 * (run.t - 2.0), 0.0))
     np.testing.assert_allclose(run["l.y"], expected, atol=1e-12)
@@ -234,7 +235,7 @@ def test_a_rate_limiter_of_a_sine_follows_it_from_where_they_meet():
 
 
 def test_rate_limiters_in_a_row_and_beside_a_mechanism():
-    """The second one is slower: it alone decides. The rates of a graph with a dependent storage do not disturb them."""
+    """The slower second limiter alone sets the output. The rates of a graph with a dependent storage do not disturb them."""
     graph, body = Graph("row"), J1("body")
     graph.connect(Se("push", 2.0), body).connect(body, I("a", 1.0)).connect(body, I("b", 3.0))
     blocks = [signals.rate_limiter("first", "body.flow", -1.0, 0.4), signals.rate_limiter("second", "first.y", -1.0, 0.1)]

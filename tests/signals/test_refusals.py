@@ -1,4 +1,4 @@
-"""Signal blocks that cannot be: refused with a code, where they are made or by the graph."""
+"""Impossible signal blocks: refused with a code, on construction or by the graph."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.signals.chains import compiled
 
 
 class System(types.SimpleNamespace):
-    """A system object, as of python-control: attributes alone."""
+    """A system object with only attributes, as in python-control."""
 
 
 WRONG = [

@@ -1,1 +1,1 @@
-"""Second statements of the error control and of event detection in NumPy, by whole arrays: machine code must give their bits."""
+"""Independent NumPy versions of error control and event detection, by whole arrays: machine code must give the same bits."""

@@ -1,9 +1,9 @@
 """Balancing of couplings between states: balanced scales and the fastest rate of each state from the Jacobian of the rates.
 
-An entry B_ij > 0 says that state j drives state i. Within a strong component, find scales s that balance the couplings into each
+An entry B_ij > 0 means that state j drives state i. Within a strong component, find scales s that balance the couplings into each
 state with those out of it; for reciprocal couplings these are the ratios that energy gives. Nothing here depends on units: with
-states in other units, x -> d x, the scales become d s and the rates stay, to the last bit where d is a
-power of two. Balancing: E. E. Osborne, On pre-conditioning of matrices, J. ACM 7, 1960.
+states in other units, x -> d x, the scales become d s and the rates are unchanged, to the last bit if d is a power of two.
+Balancing: E. E. Osborne, On pre-conditioning of matrices, J. ACM 7, 1960.
 
 Interpreted models use this arithmetic; it is the reference of the machine code in `balancing`.
 """
@@ -51,8 +51,7 @@ def propagated(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarr
 
 
 def _balanced(structure: CouplingStructure, values: np.ndarray) -> np.ndarray:
-    """Return scales s (n,) for which the sums of B_ij s_j / s_i over a row and over a column of each component are about
-    equal."""
+    """Return scales s (n,) for which the sums of B_ij s_j / s_i over a row and a column of each component are about equal."""
     n, inner = len(structure.part), structure.inner
     scales = np.ones(n)
     _along_ears(structure, values, scales)

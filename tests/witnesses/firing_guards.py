@@ -36,7 +36,7 @@ class FiringGuards(GuardHistory):
         clear = active & (zero <= CLEAR * np.abs(now))
         self.guard_sizes[clear] = np.fmax(self.guard_sizes, np.abs(now))[clear]
         zero = self._accumulated(zero)
-        if np.any(active & (np.abs(now) > zero) & (np.abs(was) <= np.abs(now - was))):  # nonzero only by the shift
+        if np.any(active & (np.abs(now) > zero) & (np.abs(was) <= np.abs(now - was))):  # nonzero only because of the shift
             zero = zero + self._noise_ahead(t, here, m, np.array([shift]), (now - was)[None])[0]
         near, firm = active & (np.abs(now) <= zero), active & (now > zero)
         last = np.array([edge.last for edge in self._bound.program.transitions], dtype=bool)
@@ -126,7 +126,7 @@ class FiringGuards(GuardHistory):
         return rounding_error(changes, soon - now[:, None])
 
     def _accumulated(self, errors: np.ndarray) -> np.ndarray:
-        """Return rounding errors of guards (k,) at a point as they are in a run, but of bounces and of ends of the run."""
+        """Return accumulated rounding errors of guards (k,) at a point of a run, except for bounces and ends of the run."""
         ends = np.array([edge.error is not None for edge in self._bound.program.transitions], dtype=bool)
         most = ACCUMULATED * np.fmax(errors, self.guard_sizes * (MARGIN * PERTURBATION))
         return np.where(ends | (self.bounces == 1), errors, most)

@@ -1,4 +1,4 @@
-"""What the pages show, as a user writes it: runs, and has nothing that a type checker objects to."""
+"""Idioms of the pages, as a user writes them: they run, and a type checker accepts them."""
 
 import numpy as np
 from screwbond.models import attach_contact, contact, ground, rigid_body

@@ -10,12 +10,12 @@ CART, BOB, L, G = 1.0, 0.2, 0.5, 9.81  # kg, kg, m, m/s^2
 
 
 def inertia(q):
-    """Mass matrix of cart and bob; q = (way of the cart, angle from upright)."""
+    """Return the mass matrix of cart and bob; q = (cart position, angle from upright)."""
     return array([[CART + BOB, BOB * L * cos(q[1])], [BOB * L * cos(q[1]), BOB * L**2]])
 
 
 def law(K, u, q, v):
-    """Force on the cart: what is asked for, less the feedback of the state."""
+    """Return the force on the cart: the commanded force minus state feedback."""
     return array([u - K[:2] @ q - K[2:] @ v, 0.0])
 
 

@@ -7,7 +7,8 @@ AREA, LOAD, OIL = 2e-3, 1000.0, 2e-12  # m^2, kg, m^3/Pa
 
 
 def edge(p, k, side, spool):
-    """Turbulent flow at a drop of pressure p through one edge of the valve, open on its side of the spool's middle, m^3/s."""
+    """Return the turbulent flow (m^3/s) at a pressure drop p through one edge of the valve, open on its side of the spool's
+    centre."""
     return k * maximum(side * spool, 0.0) * p / sqrt(absolute(p) + 1e3)
 
 

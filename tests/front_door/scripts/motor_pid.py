@@ -1,4 +1,4 @@
-"""A motor turns a load through a gear; a sampled PID holds the angle, and its poles over one period say how it settles."""
+"""A motor turns a load through a gear; a sampled PID holds the angle, and the poles over one period show how it settles."""
 
 from screwbond import GY, J1, TF, Graph, I, R, Se, bondgraph, signals
 

@@ -1,4 +1,4 @@
-"""Surfaces of your own roll on a plane: a cube with round edges tumbles along, a ring runs in a curve."""
+"""User-defined surfaces roll on a plane: a cube with round edges tumbles, a ring rolls in a curve."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from screws.scalars import cos, sin, sqrt
 
 
 def rounded_cube(n, a, e):
-    """Where x^4 + y^4 + z^4 + e a^2 (x^2 + y^2 + z^2) = a^4 along a unit vector n."""
+    """Return the point where x^4 + y^4 + z^4 + e a^2 (x^2 + y^2 + z^2) = a^4 along a unit vector n."""
     quartic = n[0] ** 4 + n[1] ** 4 + n[2] ** 4
     return n * a * sqrt((sqrt(e * e + 4.0 * quartic) - e) / (2.0 * quartic))
 
@@ -18,7 +18,7 @@ def ring(u, v, R, r):
 
 
 def roll(surface, height, spin):
-    """Two seconds on a floor, from rolling at the angular velocity `spin` with the middle at `height`."""
+    """Roll on a floor for two seconds, starting with the angular velocity `spin` and the centre at `height`."""
     body = rigid_body("body", mass=0.2, inertia=(8e-5,) * 3, surface=surface, position=(0, 0, height), gravity=(0, 0, -9.81),
                       angular_velocity=spin, velocity=np.cross(spin, (0, 0, height)))  # fmt: skip
     rolling = contact("touch", ground("floor", surface=plane()), body, normal_stiffness=1e7, normal_damping=300.0,

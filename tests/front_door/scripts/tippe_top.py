@@ -1,4 +1,4 @@
-"""A tippe top: a ball whose centre of mass lies below its middle is spun, turns over, and spins on its stem."""
+"""A tippe top: a spinning ball whose centre of mass lies below its geometric centre turns over and spins on its stem."""
 
 import numpy as np
 

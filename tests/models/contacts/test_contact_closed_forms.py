@@ -1,4 +1,4 @@
-"""Contacts whose motion is known in closed form: head-on impacts, an incline, a ball that leaves a ball."""
+"""Contacts with closed-form motion: head-on impacts, an incline, a ball that leaves a ball."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.inner.models_two_bodies import run_scenario
 from tests.models.cases import PLANE, fixed, free, frictionless, scenario, sphere, uniform
 
 G = 9.81
-# About z turned onto y: the body's z axis is the axis of rolling in the x-z plane, its contact points lie on u = pi/2,
+# About z turned onto y: the body's z axis is the axis of rolling in the x-z plane, and its contact points lie on u = pi/2,
 # where the polar frame does not turn and no chart ends.
 LYING = (np.sqrt(0.5), -np.sqrt(0.5), 0.0, 0.0)
 STICKING = ["v_x", "v_y", "v_z"]
@@ -38,7 +38,7 @@ def test_elastic_impact_of_spheres():
 
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.8, 2.0])
 def test_restitution_of_a_damped_spring(share):
-    """The force is clipped where spring and damper together would pull; from there on the bodies fly.
+    """The force is clipped where spring and damper together would pull; the bodies then separate.
 
     With delta = c / 2 m_r, w0^2 = k / m_r and the force zero at t*, restitution is the speed at t* over that at impact.
     """
@@ -47,7 +47,7 @@ def test_restitution_of_a_damped_spring(share):
     run, mass, k, speed = spheres(c)
     delta = 0.5 * c / mass
     root = np.emath.sqrt(k / mass - delta**2)
-    # x = sinh-like course of an oscillator thrown with unit speed; complex where overdamped gives the same formula.
+    # x follows an oscillator with unit initial speed; in complex arithmetic the overdamped case has the same formula.
     if share < 1.0:
         t_star = np.arctan2(2.0 * delta * root, delta**2 - root**2) / root
     else:
@@ -90,7 +90,7 @@ def test_sphere_on_an_incline(rolls):
 
 @pytest.mark.parametrize(("rolls", "share"), [(False, 2.0 / 3.0), (True, 10.0 / 17.0)])
 def test_sphere_leaves_a_fixed_sphere(rolls, share):
-    """It starts at rest at theta0 and flies where cos(theta) = share cos(theta0), in the limit of a stiff contact."""
+    """It starts at rest at theta0 and leaves where cos(theta) = share cos(theta0), in the limit of a stiff contact."""
     R, r, m, k = 0.1, 0.02, 0.1, 1e6
     theta0 = np.radians(15.0)
     depth = m * G * np.cos(theta0) / k
@@ -109,13 +109,13 @@ def test_sphere_leaves_a_fixed_sphere(rolls, share):
 @pytest.mark.parametrize("depth", [1e-6, 1e-8])
 @pytest.mark.parametrize("flight", [0.0953, 3.953])
 def test_grazing_contact_is_not_missed(depth, flight):
-    """A ball brushes past another: 2 sqrt(2 R depth) / v of contact, impulse k depth duration 2/3, after a long flight."""
+    """A ball brushes past another after a long flight: contact for 2 sqrt(2 R depth) / v, impulse 2/3 k depth duration."""
     R, speed, k, m = 0.05, 1.0, 1e5, 0.1
     ball = free(sphere(0.02), m, (-flight, R - depth, 0), v=(speed, 0, 0))
     run = run_scenario(scenario(flight + 1.0, 0.1, fixed(sphere(0.03)), ball, frictionless(k)), progress=False)
     ((on, off),) = run.contact_intervals()
     duration = 2.0 * np.sqrt(2.0 * R * depth) / speed
-    # The push lifts the ball off early, by a share of the order (depth k / (m v^2 / R)).
+    # The push lifts the ball off early, by a fraction of order depth k / (m v^2 / R).
     share = k * depth * R / (m * speed**2)
     assert off - on == pytest.approx(duration, rel=max(1e-3, 2.0 * share))
     impulse = k * depth * duration * 2.0 / 3.0
@@ -123,7 +123,7 @@ def test_grazing_contact_is_not_missed(depth, flight):
 
 
 def test_start_exactly_touching_and_at_rest():
-    """A ball put on the floor without penetration: contact begins at once, and the rest is at the depth of its weight."""
+    """A ball placed on the floor without penetration: contact begins immediately, and it rests at the depth due to its weight."""
     k, m = 1e4, 0.1
     ball = free(sphere(0.02), m, (0, 0, 0.02))
     run = run_scenario(scenario(0.5, 0.01, fixed(PLANE), ball, frictionless(k, 25.0), uniform(0, 0, -G)), progress=False)

@@ -37,7 +37,7 @@ def ball_on_a_plane(
     moved: np.ndarray | None = None,
     **law: float,
 ):
-    """A ball that lies on a plane at its equilibrium (or drops from a height), pushed along x; all of it moved at will."""
+    """Return a ball that lies on a plane in equilibrium (or drops from a height), pushed along x; the whole can be moved."""
     q = np.array([1.0, 0, 0, 0]) if turned is None else turned
     A, p = np.asarray(rotation(q), dtype=float), np.zeros(3) if moved is None else moved
     graph = Graph("ball on a plane")
@@ -65,7 +65,7 @@ def times(result, kind: str) -> list[float]:
 
 
 def tangential(result) -> np.ndarray:
-    """Size of the tangential force, from the wrench that the body feels."""
+    """Return the size of the tangential force, from the wrench on the body."""
     return np.hypot(*result["contact.wrench"][:, 3:5].T)
 
 
@@ -73,8 +73,8 @@ def tangential(result) -> np.ndarray:
 def test_a_sliding_ball_begins_to_roll(k):
     """It slips from the start, rolls from t = 2 v0 / (7 mu g) with 5/7 v0, and the loss is 1/7 m v0^2.
 
-    Not only in the limit of a stiff contact: while it slips the force is mu N whatever the spring does, and at the end the
-    momentum about the point of contact is what it was [1e-10].
+    This holds not only in the limit of a stiff contact: during slip the force is mu N whatever the spring does, and at the end
+    the momentum about the contact point has its initial value [1e-10].
     """
     compiled = ball_on_a_plane(k, 60.0 * np.sqrt(k / 1e5))
     end = 2.0 / (7.0 * MU * G)
@@ -92,14 +92,14 @@ def test_a_sliding_ball_begins_to_roll(k):
 
 
 def test_a_ball_with_side_spin_slips_along_a_parabola():
-    """The direction of slip stays, u = u0 - 7/2 mu g t e, until the ball rolls straight with v0 - 2/7 u0 (Coriolis 1835):
-    exactly, where the spring is carried parallel [6e-12]. The coefficient is a parameter of the compiled model."""
+    """The direction of slip is constant, u = u0 - 7/2 mu g t e, until the ball rolls straight with v0 - 2/7 u0 (Coriolis 1835):
+    exactly, if the spring is transported parallel [6e-12]. The coefficient is a parameter of the compiled model."""
     errors = _side_spin((1e5, 1e7), "parallel")
     assert np.all(errors < 1e-9)
 
 
 def test_a_spring_in_the_axes_of_c2_bends_the_parabola():
-    """With the paper's literal law the spring turns with the axes of C2, as the ball does; what that is worth falls with the
+    """With the paper's literal law the spring turns with the axes of C2, as the ball does; the resulting error decreases with the
     spring's length, mu N / k."""
     sizes = _side_spin((1e5, 1e6, 1e7), "gauss")
     assert np.all(sizes[0] > 5.0 * sizes[1]) and np.all(sizes[1] > 5.0 * sizes[2]) and np.all(sizes[2] < 1e-7)
@@ -136,7 +136,7 @@ def _side_spin(stiffnesses: tuple[float, ...], transport: str) -> np.ndarray:
 
 @pytest.mark.parametrize("angle", [15.0, 40.0, 60.0])
 def test_ball_on_an_incline(angle):
-    """Rolls with 5/7 g sin where 2/7 tan < mu, else slips with g (sin - mu cos) and turns with 5/2 mu g cos / r."""
+    """It rolls with 5/7 g sin where 2/7 tan < mu, otherwise slips with g (sin - mu cos) and turns with 5/2 mu g cos / r."""
     theta = np.radians(angle)
     rolls = 2.0 / 7.0 * np.tan(theta) < MU
     result = ball_on_a_plane(v0=0.0, tilt=theta).simulate(0.4, samples=0.01, rtol=1e-10, progress=False)
@@ -151,7 +151,7 @@ def test_ball_on_an_incline(angle):
 
 
 def test_torsional_friction_stops_a_spinning_top():
-    """Torque N times the limit until t = J w0 / (limit m g); then the spring holds it [1e-9]."""
+    """The torque is N times the limit until t = J w0 / (limit m g); then the spring holds the top [1e-9]."""
     limit, spin = 1e-3, 10.0
     compiled = ball_on_a_plane(v0=0.0, spin=(0.0, 0.0, spin), friction=None, torsional_friction=limit)
     result = compiled.simulate(0.3, samples=0.01, rtol=1e-10, progress=False)
@@ -173,7 +173,7 @@ BOUNCE = {
     "friction": 0.15,
     "torsional_friction": 5e-4,
 }
-"""A ball that drops, slides, sticks and jumps again, turning about all axes."""
+"""Ball that drops, slides, sticks and jumps again, turning about all axes."""
 
 
 def bounce(rtol: float = 1e-9, samples: float = 5e-4, **more):
@@ -204,7 +204,7 @@ def test_the_cone_holds_at_every_sample():
 
 
 def test_a_contact_that_never_slips_is_the_contact_without_a_limit():
-    """The same motion to rounding, no slip velocity at any sample, no event of friction, nothing lost in the slider."""
+    """The same motion except for rounding, no slip velocity at any sample, no friction event, no loss in the slider."""
     runs = [
         ball_on_a_plane(v0=0.1, spin=(0, 5.0, 2.0), tilt=0.1, friction=mu).simulate(
             0.3, samples=0.005, rtol=1e-11, progress=False
@@ -220,7 +220,7 @@ def test_a_contact_that_never_slips_is_the_contact_without_a_limit():
 
 
 def test_nothing_creeps_below_the_limit():
-    """A ball held by the torque of its own weight: a steady load of 0.99 mu N for a second moves the spring, not the slider."""
+    """The torque of its own weight loads a ball: a steady load of 0.99 mu N for a second deflects the spring, not the slider."""
     theta = np.arctan(3.5 * MU * 0.99)
     compiled = ball_on_a_plane(v0=0.0, tilt=theta, friction=MU, c=200.0)
     result = compiled.simulate(1.0, samples=0.01, rtol=1e-10, progress=False)
@@ -233,8 +233,8 @@ def test_nothing_creeps_below_the_limit():
 
 
 def test_switching_times_converge_with_the_tolerance():
-    """Every event of a bouncing, sliding ball: the error is bounded by the tolerance [1.4 s rtol], and no run has another
-    sequence."""
+    """All events of a bouncing, sliding ball: the tolerance bounds their errors [1.4 s rtol], and their sequence is always the
+    same."""
     reference = bounce(1e-12).events
     assert len(reference) > 20
     for rtol in (1e-5, 1e-7, 1e-9):
@@ -263,14 +263,14 @@ def test_frame_invariance():
 
 
 def test_without_friction_coefficient_it_is_frictionless():
-    """mu = 0 slips for ever and keeps its speed."""
+    """With mu = 0 it slips forever and keeps its speed."""
     result = ball_on_a_plane(friction=0.0).simulate(0.1, rtol=1e-10, progress=False)
     assert np.linalg.norm(result["ball.twist"][-1, 3:]) == pytest.approx(1.0, rel=1e-12)
     assert [event.kind for event in result.events] == ["slip"]
 
 
 def test_an_egg_slips_over_poles():
-    """Charts of body 2 change while it slips and sticks; the event is invisible in force and energy."""
+    """Charts of body 2 change while it slips and sticks; neither force nor energy shows this."""
     graph = Graph("egg on a plane")
     floor = ground("floor", surface=plane())
     body = rigid_body(
@@ -367,7 +367,7 @@ def test_frictionless_scenarios_have_no_part_in_it():
 @pytest.mark.parametrize("damping", [0.0, 10.0])
 @pytest.mark.parametrize("turned", [None, (0.5, 0.1, -0.7, 0.5)])
 def test_a_straight_drop_has_no_slip(turned, damping):
-    """Where a touch ends N is zero, and so is the force along the floor but for rounding."""
+    """At the end of a touch N is zero, and so is the force along the floor, except for rounding."""
     q = None if turned is None else np.array(turned) / np.linalg.norm(turned)
     result = ball_on_a_plane(v0=0.0, height=0.01, turned=q, normal_damping=damping).simulate(0.2, progress=False)
     kinds = [event.kind for event in result.events]

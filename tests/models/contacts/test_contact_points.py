@@ -1,4 +1,4 @@
-"""Where bodies may touch is said by the graph: `Model.contacts`, by full paths, in nested graphs too."""
+"""`Model.contacts` lists where bodies may touch, by full paths, in nested graphs too."""
 
 import pytest
 from screwbond.models import attach_contact, contact, ground, rigid_body

@@ -1,4 +1,4 @@
-"""How the contact's springs are carried along: names of axes, of bodies and of units do not matter, nor do charts and poles."""
+"""Transport of the contact's springs: names of axes, bodies and units do not matter, nor do charts and poles."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def impact(law: dict[str, Any], stiffer: float = 1.0) -> Scenario:
 
 @cache
 def run_of(law: str, transport: str, stiffer: float = 1.0) -> ContactRun:
-    """The run of an impact, which several tests look at."""
+    """Return the run of an impact, which several tests share."""
     return run_scenario(impact({**LAWS[law], "transport": transport}, stiffer), progress=False)
 
 
 def signed(rotation: np.ndarray, body: BodySpec) -> BodySpec:
-    """The same body with its object axes renamed: x_old = rotation x_new."""
+    """Return the same body with its object axes renamed: x_old = rotation x_new."""
     axes = np.abs(rotation).T
     values = axes @ np.array(list(body.surface.parameters.values()))
     assert body.inertia is not None
@@ -66,7 +66,7 @@ def signed(rotation: np.ndarray, body: BodySpec) -> BodySpec:
 
 
 def _quaternion(R: np.ndarray) -> np.ndarray:
-    """(w, x, y, z): the eigenvector of the largest eigenvalue of Bar-Itzhack's matrix."""
+    """Return (w, x, y, z): the eigenvector of the largest eigenvalue of Bar-Itzhack's matrix."""
     K = np.array(
         [
             [R[0, 0] + R[1, 1] + R[2, 2], R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]],
@@ -93,12 +93,12 @@ def renamed(given: Scenario, first: np.ndarray, second: np.ndarray) -> Scenario:
 @pytest.mark.parametrize("transport", ["parallel", "bodies"])
 @pytest.mark.parametrize("law", LAWS)
 def test_names_of_axes_do_not_matter(law, transport):
-    """Some of the 24 ways to name the axes of either body; rtol 1e-10 of .06 m grows to 4e-11 m."""
+    """Some of the 24 ways to name the axes of either body; errors at rtol 1e-10 of .06 m grow to 4e-11 m."""
     given = impact({**LAWS[law], "transport": transport})
     plain = run_of(law, transport)
     assert [e.kind for e in plain.result.events if e.kind.startswith("contact")] == ["contact on", "contact off"]
     assert np.abs(plain.trajectory["deformation"]).max() > 1e-5, "nothing to carry along"
-    # The chart of body 2 in use differs with the names, and with it the axes of C2.
+    # Which chart of body 2 is in use depends on the names, and so do the axes of C2.
     chosen = (5, 14) if (law, transport) == ("rolling", "parallel") else (14,)
     for k in chosen:
         other = run_scenario(renamed(given, ROTATIONS[(7 * k + 3) % 24], ROTATIONS[k]), progress=False)
@@ -133,8 +133,8 @@ def test_the_three_laws_differ():
 
 @pytest.mark.parametrize("transport", ["parallel", "bodies"])
 def test_names_of_bodies_matter_by_the_penetration_only(transport):
-    """The force acts in the point of body 2, which is a penetration away from that of body 1: what exchanging the bodies
-    changes falls with it, as 1 / sqrt(k)."""
+    """The force acts at the point of body 2, a penetration away from that of body 1: the effect of swapping the bodies decreases
+    with the penetration, as 1 / sqrt(k)."""
     apart = []
     for stiffer in (1.0, 100.0):
         given = impact({**STICKING, "transport": transport}, stiffer)
@@ -144,7 +144,7 @@ def test_names_of_bodies_matter_by_the_penetration_only(transport):
 
 
 def _ball(turned_by: float, **law: Any) -> Any:
-    """A ball that sticks to a slope turned as a whole about the vertical, and is kicked."""
+    """Return a ball that sticks to a slope, all of it turned about the vertical, and is kicked."""
     graph, half = Graph("ball"), 0.5 * turned_by
     floor = ground("floor", surface=plane())
     ball = rigid_body(
@@ -175,7 +175,7 @@ def _ball(turned_by: float, **law: Any) -> Any:
 
 
 def test_unequal_stiffnesses_keep_the_energy():
-    """Where k_x and k_y differ, sqrt(k) s turns, in rotation and change of chart alike: neither does work."""
+    """Where k_x and k_y differ, sqrt(k) s turns, in rotation and chart changes alike: neither does work."""
     compiled = _ball(0.4)
     uneven = {
         "contact.spring.stiffness": np.array([1.0, 3e3, 4e4, 1e5]),
@@ -189,14 +189,13 @@ def test_unequal_stiffnesses_keep_the_energy():
 
 
 def test_a_lone_component_follows_its_axis():
-    """v_x alone is a number along x of C2, no vector: all transports are the same law."""
+    """v_x alone is a number along x of C2, not a vector: all transports give the same law."""
     law = {"constrained": ["v_x", "v_z"], "k_n": 4.6e4, "c_n": 25.0, "k_t": 3.2e4, "r_t": 8.0}
     paths = [run_scenario(impact({**law, "transport": t}), progress=False).trajectory["p2"] for t in ("parallel", "gauss")]
     assert np.array_equal(*paths)
 
 
 def test_unknown_transport():
-    """E426"""
     ball = rigid_body("ball", mass=0.1, inertia=(1e-5,) * 3, surface=sphere(0.02))
     for wrong in ("Gauss", None, 1):
         with pytest.raises(ModelError, match="E426"):
@@ -212,7 +211,7 @@ def test_the_quaternions_of_the_renamed_axes():
 
 
 def _saddle_of(s: float, exchanged: bool, unit: float) -> Any:
-    """The same saddle by coordinates (u, v), or (-v, u) / s; lengths in `unit` m."""
+    """Return the same saddle in coordinates (u, v), or (-v, u) / s; lengths in `unit` m."""
 
     def formula(u: Any, v: Any) -> Any:
         x, y = (-s * v, s * u) if exchanged else (u, v)
@@ -224,7 +223,7 @@ def _saddle_of(s: float, exchanged: bool, unit: float) -> Any:
 
 
 def _on_saddle(s: float, exchanged: bool, unit: float, transport: str, **more: float) -> np.ndarray:
-    """Course (k, 3) in m of a spinning ball, body 1, on a saddle, body 2, whose chart carries C2."""
+    """Return the path (k, 3), m, of a spinning ball, body 1, on a saddle, body 2, whose chart carries C2."""
     graph, floor = Graph("saddle"), ground("floor", surface=_saddle_of(s, exchanged, unit))
     ball = rigid_body(
         "ball",
@@ -258,7 +257,7 @@ def _on_saddle(s: float, exchanged: bool, unit: float, transport: str, **more: f
 
 @pytest.mark.parametrize("more", [{}, {"friction": 0.2}])
 def test_charts_and_units_do_not_matter(more):
-    """Coordinates turned and scaled, metres or millimetres: the same motion; with the literal law the chart shows."""
+    """Coordinates turned and scaled, metres or millimetres: the motion is the same; only the literal law depends on the chart."""
     plain = _on_saddle(1.0, False, 1.0, "parallel", **more)
     assert np.abs(_on_saddle(0.5, True, 1e-3, "parallel", **more) - plain).max() < 1e-9
     if more:

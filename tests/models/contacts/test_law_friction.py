@@ -1,4 +1,4 @@
-"""Friction under every law: a ball that slips comes to roll, as a closed form says."""
+"""Friction under every law: a ball that slips begins to roll as a closed form says."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ SPIN = {"velocity": (1.0, 0.3, 0.0), "angular_velocity": (3.0, -2.0, 2.0)}
 SLIP = np.array([1.0 + 2.0 * RADIUS, 0.3 + 3.0 * RADIUS])
 """Velocity of the lowest point."""
 ROLLS = np.array([1.0, 0.3]) - 2.0 / 7.0 * SLIP
-"""Of the ball once it rolls."""
+"""Velocity of the ball once it rolls."""
 LANDED, LANDS = np.sqrt(2.0 * 0.05 / G), np.sqrt(2.0 * 0.05 * G)
 
 
 def test_a_ball_with_spin_slips_and_then_rolls_after_a_smooth_impact() -> None:
-    """It rolls as 7/2 mu times the normal impulse, m (g t + h' + v0), has used up its slip."""
+    """It rolls once 7/2 mu times the normal impulse, m (g t + h' + v0), has consumed its slip."""
     mu, alpha1, alpha0 = 0.2, 20.0, 100.0
     run = rolled(ThreeState(alpha1, alpha0, friction=mu), None, 0.0, **SPIN)
     (stuck,) = times(run, "stick") - LANDED
@@ -33,7 +33,7 @@ def test_a_ball_with_spin_slips_and_then_rolls_after_a_smooth_impact() -> None:
     assert v[:2] == pytest.approx(ROLLS, abs=1e-9) and omega[2] == pytest.approx(2.0, abs=1e-9)
     assert v[:2] + np.cross(omega, [0.0, 0.0, -RADIUS])[:2] == pytest.approx(np.zeros(2), abs=1e-9)
     assert np.abs(run["touch.friction slip"][run.t > LANDED + stuck]).max() < 1e-9
-    # 2/7 of the energy of the slip is all that friction takes.
+    # Friction takes just 2/7 of the energy of the slip.
     assert run.ledger.elements["touch.friction"][-1] == pytest.approx(MASS / 7.0 * SLIP @ SLIP, rel=1e-6)
     (point,) = dropped(ThreeState(alpha1, alpha0, friction=mu)).freeze().contacts
     assert point.friction == "touch.friction cone.coefficient" and ("touch.friction", "off") in point.off and len(point.slip) == 2
@@ -41,7 +41,7 @@ def test_a_ball_with_spin_slips_and_then_rolls_after_a_smooth_impact() -> None:
 
 @pytest.mark.parametrize(("e", "mu"), [(0.0, 0.2), (0.5, 0.05), (0.5, 0.6)])
 def test_a_ball_with_spin_slips_and_then_rolls_after_impacts(e: float, mu: float) -> None:
-    """Every impact takes at most 7/2 mu (1 + e) v of the slip; what is left as it rests goes in 2 u / (7 mu g)."""
+    """Every impact takes at most 7/2 mu (1 + e) v of the slip; the slip left at rest vanishes in 2 u / (7 mu g)."""
     run = rolled(Impact(e, friction=mu), None, 0.0, **SPIN)
     impulses = LANDS * ((1.0 + e) / (1.0 - e) if e else 1.0)
     left = np.hypot(*SLIP) - 3.5 * mu * impulses
@@ -61,7 +61,7 @@ RUBBING = (Impact(0.5, friction=0.3), ThreeState(50.0, 1000.0, friction=0.3))
 
 @pytest.mark.parametrize(("law", "tilt"), [*zip(RUBBING, (0.3, 1.0), strict=True)], ids=["Impact", "ThreeState"])
 def test_a_ball_on_a_slope_rolls_or_slips(law: ContactLaw, tilt: float) -> None:
-    """It rolls with 5/7 g sin where mu > 2/7 tan, else slips with g (sin - mu cos), whatever chart it is in."""
+    """It rolls with 5/7 g sin where mu > 2/7 tan, otherwise it slips with g (sin - mu cos), in whichever chart."""
     slips = 2.0 / 7.0 * np.tan(tilt) > 0.3
     run = rolled(law, None, tilt)
     late = run.t > 1.5
@@ -74,7 +74,7 @@ def test_a_ball_on_a_slope_rolls_or_slips(law: ContactLaw, tilt: float) -> None:
 
 
 def test_laws_with_friction_stand_for_each_other() -> None:
-    """A ball lies on a slope on which it sticks: what is left of mu N before it slips, with each law."""
+    """A ball lies on a slope and sticks: each law has the same margin of mu N before it slips."""
     stiff = {"normal_stiffness": 1e6, "normal_damping": 1e3, "tangential_stiffness": 1e6, "tangential_damping": 1e3}
     tilt, left = 0.3, []
     for law in (Compliant(**stiff, friction=0.3), Impact(0.5, friction=0.3), ThreeState(50.0, 1000.0, friction=0.3)):
@@ -99,7 +99,7 @@ def test_friction_of_a_ball_that_drops_straight_does_nothing() -> None:
     [(Impact(0.5, friction=0.2), 0.0), (Impact(0.5, friction=0.2), 1e-12), (ThreeState(20.0, 100.0, friction=0.2), 1e-6)],
 )
 def test_a_ball_that_lies_and_slides_rolls_after_two_sevenths(law: ContactLaw, height: float) -> None:
-    """2 v / (7 mu g), also where bounces of all sizes, down to none, come before."""
+    """It rolls after 2 v / (7 mu g), also after bounces that become ever smaller."""
     graph = dropped(law, height=height, spin=(0.0, 0.0, 0.0), along=1.0)
     run = simulate(graph, 0.4, samples=0.01, rtol=1e-10, progress=False)
     assert run.ok and run.ledger.relative_residual < 1e-9
@@ -117,7 +117,7 @@ EVERY_KIND = (
 
 
 def test_laws_with_friction_take_each_others_place() -> None:
-    """A ball that falls with spin slides, then rolls with what keeps its angular momentum about the floor, under every law."""
+    """A falling ball with spin slides, then rolls; its angular momentum about the floor is conserved, under every law."""
     graph, floor, radius = Graph("spin"), ground("floor", surface=plane()), 0.1
     inertia, spin = 0.4 * 0.5 * radius**2, (3.0, 20.0, 0.0)
     start = {"position": (0.0, 0.0, radius + 0.02), "angular_velocity": spin, "gravity": (0.0, 0.0, -9.81)}
@@ -132,7 +132,7 @@ def test_laws_with_friction_take_each_others_place() -> None:
             run = simulate(graph, 1.0, samples=0.01, progress=False)
         assert run.ok, law
         np.testing.assert_allclose(run["ball.twist"][-1, :2], np.array(spin[:2]) * 2.0 / 7.0, atol=1e-3, err_msg=repr(law))
-        # While it slips the force is at its limit, or what springs would do beyond it; while it sticks something is left.
+        # While it slips, the force is at its limit, or the springs would exceed it; while it sticks, a margin remains.
         excess, late = run["touch.friction excess"], run.t > 0.9
         assert (isinstance(law, Compliant) or excess.max() < 1e-6) and excess[late].max() < -0.4, law
         assert np.abs(run["touch.friction slip"][late]).max() < 1e-6, law

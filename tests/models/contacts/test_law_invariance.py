@@ -1,4 +1,4 @@
-"""Laws of contact in other worlds: bodies exchanged, frames turned, poles crossed, other units."""
+"""Laws of contact in other worlds: bodies swapped, frames turned, poles crossed, other units."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.models.contacts.drops import MASS, RADIUS, G, in_world, rolled
 
 
 def head_on(law: ContactLaw, surface1: Surface, surface2: Surface, *, swapped: bool = False, turned: bool = False) -> Result:
-    """Two free bodies that meet, the first at rest; seen from a world that is turned, or with the bodies exchanged."""
+    """Return two free bodies that meet, the first at rest; seen from a turned world, or with the bodies swapped."""
     q = np.array([0.5, 0.5, -0.5, 0.5]) if turned else np.array([1.0, 0.0, 0.0, 0.0])
     w, x, y, z = q
     R = np.array(
@@ -60,10 +60,10 @@ EGG = egg(0.035, 0.084, 0.010425531914893621)
     ids=repr,
 )
 def test_eggs_on_eggs_do_not_know_the_world_nor_their_order(law: ContactLaw) -> None:
-    """Twists in the bodies' own axes after an impact of two free eggs; momentum is kept."""
+    """Twists in the bodies' own axes after an impact of two free eggs; momentum is conserved."""
     run, turned, swapped = (head_on(law, EGG, EGG), head_on(law, EGG, EGG, turned=True), head_on(law, EGG, EGG, swapped=True))
     assert {"impact", "contact on"} & {event.kind for event in run.events}
-    # A deformation shifts the point of action by the depth, some 1e-3 m, when the bodies are exchanged.
+    # Swapping the bodies shifts the point of action by the deformation's depth, about 1e-3 m.
     close = 1e-9 if isinstance(law, Impact) else 2e-3
     for body in ("one", "two"):
         assert turned[f"{body}.twist"][-1] == pytest.approx(run[f"{body}.twist"][-1], abs=1e-8)
@@ -74,7 +74,7 @@ def test_eggs_on_eggs_do_not_know_the_world_nor_their_order(law: ContactLaw) -> 
     ("law", "exchanged"), [(Impact(0.5), False), (Impact(0.5), True), (ThreeState(50.0, 1000.0), True)], ids=str
 )
 def test_what_is_held_rolls_over_all_poles(law: ContactLaw, exchanged: bool) -> None:
-    """5/7 of what slides, from the first impact on; the ball changes its chart dozens of times while it rests on the slope."""
+    """It rolls at 5/7 of the sliding acceleration from the first impact, and changes its chart dozens of times on the slope."""
     tilt = 0.3
     run = rolled(law, ["v_x", "v_y", "v_z"], tilt, exchanged)
     charts = [event for event in run.events if event.internal]
@@ -82,7 +82,7 @@ def test_what_is_held_rolls_over_all_poles(law: ContactLaw, exchanged: bool) -> 
     omega, v = in_world(run)
     landed = np.sqrt(2.0 * 0.05 / (G * np.cos(tilt)))
     if isinstance(law, Impact):
-        # An impulse at the contact point keeps the angular momentum about it; so does flight, but for the weight.
+        # An impulse at the contact point conserves the angular momentum about it; so does flight, except for the weight.
         assert v[0] == pytest.approx(5.0 / 7.0 * G * np.sin(tilt) * 2.0, rel=1e-9)
         assert abs(run["touch.gap"][-1]) < 1e-10
     assert 5.0 / 7.0 * G * np.sin(tilt) * 2.0 - v[0] < G * np.sin(tilt) * landed
@@ -91,12 +91,12 @@ def test_what_is_held_rolls_over_all_poles(law: ContactLaw, exchanged: bool) -> 
 
 @pytest.mark.parametrize("law", [Impact(0.5), ThreeState(50.0, 1000.0)], ids=lambda law: type(law).__name__)
 def test_what_is_free_slides_and_what_is_held_keeps_its_momentum(law: ContactLaw) -> None:
-    """A spinning ball that drops: nothing changes; (5 v + 2 r w) / 7 where v_x, v_y are held; with omega_z it does not turn."""
+    """A spinning ball drops: held v_z changes nothing; held v_x, v_y give (5 v + 2 r w) / 7; a rolling contact stops omega_z."""
     motion = {"velocity": (1.0, 0.3, 0.0), "angular_velocity": (3.0, 1.0, 2.0)}
     omega, v = in_world(rolled(law, ["v_z"], 0.0, **motion))
     assert omega == pytest.approx([3.0, 1.0, 2.0], abs=1e-9) and v[:2] == pytest.approx([1.0, 0.3], abs=1e-9)
     omega, v = in_world(rolled(law, ["v_x", "v_y", "v_z"], 0.0, **motion))
-    close = 1e-9 if isinstance(law, Impact) else 2e-3  # a smooth impact acts some depth above the lowest point
+    close = 1e-9 if isinstance(law, Impact) else 2e-3  # a smooth impact acts slightly above the lowest point
     assert v[:2] == pytest.approx([(5.0 + 2.0 * RADIUS) / 7.0, (1.5 - 6.0 * RADIUS) / 7.0], abs=close)
     assert omega[2] == pytest.approx(2.0, abs=1e-9)
     omega, _ = in_world(rolled(law, "rolling", 0.0, **motion))
@@ -133,6 +133,6 @@ def test_a_ball_in_grams_and_millimetres_bounces_as_one_in_kilograms_and_metres(
         return [event.time for event in run.events if not event.internal]
 
     mine, theirs = events(law, 1.0), events(UNITS[law], 1e3)
-    # The virtual spring bounces on without end, its ever smaller bounces by what rounding makes of them.
+    # The virtual spring bounces endlessly; rounding determines its ever smaller bounces.
     count = 12 if isinstance(law, VirtualSpring) else len(mine)
     assert len(mine[:count]) == len(theirs[:count]) >= 2 and mine[:count] == pytest.approx(theirs[:count], abs=1e-8)

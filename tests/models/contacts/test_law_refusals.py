@@ -1,4 +1,4 @@
-"""Laws of contact that cannot be, refused with a code and a cure."""
+"""Impossible laws of contact, refused with a code and a cure."""
 
 from __future__ import annotations
 

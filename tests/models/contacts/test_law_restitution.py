@@ -1,4 +1,4 @@
-"""What laws of contact give back of an impact: against closed forms, at each speed and down to nothing."""
+"""Restitution of laws of contact: against closed forms, at every speed and down to zero."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.models.contacts.drops import FALL, MASS, dropped, times
 
 @cache
 def struck(law: ContactLaw, speed: float) -> Result:
-    """Without weight: one impact."""
+    """Run one impact without weight."""
     return simulate(
         dropped(law, height=1e-3, gravity=0.0, speed=speed),
         1e-3 / speed + 0.3,
@@ -44,14 +44,14 @@ def test_restitution_of_the_viscoelastic_law(w0: float) -> None:
 
 
 def test_the_viscoelastic_law_never_pulls() -> None:
-    """v = k/c is a line that its own motion does not reach; where something pulls faster than that, there is no force."""
+    """Its own motion never reaches the line v = k/c; where something pulls faster than that, there is no force."""
     law = Viscoelastic(1e5, 1e6)
     run = simulate(dropped(law, height=1e-3, gravity=0.0, speed=0.5), 0.05, rtol=1e-12, samples=1e-5, progress=False)
     inside = run["touch.gap"] < 0.0
     assert run["touch.normal force"].min() >= 0.0
     assert (run["touch.normal force"][inside][1:-1] > 0.0).all()
     assert run["touch.kinematics.d'"].max() < law.k / law.c
-    # A weight upwards, 1000 m/s^2, from within: k s (1 - c/k v) would be negative from v = 0.1 m/s on.
+    # An upward weight, 1000 m/s^2, starting inside: k s (1 - c/k v) would be negative from v = 0.1 m/s.
     lifted = simulate(dropped(law, height=-1e-2, gravity=-1e4), 2e-3, rtol=1e-10, samples=1e-5, progress=False)
     inside, rate = lifted["touch.gap"] < 0.0, lifted["touch.kinematics.d'"]
     fast = inside & (rate > 1.01 * law.k / law.c)
@@ -61,7 +61,7 @@ def test_the_viscoelastic_law_never_pulls() -> None:
 
 @pytest.mark.parametrize("e", [0.2, 0.7, 1.0])
 def test_the_virtual_spring(e: float) -> None:
-    """A quarter of the period of k, then a quarter of that of k/e^2; it lets go (1 - e^2) v0 / omega deep."""
+    """A quarter of the period of k, then a quarter of that of k/e^2; it releases (1 - e^2) v0 / omega deep."""
     law, speed, omega = VirtualSpring(1e5, e), 1.3, np.sqrt(1e5 / MASS)
     assert rebound(law, speed) == pytest.approx(e, rel=1e-9)
     run, start = struck(law, speed), 1e-3 / speed

@@ -1,4 +1,4 @@
-"""One contact, several laws: the same ball, the same drop; each law against closed forms or an independent derivation."""
+"""One contact, several laws: the same ball and drop; each law against closed forms or an independent derivation."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from tests.models.contacts.drops import COMPLIANT, FALL, HEIGHT, IMPACT, MASS, S
 
 
 def check_compliant(run: Result) -> None:
-    """Without damping an impact takes 2 (pi - atan(v w / g)) / w, with the weight, and the ball comes back to where it was."""
+    """Check that without damping an impact lasts 2 (pi - atan(v w / g)) / w, with the weight, and that the ball returns to its
+    height."""
     omega = np.sqrt(COMPLIANT.normal_stiffness / MASS)
     lasts = 2.0 * (np.pi - np.arctan(SPEED * omega / G)) / omega
     on, off = times(run, "contact on"), times(run, "contact off")
     assert on[:2] == pytest.approx([FALL, 3.0 * FALL + lasts], abs=1e-9)
     assert off[0] - on[0] == pytest.approx(lasts, abs=1e-10)
     assert run["touch.gap"].max() == pytest.approx(HEIGHT, abs=1e-8)
-    # Towards the limit of rigid bodies that lose nothing.
+    # Approach the limit of rigid bodies without loss.
     stiffer = simulate(
         dropped(Compliant(normal_stiffness=1e4 * COMPLIANT.normal_stiffness), constrained="v_z"), 1.6, rtol=1e-10, progress=False
     )
@@ -35,7 +36,7 @@ def check_compliant(run: Result) -> None:
 
 
 def check_impact(run: Result) -> None:
-    """Bounces after FALL (1 + 2 e + 2 e^2 + ...), to rounding; rest from the limit of these times on."""
+    """Check for bounces after FALL (1 + 2 e + 2 e^2 + ...), to rounding, and rest from the limit of these times."""
     e = IMPACT.restitution
     found = times(run, "impact")
     expected = FALL * (1.0 + 2.0 * np.cumsum(np.concatenate([[0.0], e ** np.arange(1.0, len(found))])))
@@ -49,7 +50,7 @@ def check_impact(run: Result) -> None:
 
 
 def check_viscoelastic(run: Result) -> None:
-    """By another integrator, with the weight: m h'' = k s + c s s' - m g, s = -h."""
+    """Check against another integrator, with the weight: m h'' = k s + c s s' - m g, s = -h."""
     k, c = VISCOELASTIC.k, VISCOELASTIC.c
 
     def rate(_: float, y: np.ndarray) -> list[float]:
@@ -71,7 +72,7 @@ def check_viscoelastic(run: Result) -> None:
 
 
 def check_three_state(run: Result) -> None:
-    """By another integrator and a machine of its own: free fall, h'' = -a1 h' - a0 h - a2 h^3, ballistic."""
+    """Check against another integrator and state machine: free fall, h'' = -a1 h' - a0 h - a2 h^3, ballistic."""
     law = THREE_STATE
 
     def force(_: float, y: np.ndarray) -> float:
@@ -91,20 +92,20 @@ def check_three_state(run: Result) -> None:
         found += [at, released, apart]
         at, speed = apart + 2.0 * speed / G, -speed
     assert times(run, "contact on", "contact off", "apart")[:9] == pytest.approx(found, abs=1e-9)
-    # Facts: four bounces at most, then rest under the weight.
+    # At most four bounces, then rest under the weight.
     assert len(times(run, "contact off")) == 4
     assert run["touch.normal force"][-1] == pytest.approx(MASS * G, rel=1e-6)
 
 
 def check_rigid(graph: Graph) -> None:
-    """It is marked, and nothing else: a step gives it its force."""
+    """Check that the contact is only marked: a step gives it its force."""
     (point,) = graph.freeze().contacts
     assert point.stepped and point.normal is None and point.path == "touch"
     with pytest.raises(ModelError, match="E434") as caught:
         compile_model(graph)
     (problem,) = caught.value.problems
     assert problem.places[0].file == __file__ and 'contact "touch"' in problem.title and "stepper" in problem.cures[0]
-    # No bounce: it stays where the step takes it in which it lands, under its weight.
+    # There is no bounce: it stays where the step in which it lands puts it, under its weight.
     h = 1e-3
     run = stepper(graph, inertia="full").simulate(1.0, step=h, progress=False)
     late = run.t > FALL + 2.0 * h
@@ -126,7 +127,7 @@ RUNS = (
 
 @pytest.mark.parametrize(("law", "check"), RUNS, ids=lambda part: type(part).__name__)
 def test_the_same_drop_under_each_law(law: ContactLaw, check: Any) -> None:
-    """The graph of one contact takes the tail of another; nothing else changes."""
+    """One contact is replaced by one with another law; the rest of the graph is unchanged."""
     graph = dropped(COMPLIANT, constrained=["v_z"])
     parts = graph.parts
     graph.replace("touch", contact("touch", parts["floor"], parts["ball"], constrained=["v_z"], law=law))  # type: ignore[arg-type]
@@ -160,13 +161,14 @@ def test_a_contact_says_what_it_is_whatever_its_law(law: ContactLaw) -> None:
 
 
 ROUNDING = 1e-14
-"""Of a gap between bodies of about a metre, m."""
+"""Rounding of a gap between bodies of about a metre, m."""
 
 
 @pytest.mark.parametrize("speed", [0.0, 0.5, -0.5])
 @pytest.mark.parametrize("law", [IMPACT, THREE_STATE, VISCOELASTIC, VirtualSpring(1e5, 0.5), Maxwell(1e5, 1e3)], ids=repr)
 def test_a_start_that_just_touches(law: ContactLaw, speed: float) -> None:
-    """At rest it stays, inwards it bounces at once, outwards it flies first. A fall from rest shows once it exceeds rounding."""
+    """At rest it stays, inwards it bounces immediately, outwards it flies first. A fall from rest shows once it exceeds
+    rounding."""
     run = simulate(dropped(law, height=0.0, speed=speed), 0.2, samples=0.01, rtol=1e-10, progress=False)
     assert run.ok and run.ledger.relative_residual < 1e-9
     first = next(event for event in run.events if not event.internal)
@@ -182,15 +184,15 @@ def test_bodies_that_overlap_where_only_impacts_part_them() -> None:
     with pytest.raises(ModelError, match='E437 contact "touch" is closed at the start') as caught:
         compiled = compile_model(dropped(Impact(0.8), height=-1e-3)).simulate(0.1, progress=False)
     assert compiled is None and "ThreeState" in caught.value.problems[0].cures[1]
-    # The cure: it is pressed out, without pulling.
+    # The cure: it is pushed out, without pulling.
     run = simulate(dropped(THREE_STATE, height=-1e-3), 1.0, samples=0.01, rtol=1e-9, progress=False)
     assert run.ok and run["touch.normal force"].min() >= 0.0 and run["touch.gap"][-1] > -1e-3
-    # A gap that only rounding makes negative is no overlap.
+    # A gap that is negative only by rounding is not an overlap.
     assert simulate(dropped(Impact(0.8), height=-1e-14), 0.1, progress=False).ok
 
 
 def test_a_number_of_a_law_is_a_parameter_of_the_run() -> None:
-    """Restitution, stiffness and damping change without another compilation."""
+    """Restitution, stiffness and damping change without recompilation."""
     bouncing = compile_model(dropped(Impact(0.8)))
     run = bouncing.simulate(1.5, rtol=1e-10, parameters={"touch.normal.restitution": 0.5}, progress=False)
     assert times(run, "impact")[:3] == pytest.approx(FALL * np.array([1.0, 2.0, 2.5]), abs=1e-12)

@@ -16,13 +16,13 @@ UP /= np.linalg.norm(UP, axis=1)[:, None]
 
 
 def turned_to(up):
-    """Quaternion (w, x, y, z) of the shortest turn from z to `up`."""
+    """Return the quaternion (w, x, y, z) of the shortest rotation from z to `up`."""
     q = np.array([1.0 + up[2], -up[1], up[0], 0.0])
     return q / np.linalg.norm(q)
 
 
 def on_a_floor(up, law, velocity, off=(0.0, 0.0, 0.0)):
-    """A ball of 1 kg that touches a floor through `off`."""
+    """Return a ball of 1 kg that touches a floor at the point `off`."""
     graph, floor = Graph("start"), ground("floor", surface=plane(), position=tuple(off), quaternion=tuple(turned_to(up)))
     ball = rigid_body(
         "ball",
@@ -39,7 +39,7 @@ def on_a_floor(up, law, velocity, off=(0.0, 0.0, 0.0)):
 
 @pytest.mark.parametrize(("up", "restitution"), [*zip(UP, (0.7, 1.0, 0.0, 1.0), strict=True)])
 def test_a_ball_that_touches_stays(up, restitution):
-    """Whatever rounding makes of the gap and of its rate: a few events at the start, none after it."""
+    """Whatever rounding does to the gap and its rate, there are a few events at the start and none later."""
     off = np.array([0.37, -1.21, 0.58])
     run = simulate(on_a_floor(up, Impact(restitution, friction=0.3), np.zeros(3), off), 0.5, progress=False)
     assert run.ok, run.failure
@@ -50,7 +50,7 @@ def test_a_ball_that_touches_stays(up, restitution):
 
 @pytest.mark.parametrize(("up", "restitution"), [*zip(UP[1:], (0.5, 1.0, 0.0), strict=True)])
 def test_a_ball_that_touches_and_slides_comes_to_roll(up, restitution):
-    """After 2 v / (7 mu g), with 5/7 of its speed."""
+    """It rolls after 2 v / (7 mu g), with 5/7 of its speed."""
     mu, velocity = 0.2, np.cross(up, [0.3, 1.0, 0.2])
     speed = np.linalg.norm(velocity)
     run = simulate(on_a_floor(up, Impact(restitution, friction=mu), velocity), 0.5, progress=False)
@@ -63,7 +63,7 @@ def test_a_ball_that_touches_and_slides_comes_to_roll(up, restitution):
 
 
 def rod(mu, yaw, end=1e-6, half=0.5):
-    """A uniform rod of 1 kg that slides on its round end, towards the side to which it leans by an angle of tangent 2."""
+    """Return a uniform rod of 1 kg that slides on its round end, towards the side to which it leans by an angle of tangent 2."""
     lean = np.arctan(2.0)
     turn, tip = np.array([np.cos(yaw / 2.0), 0.0, 0.0, np.sin(yaw / 2.0)]), np.array([np.cos(lean / 2.0), np.sin(-lean / 2.0)])
     q = (turn[0] * tip[0], -turn[3] * tip[1], turn[0] * tip[1], turn[3] * tip[0])
@@ -85,13 +85,13 @@ def rod(mu, yaw, end=1e-6, half=0.5):
 
 
 def pressing(mu):
-    """Its normal force: G / (1 + 3 cos a (cos a - mu sin a)) at tan a = 2."""
+    """Return the normal force of the rod: G / (1 + 3 cos a (cos a - mu sin a)) at tan a = 2."""
     return G / (1.6 - 1.2 * mu)
 
 
 @pytest.mark.parametrize("yaw", [0.0, 1.1])
 def test_the_rod_of_painleve_in_space(yaw):
-    """Its normal force, as long as there is one; from 4/3 on the run ends and names the coefficient of the contact."""
+    """The normal force matches as long as there is one; above 4/3 the run ends and names the coefficient of the contact."""
     compiled, coefficient = compile_model(rod(1.0, yaw)), "touch.friction cone.coefficient"
     for mu in (1.0, 1.3):
         run, force = compiled.simulate(1e-5, parameters={coefficient: mu}, progress=False), pressing(mu)

@@ -10,7 +10,8 @@ from tests.inner.models_delta import DeltaParameters
 
 
 def _moments(p: DeltaParameters) -> tuple[float, float, float]:
-    """Inertia about the shaft with all masses beyond the elbow in it, coupling, inertia of the rest about the elbow."""
+    """Return the inertia about the shaft with all masses beyond the elbow, the coupling, and the inertia of the rest about the
+    elbow."""
     beyond = p.LC2 * p.M2 + p.L2 * p.M3
     return (
         p.J1 + p.LC1 * p.LC1 * p.M1 + p.L1 * p.L1 * (p.M2 + p.M3),
@@ -20,7 +21,7 @@ def _moments(p: DeltaParameters) -> tuple[float, float, float]:
 
 
 def inertia(phi: Any, p: DeltaParameters) -> np.ndarray:
-    """Inertia matrix m (3, 3), kg m^2; a third of the end effector is part of it. Singular where sin(phi2) = 0."""
+    """Return the inertia matrix m (3, 3), kg m^2, including a third of the end effector. Singular where sin(phi2) = 0."""
     (s1, s2, s3), (c1, c2, c3) = (
         (np.sin(phi[0]), np.sin(phi[1]), np.sin(phi[2])),
         (np.cos(phi[0]), np.cos(phi[1]), np.cos(phi[2])),
@@ -32,7 +33,7 @@ def inertia(phi: Any, p: DeltaParameters) -> np.ndarray:
 
 
 def gravity_torque(phi: Any, p: DeltaParameters) -> np.ndarray:
-    """Gradient G (3,) of the weight's energy by the angles, N m."""
+    """Return the gradient G (3,) of the potential energy of weight with respect to the angles, N m."""
     beyond = p.g * (p.LC2 * p.M2 + p.L2 * p.M3)
     shaft = p.g * (p.LC1 * p.M1 + p.L1 * (p.M2 + p.M3))
     s2 = np.sin(phi[1])
@@ -40,7 +41,7 @@ def gravity_torque(phi: Any, p: DeltaParameters) -> np.ndarray:
 
 
 def coriolis_vectors(phi: Any, p: DeltaParameters) -> tuple[np.ndarray, ...]:
-    """Vectors c1 ... c6, (3,) each in kg m^2, of the appendix: the factors of v1^2, v2^2, v3^2, v1 v2, v2 v3 and v1 v3."""
+    """Return the vectors c1 ... c6, (3,), kg m^2, of the appendix: factors of v1^2, v2^2, v3^2, v1 v2, v2 v3 and v1 v3."""
     (s1, s2, s3), (c1, c2, c3) = (
         (np.sin(phi[0]), np.sin(phi[1]), np.sin(phi[2])),
         (np.cos(phi[0]), np.cos(phi[1]), np.cos(phi[2])),

@@ -1,4 +1,4 @@
-"""The delta robot in the place of its tool, three coordinates without angles of the rods: to compare with where those end.
+"""The delta robot in three tool coordinates, without rod angles: a comparison for poses at which the angles are singular.
 
 The elbow of each arm follows from the tool by two circles; every mass point lies on a line from shaft to elbow or from elbow to
 tip. With all points x(w), the motion is sum of m J^T (x'' - g) = 0, J = dx/dw by complex steps and x'' - J w'' by a second
@@ -15,14 +15,12 @@ from scipy.integrate import solve_ivp
 from tests.models.delta.delta_independent import TO_WORLD, _pair
 
 STEP = 1e-4
-"""m; the fourth-order difference leaves about STEP^4 times a fifth derivative."""
+"""Step of differences, m; the fourth-order difference has an error of about STEP^4 times a fifth derivative."""
 
 
 def link(p: dict[str, float], tool: Any, branch: float) -> Any:
-    """Directions (2, k) of the proximal link, along x2 and x3, of an arm whose tip is at `tool` (3, k), in its own axes.
-
-    branch -1 has the elbow out, +1 in.
-    """
+    """Return the directions (2, k) of the proximal link, along x2 and x3, of an arm whose tip is at `tool` (3, k), in its own
+    axes. Branch -1 has the elbow out, +1 in."""
     y, z = tool[1] - (p["L0"] - p["L3"]), tool[2]
     square = y * y + z * z
     cosine = (square + p["L1"] ** 2 - p["L2"] ** 2 + tool[0] ** 2) / (2.0 * p["L1"] * np.sqrt(square))
@@ -32,8 +30,8 @@ def link(p: dict[str, float], tool: Any, branch: float) -> Any:
 
 
 def features(p: dict[str, float], w: Any, branch: tuple[float, float, float]) -> tuple[Any, Any, Any]:
-    """For tools (3, k): places of all mass points (3 n, k) in world axes, directions of links and rods (9, k) each, in their
-    arms' axes."""
+    """Return, for tools (3, k), places of all mass points (3 n, k) in world axes and directions of links and rods (9, k) each, in
+    their arms' axes."""
     points, links, rods = [], [], []
     shaft = np.array([[0.0], [p["L0"] - p["L3"]], [0.0]])
     for R, sign in zip(TO_WORLD, branch, strict=True):
@@ -49,13 +47,13 @@ def features(p: dict[str, float], w: Any, branch: tuple[float, float, float]) ->
 
 
 def masses(p: dict[str, float]) -> np.ndarray:
-    """Of the points of `features`, kg."""
+    """Return the masses of the points of `features`, kg."""
     one = [m for m, _ in (*_pair(p["M1"], p["LC1"], p["J1"]), *_pair(p["M2"], p["LC2"], p["J2"]), (p["M3"], 0.0))]
     return np.tile(one, 3)
 
 
 def acceleration(p: dict[str, float], w: np.ndarray, v: np.ndarray, branch: Any, cone: float) -> np.ndarray:
-    """w'' (3,) without motor torques; friction of the paper's angles, its divisor at least cone^2."""
+    """Return w'' (3,) without motor torques; friction of the paper's angles, its divisor at least cone^2."""
     h = STEP / max(float(np.linalg.norm(v)), 1e-3)
     # Complex steps along the three axes at w, and along v at four places around it, all at once.
     ahead = [w + k * h * v + 1e-30j * v for k in (-2.0, -1.0, 1.0, 2.0)]
@@ -77,7 +75,7 @@ def acceleration(p: dict[str, float], w: np.ndarray, v: np.ndarray, branch: Any,
 def simulate(
     p: dict[str, float], w: np.ndarray, v: np.ndarray, t: np.ndarray, branch: Any = (-1.0,) * 3, cone: float = 1e-2
 ) -> np.ndarray:
-    """Tool and its velocity (k, 6) at the times t, from w and v at t[0], motors free."""
+    """Return tool and its velocity (k, 6) at the times t, from w and v at t[0], with free motors."""
 
     def rates(_: float, x: np.ndarray) -> np.ndarray:
         return np.concatenate([x[3:], acceleration(p, x[:3], x[3:], branch, cone)])

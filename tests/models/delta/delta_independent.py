@@ -1,9 +1,9 @@
-"""The delta robot once more, to compare `screwbond.models.delta` and its graphs with: NumPy and SciPy, no graph, no closed terms.
+"""A second delta robot, to test `screwbond.models.delta` and its graphs: NumPy and SciPy, no graph, no closed-form terms.
 
-Every link is two point masses that have its mass, its centre and its inertia across the rod; the end effector is a point
-at each tip. Their velocities and accelerations come from cross products of angular velocities, in world axes, and the
-equations of motion from d'Alembert's principle: sum of m J^T (a - g) over the points. Neither the Lagrangian of the paper
-nor one of its terms m, c1 ... c6, G is used, and nothing of `screws`, `bondgraph` or `models`.
+Every link is two point masses with its mass, its centre and its inertia across the rod; the end effector is a point at each tip.
+Their velocities and accelerations come from cross products of angular velocities, in world axes, and the equations of motion from
+d'Alembert's principle: sum of m J^T (a - g) over the points. Neither the Lagrangian of the paper nor any of its terms m, c1 ...
+c6, G is used, and nothing of `screws`, `bondgraph` or `models`.
 
 States are x = (q1, v1, q2, v2, q3, v3) by arms, or (q, v) where a function says so.
 """
@@ -55,7 +55,7 @@ TO_WORLD = [
     for a in np.deg2rad([0.0, 120.0, -120.0])
 ]
 BY_ARMS = np.array([i + 9 * k for a in range(3) for k in range(2) for i in range(3 * a, 3 * a + 3)])
-"""(q, v)[BY_ARMS] is (q1, v1, q2, v2, q3, v3)."""
+"""Index array: (q, v)[BY_ARMS] is (q1, v1, q2, v2, q3, v3)."""
 
 
 def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -75,7 +75,7 @@ def _about(axis: int, angle: Any) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Point:
-    """A mass point of one arm: mass, place, Jacobian (3, 3) by the arm's angles, acceleration at v' = 0; arm axes."""
+    """A mass point of one arm: mass, position, Jacobian (3, 3) by the arm's angles, acceleration at v' = 0; arm axes."""
 
     mass: float
     place: np.ndarray
@@ -92,7 +92,7 @@ def _pair(mass: float, centre: float, inertia: float) -> list[tuple[float, float
 
 
 def arm_points(p: dict[str, float], phi: np.ndarray, v: np.ndarray) -> list[Point]:
-    """Mass points of one arm; the tip, which carries a third of the end effector, is the last."""
+    """Return the mass points of one arm; the last is the tip, which carries a third of the end effector."""
     upper = _about(0, phi[0]) @ E[1]
     turned = _about(1, phi[2]) @ E[0]
     lower = _about(1, phi[2]) @ _about(0, phi[1]) @ E[1]
@@ -175,7 +175,7 @@ def rates(p: dict[str, float], x: np.ndarray, u: np.ndarray, **alphas: float) ->
 
 
 def assemble(p: dict[str, float], y: Any, depth: float | None = None) -> np.ndarray:
-    """All angles (9,) at motor angles y (3,): Gauss-Newton from a guess with the tool at `depth` below the base (m)."""
+    """Return all angles (9,) at motor angles y (3,): Gauss-Newton from a guess with the tool at `depth` below the base (m)."""
     y = np.asarray(y, dtype=float)
     q = np.zeros(9)
     depth = 0.8 * p["L2"] + p["L1"] * np.sin(y).mean() if depth is None else depth
@@ -202,9 +202,9 @@ def holding_torque(p: dict[str, float], q: np.ndarray) -> np.ndarray:
 
 
 def linearise(p: dict[str, float], y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """A (18, 18), B (18, 3) of x = (q, v) about rest at motor angles y, held by constant torques; q (9,) and u (3,).
+    """Return A (18, 18), B (18, 3) of x = (q, v) about rest at motor angles y, held by constant torques; q (9,) and u (3,).
 
-    By complex steps: exact to rounding.
+    Complex steps make it exact to rounding.
     """
     q = assemble(p, y)
     u = holding_torque(p, q)
@@ -220,10 +220,10 @@ def linearise(p: dict[str, float], y: Any) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def reduced(p: dict[str, float], y: Any) -> tuple[np.ndarray, np.ndarray]:
-    """A (6, 6) and B (6, 3) of the motion that keeps the arms together, in the coordinates (dy, dy').
+    """Return A (6, 6) and B (6, 3) of the motion that keeps the arms together, in the coordinates (dy, dy').
 
-    The tangent space of the constraint is invariant under A, so that this is no approximation; and the poles are free of
-    the scatter of the twelve at -5.
+    The tangent space of the constraint is invariant under A, so this is exact; and the poles are free of the scatter of the
+    twelve at -5.
     """
     A, B, q, _ = linearise(p, y)
     H = constraint(p, q, np.zeros(9))[1]
@@ -259,7 +259,7 @@ SAMPLES = np.linspace(0.0, 2.0, 9)
 
 
 def disturbed(p: dict[str, float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A motion away from all symmetry: q at the start (9,), at rest; torques offset (3,) and amplitude (3,) in N m.
+    """A motion without symmetry: q at the start (9,), at rest; torques offset (3,) and amplitude (3,) in N m.
 
     u_j(t) = offset_j + amplitude_j sin(3 pi t + j), j = 0, 1, 2.
     """
@@ -274,14 +274,14 @@ def torque_of(offset: np.ndarray, amplitude: np.ndarray) -> Any:
 
 
 def crossing(p: dict[str, float]) -> float:
-    """Common motor angle (rad) where the unstable root is zero."""
+    """Return the common motor angle (rad) at which the unstable root is zero."""
     from scipy.optimize import brentq
 
     return float(brentq(lambda y: np.linalg.det(reduced(p, [y] * 3)[0]), 0.0, 0.7, xtol=1e-13))
 
 
 def record(p: dict[str, float]) -> dict[str, Any]:
-    """Everything that a graph of this robot must reproduce."""
+    """Return everything that a graph of this robot must reproduce."""
     found: dict[str, Any] = {"crossing_deg": float(np.rad2deg(crossing(p)))}
     for name, y in (("pi/4", np.pi / 4.0), ("0", 0.0)):
         q = assemble(p, [y] * 3)

@@ -1,4 +1,4 @@
-"""Bode plots of loops: the margins that are marked are those of closed forms."""
+"""Bode plots of loops: the marked margins match closed forms."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_loop_below_one_has_no_phase_margin() -> None:
 
 
 def test_phase_has_no_jumps() -> None:
-    """Six lags turn by 540 degrees."""
+    """Six lags turn the phase by 540 degrees."""
     phase = degrees(1.0 / (1.0 + 1j * np.geomspace(1e-3, 1e3, 2000)) ** 6)
     assert phase[0] == pytest.approx(0.0, abs=1.0)
     assert phase[-1] == pytest.approx(-540.0, abs=1.0)

@@ -1,4 +1,4 @@
-"""One arm's formulas against mass points moved by cross products, and parameters: their files and what is refused."""
+"""One arm's formulas against mass points moved by cross products; parameters, their files and refusals."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def kinetic_energy(theta, v, p):
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_appendix(name):
-    """The paper's m, c1 ... c6 one by one, and G, equal those of the mass points to 1e-12 [4e-15]."""
+    """The paper's m, c1 ... c6, one by one, and G equal those of the mass points to 1e-12 [4e-15]."""
     p, other = ROBOTS[name], independent.SETS[name]
     assert asdict(p) == other
     for phi, _ in states(1):
@@ -73,7 +73,7 @@ def test_terms_in_theta_are_those_of_the_mass_points(name):
         assert np.abs(tip_drift(theta, v, p) - points[-1].bias - points[-1].jacobian @ turned).max() < 1e-13 * size
         kinetic = sum(0.5 * x.mass * np.sum((x.jacobian @ rate) ** 2) for x in points)
         assert kinetic_energy(theta, v, p) == pytest.approx(kinetic, rel=1e-12)
-        # the shaft's height is the zero of V
+        # V is zero at the height of the shaft
         assert formulas.potential_energy(theta, p) == pytest.approx(-sum(x.mass * p.g * x.place[2] for x in points), abs=1e-13)
         friction = B.T @ rate * p.DAMPING
         assert np.abs(formulas.friction_torque(theta, v, p) - friction).max() < 1e-13 * size
@@ -101,7 +101,7 @@ def test_formulas_on_the_tape():
 
 
 def test_files(tmp_path):
-    """A file holds what was written; g and damping have defaults; comments are passed over."""
+    """A file reproduces the written values; g and damping have defaults; comments are ignored."""
     path = tmp_path / "robot.json"
     path.write_text(ROBOTS["lab"].to_json(), encoding="utf-8")
     assert read_parameters(path) == ROBOTS["lab"]
@@ -154,7 +154,7 @@ def test_impossible_robots(changes, code):
 
 
 def test_extreme_rods_are_allowed():
-    """All mass at both ends is the most inertia a rod can have; all in one point is the least."""
+    """All mass at both ends gives the most inertia a rod can have; all mass in one point gives the least."""
     p = ROBOTS["fit"]
     most = p.M2 * p.LC2 * (p.L2 - p.LC2)
     for inertia in (most, 0.0):

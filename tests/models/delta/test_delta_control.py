@@ -1,4 +1,4 @@
-"""Controllers of the delta robot: exact decays, static errors in closed form, motions within limits, refusals."""
+"""Controllers of the delta robot: exact decays, closed-form static errors, motions within limits, refusals."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_gravity_compensation_makes_every_pose_an_equilibrium() -> None:
 
 @pytest.mark.parametrize("output", ["tool", "motors"])
 def test_linearisation_is_exact(output: str) -> None:
-    """The error obeys its linear equation to rounding, at speed, with damping, from a start that is off and moves."""
+    """The error obeys its linear equation to rounding, at speed, with damping, from a start that is displaced and moving."""
     robot = DeltaRobot(FIT)
     rates = np.array([0.4, -0.3, 0.2])
     posture = robot.forward_kinematics(robot.inverse_kinematics(HOME))
@@ -66,7 +66,7 @@ def test_linearisation_is_exact(output: str) -> None:
 
 
 def test_linearisation_is_exact_off_the_constraint() -> None:
-    """alpha depends on (q, v): where the tips are apart, the tool still obeys, since the multipliers were eliminated."""
+    """alpha depends on (q, v): where the tips are apart, the tool still obeys, because the multipliers were eliminated."""
     robot = DeltaRobot(FIT)
     q = robot.kinematics.inverse(HOME)
     q[4] += 0.01
@@ -78,7 +78,7 @@ def test_linearisation_is_exact_off_the_constraint() -> None:
 
 
 def test_wrong_model_leaves_the_static_error_of_its_gravity() -> None:
-    """kp e = Lambda^-1 J^-T (G - G of the model), with J and Lambda those of the model, where it comes to rest."""
+    """At rest kp e = Lambda^-1 J^-T (G - G of the model), with the model's J and Lambda."""
     control = task_control(FIT, hold(HOME, 1.0), kp=400.0, kd=40.0)
     robot = DeltaRobot(FIT)
     graph = robot.graph(robot.inverse_kinematics(HOME), signals=control.torque)
@@ -118,7 +118,7 @@ def test_sampled_tracking_within_limits() -> None:
 
 
 def test_controller_of_the_benchmark_is_that_of_the_graph() -> None:
-    """The other engines get the same torques, from a routine of its own."""
+    """The other engines get the same torques from a separate routine."""
     pytest.importorskip("llvmlite")
     from benchmarks.delta_tracking import KD as OTHER_KD
     from benchmarks.delta_tracking import KP as OTHER_KP
@@ -134,7 +134,7 @@ def test_controller_of_the_benchmark_is_that_of_the_graph() -> None:
 
 
 def test_sampled_controller_of_the_benchmark_is_that_of_the_graph() -> None:
-    """From samples of the motor angles: the same torques, held for a millisecond each, to 1e-9 N m [1e-13]."""
+    """Samples of the motor angles give the same torques, held for a millisecond each, to 1e-9 N m [1e-13]."""
     pytest.importorskip("llvmlite")
     from benchmarks.delta_sampled import PERIOD, controller
     from benchmarks.delta_tracking import KD as OTHER_KD

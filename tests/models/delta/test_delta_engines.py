@@ -14,7 +14,7 @@ from tests.models.delta import delta_independent as independent
 
 @cache
 def fall() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Start (9,), constant torques (3,), and angles (9,) of the undamped robot 0.2 s later."""
+    """Return start (9,), constant torques (3,), and angles (9,) of the undamped robot 0.2 s later."""
     p = {**independent.SETS["fit"], "DAMPING": 0.0}
     q = independent.assemble(p, [0.5, 0.7, 0.8])
     u = independent.holding_torque(p, q) * np.array([1.2, 0.8, 1.1])
@@ -27,7 +27,7 @@ def fall() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def test_hinges():
-    """Hinge coordinates and back, and their rates by a difference."""
+    """Convert to hinge coordinates and back, with rates by a difference."""
     q, v = fall()[2], np.random.default_rng(1).normal(size=9)
     angles, rates = hinges(q, v)
     assert np.abs(angles_of(angles) - q).max() < 1e-15
@@ -37,7 +37,7 @@ def test_hinges():
 
 
 def test_mujoco():
-    """The same angles to 1e-8 rad after 0.2 s [1.4e-9]; tips apart by what the softness of its constraints makes."""
+    """The same angles to 1e-8 rad after 0.2 s [1.4e-9]; the tips are apart because its constraints are soft."""
     pytest.importorskip("mujoco")
     from benchmarks.delta_mujoco import DeltaMujoco
 
@@ -49,7 +49,7 @@ def test_mujoco():
         robot.run(0.2)
         found[stiffness] = np.abs(robot.q() - expected).max(), robot.apart()
     assert found[1e6][0] < 1e-8 and found[1e6][1] < 1e-8
-    # both errors fall with the stiffness
+    # both errors decrease as the stiffness grows
     assert found[1e4][0] > 30.0 * found[1e6][0] and found[1e4][1] > 30.0 * found[1e6][1]
 
 

@@ -21,7 +21,7 @@ BACKENDS = ["numpy"] + (["llvm"] if have_llvm() else [])
 
 @cache
 def tools(name: str, n: int = 20000) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Random points of the workspace (n, 3), their angles (n, 9), and how far they are from a singularity (n,)."""
+    """Return random points of the workspace (n, 3), their angles (n, 9), and their distances from a singularity (n,)."""
     p = ROBOTS[name]
     size = p.L1 + p.L2
     w = np.random.default_rng(3).uniform([-size, -size, 0.0], size, (n, 3))
@@ -35,7 +35,7 @@ def tools(name: str, n: int = 20000) -> tuple[np.ndarray, np.ndarray, np.ndarray
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_forward_of_inverse(name):
-    """The point comes back to 1e-12 m over the workspace, from all points at once and one by one [1e-13, 4e-16]."""
+    """The point is reproduced to 1e-12 m over the workspace, from all points at once and one by one [1e-13, 4e-16]."""
     w, q, margin = tools(name)
     assert len(w) > 2000
     kinematics = DeltaKinematics(ROBOTS[name])
@@ -50,7 +50,7 @@ def test_forward_of_inverse(name):
 
 
 def test_against_independent_assembly():
-    """All nine angles and the tool of the independent code, which knows no closed form."""
+    """All nine angles and the tool match the independent code, which has no closed form."""
     p, other = ROBOTS["fit"], independent.SETS["fit"]
     for y in ([0.3, 0.5, 0.8], [0.0, 0.0, 0.0], [1.0, 0.6, 0.7]):
         q = independent.assemble(other, y)
@@ -60,7 +60,7 @@ def test_against_independent_assembly():
 
 
 def test_newton_step_is_the_papers():
-    """The step without a 6x6 system is -H_x^-1 h, with H from the tape; and H is its closed form."""
+    """The step without a 6x6 system is -H_x^-1 h, with H from the tape, which equals its closed form."""
     p = ROBOTS["lab"]
     tape = Tape()
     q = tape.inputs("q", 9)
@@ -79,12 +79,12 @@ def test_newton_step_is_the_papers():
 
 
 def test_iterations():
-    """7 decimals: at most 2 steps from the posture of one sample before, 3 to 4 from the home posture."""
+    """7 decimals: at most 2 steps from the posture at the previous sample, 3 to 4 from the home posture."""
     kinematics = DeltaKinematics(ROBOTS["fit"])
     home = kinematics.forward([0.5, 0.5, 0.5])
     posture, seen = home, set()
     for t in np.arange(1, 301) * 1e-3:
-        # 7.5 rad/s at most, a sample every millisecond
+        # at most 7.5 rad/s, a sample every millisecond
         y = 0.5 + 0.4 * np.sin(2.0 * np.pi * t * np.array([1.0, 2.0, 3.0]))
         posture = kinematics.forward(y, start=posture.x, tolerance=5e-8)
         seen.add(posture.iterations)
@@ -96,7 +96,7 @@ def test_iterations():
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_derivatives(backend):
-    """dw/dy and dq/dy against central differences [1e-9]; one formula for every back end."""
+    """dw/dy and dq/dy against central differences [1e-9]; all back ends share one formula."""
     kinematics = DeltaKinematics(ROBOTS["fit"], backend)
     y, step = np.array([0.3, 0.5, 0.8]), 1e-6
     posture = kinematics.forward(y)
@@ -106,7 +106,7 @@ def test_derivatives(backend):
         assert np.abs((ahead.q - behind.q) / (2.0 * step) - posture.dq_dy[:, k]).max() < 1e-8
     assert np.array_equal(posture.jacobian, kinematics.jacobian(y))
     assert np.abs(posture.dq_dy[::3] - np.eye(3)).max() == 0.0
-    # gravity by virtual work is the gravity compensation of the closed robot
+    # gravity by virtual work equals the gravity compensation of the closed robot
     q = posture.q
     gravity = [independent.arm_terms(independent.SETS["fit"], q[i : i + 3], np.zeros(3))[2] for i in (0, 3, 6)]
     expected = independent.holding_torque(independent.SETS["fit"], q)
@@ -150,13 +150,13 @@ def test_out_of_reach():
     problem = refusal(lambda: kinematics.inverse([0.0, 0.0, 0.9]), "E463")
     assert len(problem.details) == 3
     assert len(refusal(lambda: kinematics.inverse([0.0, -0.45, 0.35]), "E463").details) == 1
-    # the elbows spread over a circle of 0.365 m radius: rods of 0.36 m do not close
+    # the elbows lie on a circle of radius 0.365 m: rods of 0.36 m do not close
     short = DeltaParameters(L0=0.175, L1=0.24, L2=0.36, L3=0.05, LC1=0.12, LC2=0.18, M1=0.4, M2=0.3, M3=0.1, J1=0.0, J2=0.0)
     refusal(lambda: DeltaKinematics(short).forward([0.0, 0.0, 0.0]), "E463")
 
 
 def test_singular_postures():
-    """Each singularity is named with its configuration: parallel rods, a stretched arm, a rod along its shaft."""
+    """Each singularity is reported with its configuration: parallel rods, a stretched arm, a rod along its shaft."""
     p = ROBOTS["fit"]
     kinematics = DeltaKinematics(p)
     # All elbows on the axis: the tips' spheres coincide, and any point at the distance L2 closes the robot.
@@ -165,7 +165,7 @@ def test_singular_postures():
     for start in (None, [2.0, 0.0] * 3):
         problem = refusal(lambda start=start: DeltaKinematics(folded).forward(upright, start=start), "E464")
         assert "parallel" in problem.title and "y = (1.5708, 1.5708, 1.5708)" in problem.details[0]
-    # stretched: the tool straight below the shafts' cone
+    # stretched: the tool is straight below the shafts' cone
     reach = np.sqrt((p.L1 + p.L2) ** 2 - (p.L0 - p.L3) ** 2)
     problem = refusal(lambda: kinematics.inverse([0.0, 0.0, reach * (1.0 - 1e-16)]), "E464")
     assert "stretched" in problem.title and "w = (0, 0, " in problem.details[0]
@@ -193,7 +193,7 @@ def test_wrong_mode_and_words():
 
 
 def test_workspace():
-    """The same when turned by 120 degrees or mirrored; its figures are those of single postures."""
+    """Turned by 120 degrees or mirrored it is the same, and its values are those of single postures."""
     p = ROBOTS["fit"]
     grid = np.linspace(-0.6, 0.6, 41)
     whole = workspace(p, grid, grid, np.linspace(0.0, 0.7, 41))
@@ -212,8 +212,8 @@ def test_workspace():
 
 
 def test_the_outline_of_a_cut_is_exact():
-    """Where one arm is stretched the tool is on a circle round that arm's motor, and its lowest place has all arms stretched; a
-    nanometre inside of the outline the tool can be, and a nanometre outside it cannot."""
+    """Where one arm is stretched, the tool is on a circle about that arm's motor; at its lowest point all arms are stretched. The
+    tool reaches a nanometre inside the outline, but not a nanometre outside."""
     pytest.importorskip("matplotlib")
     p = ROBOTS["fit"]
     reach, aside = p.L1 + p.L2, p.L0 - p.L3
@@ -221,19 +221,19 @@ def test_the_outline_of_a_cut_is_exact():
     (outline,) = outlines(p, workspace(p, 0.0, across, deep, progress=False))
     points = outline.points
     assert np.array_equal(points[0], points[-1]) and not points[:, 0].any()
-    # The map ends above, and there the outline follows the grid.
+    # At the top the map ends, and there the outline follows the grid.
     assert 1 < np.count_nonzero(outline.ends) < 30 and np.all(points[outline.ends, 2] == deep[0])
     far = points[(points[:, 1] < -0.1) & (points[:, 2] > 0.4)]
     assert len(far) > 10 and np.hypot(far[:, 1] - aside, far[:, 2]) == pytest.approx(reach, rel=1e-7)
     assert points[:, 2].max() == pytest.approx(np.sqrt(reach**2 - aside**2), rel=2e-3)
-    # A grid of twice as many points has the same outline.
+    # A grid with twice as many points has the same outline.
     finer = outlines(p, workspace(p, 0.0, np.linspace(-0.6, 0.6, 121), np.linspace(-0.03, 0.7, 81), progress=False))[0].points
     spot = np.array([min(finer, key=lambda other: np.linalg.norm(other - place)) for place in points[~outline.ends]])
     assert np.median(np.linalg.norm(spot - points[~outline.ends], axis=1)) < 1e-7
 
 
 def test_an_outline_goes_round_holes_and_the_end_of_the_grid():
-    """A plane that lies inside of the workspace is enclosed by the end of the grid alone; one outside has no outline."""
+    """A plane inside the workspace is bounded only by the edge of the grid; one outside has no outline."""
     pytest.importorskip("matplotlib")
     p, small = ROBOTS["fit"], np.linspace(-0.05, 0.05, 5)
     (inside,) = outlines(p, workspace(p, small, small, 0.4, progress=False))

@@ -1,4 +1,4 @@
-"""Pictures of the delta robot: shapes that follow the angles, and files that show something."""
+"""Pictures of the delta robot: shapes that follow the angles, and files that are not blank."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FIT = DeltaParameters.fit()
 
 @pytest.fixture
 def _rough_layout() -> None:
-    """A test here looks at the cells of a diagram: they are searched for."""
+    """Search for cells: a test here checks the cells of a diagram."""
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def tracking() -> Tracking:
 
 
 def colours(path) -> int:
-    """Count of distinct colours of a picture, seen coarsely."""
+    """Return the number of distinct colours of a picture, coarsely quantised."""
     from PIL import Image
 
     pixels = np.asarray(Image.open(path).convert("RGB"))[::3, ::3] // 16
@@ -74,14 +74,14 @@ def test_plots(tmp_path, tracking: Tracking) -> None:
     plot_touch(touches["soft"], tmp_path / "one.svg")
     text = (tmp_path / "one.svg").read_text()
     assert text.count("<path") > 50
-    # A touch that has not come to its contact yet has no close-up.
+    # A touch that has not reached its contact yet has no close-up.
     plot_touch(soft_touch(FIT, plan, t_end=3.0), tmp_path / "early.png", dpi=60)
     plot_tracking(tracking, tmp_path / "tracking.png", dpi=60)
     assert min(colours(tmp_path / f"{name}.png") for name in ("both", "early", "tracking")) > 20
 
 
 def test_diagram_of_the_controlled_robot() -> None:
-    """Arms as boxes, controller as blocks; friction and its automaton are one node, which bears the brick's bond."""
+    """Arms are boxes, the controller is blocks; friction and its automaton are one node, which carries the brick's bond."""
     drawn = diagram(touch_graph(FIT).freeze(), folded="all")
     assert "arm 1" in drawn.positions and "motors" in drawn.positions
     assert sum(name == "table" for name in drawn.positions) == 1
@@ -111,7 +111,7 @@ def test_solids_are_where_the_joints_are(tracking: Tracking) -> None:
 
 @pytest.mark.thorough
 def test_page(tmp_path, tracking: Tracking) -> None:
-    """The robot, its frames and its way to play with; nothing is missing."""
+    """The page shows the robot, its frames and its playback controls; nothing is missing."""
     page(tracking, tmp_path / "page.html", cargo=(0.0, 0.6))
     assert (tmp_path / "page.html").stat().st_size < 8e6
     shown = contents(tracking_scene(tracking, cargo=(0.0, 0.6)), 1.0, None)

@@ -1,4 +1,4 @@
-"""What a model of the delta robot must reach, computed by independent code; and the hand-written C against that code.
+"""Reference values for models of the delta robot, computed by independent code; and the hand-written C against that code.
 
 `delta_reference.json` beside this file holds the numbers (`python -m tests.models.delta.delta_independent` writes them).
 """
@@ -39,7 +39,7 @@ def test_recorded_poles(name):
 
 
 def test_poles_of_the_paper():
-    """`fit` has Bortoff's poles (2018, fig. 5) within what a real robot's numbers allow, and his crossing."""
+    """`fit` has Bortoff's poles (2018, fig. 5) as closely as a real robot's parameters allow, and his crossing."""
     p = independent.SETS["fit"]
     upper = independent.poles(p, [np.pi / 4.0] * 3)
     assert np.all(np.abs(upper.real + 0.5) < 0.35) and np.all(np.abs(np.abs(upper.imag) - 5.5) < 0.6)
@@ -51,7 +51,7 @@ def test_poles_of_the_paper():
 
 @pytest.mark.parametrize("name", ROBOTS)
 def test_twelve_at_minus_five(name):
-    """12 of the 18 eigenvalues are -5 up to the scatter of a Jordan block [4e-7]; the other six are the poles."""
+    """12 of the 18 eigenvalues are -5 within the scatter of a Jordan block [4e-7]; the other six are the poles."""
     p = independent.SETS[name]
     for y in ([np.pi / 4.0] * 3, [0.2, 0.5, 0.6]):
         roots = np.linalg.eigvals(independent.linearise(p, y)[0])
@@ -77,7 +77,7 @@ def test_start_off_the_constraint():
 
 
 def test_energy_without_damping():
-    """Kinetic and potential energy of the undamped robot stay what they were [1e-12 J] while it falls."""
+    """The total energy of the undamped robot is constant [1e-12 J] while it falls."""
     p = {**independent.SETS["lab"], "DAMPING": 0.0}
     q = independent.assemble(p, [0.4, 0.6, 0.5])
     x = independent.simulate(p, np.concatenate([q, np.zeros(9)])[independent.BY_ARMS], np.array([0.0, 0.3]), rtol=1e-11)
@@ -104,7 +104,7 @@ def test_hand_written_c(name):
 @pytest.mark.skipif(shutil.which("gcc") is None and shutil.which("cc") is None, reason="no C compiler")
 @pytest.mark.parametrize("name", ROBOTS)
 def test_recorded_motion(name):
-    """The recorded motion again, from the C in another integrator: 2 s, to 1e-10 of rad and rad/s."""
+    """The C in another integrator reproduces the recorded motion: 2 s, to 1e-10 of rad and rad/s."""
     from scipy.integrate import solve_ivp
 
     from benchmarks.delta_c import delta_c

@@ -1,4 +1,4 @@
-"""The delta robot as a user meets it: kinematics, statics, starts, torques, singular configurations, the command line."""
+"""The user's view of the delta robot: kinematics, statics, starts, torques, singular configurations, the command line."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_kinematics_there_and_back(name):
 
 @pytest.mark.parametrize("form", ["lagrangian", "hamiltonian"])
 def test_torques(form):
-    """What holds it holds it; constants and a motion that is constant in the end are what they say."""
+    """Holding torques hold; constants, and a motion that ends constant, have the stated values."""
     robot = DeltaRobot(SETS["lab"], form=form)
     held = robot.simulate(1.0, w=(0.05, -0.1, 0.8), torque="hold", rtol=1e-10)
     assert np.abs(held.w - [0.05, -0.1, 0.8]).max() < 1e-10
@@ -69,7 +69,7 @@ def test_a_start_with_rates():
 
 
 def test_inconsistent_starts():
-    """Angles 0.4 mm apart are projected with a note, motor angles kept; 50 mm are refused; so are rates that part."""
+    """Angles 0.4 mm apart are projected with a note, motor angles kept; 50 mm are refused; so are rates that part the tips."""
     robot = ROBOTS["fit"]
     posture = robot.forward_kinematics(Y)
     off = posture.q + 1e-3 * np.array([0, 1, 0, 0, 0, 0, 0, 0, 0.5])
@@ -111,7 +111,7 @@ def test_poses_that_cannot_be_linearised_or_held():
 
 
 def test_singular_configurations_are_reported_where_they_are():
-    """A symmetric drop: the arms stretch where the tool is lowest; the distal links are parallel where L1 cos y = L3 - L0."""
+    """In a symmetric drop the arms stretch where the tool is lowest; the distal links are parallel where L1 cos y = L3 - L0."""
     p = SETS["fit"]
     run = ROBOTS["fit"].simulate(0.5, rtol=1e-10, samples=0.002)
     stretched = next(x for x in run.singular_postures if x.kind == "arm 2 is stretched or folded")
@@ -127,8 +127,8 @@ def test_singular_configurations_are_reported_where_they_are():
 
 
 def test_near_misses_of_the_singularity_of_the_papers_angles():
-    """Undamped, arm 1 swings past the axis of phi2 and phi3 at 3e-4 rad and 1e-3 rad, phi3 turning at thousands of rad/s:
-    energy to 1e-8 J [3e-12] and closure to 1e-9 m [3e-13] hold."""
+    """Undamped, arm 1 swings past the axis of phi2 and phi3 at 3e-4 rad and 1e-3 rad, phi3 turning at thousands of rad/s: energy
+    is constant to 1e-8 J [3e-12], and the loops close to 1e-9 m [3e-13]."""
     p = replace(SETS["fit"], DAMPING=0.0)
     robot = DeltaRobot(p)
     y = robot.inverse_kinematics((0.0, p.L0 - p.L3 + p.L1 * np.cos(0.9) - p.L2, p.L1 * np.sin(0.9) + 0.06))
@@ -180,7 +180,7 @@ def test_linearise_command_with_pictures(tmp_path: Path, capsys) -> None:
 
 
 def test_workspace_command(tmp_path: Path, capsys) -> None:
-    """The volume of a 41^3 grid, to 2 % of a finer one; the most dexterous place is on the axis."""
+    """The volume of a 41^3 grid, to 2 % of a finer one; the most dexterous point is on the axis."""
     given = ["delta", "workspace", "--params", "fit", "--no-render", "--points"]
     volumes = []
     for points in ("41", "81"):

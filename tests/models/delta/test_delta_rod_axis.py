@@ -1,5 +1,5 @@
-"""Rods of the delta robot along the axis of the paper's angles, sin(phi2) = 0: an ordinary pose, at which it starts and through
-which it moves, compared with the robot in coordinates of its tool."""
+"""Rods of the delta robot along the axis of the paper's angles, sin(phi2) = 0: an ordinary pose, at which the robot starts and
+through which it moves, against the robot in tool coordinates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OUT, IN_1 = (-1.0, -1.0, -1.0), (1.0, -1.0, -1.0)
 
 
 def on_axis(link: float, side: float, height: float = 0.0) -> np.ndarray:
-    """Tool (3,) at which rod 1 is level and in its arm's plane, inwards (side -1) or outwards (+1), or above that by `height`."""
+    """Return a tool (3,) with rod 1 level and in its arm's plane, inwards (side -1) or outwards (+1), or `height` above it."""
     return np.array([0.0, FIT.L0 - FIT.L3 + FIT.L1 * np.cos(link) + side * FIT.L2, FIT.L1 * np.sin(link) + height])
 
 
@@ -29,7 +29,7 @@ OUTWARDS = (on_axis(2.6, 1.0), ("in", "out", "out"), IN_1, 0.0)
 
 
 def test_angles_there_and_back():
-    """phi to theta and back, with rates, a third of them near the axis x2; on it what means nothing is zero."""
+    """phi to theta and back, with rates, a third of them near the axis x2; on the axis, meaningless components are zero."""
     rng = np.random.default_rng(4)
     for k in range(60):
         phi = rng.uniform([-np.pi, 0.1, -np.pi], [np.pi, np.pi - 0.1, np.pi])
@@ -56,7 +56,8 @@ def independent_direction(phi: np.ndarray) -> np.ndarray:
 
 
 def test_friction_is_the_papers_outside_a_narrow_cone_and_bounded_in_it():
-    """|S v|^2 = |phi'|^2 down to sin(phi2) = 0.01; continuous there; on the axis the swing alone, in every direction alike."""
+    """|S v|^2 = |phi'|^2 down to sin(phi2) = 0.01, and continuous there; on the axis only the swing counts, in every direction
+    alike."""
     rng = np.random.default_rng(5)
     for angle in (1.0, 0.1, 1.001 * CONE):
         for turn in rng.uniform(-np.pi, np.pi, 5):
@@ -87,8 +88,8 @@ def test_friction_is_the_papers_outside_a_narrow_cone_and_bounded_in_it():
     ids=["inwards at rest", "outwards moving", "inwards moving", "outwards damped"],
 )
 def test_a_start_on_the_axis(place, speed, form, damping):
-    """At default tolerances, 1e-7: the tool is where the other coordinates have it after 40 ms to 1e-7 m [1e-9], tips together to
-    1e-9 m, the energy account closed to 1e-8."""
+    """At default tolerances, 1e-7: the tool matches the other coordinates after 40 ms to 1e-7 m [1e-9], the tips stay together to
+    1e-9 m, and the energy account closes to 1e-8."""
     w, branch, signs, phi2 = place
     p = replace(FIT, DAMPING=damping)
     robot = DeltaRobot(p, form=form)
@@ -116,11 +117,11 @@ def mode_of(q: np.ndarray) -> str:
     ("form", "speed"), [("lagrangian", (0.0, 0.0, -3.0)), ("hamiltonian", (0.7, 0.4, -2.0))], ids=["in the arm's plane", "askew"]
 )
 def test_a_swing_through_the_axis(form, speed):
-    """The other coordinates lead back from the axis to a start 25 ms before it; from there the robot goes through it, phi3
-    turning by half a circle at once: the tool to 1e-8 m [4e-11], energy to 1e-8 J [2e-14], at default tolerances."""
+    """The other coordinates lead back from the axis to a start 25 ms earlier; from there the robot passes through it, phi3
+    jumping by half a circle: the tool to 1e-8 m [4e-11], energy to 1e-8 J [2e-14], at default tolerances."""
     p = replace(FIT, DAMPING=0.0)
     other, w = {**independent.SETS["fit"], "DAMPING": 0.0}, on_axis(0.9, -1.0)
-    # motion without friction runs backwards with the velocity reversed
+    # frictionless motion runs backwards with reversed velocity
     back = by_tool.simulate(other, w, -np.array(speed), np.array([0.0, 0.025]))[-1]
     robot = DeltaRobot(p, form=form)
     rates = np.linalg.solve(robot.jacobian(robot.inverse_kinematics(back[:3])), -back[3:])
@@ -138,8 +139,8 @@ def test_a_swing_through_the_axis(form, speed):
 
 @pytest.mark.parametrize("damping", [1e-3, FIT.DAMPING])
 def test_a_damped_swing_is_led_through_the_axis(damping):
-    """Friction without bound holds phi3 near the axis, so that a swing that would miss it goes nearly through: with the
-    friction of the narrow cone, as the other coordinates have it, to 1e-7 m [3e-9]."""
+    """Unbounded friction holds phi3 near the axis, so a swing that would miss the axis almost passes through it: as with the
+    friction of the narrow cone in the other coordinates, to 1e-7 m [3e-9]."""
     robot = DeltaRobot(replace(FIT, DAMPING=damping))
     y = robot.inverse_kinematics(on_axis(0.9, -1.0, 0.06)) + np.array([0.0, 1e-2, 0.0])
     rates = np.linalg.solve(robot.jacobian(y), [0.0, 0.0, -3.0])
@@ -152,8 +153,8 @@ def test_a_damped_swing_is_led_through_the_axis(damping):
 
 
 def test_statics_and_control_on_the_axis():
-    """What holds the robot there holds it; gravity and inertia are those of poses beside it; a controller of the tool leads it
-    through: less than 2 cm behind on the way [1.4 mm], since damping is not part of its model."""
+    """The holding torques hold the robot there; gravity and inertia match those of nearby poses; a controller of the tool leads
+    it through: less than 2 cm behind on the way [1.4 mm], since its model has no damping."""
     from screwbond.models.motion import quintic
 
     from tests.inner.models_delta import task_control
@@ -174,7 +175,7 @@ def test_statics_and_control_on_the_axis():
 
 
 def test_a_rod_along_its_shaft_is_named():
-    """cos(theta3) = 0, where the coordinates end: the elbow moves across the rod, the arm is at its limit to the side."""
+    """cos(theta3) = 0, where the coordinates end: the elbow moves across the rod, and the arm is at its sideways limit."""
     from tests.inner.models_delta import DeltaKinematics
 
     theta = np.array([0.5, 0.3, np.pi / 2.0])

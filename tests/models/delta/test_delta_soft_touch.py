@@ -1,4 +1,4 @@
-"""Soft touch of Bortoff 2020, fig. 13: forces, times, the brick at rest; and what goes wrong without its two ideas."""
+"""Soft touch of Bortoff 2020, fig. 13: forces, times, the brick at rest; and the failures without its two ideas."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_brick_slips_where_the_gain_is_kept() -> None:
     kept = soft_touch(FIT, replace(PLAN, fade=None), t_end=13.0)
     (contact,), (slip, *_) = kept.contacts, kept.slips
     assert 0.02 < slip - contact < 0.1 and kept.displacement > 1e-4
-    # From the contact on, the reference runs away from the finger: Lambda (kd v + kp v t) reaches the limit.
+    # From the contact on, the reference moves ahead of the finger: Lambda (kd v + kp v t) reaches the limit.
     rate = float(kept.design.Lambda[0, 0]) * PLAN.speed
     expected = (float(kept["table.limit"]) / rate - kept.design.gains.kd) / kept.design.gains.kp0
     assert abs(slip - contact - expected) < 5e-3

@@ -28,7 +28,7 @@ def robot():
 
 
 def moved(axial, rtol):
-    """A run with the rods' axial inertia changed, at the same velocities."""
+    """Return a run with the rods' axial inertia changed, at the same velocities."""
     p, compiled = DeltaParameters.fit(), robot()
     start, _ = compiled.initial()
     states = compiled.system.states
@@ -63,7 +63,7 @@ def reference():
 
 
 def test_thin_rods_move_as_the_arms_of_the_paper():
-    """All nine angles over a second of driven, damped motion; joints closed, also in velocity, at the start."""
+    """All nine angles over a second of driven, damped motion; joints are closed, in velocity too, at the start."""
     result, phi = moved(AXIAL, 1e-7)
     assert np.ptp(phi[:, 0]) > 0.3
     assert np.abs(phi - reference()).max() < 5e-9

@@ -1,4 +1,4 @@
-"""Files that are no FMUs, or harm: each is refused by a code, nothing is written beside, and no temporary folder stays."""
+"""Invalid or malicious FMUs: each is refused by a code, writes nothing elsewhere, and leaves no temporary folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from bondgraph import ModelError, RunError, compile_model
 from tests.models.fmu.units import CAN_BUILD, archive, block, built, description, plant
 
-pytestmark = pytest.mark.skipif(not CAN_BUILD, reason="no C compiler makes the FMUs")
+pytestmark = pytest.mark.skipif(not CAN_BUILD, reason="no C compiler for the FMUs")
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def library(tmp_path_factory):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder for FMUs; another is that of temporary files, and must be empty in the end."""
+    """Yield a folder for FMUs; a second one holds temporary files, and must be empty in the end."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
@@ -78,7 +78,7 @@ def test_wrong_names_are_refused(case, library, folder):
 
 
 def test_truncated_and_spoilt_files_are_refused_or_whole(library, folder):
-    """Any beginning of a file is refused; a file with a spoilt byte is refused, or its block is as that of the whole file."""
+    """Any prefix of a file is refused; a file with a corrupt byte is refused, or its block is that of the original file."""
     whole, part, rng = archive(folder, library), folder / "part.fmu", random.Random(0)
     content = whole.read_bytes()
     for length in [0, 1, 21, *(rng.randrange(len(content)) for _ in range(20)), len(content) - 1]:
@@ -113,7 +113,7 @@ def test_links_and_large_contents_are_refused(library, folder):
 
 
 def test_a_bomb_is_refused_by_what_it_says_and_never_unpacked(library, folder):
-    """Its directory states the size; an entry that states too little ends with an error of the archive."""
+    """Its directory states the size; an entry that understates it ends with an error of the archive."""
     path = archive(folder, library)
     with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as file:
         file.writestr("resources/zeros", b"\0" * SIZE)

@@ -1,4 +1,4 @@
-"""FMUs of our own for tests, from `unit.c`, and a plant that they control."""
+"""Our own FMUs for tests, from `unit.c`, and a plant that they control."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def description(version: int, **changes: str) -> str:
 
 
 def built(folder: Path) -> dict[int, bytes]:
-    """The libraries of both versions."""
+    """Build the libraries of both versions."""
     for version in (2, 3):
         command = ["cc", "-O1", "-fPIC", "-shared", f"-DVERSION={version}", str(HERE / "unit.c"), "-o", f"{version}.so", "-lm"]
         subprocess.run(command, cwd=folder, check=True)
@@ -60,7 +60,7 @@ def built(folder: Path) -> dict[int, bytes]:
 
 
 def archive(folder: Path, library: bytes, version: int = 3, entries=(), **changes: str) -> Path:
-    """An FMU with a library."""
+    """Pack an FMU with a library."""
     path = folder / f"pid{version}.fmu"
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("modelDescription.xml", description(version, **changes).encode(changes.get("coding", "utf-8")))
@@ -76,7 +76,7 @@ def block(path: Path, **changes):
 
 
 def twin(period: float, gain: float) -> Block:
-    """The controller of `unit.c` in the graph."""
+    """Return the controller of `unit.c` as a part of the graph."""
     equations = [
         ("next", lambda e, s, gain: gain * e + s, ["e", "s", "gain"]),
         ("sum", lambda e, s, period: s + e * period, ["e", "s", "period"]),
@@ -86,7 +86,7 @@ def twin(period: float, gain: float) -> Block:
 
 
 def plant(controller, path: str = "pid.effort.y", start: float = 0.05) -> Graph:
-    """An inertia on an elastic shaft under a controller of its speed, with a step of the reference."""
+    """Return an inertia on an elastic shaft under speed control, with a step of the reference."""
     graph, speed = Graph("plant"), J1("speed", domain="rotation")
     graph.add(signals.step("wanted", start=start, after=3.0))
     graph.add(signals.summation("error", {"wanted.y": 1, "rotor.flow": -1}))
@@ -96,13 +96,13 @@ def plant(controller, path: str = "pid.effort.y", start: float = 0.05) -> Graph:
 
 
 def still(name: str) -> Graph:
-    """A graph whose bonds do nothing."""
+    """Return a graph whose bonds carry no power."""
     v = J0("v", domain="electrical")
     return Graph(name).connect(v, C("c", capacitance=1.0)).connect(v, R("r", 1.0))
 
 
 def pid_unit(path: Path, version: int, period: float, offset: float) -> Path:
-    """A PID of ours as a unit; it samples its input, as a library does."""
+    """Return our PID as a unit; it samples its input, as a library does."""
     graph = still("unit")
     graph.add(Block("u", [("y", lambda value: value, ["value"])], parameters={"value": 0.0}))
     graph.add(signals.hold("held", "u.y", period, offset=offset))

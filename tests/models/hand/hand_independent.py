@@ -1,18 +1,18 @@
-"""The dexterous hand a second time, from vectors and scalars only: nothing of the project's geometry is used.
+"""A second dexterous hand, from vectors and scalars only: nothing of the project's geometry is used.
 
-The formulas run on NumPy floats, and on the tape for the sake of speed: a run integrates them as one signal block.
+The formulas run on NumPy floats, and for speed on the tape: a run integrates them as one signal block.
 
-What decides the digits, since the words alone leave a choice:
+Conventions that the words leave open, and that decide the digits:
 
 Fingers
-    Each moves in a vertical plane that joint 1 turns. With rho, h the radial and vertical place of a point in this
+    Each moves in a vertical plane that joint 1 turns. With rho, h the radial and vertical position of a point in this
     plane (from joint 1) the kinetic energy is that of Lagrange, sum m (rho'^2 + h'^2 + rho^2 q1'^2) / 2
     + It (s'^2 + q1'^2 sin^2 s) / 2 + Ia q1'^2 cos^2 s / 2, s the pitch of a link: joint 1 is not coupled to the others.
     Links are solid cylinders: Ia = m r^2 / 2, It = m (3 r^2 + L^2) / 12. The tip ball turns with the last link.
 Contact
     Tip = body 1, object = body 2. n from the tip's centre to the ball's, gap d = |b - c| - r1 - r2, p2 = b - r2 n.
     The relative twist of the ball is taken at p2 for both bodies; equal and opposite wrenches act at p2.
-    Axes of C2: x = e_u, y = e_v of polar coordinates about the ball's own z axis, z = -n (outward of the ball).
+    Axes of C2: x = e_u, y = e_v of polar coordinates about the ball's own z axis, z = -n (outward from the ball).
     Spring states are integrals of the components omega_z, v_x, v_y along these axes ("polar" below); the normal one is -d.
     "parallel": the tangential spring is a vector that does not turn about n as n moves (no coordinates at all).
 Controller
@@ -22,7 +22,7 @@ Controller
 Reference
     Quintic smooth steps 10 x^3 - 15 x^4 + 6 x^5. `rotate`: R_ref = R_x(b) R_z(a), the second turn about the world's x axis.
 
-Digits reached (equal to 1e-14 m from rtol 1e-7 on): `main` ends with the ball at (.009487665, 0, .135843805) and the virtual
+Digits reached (equal to 1e-14 m from rtol 1e-7): `main` ends with the ball at (.009487665, 0, .135843805) and the virtual
 object at (.010431877, 0, .139803823) m, normal forces 2.9190 to 3.1529 N, tangential/normal at most .27501 (finger 0,
 8.34 s; it passes .2 at 5.454 s). "parallel" moves the ball by 6e-7 m, contact stiffness x 1/2 and x 2 by 1.05e-4 and 5.4e-5 m.
 `far`: ball (.007128846, 0, .138373145). `rotate`: ball turned by (.09571, -.03091, .25575), and by .2538 about z at 2.5 s;
@@ -79,17 +79,17 @@ def smooth(t: float, begin: float, end: float) -> float:
 
 
 def main_motion(t: float) -> tuple[np.ndarray, np.ndarray]:
-    """Position and rotation of the reference: x +.012 m, then z .09 -> .15 m."""
+    """Return position and rotation of the reference: x +.012 m, then z .09 -> .15 m."""
     return array([0.012 * smooth(t, 0.5, 2.5), 0.0, 0.09 + 0.06 * smooth(t, 2.5, 7.5)]), np.eye(3)
 
 
 def far_motion(t: float) -> tuple[np.ndarray, np.ndarray]:
-    """As `main_motion`, but on to .18 m until 9.5 s."""
+    """Return the motion of `main_motion` continued to .18 m until 9.5 s."""
     return array([0.012 * smooth(t, 0.5, 2.5), 0.0, 0.09 + 0.09 * smooth(t, 2.5, 9.5)]), np.eye(3)
 
 
 def rotate_motion(t: float) -> tuple[np.ndarray, np.ndarray]:
-    """.4 rad about z, then .3 rad about the world's x."""
+    """Return a rotation by .4 rad about z, then by .3 rad about the world's x."""
     a, b = 0.4 * smooth(t, 0.5, 2.5), 0.3 * smooth(t, 2.5, 4.5)
     Rz = array([[cos(a), -sin(a), 0.0], [sin(a), cos(a), 0.0], [0.0, 0.0, 1.0]])
     Rx = array([[1.0, 0.0, 0.0], [0.0, cos(b), -sin(b)], [0.0, sin(b), cos(b)]])
@@ -101,7 +101,7 @@ MOTIONS: dict[str, tuple[Callable[[float], tuple[np.ndarray, np.ndarray]], float
     "far": (far_motion, 12.0),
     "rotate": (rotate_motion, 6.0),
 }
-"""Name -> reference and time of the end, s."""
+"""Name -> reference and end time, s."""
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -130,7 +130,7 @@ def quaternion_rate(quaternion: np.ndarray, omega: np.ndarray) -> np.ndarray:
 
 
 def rotation_vector(R: np.ndarray) -> np.ndarray:
-    """Axis times angle of a rotation by less than pi."""
+    """Return axis times angle of a rotation by less than pi."""
     axial = 0.5 * array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     square = axial @ axial
     small = less(square, 1e-10)
@@ -140,7 +140,7 @@ def rotation_vector(R: np.ndarray) -> np.ndarray:
 
 
 def solved(M: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Solutions (fingers, 3) of M x = b by Cramer's rule."""
+    """Return solutions (fingers, 3) of M x = b by Cramer's rule."""
     r0, r1, r2 = M[:, 0], M[:, 1], M[:, 2]
     c0, c1, c2 = cross(r1, r2), cross(r2, r0), cross(r0, r1)
     x = c0 * b[:, :1] + c1 * b[:, 1:2] + c2 * b[:, 2:]
@@ -149,7 +149,7 @@ def solved(M: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class FingerState:
-    """Places and velocities of all tips (fingers, 3), world axes, with what maps forces back to the joints."""
+    """Positions and velocities of all tips (fingers, 3), world axes, and the maps of forces back to the joints."""
 
     e_r: np.ndarray
     a: np.ndarray
@@ -223,7 +223,7 @@ class Hand:
         return FingerState(e_r, a, u, c, v, omega, J_v, J_w)
 
     def finger_terms(self, q: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Mass of joint 1 (fingers,), mass matrices of joints 2..4 (fingers, 3, 3), bias forces (fingers, 4)."""
+        """Return the inertia of joint 1 (fingers,), mass matrices of joints 2..4 (fingers, 3, 3), bias forces (fingers, 4)."""
         s, rate = np.cumsum(q[:, 1:], axis=1), np.cumsum(w[:, 1:], axis=1)
         sn, cs = sin(s), cos(s)
         m, G = self.m[1:], self.G
@@ -243,7 +243,7 @@ class Hand:
         return M11, A.T @ M_s @ A, np.concatenate([bias1[:, None], b_s @ A], axis=1)
 
     def contacts(self, f: FingerState, springs: np.ndarray, ball: np.ndarray) -> dict[str, np.ndarray]:
-        """Wrenches on the ball at p2, spring rates, gaps."""
+        """Return wrenches on the ball at p2, spring rates, gaps."""
         n = self.n
         R, b, omega, v = turned(ball[:4]), ball[4:7], ball[7:10], ball[10:13]
         apart = b - f.c
@@ -267,7 +267,7 @@ class Hand:
         tz = where(on, n.spin_stiffness * springs[:, 0] + n.spin_damping * spin_z, 0.0)
         rates = np.stack([spin_z, vx, vy], axis=1)
         if n.transport == "parallel":
-            # Rate of turn of the polar axes about z, removed: x, y then are axes that do not spin in the world.
+            # Rate of turn of the polar axes about z, removed: x, y are then axes that do not spin in the world.
             c_dot = (v - f.v) / distance[:, None]
             n_dot = c_dot - normal * np.sum(normal * c_dot, axis=1)[:, None]
             y_dot = cross(cross(omega, axis)[None, :], z) + cross(np.broadcast_to(axis, z.shape), -n_dot)
@@ -294,7 +294,7 @@ class Hand:
         }
 
     def poles(self, f: FingerState, virtual: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Poles of the tips, virtual points, and the springs' forces on the tips."""
+        """Return poles of the tips, virtual points, and the springs' forces on the tips."""
         pole = f.c + self.pole[0] * f.a + self.pole[1] * f.u
         points = virtual[4:7] + ((self.n.ball_radius - self.n.grip) * self.radial) @ turned(virtual[:4]).T
         return pole, points, self.n.finger_stiffness * (points - pole)
@@ -336,7 +336,7 @@ class Hand:
         )
 
     def energy(self, t: float, x: np.ndarray, motion: Callable[[float], tuple[np.ndarray, np.ndarray]]) -> float:
-        """Kinetic energy plus that of all springs, J."""
+        """Return kinetic energy plus that of all springs, J."""
         n = self.n
         q, w, springs, ball, virtual = self.unpack(x)
         f = self.tips(q, w)

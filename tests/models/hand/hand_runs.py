@@ -1,4 +1,4 @@
-"""Runs of the hand that several files of tests look at; each is made once."""
+"""Runs of the hand that several test files share; each is made once."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from screwbond.models.hand import SCENARIOS, HandRun, run_hand
 
 @cache
 def main_run() -> HandRun:
-    """The motion "main" without a limit to friction."""
+    """Run the motion "main" with unlimited friction."""
     return run_hand("main", progress=False)
 
 
 @cache
 def slippery_run() -> HandRun:
-    """The motion "main" with a coefficient of friction of 0.2: the object is lost."""
+    """Run the motion "main" with a friction coefficient of 0.2: the object is lost."""
     given = SCENARIOS["main"]
     return run_hand(given.changed(parameters=given.parameters.changed(friction=0.2)), progress=False)
 
 
 def again(run: HandRun, *, friction: float | None = None, rtol: float | None = None, t_end: float | None = None) -> HandRun:
-    """The same compiled hand with another coefficient of friction, tolerance or end."""
+    """Run the same compiled hand with another friction coefficient, tolerance or end time."""
     hand, rtol, t_end = run.hand, rtol or run.rtol, t_end or run.scenario.t_end
     numbers = {}
     if friction is not None:

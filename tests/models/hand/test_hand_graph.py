@@ -1,4 +1,4 @@
-"""The hand as one bond graph: figures of the facts, the independent hand, passivity, equilibrium, and what is refused."""
+"""The hand as one bond graph: published figures, the independent hand, passivity, equilibrium, and refusals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def main() -> HandRun:
 
 @pytest.fixture(scope="module")
 def resting() -> Compiled:
-    """A hand whose reference rests."""
+    """Return a hand whose reference rests."""
     return compile_model(Hand().graph())
 
 
@@ -46,9 +46,10 @@ def test_main_ends_where_it_is_known_to(main: HandRun) -> None:
 
 
 def test_agrees_with_the_independent_hand(main: HandRun) -> None:
-    """To 1e-12 m and 5e-11 rad [3e-15, 2e-11], forces to 1e-8 N [7e-10]: the 59 states of vectors, and contact by polar axes.
+    """To 1e-12 m and 5e-11 rad [3e-15, 2e-11], forces to 1e-8 N [7e-10]: the 59 states of vectors, with contact in polar axes.
 
-    The rates of the independent hand are noisy: its angles scatter by 3e-12 to 3e-11 rad at tolerances from 1e-10 to 3e-9."""
+    The rates of the independent hand are noisy: its angles scatter by 3e-12 to 3e-11 rad at tolerances from 1e-10 to 3e-9.
+    """
     independent, arrays = Independent(Numbers(home=tuple(main.hand.posture.joints[0]))), main.trajectory
     _, x = independent.run("main", arrays["t"][::10], rtol=1e-9)
     assert np.max(np.abs(arrays["object"][::10, 4:] - x[:, -22:-19])) < 1e-12
@@ -90,7 +91,7 @@ def test_halved_tolerance_changes_nothing(main: HandRun) -> None:
 
 @pytest.mark.usefixtures("one_loop", "few_objects")
 def test_another_run_makes_nothing_anew(main: HandRun) -> None:
-    """Some thousand calls of Python [3,600]; the way from a graph to its function takes 1.2 million."""
+    """A run makes a few thousand Python calls [3,600]; compiling a graph to its function makes 1.2 million."""
     assert calls(lambda: again(main, rtol=0.5 * main.rtol)) < 20_000
 
 
@@ -102,13 +103,13 @@ def test_controller_is_made_of_elements_and_only_the_reference_gives_power(main:
     assert sorted(sources) == sorted(["controller.reference.drive", *(f"contact {i}.no wrench" for i in range(3))])
     for i in range(3):
         assert np.all(result[f"contact {i}.no wrench.power"] == 0.0)
-    # What the reference supplies is the work of its spring: power = wrench . twist.
+    # The reference supplies the work of its spring: power = wrench . twist.
     work = np.trapezoid(result["controller.reference.drive.power"], result.t)
     assert work == pytest.approx(result.ledger.supplied[-1], rel=1e-4) and work > 0.05
 
 
 def test_energy_never_rises_while_the_reference_rests(resting: Compiled) -> None:
-    """From a start with fast joints and a spinning object; some rates are due to contacts that open and close."""
+    """The hand starts with fast joints and a spinning object; some rates come from contacts that open and close."""
     compiled = resting
     random = np.random.default_rng(3)
     start = {f"finger {i}.mechanism.v": 0.5 * random.normal(size=4) for i in range(3)}

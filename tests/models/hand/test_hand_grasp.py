@@ -1,4 +1,4 @@
-"""Grasp analysis against closed forms, and the start posture: the known angles, equilibrium, refusals."""
+"""Grasp analysis against closed forms, and the start posture: known angles, equilibrium, refusals."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_ellipsoid_askew_needs_friction() -> None:
     shape = {"object_shape": "ellipsoid", "object_size": (0.03, 0.02, 0.03), "fingers": 2, "object_quaternion": TURNED}
     pose = initial_posture(HandParameters(**shape))
     needed = float(np.max(required_friction(pose.forces, pose.normals)))
-    # Two contacts balance along the line that joins them: tan of its angle to the normals, of x = A^2 n / |A n|.
+    # Two contacts balance along the line that joins them: tan of its angle to the normals, for x = A^2 n / |A n|.
     springs = spring_deflections(HandParameters(**shape), pose)
     assert np.allclose(2e4 * np.hypot(springs[:, 1], springs[:, 2]) / (2e4 * springs[:, 3]), needed, rtol=1e-12)
     n = np.array([np.cos(0.4), -np.sin(0.4)])
@@ -112,7 +112,7 @@ def test_a_reference_that_jumps_is_refused() -> None:
 
 
 def test_reference_moves_as_its_steps_say() -> None:
-    """Pose and twist of the controller's motion are those of smooth steps taken one by one, and the twist is the pose's rate."""
+    """Pose and twist of the controller's motion match smooth steps evaluated one by one, and the twist is the pose's rate."""
     steps = (*SCENARIOS["rotate"].steps, ReferenceStep(1.0, 3.0, (0.01, 0.0, 0.02)))
     parameters = HandParameters(object_quaternion=TURNED, object_position=(0.001, 0.0, 0.09))
     given = SCENARIOS["rotate"].changed(steps=steps, parameters=parameters)

@@ -1,4 +1,4 @@
-"""MuJoCo's model of the hand ends where ours does, within what its contact creeps."""
+"""MuJoCo's model of the hand ends where ours does, to within the creep of its contacts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures, studies and files of the hand: what must be in them, and that a lost object looks lost."""
+"""Pictures, studies and files of the hand: their required contents, and that a lost object is visibly lost."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def lost() -> HandRun:
 
 
 def amber(path) -> np.ndarray:
-    """Pixels (k, 2), row and column, in which the object's colour shows."""
+    """Return the pixels (k, 2), row and column, that show the object's colour."""
     from PIL import Image
 
     pixels = np.asarray(Image.open(path).convert("RGB"), dtype=float)
@@ -50,7 +50,7 @@ def test_skeleton_ends_where_the_tips_are(main: HandRun) -> None:
 
 
 def test_contacts_of_the_trajectory_fit_together(main: HandRun) -> None:
-    """Points of tip and object are the gap apart, forces balance the object at rest, normals point to its centre."""
+    """Points of tip and object are a gap apart, forces balance the object at rest, normals point to its centre."""
     arrays = main.trajectory
     apart = arrays["frames2"][:, :, :3, 3] - arrays["frames1"][:, :, :3, 3]
     assert np.allclose(np.linalg.norm(apart, axis=2), -arrays["gap"], atol=1e-9)
@@ -102,7 +102,7 @@ def test_movies_of_a_loss_are_slow_there(lost: HandRun, scene: Scene) -> None:
 
 
 def test_scene(main: HandRun, lost: HandRun, scene: Scene) -> None:
-    """It ends where the object is away; links reach from joint to joint; the forces balance; what happened is told."""
+    """It ends where the object is lost; links reach from joint to joint; the forces balance; events are reported."""
     given = lost.hand.parameters
     links = [solid for solid in scene.solids if solid.look is Look.OPAQUE][1:]
     places = skeleton(given, lost.trajectory["joints"])[: len(scene.t)]
@@ -116,7 +116,7 @@ def test_scene(main: HandRun, lost: HandRun, scene: Scene) -> None:
     told = [happening.label for happening in scene.event_marks if not happening.internal]
     for start in ("slip, contact 0, at 5.4", "object lost at 6."):
         assert any(text.startswith(start) for text in told)
-    # In stills and page: the object amber, tips blue; ghosts only of what is lost, from then on.
+    # In stills and on the page: the object amber, tips blue; ghosts only of the lost object, from then on.
     glass = [solid for solid in scene.solids if solid.look is Look.GLASS]
     assert sorted(solid.colour for solid in glass) == sorted([AMBER[0], *[BLUE[0]] * given.fingers])
     (ghostly,) = (solid for solid in glass if solid.ghosts is not None)
@@ -132,7 +132,7 @@ def test_poses_along_axes() -> None:
 
 @pytest.mark.thorough
 def test_page(scene: Scene, tmp_path) -> None:
-    """All contacts of the hand, their paths and forces; nothing is missing; the frames are named."""
+    """All contacts of the hand, with their paths and forces; nothing is missing; the frames are named."""
     page(scene, tmp_path / "page.html", seconds=9.0)
     assert 4e5 < (tmp_path / "page.html").stat().st_size < 4e6
     shown = contents(scene, 9.0, None)
@@ -148,7 +148,7 @@ def test_page(scene: Scene, tmp_path) -> None:
 @pytest.mark.thorough
 @renders
 def test_a_lost_object_looks_lost(main: HandRun, lost: HandRun, tmp_path) -> None:
-    """Held, the object is where the tips are; lost, it is at least its size above them."""
+    """Held, the object is between the tips; lost, it is at least its own size above them."""
     still(hand_scene(main), tmp_path / "held.png", 9.0, size=(480, 360))
     still(hand_scene(lost), tmp_path / "lost.png", display_end(lost), size=(480, 360))
     held, away = amber(tmp_path / "held.png"), amber(tmp_path / "lost.png")
@@ -156,7 +156,7 @@ def test_a_lost_object_looks_lost(main: HandRun, lost: HandRun, tmp_path) -> Non
     k = int(np.searchsorted(lost.trajectory["t"], display_end(lost)))
     tips = lost.trajectory["tips"][k, :, :3, 3]
     assert lost.trajectory["object"][k, 6] - tips[:, 2].max() > 0.06
-    # In the picture it is higher, over the height of the picture, than where it was held; the legend may be of its colour too.
+    # As a fraction of picture height, it is higher than where it was held; the legend may have its colour too.
     assert np.median(away[:, 0]) < np.median(held[:, 0]) - 20
 
 

@@ -1,4 +1,4 @@
-"""The independent hand: figures of the facts, its own energy, and convergence; and the posture against its statics."""
+"""The independent hand: published figures, its energy, and convergence; and the posture against its statics."""
 
 from __future__ import annotations
 

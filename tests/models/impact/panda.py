@@ -1,4 +1,4 @@
-"""The Panda arm of the package `example-robot-data`, where that is installed, read here without the product's own reader."""
+"""The Panda arm of the package `example-robot-data`, where installed, read here without the product's own reader."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from screws.joints import revolute
 
 Q = np.array([0.0, -np.pi / 4, 0.0, -3 * np.pi / 4, 0.0, np.pi / 2, np.pi / 4])
 FLANGE = np.array([0.0, 0.0, 0.107])
-"""Of the contact point in the frame of the last link, m; the normal is its z axis."""
+"""Position of the contact point in the frame of the last link, m; the normal is its z axis."""
 
 
 def urdf() -> Path | None:
-    """The file, or None."""
+    """Return the file, or None."""
     try:
         files = metadata.files("example-robot-data") or []
     except metadata.PackageNotFoundError:
@@ -46,7 +46,7 @@ def pose_of(origin: ElementTree.Element | None) -> np.ndarray:
 
 @cache
 def panda() -> Chain:
-    """Links 1 to 7 without the hand; skips where the package is not installed."""
+    """Return links 1 to 7 without the hand; skip where the package is not installed."""
     path = urdf()
     if path is None:
         pytest.skip("NOT TESTED: the Panda's numbers; pip install example-robot-data")

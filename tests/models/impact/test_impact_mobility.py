@@ -1,4 +1,4 @@
-"""Inverse inertia matrices: printed figures, second derivations, graph variants, and what the paper claims of their order."""
+"""Inverse inertia matrices: printed figures, second derivations, graph variants, and the paper's claims about their order."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def own() -> tuple[Any, ...]:
 
 
 def arm(name: str) -> tuple[Any, ...]:
-    """Chain, q, point and normal."""
+    """Return chain, q, point and normal."""
     return own() if name == "own" else (panda(), Q, FLANGE, Z)
 
 
@@ -42,7 +42,7 @@ def test_the_panda(kind: str, mass: float) -> None:
 
 
 def point_velocity_map(chain: Chain, q: np.ndarray, point: np.ndarray) -> np.ndarray:
-    """(6, n) by central differences of the pose: twist of the tip seen from the point, in its axes."""
+    """Return (6, n) by central differences of the pose: twist of the tip at the point, in its axes."""
     columns, h = [], 1e-6
     for k in range(chain.freedoms):
         step = h * np.eye(chain.freedoms)[k]
@@ -79,7 +79,7 @@ def link_inertias(chain: Chain, q: np.ndarray, seen: np.ndarray) -> list[np.ndar
 
 @pytest.mark.parametrize("name", ["own", "panda"])
 def test_locked_joints_by_spatial_inertias(name: str) -> None:
-    """The composite's own (6, 6) inertia about the point, inverted: no centre of mass takes part."""
+    """The composite's own (6, 6) inertia about the point, inverted, without its centre of mass."""
     chain, q, point, _ = arm(name)
     seen = striking_point(chain, q, point).frame
     W = np.linalg.inv(sum(link_inertias(chain, q, seen)))[3:, 3:]
@@ -88,7 +88,7 @@ def test_locked_joints_by_spatial_inertias(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["own", "panda"])
 def test_flexibility_by_the_momenta_of_the_links(name: str) -> None:
-    """(12) by what each link does after unit impulses, in the point's frame instead of the centroidal one."""
+    """(12) by the motion of each link after unit impulses, in the point's frame instead of the centroidal one."""
     chain, q, point, _ = arm(name)
     where = striking_point(chain, q, point)
     inertias = link_inertias(chain, q, where.frame)
@@ -115,7 +115,7 @@ def test_a_point_mass_on_a_slide_meets_the_wall_with_its_mass() -> None:
 
 
 def test_massless_and_fixed_links_do_not_count() -> None:
-    """A base with mass stays out of the composite; a flange without mass only says where the point is."""
+    """A base with mass is not part of the composite; a massless flange only locates the point."""
     chain, q, _, _ = own()
     flange = np.array(chain.links[-1].home)
     flange[:3, 3] += flange[:3, :3] @ [0.0, 0.0, 0.1]
@@ -143,7 +143,7 @@ def test_nothing_depends_on_the_world_or_on_units() -> None:
 
 
 def in_small_units(link: Link) -> Link:
-    """A link in mm and g."""
+    """Convert a link to mm and g."""
     home, screws = np.array(link.home), np.array(link.joint.screws)
     home[:3, 3] *= 1e3
     screws[3:] *= 1e3
@@ -152,7 +152,7 @@ def in_small_units(link: Link) -> Link:
 
 
 def test_the_ratio_of_table_1() -> None:
-    """One body that floats moves as itself; of an arm, by the momenta of its links."""
+    """A single floating body moves as itself; the ratio of an arm follows from the momenta of its links."""
     body = Chain("body", (Link("ball", free(), BodyInertia(2.0, (0.1, 0.1, 0.1))),))
     assert locked_ratio(striking_point(body, np.zeros(6), (0.1, 0.0, 0.2)), Z) == pytest.approx(1.0, rel=1e-12)
     where = striking_point(*own()[:3])
@@ -182,13 +182,13 @@ def blow(name: str, kind: str, e: float) -> Any:
 def test_the_compiled_graph_measures_the_mass_of_the_formula(name: str, kind: str, e: float) -> None:
     formula, found = effective_mass(*arm(name), kind=kind), blow(name, kind, e)
     assert found.mass == pytest.approx(formula, rel=1e-12)
-    # The energy that is lost knows nothing of impulses: (1 - e^2) m v^2 / 2.
+    # The energy loss (1 - e^2) m v^2 / 2 is independent of impulses.
     assert found.lost == pytest.approx(0.5 * formula * 0.3**2 * (1.0 - e * e), rel=1e-11)
 
 
 @pytest.mark.parametrize("kind", ["momentum", "projection"])
 def test_the_impulse_of_the_graph_as_a_vector(kind: str) -> None:
-    """Held in six components, the wall gives moments and tangential forces besides: (J M^-1 J^T)^-1 times the jump."""
+    """Held in six components, the wall also gives moments and tangential forces: (J M^-1 J^T)^-1 times the jump."""
     found, where = blow("own", kind, 0.5), striking_point(*own()[:3])
     n = -np.array(own()[3])
     if kind == "projection":
@@ -225,7 +225,7 @@ def test_the_order_of_the_paper_holds_in_some_poses_and_fails_in_others() -> Non
     assert again[0] < 0.9 * again[1]
 
 
-# --- what cannot be --------------------------------------------------------------------------------------------------
+# --- refusals -----------------------------------------------------------------------------------------------------------
 
 
 def refused(code: str, *words: str, chain: Any = None, q: Any = None, point: Any = (0.0, 0.0, 0.0), **more: Any) -> None:
@@ -249,7 +249,7 @@ def test_arguments_that_do_not_fit() -> None:
 
 
 def test_directions_in_which_the_arm_cannot_move_are_named() -> None:
-    """Stretched, the tip goes neither up nor down along the arm, and turns freely."""
+    """Stretched, the tip cannot move up or down along the arm, and turns freely."""
     straight = [0.0] * 7
     refused("E542", "along the normal (0, 0, 1)", q=straight, kind="momentum")
     refused("E542", "all six directions", "omega_x, v_y, v_z", q=straight, kind="projection")
@@ -267,7 +267,7 @@ def test_directions_in_which_the_arm_cannot_move_are_named() -> None:
 def test_a_chain_without_mass_at_its_end_is_refused() -> None:
     chain = Chain("light", (Link("arm", revolute((0.0, 0.0, 1.0)), None),))
     refused("E542", "mass matrix", chain=chain, q=[0.0])
-    with pytest.raises(ModelError, match="E538"):  # as its graph is
+    with pytest.raises(ModelError, match="E538"):  # like its graph
         chain_graph(chain)
 
 

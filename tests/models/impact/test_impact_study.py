@@ -43,7 +43,7 @@ LAWS = ("viscoelastic", "virtual spring", "Maxwell")
 
 @cache
 def slow(law: str, name: str = "own") -> ImpactRun:
-    """A strike of 2 ms at 1 cm/s, during which the arm stands almost still."""
+    """Return a strike of 2 ms at 1 cm/s, during which the arm hardly moves."""
     striker = default_striker() if name == "own" else Striker(panda(), Q, FLANGE, (0.0, 0.0, -1.0))
     mass = effective_mass(*striker.arguments, kind="momentum")
     return simulate_impact(striker, equivalent_laws(0.01, mass * 0.01 * 1.3, 2e-3, 0.3)[law], samples=800)
@@ -51,7 +51,7 @@ def slow(law: str, name: str = "own") -> ImpactRun:
 
 @pytest.mark.parametrize(("law", "name"), [*((law, "own") for law in LAWS), ("viscoelastic", "panda")])
 def test_an_arm_strikes_like_a_mass_of_its_generalised_momentum(law: str, name: str) -> None:
-    """It moves by 20 um meanwhile: what is not a single mass in it is of that order over its size."""
+    """It moves by 20 um meanwhile: relative to its size, deviations from a single mass are of that order."""
     found = slow(law, name)
     assert found.result.ok and found.result.ledger.relative_residual < 1e-8
     assert found.speed_before == pytest.approx(0.01, rel=1e-4)
@@ -64,7 +64,7 @@ def test_an_arm_strikes_like_a_mass_of_its_generalised_momentum(law: str, name: 
 
 
 def test_a_free_body_strikes_exactly_like_a_mass() -> None:
-    """No joints in its way: e to the tolerance of the run."""
+    """It has no joints, so e is exact to the tolerance of the run."""
     body = Chain("body", (Link("ball", free(), BodyInertia(2.0, (0.1, 0.1, 0.1))),))
     striker = Striker(body, np.zeros(6), normal=(0.0, 0.0, 1.0))
     law = ViscoelasticImpact(1e5, 1e6, 2.0, 0.1)
@@ -76,7 +76,7 @@ def test_a_free_body_strikes_exactly_like_a_mass() -> None:
 
 
 def test_the_wall_may_stand_anywhere() -> None:
-    """The normal is that of the link, whatever its direction in the world; tangentially nothing acts."""
+    """The normal is that of the link, whatever its direction in the world; there is no tangential force."""
     arm = default_striker()
     striker = replace(arm, normal=(0.6, 0.0, -0.8), point=(0.0, 0.02, 0.0))
     found = simulate_impact(striker, ViscoelasticImpact(1e6, 2e8, 1.0, 0.01))
@@ -140,7 +140,7 @@ def test_figures_are_drawn(name: str, tmp_path: Path) -> None:
 
 
 def test_the_scene_of_a_strike() -> None:
-    """The rods end where the point is, the wall stands there, and the force is on it."""
+    """The rods end at the point, where the wall is, and the force acts there."""
     found = slow("viscoelastic", "own")
     scene = strike_scene(default_striker(), found)
     where = default_striker().striking_point
@@ -155,7 +155,7 @@ def test_the_scene_of_a_strike() -> None:
 
 
 def test_an_arm_with_skins_is_drawn_with_them() -> None:
-    """Each where its link is; where the arm touches is a ball about the point."""
+    """Each skin is at its link; a ball about the contact point marks it."""
     lid = Mesh(
         np.array([[0.0, 0.0, 0.3], [0.1, 0.0, 0.3], [0.0, 0.1, 0.3]]), np.tile([0.0, 0.0, 1.0], (3, 1)), np.array([[0, 1, 2]])
     )
@@ -204,7 +204,7 @@ def test_the_command_writes_its_files(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_the_command_takes_robots_from_files(tmp_path: Path) -> None:
-    """The Panda by the product's own reader, to the last flange; its numbers are those of the tests' reader."""
+    """The product's own reader reads the Panda up to the last flange; its numbers match those of the tests' reader."""
     path = urdf()
     if path is None:
         pytest.skip("NOT TESTED: a robot from its file; pip install example-robot-data")

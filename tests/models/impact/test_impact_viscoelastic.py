@@ -1,4 +1,4 @@
-"""The viscoelastic impact against high precision, against integration, and the laws that it must keep."""
+"""The viscoelastic impact against high precision, against integration, and the laws that it must obey."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from screwbond.models.impact import ViscoelasticImpact, identify, restitution
 from bondgraph import ModelError
 
 PAPER = ViscoelasticImpact(8.07e5, 4.60e7, 3.453, 0.1754)
-"""What the facts of the paper's experiment lead to."""
+"""Values that the paper's experiment implies."""
 KEPT = {"k": 1.0, "c": 1.0, "m": 1.0, "v0": 1.0}
 
 
 def released(w0: float) -> mpmath.mpf:
-    """e by bisection of ln(1 - y) + y = ln(1 + w0) - w0, y = e w0, with 60 digits: no Lambert function.
+    """Return e by bisection of ln(1 - y) + y = ln(1 + w0) - w0, y = e w0, with 60 digits: no Lambert function.
 
-    y = 1 - exp(-z) keeps the digits of what is next to 1.
+    y = 1 - exp(-z) keeps the digits of values near 1.
     """
     with mpmath.workdps(60):
         w = mpmath.mpf(w0)
@@ -37,7 +37,7 @@ def test_restitution_is_exact_over_fourteen_decades(w0: float) -> None:
 
 
 def test_restitution_of_one_and_five() -> None:
-    """By bisection with 60 digits, to twenty."""
+    """Twenty digits agree with bisection at 60 digits."""
     assert mpmath.nstr(released(1.0), 18) == "0.593624260040040092"
     assert mpmath.nstr(released(5.0), 18) == "0.196980245280518885"
     assert abs(restitution(1.0, 1.0, 1.0) - 0.593624260040040092) < 1e-12
@@ -108,7 +108,7 @@ def test_peak_force_comes_before_the_largest_compression(w0: float) -> None:
 
 
 def test_the_invariant_line_is_never_reached() -> None:
-    """s' = -k/c: no impact leaves as fast, however fast it came."""
+    """s' = -k/c: no impact rebounds that fast, however fast the approach."""
     for speed in (0.1, 1.0, 10.0, 30.0):
         impact = ViscoelasticImpact(1.0, 1.0, 1.0, speed)
         assert impact.history().rate.min() > -impact.invariant_speed
@@ -121,7 +121,7 @@ def test_small_damping_is_a_half_sine() -> None:
 
 
 def test_the_paper_is_identified() -> None:
-    """Impulse .6662 N s in 10.4 ms at .1754 m/s: one parameter is free."""
+    """Impulse .6662 N s in 10.4 ms at .1754 m/s leave one parameter free."""
     k, c, m = identify(0.1754, 0.6662, 10.4e-3, 0.1)
     assert (k, c, m) == pytest.approx((8.07e5, 4.60e7, 3.453), rel=5e-4)
     t, x, _ = integrated(ViscoelasticImpact(k, c, m, 0.1754))
@@ -158,7 +158,7 @@ def test_restitutions_of_no_viscoelastic_impact_are_refused(value: object) -> No
 
 @pytest.mark.parametrize(("k", "c", "v0"), [(1e-200, 1e200, 1.0), (1e200, 1e-200, 1.0), (1.0, 1e-170, 1.0), (1.0, 1.0, 1e160)])
 def test_numbers_beyond_arithmetic_are_refused(k: float, c: float, v0: float) -> None:
-    """Their squares are infinite or zero, and so would be forces and compressions."""
+    """Their squares are infinite or zero, and so would forces and compressions be."""
     with pytest.raises(ModelError, match="E540 c v0 / k of an impact is"):
         ViscoelasticImpact(k, c, 1.0, v0)
     with pytest.raises(ModelError, match="E540 c v0 / k of an impact is"):
@@ -167,7 +167,7 @@ def test_numbers_beyond_arithmetic_are_refused(k: float, c: float, v0: float) ->
 
 @pytest.mark.parametrize("w0", [1e-149, 1e149])
 def test_the_last_numbers_within_have_their_limits(w0: float) -> None:
-    """An undamped spring, and a mass that is stopped by the damper alone: s = sqrt(2 m v0 / c), from w - ln(1 + w)."""
+    """An undamped spring, and a mass stopped by the damper alone, s = sqrt(2 m v0 / c), from w - ln(1 + w)."""
     impact = ViscoelasticImpact(1.0, w0, 1.0, 1.0)
     if w0 < 1.0:
         assert (impact.peak_force, impact.largest_compression, impact.duration) == pytest.approx((1.0, 1.0, np.pi), rel=1e-9)

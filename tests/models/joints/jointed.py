@@ -26,7 +26,7 @@ def numbers(kind):
 
 
 def joint_of(kind):
-    """Each kind along an oblique axis through a point away from the origin."""
+    """Return a joint of this kind along an oblique axis through a point away from the origin."""
     axis, point = np.array([0.36, 0.48, 0.8]), np.array([0.1, -0.2, 0.15])
     other = np.cos(PSI) * axis + np.sin(PSI) * np.array([0.8, -0.6, 0.0])
     return {
@@ -52,7 +52,7 @@ def simulated(graph, t_end=2.0, samples=0.02, rtol=1e-10, **more):
 
 
 def closed_pose(joint, q):
-    """H_A_B in the joint's axes after the motions q, each about its screw, in series."""
+    """Return H_A_B in the joint's axes after the motions q, each about its screw, in series."""
     H = np.eye(4)
     for k in range(joint.freedoms):
         H = H @ poses.exp(joint.screws[:, k] * q[k])
@@ -60,7 +60,7 @@ def closed_pose(joint, q):
 
 
 def pair(kind, turn=None, off=True, gravity=G):
-    """Two bodies in free fall with any speeds, joined by a joint that is off; the whole seen from another frame."""
+    """Return two bodies in free fall at any speeds, with a joint between them that is displaced, all seen from another frame."""
     rng = np.random.default_rng(3)
     joint = joint_of(kind)
     frame_a, frame_b = (np.asarray(poses.exp(0.4 * rng.normal(size=6)), dtype=float) for _ in range(2))
@@ -87,7 +87,7 @@ def pair(kind, turn=None, off=True, gravity=G):
 
 
 def hinge(theta=0.0, length=0.3, mass=0.7, gravity=G):
-    """Pendulum about the y axis of the world; theta from hanging."""
+    """Return a pendulum about the y axis of the world; theta from hanging."""
     graph, floor = Graph("pendulum"), ground("floor")
     half = -0.5 * theta
     bob = rigid_body(

@@ -1,4 +1,4 @@
-"""Loops that joints close: energy, start velocities that fit, joints that repeat each other, closed forms."""
+"""Loops closed by joints: energy, consistent start velocities, redundant joints, closed forms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.models.joints.jointed import INERTIA, G, at, simulated
 
 
 def bar(name, start, end, mass=0.4, **more):
-    """Slender bar in the plane of x and z, its x axis from start to end, its frame at the middle."""
+    """Return a slender bar in the x-z plane, its x axis from start to end, its frame at the middle."""
     start, end = np.array([start[0], 0, start[1]]), np.array([end[0], 0, end[1]])
     length = float(np.linalg.norm(end - start))
     angle = -np.arctan2(end[2] - start[2], end[0] - start[0])
@@ -32,7 +32,7 @@ PINS = {"y": joints.revolute((0, -1, 0)), "u": joints.universal((0, -1, 0), (0, 
 
 
 def four_bar(kinds="yusy", **more):
-    """Ground, crank (0.1), coupler (0.3), rocker (0.25): corners at (0, 0), (0, .1), closing over a base of 0.32."""
+    """Return ground, crank (0.1), coupler (0.3), rocker (0.25): corners at (0, 0), (0, .1), closing over a base of 0.32."""
     corners = [np.zeros(2), np.array([0.0, 0.1])]
     base = np.array([0.32, 0.0])
     across = base - corners[1]
@@ -59,27 +59,27 @@ def four_bar(kinds="yusy", **more):
 
 @cache
 def closed_loop():
-    """The compiled four-bar that is just closed."""
+    """Return the compiled four-bar without redundant constraints."""
     return compile_model(four_bar())
 
 
 def test_closed_four_bar_keeps_its_energy_and_closes():
     result = closed_loop().simulate(2.0, samples=0.02, rtol=1e-10, progress=False)
     assert result.ok
-    assert not result.statistics.rounding.states  # what moves out of the plane by rounding alone is no motion
+    assert not result.statistics.rounding.states  # rounding out of the plane is not motion
     stored = result.ledger.stored
     assert np.abs(stored - stored[0]).max() < 1e-9
     for joint in "ABCD":
         assert np.abs(result[f"{joint}.violation"]).max() < 1e-10
     assert np.ptp(result["A.q"]) > 1.0
-    # The crank angle alone gives the rocker's (law of cosines on the diagonal), an independent closure.
+    # The crank angle alone determines the rocker's (law of cosines on the diagonal), an independent closure.
     tip = np.array([0.1 * np.sin(-result["A.q"]), 0.1 * np.cos(result["A.q"])])
     pin = result["rocker.pose"][:, [4, 6]] * 2 - np.array([0.32, 0.0])
     assert np.abs(np.linalg.norm(pin.T - tip, axis=0) - 0.3).max() < 1e-9
 
 
 def test_start_velocities_that_do_not_fit_a_loop_are_refused_and_the_advice_works():
-    """The crank alone is given a momentum: refused. A joint's rate that is kept gives all others, by the loop's own closure."""
+    """A momentum of the crank alone is refused. A joint's given rate determines all others, by the loop's own closure."""
     compiled = closed_loop()
     pushed = {"crank.inertia.p": [0.0, 0.01, 0.0, 0.0, 0.0, 0.0]}
     with pytest.raises(ModelError, match="E455") as refused:
@@ -89,7 +89,7 @@ def test_start_velocities_that_do_not_fit_a_loop_are_refused_and_the_advice_work
     result = compiled.simulate(0.3, initial=started, rtol=1e-10, samples=0.01, progress=False)
     assert result.ok and abs(result["A.rate"][0] - 2.0) < 1e-12
     assert np.abs(result.ledger.injected).max() < 1e-9 * result.ledger.in_play
-    # Both ends of the coupler move alike along it: the rate of the rocker by hand.
+    # Both ends of the coupler have the same velocity along it, which gives the rocker's rate.
     tip, base = np.array([0.0, 0.1]), np.array([0.32, 0.0])
     pin = 2.0 * result["rocker.pose"][0, [4, 6]] - base
     along, across = pin - tip, np.array([[0.0, -1.0], [1.0, 0.0]])
@@ -106,7 +106,7 @@ def test_start_velocities_that_do_not_fit_a_loop_are_refused_and_the_advice_work
 
 
 def test_the_nearest_velocities_are_those_of_an_impulse():
-    """Two discs that are locked to each other share their spin; in any unit of inertia."""
+    """Two discs locked to each other share their spin, in any unit of inertia."""
     for unit in (1.0, 1e-9, 1e9):
         graph, slip = Graph("discs"), J0("slip")
         for name, inertia, spin in (("a", 2.0, 6.0), ("b", 1.0, 0.0)):
@@ -127,7 +127,7 @@ def test_the_nearest_velocities_are_those_of_an_impulse():
 
 
 def test_four_revolutes_in_a_plane_repeat_each_other_and_move_as_one_loop():
-    """The motion, and the forces in the plane, of the four-bar that is just closed; the report names what repeats."""
+    """Motion, and forces in the plane, match the four-bar without redundancy; the report names the redundant constraints."""
     compiled = compile_model(four_bar("yyyy"))
     run = compiled.simulate(1.0, samples=0.02, rtol=1e-10, progress=False)
     once = closed_loop().simulate(1.0, samples=0.02, rtol=1e-10, progress=False)
@@ -140,7 +140,7 @@ def test_four_revolutes_in_a_plane_repeat_each_other_and_move_as_one_loop():
 
 
 def test_crank_slider_drives_its_slider_as_the_closed_form():
-    """A crank that turns at a given rate: x = r cos(wt) + sqrt(l^2 - r^2 sin^2(wt))."""
+    """A crank turns at a given rate: x = r cos(wt) + sqrt(l^2 - r^2 sin^2(wt))."""
     r, length, w = 0.1, 0.35, 4.0
     graph, floor = Graph("crank-slider"), ground("floor")
     crank = prescribed_body("crank", twist=(0, -w, 0, 0, 0, 0))
@@ -161,7 +161,7 @@ def test_crank_slider_drives_its_slider_as_the_closed_form():
 
 
 def test_an_inline_joint_closes_a_loop_in_a_plane_where_a_hinge_repeats_constraints():
-    """As by the constraint of two coordinates, written by hand, to 1e-7; the refusal of the hinge advises it."""
+    """It matches a constraint of two coordinates, written by hand, to 1e-7; the refusal of the hinge recommends it."""
     corners = ((0.0, 0.0), (0.4, 0.0), (0.5, 1.1), (-0.15, 1.0))
     a, b, c, d = (np.array([*corner, 0.0]) for corner in corners)
 

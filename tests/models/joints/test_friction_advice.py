@@ -1,4 +1,4 @@
-"""Dry friction in a loop of hinges, whose constraints repeat each other: its motion, and the advice where it is refused."""
+"""Dry friction in a loop of hinges with redundant constraints: its motion, and the advice where it is refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def corners(crank):
 
 
 def four_bar(kinds, brake):
-    """A planar four-bar at a crank angle of 1 rad; `kinds` are the joints in their order round the loop."""
+    """Return a planar four-bar at a crank angle of 1 rad; `kinds` are the joints in order around the loop."""
     A, B = corners(1.0)
     angles = (1.0, np.arctan2(*(B - A)[::-1]), np.arctan2(*(B - (FRAME, 0.0))[::-1]))
     starts, lengths = ((0.0, 0.0), A, (FRAME, 0.0)), (CRANK, COUPLER, ROCKER)
@@ -68,7 +68,7 @@ def inertia(crank, step=1e-4):
 
 @pytest.mark.thorough
 def test_friction_brings_a_loop_of_hinges_to_rest_where_one_coordinate_comes_to_rest():
-    """M w^2 / 2 falls by the limit times the angle, so that M(a) w^2 / 2 = M(1) w_0^2 / 2 - F (a - 1)."""
+    """M w^2 / 2 decreases by the limit times the angle, so M(a) w^2 / 2 = M(1) w_0^2 / 2 - F (a - 1)."""
     limit, speed = 0.3, 8.0
     compiled = four_bar("rrrr", Friction("brake", limit)).compile(progress=False)
     run = compiled.simulate(1.0, initial=compiled.consistent(keep={"m.rate": speed}), rtol=1e-9, progress=False)
@@ -84,7 +84,7 @@ def test_friction_brings_a_loop_of_hinges_to_rest_where_one_coordinate_comes_to_
 
 @pytest.mark.thorough
 def test_friction_by_a_normal_force_in_a_loop_of_hinges_advises_other_joints():
-    """What presses is one of many shares of a force: the normal force is not determined."""
+    """Redundant constraints share the pressing force in any proportion: the normal force is not determined."""
     with pytest.raises(ModelError, match="E212") as refused:
         four_bar("rrrr", Friction("brake", 0.3, scale=lambda w: w[0], signals=["m.multiplier"])).compile(progress=False)
     text = str(refused.value)

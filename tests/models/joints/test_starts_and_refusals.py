@@ -1,4 +1,4 @@
-"""Joints that cannot be, starts too far from them, and poses of frames that are parameters."""
+"""Impossible joints, starts too far from them, and poses of frames that are parameters."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_bad_input_is_refused(make, code):
     ],
 )
 def test_a_start_far_from_the_joint_is_refused_with_the_amount(kind, state, said):
-    """Also the reversed poses, on which the closures vanish."""
+    """Reversed poses, on which the closures vanish, are refused too."""
     made = {
         "revolute": joints.revolute((0, 0, 1)),
         "fixed": joints.fixed(),
@@ -59,7 +59,7 @@ def test_a_start_far_from_the_joint_is_refused_with_the_amount(kind, state, said
 
 
 def test_pose_states_of_frames_are_parameters():
-    """The place of a joint is a run-time input: a longer pendulum without compiling again."""
+    """The position of a joint is a run-time input: a longer pendulum needs no recompilation."""
     graph, _ = hinge(0.1)
     compiled = compile_model(graph)
     axis = joints.revolute((0, -1, 0)).frame

@@ -1,7 +1,7 @@
-"""The ball maze by hand: NumPy and SciPy alone, the constraints' accelerations solved for in every evaluation.
+"""The ball maze by hand: NumPy and SciPy alone, solving for the constraints' accelerations in every evaluation.
 
 M q'' + G = H^T lambda + B u with q = (maze, right, up, spin), and h'' + a1 h' + a0 h = 0 for h1 and h2 on a ring: two linear
-equations for lambda. The compensators are (s + z)/(s + p) = 1 + (z - p)/(s + p), in this realisation and not in another.
+equations for lambda. The compensators are (s + z)/(s + p) = 1 + (z - p)/(s + p), in just this realisation.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ M = np.diag([MAZE_J, MASS, MASS, BALL_J])
 
 @dataclass(frozen=True)
 class Leg:
-    """What happens between two events: state 0 to 2 n of the course, and q at the last landing."""
+    """A phase between two events: state 0 to 2 n of the course, and q at the last landing."""
 
     state: int
     q0: np.ndarray
 
     @property
     def ring(self) -> int:
-        """Index of the ring that counts."""
+        """Return the index of the active ring."""
         return min(self.state // 2, len(RADII) - 1)
 
 
 def torque(t: float, y: np.ndarray, state: int) -> float:
-    """Of both loops; y = (q, q', two filters)."""
+    """Return the torque of both loops; y = (q, q', two filters)."""
     if state == 2 * len(RADII):
         return 0.0
     goal = 0.0 if t < BEGIN or state == 0 else GATES[(state - 1) // 2]
@@ -43,7 +43,7 @@ def torque(t: float, y: np.ndarray, state: int) -> float:
 
 
 def rates(t: float, y: np.ndarray, leg: Leg) -> np.ndarray:
-    """y' in a leg."""
+    """Return y' in a leg."""
     q, v = y[:4], y[4:8]
     goal = 0.0 if t < BEGIN or leg.state == 0 else GATES[min((leg.state - 1) // 2, 3)]
     force = np.array([torque(t, y, leg.state), 0.0, -MASS * G, 0.0])
@@ -53,7 +53,7 @@ def rates(t: float, y: np.ndarray, leg: Leg) -> np.ndarray:
 
 
 def jacobian(q: np.ndarray, leg: Leg) -> tuple[np.ndarray, Any]:
-    """H (2, 4), and a function of q' for H' q' (2,)."""
+    """Return H (2, 4), and a function of q' for H' q' (2,)."""
     r = RADII[leg.ring]
     a, d = r + BALL, q[1] ** 2 + q[2] ** 2
     H = np.array([[0.0, 2.0 * q[1], 2.0 * q[2], 0.0], [r, a * q[2] / d, -a * q[1] / d, BALL]])
@@ -84,7 +84,7 @@ def multipliers(t: float, y: np.ndarray, leg: Leg) -> np.ndarray:
 
 
 def guard(y: np.ndarray, leg: Leg) -> float:
-    """Rises through zero where the leg ends."""
+    """Return a guard that rises through zero where the leg ends."""
     if leg.state % 2 == 0:
         return -float(gaps(y[:4], leg)[0])
     i = leg.state // 2
@@ -103,7 +103,7 @@ class Course:
 
 
 def courses(rtol: float = 1e-12) -> list[Course]:
-    """Every leg until the ball has fallen through the last gate."""
+    """Return every leg until the ball has fallen through the last gate."""
     y, t, found = np.zeros(10), 0.0, []
     y[2] = START
     leg = Leg(0, y[:4].copy())
@@ -116,7 +116,7 @@ def courses(rtol: float = 1e-12) -> list[Course]:
 
 
 def _until_the_guard(start: float, y: np.ndarray, leg: Leg, rtol: float) -> Course:
-    """In pieces of at most 2 s, none of which reaches across the step of the goal."""
+    """Integrate in pieces of at most 2 s that do not cross the step of the goal."""
     pieces: list[Any] = []
     t = start
     while True:
@@ -135,7 +135,7 @@ def _until_the_guard(start: float, y: np.ndarray, leg: Leg, rtol: float) -> Cour
 
 
 def linear(i: int) -> tuple[float, float]:
-    """Pole and zero, 1/s, of ring i = 0, 1 ... by Lagrange's equations in the angles of maze and ball.
+    """Return pole and zero, 1/s, of ring i = 0, 1 ... by Lagrange's equations in the angles of maze and ball.
 
     With R = r + b and b spin' = -(r maze' + R theta'), 2 T = Jm maze'^2 + m R^2 theta'^2 + Jb spin'^2 and V = m g R cos(theta).
     """

@@ -1,4 +1,4 @@
-"""The ball maze against an independent simulation and Lagrange's equations, in other units, with other rings; where it ends."""
+"""The ball maze against an independent simulation and Lagrange's equations, in other units, with other rings; its early ends."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def legs():
 
 
 def ended(maze=None, **settings):
-    """A run that is allowed to end early."""
+    """Return a run that may end early."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RunEndedWarning)
         return run_maze(maze, **settings)
 
 
 def at_the_end(done, name):
-    """A quantity at the event that ends a run."""
+    """Return a quantity at the event that ends a run."""
     return done.result.at_event(done.result.events[-1], name)[0]
 
 
@@ -59,7 +59,7 @@ def test_all_eight_events_are_those_of_an_independent_simulation():
     times = [event.time for event in run().events]
     assert len(times) == 8 and times == [event.time for event in run().result.events]
     assert np.abs(np.array(times) - [leg.end for leg in legs()]).max() < 1e-9
-    # as printed with fig. 10: 0.1 s, 22 s; and of the facts, to the digits that are given
+    # as printed with fig. 10: 0.1 s, 22 s; and the reference values, to the digits given
     assert np.allclose(times, [0.1, 21.55, 21.9, 32.9, 33.3, 39.8, 40.2, 44.6], atol=0.06)
     assert run().result.ledger.relative_residual < 1e-11
 
@@ -80,7 +80,7 @@ def test_what_moves_between_the_events_is_that_of_an_independent_simulation():
 
 
 def test_after_a_landing_both_constraints_decay_as_they_must():
-    """h = h'0 t exp(-5 t), from h = 0 with the rate at which the surfaces meet: of (9a) the fall, of (9b) the slip."""
+    """h = h'0 t exp(-5 t), from h = 0 with the rate at which the surfaces meet: for (9a) the fall, for (9b) the slip."""
     done, rows = run(), run().trajectory
     landings = done.events[::2]
     gates = [*(event.time for event in done.events[1::2])]
@@ -100,7 +100,7 @@ def test_the_first_fall_is_known():
     happened = run().event_table()[0]
     assert (happened["from"], happened["to"]) == ("falling", "ring 1")
     assert happened["velocity"] == pytest.approx([0.0, -g * event.time]) and happened["ball_in_maze"] == pytest.approx([0.0, 4.1])
-    # h'' = -10 h' with h' = 2 (r + b) v: the force takes the weight and 10 v m
+    # h'' = -10 h' with h' = 2 (r + b) v: the force carries the weight and 10 v m
     assert happened["force_before"] == 0.0
     assert happened["force_after"] == pytest.approx(MAZE.ball_mass * (g + 10.0 * g * 0.1 - (g * 0.1) ** 2 / 4.1), rel=1e-9)
 
@@ -120,7 +120,7 @@ def test_poles_and_zeros_are_those_of_lagranges_equations(i):
     pole, zero = by_hand.linear(i - 1)
     found = analyse(MAZE, i)
     assert pole == pytest.approx([1.4000006, 1.4866958, 1.5759962, 1.6575706][i - 1], abs=5e-8)
-    # four fold and double roots scatter by roots of the rounding error
+    # fourfold and double roots scatter by roots of the rounding error
     assert np.allclose(found.poles.real, [-5.0] * 4 + [-pole, 0.0, 0.0, pole], atol=1e-5)
     assert found.poles.real[[4, 7]] == pytest.approx([-pole, pole], rel=1e-9)
     assert np.allclose(found.ball.poles, [-pole, pole], rtol=1e-9) and not len(found.ball.zeros)
@@ -131,7 +131,7 @@ def test_poles_and_zeros_are_those_of_lagranges_equations(i):
 
 @pytest.mark.parametrize("i", MAZE.rings)
 def test_closed_loop_poles_are_the_roots_of_its_polynomial(i):
-    """1 = k1 C1 P1 + k2 C2 P2 in the reduced coordinates: the spin and the place of the ball follow from two angles."""
+    """1 = k1 C1 P1 + k2 C2 P2 in the reduced coordinates: two angles determine spin and position of the ball."""
     r = by_hand.RADII[i - 1]
     R, b = r + by_hand.BALL, by_hand.BALL
     m = np.array([
@@ -201,7 +201,7 @@ def test_map_of_gains_agrees_with_runs_and_poles():
     assert found.end[1, 1] == pytest.approx(legs()[-1].end, abs=1e-7)
     assert found.worst[1, 1] == pytest.approx(-0.052365, abs=5e-7)
     assert not found.reached_centre[0].any() and np.all(found.worst[0] > 0.0) and np.all(found.passed[0] < 8)
-    # slow and stable: not in 45 s, but later
+    # slow and stable: not within 45 s, but later
     assert found.worst[2, 0] < 0.0 and not found.reached_centre[2, 0]
     assert robustness(MAZE, [0.5], [0.02], t_end=250.0).reached_centre[0, 0]
 
@@ -210,7 +210,7 @@ def test_map_of_gains_agrees_with_runs_and_poles():
 
 
 def in_units(metre, kilogram):
-    """The same maze with another metre and kilogram; the second stays."""
+    """Return the same maze with another metre and kilogram; the second is unchanged."""
     length, mass = metre, kilogram
     torque = mass * length**2
     return MazeParameters(
@@ -250,7 +250,7 @@ def test_any_count_of_rings(radii, gates):
 
 
 def test_a_maze_in_the_mirror_goes_the_other_way():
-    """Gates on the other side: everything to the side changes its sign, and no time changes."""
+    """With gates on the other side all lateral quantities change sign, and times are unchanged."""
     other = run_maze(MazeParameters(gates=tuple(-gate for gate in MAZE.gates)), samples=0.5)
     assert [event.time for event in other.events] == pytest.approx([event.time for event in run().events], abs=1e-9)
     assert np.allclose(other["q.maze"], -run_maze(samples=0.5)["q.maze"], atol=1e-8)
@@ -262,7 +262,7 @@ def test_a_maze_in_the_mirror_goes_the_other_way():
 def test_a_ball_that_rolls_off_ends_the_run_and_is_told():
     lost = ended(gains=(0.0, 0.0), maze=MazeParameters(aside=0.2), t_end=20.0)
     assert not lost.result.ok and not lost.reached_centre and "the ball leaves ring 1" in str(lost.result.failure)
-    # where it leaves, the ring neither pushes nor pulls
+    # on leaving, the ring neither pushes nor pulls
     assert abs(at_the_end(lost, "normal.multiplier")) < 1e-12 and lost.force[-1] > 0.0
     assert at_the_end(lost, "q.ball")[0] > 2.0 and [event.kind for event in lost.events] == ["lands on ring 1"]
     weak = ended(MazeParameters(k1=0.2))
@@ -273,7 +273,7 @@ def test_a_ball_that_rolls_off_ends_the_run_and_is_told():
 
 
 def test_without_a_motor_the_ball_leaves_where_energy_says():
-    """A ball that rolls on a ring which cannot move leaves it at cos(theta) = 2 / (3 + J / (m b^2)), from rest on top."""
+    """A ball that rolls on a fixed ring leaves it at cos(theta) = 2 / (3 + J / (m b^2)), from rest on top."""
     still = MazeParameters(maze_inertia=1e6, aside=1e-3, ball_inertia=0.4e-5, height=1e-9, k1=0.0, k2=0.0)
     lost = ended(still, t_end=30.0, rtol=1e-11)
     x, y = at_the_end(lost, "q.ball")
@@ -282,7 +282,7 @@ def test_without_a_motor_the_ball_leaves_where_energy_says():
 
 
 def test_a_gate_may_come_from_either_side():
-    """A maze begins to turn the other way, since its zero is unstable: a gate that is nearly a turn away comes from behind."""
+    """A maze first turns the other way, since its zero is unstable: a gate that is nearly a turn away comes from behind."""
     back = ended(MazeParameters(radii=(4.0, 3.0), gates=(6.2, 5.8)), t_end=60.0)
     first = back.event_table()[1]
     x, y = first["ball"]
@@ -291,7 +291,7 @@ def test_a_gate_may_come_from_either_side():
 
 
 def test_a_gate_that_has_passed_while_the_ball_fell_comes_again():
-    """In the air the first loop throws the maze round; at the landing the gate has gone by, and the ball is beside it."""
+    """In the air the first loop swings the maze round; at the landing the gate has passed, and the ball is beside it."""
     fast = ended(MazeParameters(aside=2.9), t_end=2.0)
     (landing,) = fast.event_table()
     x, y = landing["ball"]

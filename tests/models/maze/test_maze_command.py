@@ -128,12 +128,12 @@ def test_the_scene_is_the_run():
     assert np.allclose(ball.poses[k, :2, 3], run()["q.ball"][k])
     c, s = np.cos(run()["q.maze"][k]), np.sin(run()["q.maze"][k])
     assert np.allclose(maze.poses[k, :2, :2], [[c, -s], [s, c]]) and not maze.poses[:, :3, 3].any()
-    # the path, which lies in the axes of the maze, is where the ball is
+    # the path, in the maze's axes, follows the ball
     (trail,) = scene.paths
     assert scene.solids[trail.on] is maze
     assert np.allclose((maze.poses[k, :3, :3] @ trail.points[k])[:2], run()["q.ball"][k])
     assert [happening.label.split(" at ")[0] for happening in scene.event_marks] == [event.kind for event in run().events]
-    # the rings' outer sides are what the ball rolls on
+    # the ball rolls on the outer sides of the rings
     mesh = maze_mesh(MAZE)
     flat = mesh.points[np.abs(mesh.points[:, 2]) < 1e-9]
     for radius in MAZE.radii:
@@ -153,7 +153,7 @@ def test_figures(tmp_path):
 
 
 def test_figures_of_other_mazes(tmp_path):
-    """One ring, and end the run earlier anything happened."""
+    """One ring, and a run that ends before any event."""
     if missing_package("matplotlib"):
         pytest.skip("no plots")
     small = MazeParameters(radii=(2.0,), gates=(0.4,))

@@ -1,5 +1,5 @@
-"""Circuits of exponential diodes whose sources would drive currents beyond all bounds if the voltages stood still: scales of
-states must not follow from these. References: Radau of SciPy (doubler), ngspice 39 (boost converter)."""
+"""Circuits of exponential diodes whose sources would drive enormous currents if the voltages were frozen: these must not set the
+scales of states. References: Radau of SciPy (doubler), ngspice 39 (boost converter)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def circuit(tmp_path):
 @pytest.mark.parametrize("method", ["auto", "rodas5p"])
 @pytest.mark.parametrize("span", [4e-3, 8e-3, 20e-3])
 def test_a_diode_that_a_source_opens_gives_no_state_a_size(circuit, span, method):
-    """Whatever the length of the run, on which the first step depends."""
+    """This holds for any length of the run, on which the first step depends."""
     result = circuit(DOUBLER).simulate(span, samples=1e-3, rtol=1e-9, method=method)
     assert result.ok and abs(result["node out.effort"][4] / DOUBLED - 1.0) < 1e-7
 
@@ -75,14 +75,14 @@ def test_a_diode_that_a_source_opens_gives_no_state_a_size(circuit, span, method
 @pytest.mark.parametrize("method", ["auto", "rodas5p"])
 @pytest.mark.parametrize("delay", ["1u", "10u", "30u"])
 def test_nor_does_a_pulse_soon_after_the_start(circuit, delay, method):
-    """The capacitor is charged to 4.38 V less what the load takes, however soon the pulse comes."""
+    """The capacitor is charged to 4.38 V minus the load's drop, however soon the pulse comes."""
     text = CLAMP.replace("DELAY", delay)
     result = circuit(text).simulate(0.01, samples=1e-3, rtol=1e-8, method=method)
     assert result.ok and -4.3790 < result["node b.effort"][-1] < -4.3767
 
 
 def test_a_guess_of_a_loop_has_the_size_that_the_loop_lets_it_have(circuit):
-    """While the coil's current pauses, a mere 1 Mohm seems to hold the node."""
+    """While the coil's current is zero, only 1 Mohm seems to hold the node."""
     result = circuit(BOOST).simulate(0.5e-3, samples=[0.5e-3], rtol=1e-9, method="rodas5p")
     assert result.ok and result.statistics.rounding.steps == 0
     assert abs(result["node out.effort"][-1] / REACHED - 1.0) < 1e-6

@@ -1,4 +1,4 @@
-"""Checks of parts by name, and a bench that drives every port of a part."""
+"""Checks of parts by name, and a test bench that drives every port of a part."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DRIVES = {
 }
 """Amplitude and resistance of a source, and its angular frequency: by domain, by shelf and domain, or by part."""
 GIVEN = {"nullor": {"error": 1e-3}}
-"""Parameters of parts that have no answer on the bench with their defaults: an ideal nullor needs a feedback."""
+"""Parameters of parts that have no solution on the bench with their defaults: an ideal nullor needs feedback."""
 Test = TypeVar("Test", bound=Callable[..., None])
 
 
@@ -73,7 +73,7 @@ def domain_at(made: Element | Graph, port: str, default: str) -> str:
 
 
 def behind(made: Element | Graph, port: str) -> PortRef:
-    """Return the element behind a port, and its own port."""
+    """Return the element connected to a port, and its own port."""
     element, name = made, port
     while isinstance(element, Graph):
         element, name = element.ports[name or next(iter(element.ports))]
@@ -81,9 +81,9 @@ def behind(made: Element | Graph, port: str) -> PortRef:
 
 
 def bench(part: Part, name: str = "part", turned: bool = False, **given: object) -> Graph:
-    """Return a graph in which a source behind a resistance drives every port of a part, each at its own phase.
+    """Return a graph in which a source with a resistance drives every port of a part, each at its own phase.
 
-    Where it is `turned`, half arrows point out of the part, but for 1-junctions, of which they give the positive direction.
+    If `turned`, half arrows point out of the part, except at 1-junctions, where they give the positive direction.
     """
     graph, made = Graph("bench"), part.make(name, **{**GIVEN.get(part.name, {}), **given})
     for k, (port, reference) in enumerate(ports_of(made)):
@@ -105,7 +105,7 @@ def bench(part: Part, name: str = "part", turned: bool = False, **given: object)
 
 
 def gives_work_alone(part: Part) -> bool:
-    """Return True if no port of a part is one of heat, which may become work."""
+    """Return True if no port of a part is thermal, since heat may become work."""
     made = part.make("p")
     return not {domain_at(made, port, _usual_domain(part)) for port, _ in ports_of(made)} & {"thermal", "heat"}
 
@@ -115,7 +115,7 @@ def _usual_domain(part: Part) -> str:
 
 
 def _warm(graph: Graph, name: str, temperature: float, direct: bool) -> Element:
-    """Return a node with a body of a temperature, or one behind a heat transfer from it."""
+    """Return a node with a body at a temperature, or one connected to it by a heat transfer."""
     node = J0(name if direct else f"{name} body", domain="thermal")
     graph.connect(node, parts.thermal.heat_capacity(f"body {name}", T0=temperature))
     if direct:

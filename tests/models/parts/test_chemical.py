@@ -24,7 +24,7 @@ def run_of(graph: Graph, t_end: float, **settings: object):
 
 
 def flows(part, efforts: Mapping[str, float]) -> dict[str, float]:
-    """Flows into the ports of an element at given efforts."""
+    """Return flows into the ports of an element at given efforts."""
     graph = Graph("g")
     for port, effort in efforts.items():
         graph.connect(Se(f"source {port}", effort), part.port(port))
@@ -42,7 +42,7 @@ def mu(activity: float) -> float:
 
 @checks("chemical.network")
 def test_a_reaction_relaxes_to_its_equilibrium() -> None:
-    """A <-> B decays at kf + kr, and the free energy that it loses is dissipated."""
+    """A <-> B decays at kf + kr, and its loss of free energy is dissipated."""
     run = run_of(c.network("n", "A <-> B : 2 1", {"A": 3.0}), 4.0, rtol=1e-10)
     assert run["amounts.A"] == pytest.approx(1 + 2 * np.exp(-3 * run.t), rel=1e-8)
     account = run.ledger.summary()
@@ -57,7 +57,7 @@ def test_stoichiometric_numbers() -> None:
 
 
 def test_rows_of_a_table_are_the_text() -> None:
-    """With rates by name, comments, and a species of no reaction at the start."""
+    """With named rates, comments, and a species without reactions at the start."""
     rows = [("E + S <-> ES", 3.0, "back"), ("ES <-> E + P", 5.0, 0.1)]
     text = "E + S <-> ES : 3 back  # binding\n\nES <-> E + P : 5 0.1;"
     ends = [
@@ -67,7 +67,7 @@ def test_rows_of_a_table_are_the_text() -> None:
 
 
 def test_one_rate_beside_constants_is_that_of_activities() -> None:
-    """v = kappa (K_A q_A^2 - K_B q_B), as of a `Re`; with the constant of one species alone it is refused."""
+    """v = kappa (K_A q_A^2 - K_B q_B), like a `Re`; with the constant of only one species it is refused."""
     by_activity = c.network("n", "2 A <-> B : 3", {"A": 2.0}, constants={"A": 0.5, "B": 4.0})
     by_amount = c.network("n", "2 A <-> B : 0.75 12", {"A": 2.0})
     assert run_of(by_activity, 1.0)["amounts.B"] == pytest.approx(run_of(by_amount, 1.0)["amounts.B"], rel=1e-9)
@@ -79,7 +79,7 @@ CYCLE = "A <-> B : 2 1\nB + X <-> A + Y : 3 4"
 
 
 def test_chemostats_drive_a_cycle() -> None:
-    """At rest the cycle's flow v times its affinity is what the chemostats give, and all of it is dissipated."""
+    """In steady state the cycle's flow v times its affinity is the power of the chemostats, all of which is dissipated."""
     run = run_of(c.network("n", CYCLE, {"A": 1.0}, chemostats={"X": 5.0, "Y": 0.5}), 20.0, rtol=1e-10)
     B = (2 + 4 * 0.5) / (2 + 4 * 0.5 + 1 + 3 * 5.0)
     v = 2 * (1 - B) - B
@@ -91,14 +91,14 @@ def test_chemostats_drive_a_cycle() -> None:
 
 
 def test_a_chemostat_by_its_potential() -> None:
-    """The constant of the species is 1 then: an amount of exp(mu / R T)."""
+    """The constant of the species is then 1: an amount of exp(mu / R T)."""
     by_potential = c.network("n", CYCLE, {"A": 1.0}, chemostats={"Y": 0.5}, potentials={"X": mu(5.0)})
     by_amount = c.network("n", CYCLE, {"A": 1.0}, chemostats={"Y": 0.5, "X": 5.0})
     assert run_of(by_potential, 1.0)["amounts.B"] == pytest.approx(run_of(by_amount, 1.0)["amounts.B"])
 
 
 def test_the_account_of_chemostats_with_fast_reactions() -> None:
-    """Beside 1e7/s in equilibrium the flow of a chemostat is a small difference, but its energy follows from its amount."""
+    """With 1e7/s in equilibrium the flow of a chemostat is a small difference, but its energy follows from its amount."""
     text = "X <-> A : 1e7 1e7\nA <-> B : 1 1\nB <-> Y : 1e7 1e7"
     run = run_of(c.network("n", text, {"A": 1.0, "B": 1.0}, chemostats={"X": 2.0, "Y": 1.0}), 10.0)
     assert run.ok and run.ledger.relative_residual < 1e-9
@@ -117,21 +117,21 @@ def test_the_structure_of_a_network() -> None:
 
 
 def test_e5_of_the_test_set_for_ivp_solvers() -> None:
-    """At 1e13 s: y2 = y3 + y4 would be lost in rounding if all three were integrated, and y2 be 3e-20."""
+    """At 1e13 s: if all three were integrated, y2 = y3 + y4 would be lost in rounding, and y2 would be 3e-20."""
     run = run_of(c.network("E5", E5, {"y1": 1.76e-3}), 1e13, samples=[0.0, 1e13])
     assert run.ok and [run[f"amounts.{each}"][-1] for each in ("y2", "y3")] == pytest.approx(2 * [8.87e-23], rel=0.01)
     assert abs(run["amounts.y1"][-1]) < 1e-24 and abs(run["amounts.y4"][-1]) < 1e-24
 
 
 def test_only_moieties_without_scale_are_eliminated() -> None:
-    """A total that is not zero sets a scale below which a difference would lose its digits."""
+    """A nonzero total sets a scale below which a difference would lose its digits."""
     for amounts, size in (({"y1": 1.0}, 3), ({"y2": 1.0}, 4)):
         assert run_of(c.network("n", E5, amounts), 1e-9)["amounts.q"].shape[1] == size
     assert c.stoichiometry(E5).eliminated({"y1": 1.0}) == {"y3": {"y2": 1.0, "y4": -1.0}}
 
 
 def test_a_hundred_species_and_two_hundred_reactions() -> None:
-    """1e4 s of stiff dynamics end in equilibrium; moieties and account hold."""
+    """1e4 s of stiff dynamics end in equilibrium; moieties and account are conserved."""
     text, amounts = random_network()
     net = c.stoichiometry(text)
     run = run_of(c.network("large", text, amounts), 1e4)
@@ -202,7 +202,8 @@ def test_the_cure_of_a_cycle_closes_it() -> None:
 
 @checks("chemical.chemostat")
 def test_a_chemostat_holds_its_potential() -> None:
-    """1 mol/s of the permeability between activities 3 and 2; what one gives the other takes, times its potential."""
+    """1 mol/s through the permeability between activities 3 and 2; one chemostat takes what the other gives, times its
+    potential."""
     graph, wall = Graph("g"), c.diffusion("wall")
     graph.connect(c.chemostat("X", mu(3.0)), wall.port("1")).connect(wall.port("2"), c.chemostat("Y", mu(2.0)))
     run = run_of(graph, 5.0)
@@ -226,7 +227,7 @@ def test_rates_of_conversion(part, v) -> None:
 @checks("chemical.membrane")
 @pytest.mark.parametrize("z", [1.0, -2.0])
 def test_the_flux_through_a_membrane(z) -> None:
-    """The equation of Goldman, Hodgkin and Katz; none at the potential of Nernst; Fick's law without voltage."""
+    """The Goldman-Hodgkin-Katz equation; no flux at the Nernst potential; Fick's law without voltage."""
     part = c.membrane("p", 2.0, z)
     V = 0.03
     u = z * V / VT
@@ -241,7 +242,7 @@ def test_the_flux_through_a_membrane(z) -> None:
 
 @checks("chemical.electrode")
 def test_an_electrode() -> None:
-    """Its resistance at rest is R T / (n F i0), and its currents at large overpotentials are a decade for each Tafel slope."""
+    """Its resistance at rest is R T / (n F i0), and its currents at large overpotentials change by a decade per Tafel slope."""
     graph = Graph("g").connect(Se("u", lambda t: t, signals="time"), c.electrode("e", i0=2.0, alpha=0.3, n=2.0))
     run = run_of(graph, 0.5, samples=[1e-7, 0.2, 0.2 + VT * np.log(10) / 0.6, 0.5])
     small, one, ten = run["e.flow"][1:4]
@@ -252,7 +253,7 @@ def test_an_electrode() -> None:
 
 @checks("chemical.ion_channel")
 def test_an_ion_channel_under_a_voltage_clamp() -> None:
-    """The squid's potassium gate (Hodgkin and Huxley 1952, (12) and (13)) goes exponentially to its place at 0 V."""
+    """The squid's potassium gate (Hodgkin and Huxley 1952, (12) and (13)) approaches its value at 0 V exponentially."""
     run = run_of(Graph("g").connect(Se("clamp", 0.0), c.ion_channel("K").port("1")), 5e-3, rtol=1e-10)
     opens, closes = 1e4 * 0.055 / (1 - np.exp(-5.5)), 125 * np.exp(-0.065 / 0.08)
     n = 0.317676914 + (opens / (opens + closes) - 0.317676914) * (1 - np.exp(-(opens + closes) * run.t))

@@ -15,13 +15,13 @@ e = parts.electrical
 
 
 def fed(voltage: float, resistance: float, part) -> Graph:
-    """A source behind a resistance, and a part between their node and ground."""
+    """Return a source with a resistance, and a part between their node and ground."""
     graph, node = Graph("fed"), J0("node")
     return graph.between(None, node, Se("u", voltage), R("r", resistance)).between(node, None, part)
 
 
 def voltage_of(current, voltage: float, resistance: float, below: float = -60.0, above: float = 60.0) -> float:
-    """Voltage at which the part's current and that through the resistance agree."""
+    """Return the voltage at which the part's current equals that through the resistance."""
     return brentq(lambda v: current(v) - (voltage - v) / resistance, below, above, xtol=1e-14)
 
 
@@ -57,7 +57,7 @@ def test_arc_burns_at_its_voltage() -> None:
 
 @checks("electrical.photovoltaic_cell")
 def test_photovoltaic_cell() -> None:
-    """Short circuit: the photocurrent, in proportion to the light. With a load: the voltage at which the currents agree."""
+    """Short circuit: the photocurrent, in proportion to the light. With a load: the voltage at which the currents are equal."""
     shorted = Graph("g").between(n := J0("n"), None, e.photovoltaic_cell("pv", G=500.0)).connect(Se("u", 0.0), n)
     assert final(shorted, "pv.flow") == pytest.approx([-1.5])
     lit = fed(0.0, 1e3, e.photovoltaic_cell("pv", Rp=1e3))
@@ -84,14 +84,14 @@ def test_saturating_inductor() -> None:
 
 
 def through(part, load: float, frequency: float = 50.0) -> complex:
-    """Complex amplitude of the current through a load at the second port, with 1 V sin(w t) at the first."""
+    """Return the complex amplitude of the current through a load at the second port, with 1 V sin(w t) at the first."""
     graph, w = Graph("g"), 2 * np.pi * frequency
     graph.connect(Se("u", lambda t: sin(w * t), signals="time"), part.port("1")).connect(part.port("2"), R("load", load))
     return phasor(graph, "load.flow", w)
 
 
 def phasor(graph: Graph, signal: str, w: float) -> complex:
-    """Complex amplitude of a signal over the last two periods of two seconds, of 1 for sin(w t)."""
+    """Return the complex amplitude of a signal over the last two periods of two seconds, where 1 means sin(w t)."""
     t = 2.0 - 4 * np.pi / w + np.linspace(0.0, 4 * np.pi / w, 401)
     run = compile_model(graph, progress=False).simulate(2.0, samples=t, rtol=1e-9, progress=False)
     assert run.ok
@@ -126,7 +126,7 @@ def test_a_line_is_a_chain_of_sections() -> None:
 
 @checks("electrical.coupled_coils")
 def test_coupled_coils() -> None:
-    """The current i1 feeds s M i1 behind s L2 into the load."""
+    """The current i1 induces s M i1 in series with s L2 and the load."""
     s, L1, L2, k, load = 2j * np.pi * 50, 0.2, 0.05, 0.8, 10.0
     M = k * np.sqrt(L1 * L2)
     currents = np.linalg.solve([[s * L1, s * M], [s * M, s * L2 + load]], [1.0, 0.0])
@@ -142,7 +142,7 @@ LOADS |= {"matched": (R("load", 50.0), 0.0), "heavier": (R("load", 100.0), 1 / 3
 @checks("electrical.lossless_line")
 @pytest.mark.parametrize("end", LOADS)
 def test_lossless_line_reflects_a_step(end) -> None:
-    """Waves of a step of 1 V behind 25 ohm: each end reflects (R - Z) / (R + Z) of what arrives, one delay later."""
+    """Waves of a 1 V step behind 25 ohm: each end reflects (R - Z) / (R + Z) of the incoming wave, one delay later."""
     (load, far), near, Z, T = LOADS[end], (25.0 - 50.0) / (25.0 + 50.0), 50.0, 1e-6
     graph, part, loop = Graph("line"), e.lossless_line("l", Z, T), J1("loop")
     graph.add(signals.step("u", 0.45e-6))
@@ -163,7 +163,7 @@ def test_ideal_diode(voltage, current) -> None:
 
 
 def mean_currents(part) -> tuple[float, float]:
-    """Mean currents forward and backward at 100 V, 50 Hz and 10 ohm, fired at 90 degrees of each half wave."""
+    """Return mean currents forward and backward at 100 V, 50 Hz and 10 ohm, fired at 90 degrees of each half wave."""
     graph, node = Graph("g"), J0("node")
     graph.add(signals.square("fire", period=0.01, start=0.005, duty=0.1))
     source = Se("u", lambda t: 100 * sin(2 * np.pi * 50 * t), signals="time")
@@ -176,7 +176,7 @@ def mean_currents(part) -> tuple[float, float]:
 
 @checks("electrical.thyristor", "electrical.triac", "electrical.gto")
 def test_gated_valves() -> None:
-    """A quarter wave of each period has the mean 10 A / (2 pi); the turned-off one ends after 1 ms, 18 degrees."""
+    """A quarter wave per period has the mean 10 A / (2 pi); the one that is turned off ends after 1 ms, 18 degrees."""
     quarter = 10.0 / (2 * np.pi)
     settings = {"gate": "fire.y", "Goff": 0.0}
     assert mean_currents(e.thyristor("v", **settings)) == pytest.approx((quarter, 0.0), rel=1e-3, abs=1e-9)
@@ -210,7 +210,7 @@ def test_two_way_switch(control, current) -> None:
 @checks("electrical.arc_switch")
 @pytest.mark.parametrize("sense", [1.0, -1.0])
 def test_an_arc_ends_the_current_of_a_coil(sense) -> None:
-    """L di/dt = U - R i - (V0 + dVdt t) up to Vmax, then at Vmax: closed forms of both give the time of quenching."""
+    """L di/dt = U - R i - (V0 + dVdt t) up to Vmax, then at Vmax: the closed forms of both phases give the quenching time."""
     graph, node = Graph("coil"), J0("node")
     coil = I("L", inductance=0.1), R("R", 1.0)
     graph.between(None, node, Se("u", 10.0 * sense), *coil).between(
@@ -233,7 +233,7 @@ def test_fuse_blows_at_its_integral() -> None:
 
 
 def chopped(bridge, high: str, low: str | None, resistance: float = 1.0) -> Graph:
-    """A bridge at 12 V, with a load of 10 mH and a resistance between two of its outputs, or between the first and ground."""
+    """Return a bridge at 12 V, with a load of 10 mH and a resistance between two outputs, or between the first and ground."""
     graph, plus, minus = Graph("chopped"), J0("supply"), J0("ground")
     graph.between(None, plus, Se("u", 12.0)).connect(Se("zero", 0.0), minus)
     graph.connect(plus, bridge.port("plus")).connect(bridge.port("minus"), minus)
@@ -243,7 +243,7 @@ def chopped(bridge, high: str, low: str | None, resistance: float = 1.0) -> Grap
 
 
 def ripple(high: float, low: float, duty: float, period: float = 1e-2, tau: float = 1e-2) -> tuple[float, float]:
-    """Current at the beginning of a pulse and at its end, in the steady state between two final values."""
+    """Return the current at the start and end of a pulse, in the steady state between two final values."""
     rise, fall = np.exp(-duty * period / tau), np.exp(-(1 - duty) * period / tau)
     first = (low * (1 - fall) + high * (1 - rise) * fall) / (1 - rise * fall)
     return first, high + (first - high) * rise
@@ -252,7 +252,7 @@ def ripple(high: float, low: float, duty: float, period: float = 1e-2, tau: floa
 @checks("electrical.half_bridge", "electrical.h_bridge")
 @pytest.mark.parametrize("duty", [0.3, 0.9])
 def test_bridges_chop(duty) -> None:
-    """The current between exponentials to the voltages over R. It returns through the lower diode, or to the supply."""
+    """The current follows exponentials towards the voltages over R. It returns through the lower diode, or to the supply."""
     half = chopped(e.half_bridge("b", "pwm.y", Ron=0.0, Goff=0.0), "out", None)
     full = chopped(e.h_bridge("b", "pwm.y", "other.y", Ron=0.0, Goff=0.0), "left", "right")
     for graph, low in ((half, 0.0), (full, -12.0)):
@@ -264,7 +264,7 @@ def test_bridges_chop(duty) -> None:
 
 @checks("electrical.three_phase_bridge")
 def test_three_phase_bridge_steps_six_times() -> None:
-    """Square waves a third of a period apart on a star of three resistances: 1/3, 2/3, 1/3 of the voltage, and back."""
+    """Square waves a third of a period apart, on a star of three resistances: 1/3, 2/3, 1/3 of the voltage, and back."""
     graph, bridge, plus, minus = Graph("g"), e.three_phase_bridge("b", "a.y", "b wave.y", "c.y", Ron=0.0), J0("p"), J0("m")
     graph.between(None, plus, Se("u", 12.0)).connect(Se("zero", 0.0), minus)
     graph.connect(plus, bridge.port("plus")).connect(bridge.port("minus"), minus)

@@ -16,7 +16,7 @@ KINDS = pytest.mark.parametrize("sense", [1.0, -1.0])
 
 
 def stage(transistor, end: str, feeds: dict[str, tuple[float, float]]) -> Graph:
-    """A transistor with one pin at ground, and the others at sources behind resistances."""
+    """Return a transistor with one pin at ground, and the others at sources with resistances."""
     graph = Graph("stage").connect(Se("ground", 0.0), transistor.port(end))
     for pin, (voltage, resistance) in feeds.items():
         graph.between(None, node := J0(pin), Se(f"source {pin}", voltage), R(f"r {pin}", resistance))
@@ -48,7 +48,7 @@ def test_a_bjt_amplifies_and_saturates(sense, T) -> None:
 @KINDS
 @pytest.mark.parametrize(("gate", "end"), [(3.0, "source"), (8.0, "source"), (8.0, "drain"), (0.5, "source")])
 def test_a_mosfet_is_open_saturated_or_ohmic(sense, gate, end) -> None:
-    """Shichman and Hodges 1968, equations of the three regions; with drain and source exchanged it is the same."""
+    """Shichman and Hodges 1968, equations of the three regions; the same with drain and source swapped."""
     other = "source" if end == "drain" else "drain"
     transistor = t.mosfet("m", polarity=sense, Gds=0.0)
     graph = stage(transistor, end, {"gate": (gate * sense, 1.0), other: (10.0 * sense, 1e3)})
@@ -60,7 +60,7 @@ def test_a_mosfet_is_open_saturated_or_ohmic(sense, gate, end) -> None:
 
 
 def inverting(make, voltage: float) -> Graph:
-    """An amplifier of gain -20."""
+    """Return an amplifier of gain -20."""
     graph, amplifier, n, out = Graph("g"), make("A"), J0("n"), J0("out")
     graph.between(None, n, Se("u", voltage), R("r1", 1e3)).between(n, out, R("r2", 2e4)).connect(n, amplifier.port("minus"))
     return graph.connect(amplifier.port("out"), out).connect(Se("zero", 0.0), amplifier.port("plus"))
@@ -69,7 +69,7 @@ def inverting(make, voltage: float) -> Graph:
 @checks("electronics.op_amp")
 @pytest.mark.parametrize("voltage", [0.2, 2.0, -2.0])
 def test_op_amps_amplify(voltage) -> None:
-    """By -20 / (1 + 21 / A), up to their limits."""
+    """The gain is -20 / (1 + 21 / A), up to their limits."""
     expected = -20 * voltage / (1 + 21 / 1e5)
     assert final(inverting(t.op_amp, voltage), "out.effort") == pytest.approx([expected])
     assert final(inverting(t.limited_op_amp, voltage), "out.effort") == pytest.approx([np.clip(expected, -15.0, 15.0)])
@@ -78,7 +78,7 @@ def test_op_amps_amplify(voltage) -> None:
 @checks("electronics.nullor")
 @pytest.mark.parametrize(("error", "expected"), [(0.0, -40.0), (-1e-5, -40.0 / (1 + 21e-5))])
 def test_a_nullor_is_an_amplifier_without_limit_of_its_gain(error, expected) -> None:
-    """With an error the gain is finite. The account closes: the output gives what the resistors take beyond the source."""
+    """An error makes the gain finite. The account closes: the output supplies what the resistors take beyond the source."""
     graph, n, out, nullor = Graph("g"), J0("n"), J0("out"), t.nullor("N", error)
     graph.between(None, n, Se("u", 2.0), R("r1", 1e3)).between(n, out, R("r2", 2e4)).connect(n, nullor.port("in"))
     assert final(graph.connect(nullor.port("out"), out), "out.effort", "N.input.flow") == pytest.approx(
@@ -99,7 +99,7 @@ def test_a_comparator_switches_where_its_inputs_differ_by_its_hysteresis() -> No
 @checks("electronics.limited_op_amp")
 @pytest.mark.parametrize("method", ["auto", "dop853", "dopri5", "rodas5p"])
 def test_a_limited_op_amp_triggers(method) -> None:
-    """A Schmitt trigger jumps where the amplifier leaves its limit: u / r1 + v_o / r2 = (v_o / A) (1 / r1 + 1 / r2)."""
+    """A Schmitt trigger switches where the amplifier leaves its limit: u / r1 + v_o / r2 = (v_o / A) (1 / r1 + 1 / r2)."""
     graph, amplifier = Graph("trigger"), t.limited_op_amp("A", 1e3, high=10.0)
     plus, out, source = J0("plus"), J0("out"), Se("u", lambda t: 5 * cos(2 * np.pi * t), signals="time")
     graph.between(None, plus, source, R("r1", 1e3)).between(plus, out, R("r2", 1e4)).connect(plus, amplifier.port("plus"))

@@ -72,7 +72,7 @@ def test_leakage() -> None:
 
 
 def hysteresis(t_end: float, **parameters: float) -> Result:
-    """Run of a hysteretic core at a flux of 1.2 T sin(t) over 1 cm^2 and 0.1 m."""
+    """Run a hysteretic core at a flux of 1.2 T sin(t) over 1 cm^2 and 0.1 m."""
     rate = Sf("rate", lambda t: 1.2e-4 * cos(t), signals="time", domain="magnetic")
     graph = Graph("g").connect(rate, m.hysteretic_core("iron", **parameters))
     return compile_model(graph, progress=False).simulate(t_end, rtol=1e-8, progress=False)
@@ -80,7 +80,7 @@ def hysteresis(t_end: float, **parameters: float) -> Result:
 
 @checks("magnetic.hysteretic_core")
 def test_hysteretic_core() -> None:
-    """The equations of Jiles and Atherton by SciPy; each round takes the area of its loop, more than zero."""
+    """The equations of Jiles and Atherton by SciPy; each cycle dissipates the area of its loop, which is positive."""
 
     def slopes(t, y):
         field, wall = y
@@ -102,7 +102,7 @@ def test_hysteretic_core() -> None:
 
 
 def test_a_core_without_pinning_has_no_loss() -> None:
-    """At small k it follows M_s tanh(H_e / a), and gives back what it took."""
+    """At small k it follows M_s tanh(H_e / a), and returns all energy."""
     run = hysteresis(2 * np.pi, k=0.5)
     M = run["iron.iron.he"]
     assert run["iron.iron.mi"] == pytest.approx(1.4e6 * np.tanh(M / 500), abs=3e-3 * 1.4e6)

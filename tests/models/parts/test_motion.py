@@ -1,4 +1,4 @@
-"""Parts of motion against closed forms."""
+"""Parts for motion against closed forms."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ m = parts.motion
 
 
 def pulled(part, velocity: float, domain: str = "translation") -> float:
-    """Effort of a part whose end moves away from its start at a velocity."""
+    """Return the effort of a part whose end moves away from its start at a velocity."""
     graph, v = Graph("pulled"), J1("v", domain=domain)
     return final(graph.connect(Sf("drive", velocity), v).between(None, v, part), "drive.effort", t_end=1e-3)[0]
 
 
 def thrown(part: Element | Graph, domain: str, inertia: float, speed: float, t_end: float, **more) -> tuple[float, float]:
-    """Speed and momentum at the end of a body that begins at a speed, with a part between ground and it."""
+    """Return final speed and momentum of a body that starts at a speed, with a part between ground and it."""
     graph, v = Graph("thrown"), J1("v", domain=domain)
     graph.connect(v, I("body", inertia, initial=inertia * speed)).between(None, v, part)
     run = compile_model(graph, progress=False).simulate(t_end, rtol=1e-9, progress=False, **more)
@@ -29,7 +29,7 @@ def thrown(part: Element | Graph, domain: str, inertia: float, speed: float, t_e
 
 
 def through(part, speed: float, load: float, first: str = "1", second: str = "2") -> tuple[float, float]:
-    """Torque of a drive at a speed, and the flow at a viscous load behind a part."""
+    """Return the torque of a drive at a speed, and the flow at a viscous load behind a part."""
     graph = Graph("driven").connect(Sf("drive", speed), part.port(first)).connect(part.port(second), R("load", load))
     torque, flow = final(graph, "drive.effort", "load.flow", t_end=1e-3)
     return torque, flow
@@ -54,7 +54,7 @@ def test_transmissions(make, ratio) -> None:
     ("torque", "load", "factor"), [(10.0, -2.0, 0.5), (-10.0, 2.0, 0.5), (-1.0, 20.0, 2.0), (1.0, -20.0, 2.0), (4.0, -6.0, None)]
 )
 def test_lossy_gear(torque, load, factor) -> None:
-    """1 and 1.5 kg m^2 with n = 2, eta = 1/2: either shaft drives, both ways, or neither can."""
+    """1 and 1.5 kg m^2 with n = 2, eta = 1/2: either shaft drives, both directions, or neither can."""
     graph, gear = Graph("g"), m.lossy_gear("gear", 2.0, 0.5)
     graph.connect(graph.series(Se("drive", torque), I("first", 1.0)), gear.port("1"))
     graph.connect(gear.port("2"), graph.series(Se("load", load), I("second", 1.5)))
@@ -87,7 +87,7 @@ def test_worm_gear(torque, load, mu, share) -> None:
 @checks("motion.belt")
 @pytest.mark.parametrize(("torque", "ratio"), [(5.0, None), (60.0, np.exp(-0.9)), (-60.0, np.exp(0.9))])
 def test_belt_grips_and_slips(torque, ratio) -> None:
-    """A rope with 100 N behind a pulley, and a mass before it: it takes what the pulley gives, at most by Euler's ratio."""
+    """A rope under 100 N behind a pulley, and a mass in front: it transmits the pulley's force up to Euler's ratio."""
     graph, belt = Graph("g"), m.belt("belt", r=0.2, mu=0.3, wrap=3.0)
     graph.connect(graph.series(Se("drive", torque), I("wheel", 1.0)), belt.port("shaft"))
     graph.connect(graph.series(R("drag", damping=1e3), I("mass", 5.0)), belt.port("1"))
@@ -104,7 +104,7 @@ def test_belt_grips_and_slips(torque, ratio) -> None:
     ("pump", "turbine", "ratio"), [(300.0, 0.0, 2.0), (300.0, 153.0, 1.4), (-300.0, -153.0, 1.4), (300.0, 290.0, 1.0)]
 )
 def test_torque_converter(pump, turbine, ratio) -> None:
-    """Stall, half of the way to coupling at 0.85, the same backwards, coupling."""
+    """Stall, halfway to coupling at 0.85, the same backwards, coupling."""
     part = m.torque_converter("c", k=2e-3)
     graph = Graph("g").connect(Sf("pump", pump), part.port("pump")).connect(part.port("turbine"), Sf("turbine", -turbine))
     taken, given = final(graph, "pump.effort", "turbine.effort", t_end=1e-3)
@@ -113,7 +113,7 @@ def test_torque_converter(pump, turbine, ratio) -> None:
 
 @checks("motion.engine_map")
 def test_engine_map() -> None:
-    """Between its points it is bilinear: 165 N m at 200 rad/s and full throttle, -7.5 at 50 without."""
+    """It is bilinear between its points: 165 N m at 200 rad/s and full throttle, -7.5 at 50 without."""
     graph = Graph("g").connect(Sf("speed", 200.0), J1("shaft", domain="rotation"))
     assert pulled(m.engine_map("e"), 200.0, "rotation") == pytest.approx(-165.0) and len(graph) == 2
     assert pulled(m.engine_map("e", throttle=0.0), 50.0, "rotation") == pytest.approx(5.0)
@@ -132,7 +132,7 @@ def test_torque_limiter_slips_above_its_torque_and_engages_again() -> None:
 
 @checks("motion.planetary_gear")
 def test_planetary_gear() -> None:
-    """With the ring held, the carrier turns at 1 / (1 + k) of the sun; both together turn as one."""
+    """With the ring held, the carrier turns at 1 / (1 + k) of the sun's speed; if both turn together, so does the carrier."""
     for ring, carrier in ((0.0, 2.0), (8.0, 8.0), (-4.0, -1.0)):
         graph, part = Graph("g"), m.planetary_gear("p", 3.0)
         graph.connect(Sf("sun", 8.0), part.port("sun")).connect(Sf("ring", ring), part.port("ring"))
@@ -156,7 +156,7 @@ def test_clutch_brings_two_shafts_to_one_speed() -> None:
 
 @checks("motion.one_way_clutch")
 def test_one_way_clutch() -> None:
-    """The end overtakes freely, and is carried along when it is slower."""
+    """The end overruns freely, and is driven when it is slower."""
     for start, stop, after in ((1.0, 5.0, (1.0, 5.0)), (5.0, 1.0, (3.0, 3.0))):
         graph, a, b = Graph("g"), J1("a", domain="rotation"), J1("b", domain="rotation")
         graph.connect(a, I("start", 1.0, initial=start)).connect(b, I("end", 1.0, initial=stop))
@@ -179,7 +179,7 @@ def test_resistances(v) -> None:
 
 @checks("motion.lugre_friction")
 def test_lugre_friction_creeps_and_slides() -> None:
-    """At rest it is a spring; sliding steadily, the Stribeck curve."""
+    """At rest it acts as a spring; in steady sliding it follows the Stribeck curve."""
     assert pulled(m.lugre_friction("l"), 0.0) == 0.0
     for v in (1e-3, 0.1):
         steady = np.sign(v) * (1 + 0.5 * np.exp(-((v / 1e-3) ** 2))) + 0.4 * v
@@ -189,7 +189,7 @@ def test_lugre_friction_creeps_and_slides() -> None:
 
 
 def test_lugre_friction_damps_its_bristles() -> None:
-    """Without sliding, z' = v: the force of spring and both dampers; the published pre-sliding figure, 316 N s/m."""
+    """Without sliding, z' = v: the force of the spring and both dampers; the published pre-sliding value, 316 N s/m."""
     part = m.lugre_friction("l", Fs=1e9, Fc=1e9)
     assert pulled(part, 1e-3) == pytest.approx(1e5 * 1e-6 + (316 + 0.4) * 1e-3, rel=1e-6)
 
@@ -204,7 +204,7 @@ def test_lugre_friction_damps_its_bristles() -> None:
 )
 @pytest.mark.parametrize("x", [-0.8, 0.6])
 def test_springs(make, force, x) -> None:
-    """The force at a displacement, and the energy that it has taken."""
+    """The force at a displacement, and the energy stored up to it."""
     graph, v = Graph("g"), J1("v", domain="translation")
     graph.connect(Sf("drive", x), v).between(None, v, make())
     run = compile_model(graph, progress=False).simulate(1.0, rtol=1e-10, progress=False)
@@ -213,13 +213,13 @@ def test_springs(make, force, x) -> None:
 
 @checks("motion.strut")
 def test_strut() -> None:
-    """A quarter of the way to rest: m x'' + c x' + k x = 0, aperiodic."""
+    """m x'' + c x' + k x = 0, critically damped."""
     speed, _ = thrown(m.strut("s", k=100.0, c=20.0), "translation", 1.0, 1.0, 0.3)
     assert speed == pytest.approx((1 - 10 * 0.3) * np.exp(-3.0), rel=1e-6)
 
 
 def bounce(stiffness: float, damping: float) -> float:
-    """Speed after an elastic contact whose damping is never larger than the force of its spring, of 1 kg at 1 m/s."""
+    """Return the speed of 1 kg at 1 m/s after an elastic contact whose damping force never exceeds its spring force."""
 
     def rate(t, y):
         spring = max(-stiffness * y[0], 0.0)
@@ -235,7 +235,7 @@ def bounce(stiffness: float, damping: float) -> float:
 
 @checks("motion.stop", "motion.elasto_gap", "motion.backlash")
 def test_gaps_push_and_never_pull() -> None:
-    """1 kg leaves at the speed of the same contact by SciPy; without damping, at its own."""
+    """1 kg leaves at the speed that SciPy gives for the same contact; without damping, at its initial speed."""
     back = bounce(1e4, 40.0)
     stop = {"k": 1e4, "c": 40.0}
     assert thrown(m.elasto_gap("s", **stop, x0=0.03), "translation", 1.0, -1.0, 0.1)[0] == pytest.approx(back, rel=1e-5)
@@ -260,7 +260,7 @@ def test_tyres(slip) -> None:
 
 @checks("motion.relaxing_tyre")
 def test_tyre_relaxes_over_a_length() -> None:
-    """A step of the slip velocity: s = v / u (1 - exp(-u t / sigma)), by the same curve."""
+    """A step of the slip velocity: s = v / u (1 - exp(-u t / sigma)), on the same curve."""
     graph, junction = Graph("pulled"), J1("v", domain="translation")
     graph.connect(Sf("drive", 0.4), junction).between(None, junction, m.relaxing_tyre("t", speed=-25.0, sigma=0.5))
     slip = 0.4 / 25 * (1 - np.exp(-1.0))
@@ -276,7 +276,7 @@ def test_tyre_relaxes_over_a_length() -> None:
     ],
 )
 def test_linkages(make, place) -> None:
-    """The slide's velocity is the slope of its position, and all power passes."""
+    """The slide's velocity is the slope of its position, and the power balances."""
     part = make()
     graph = Graph("driven").connect(Sf("drive", 2.0), part.port("crank")).connect(part.port("slide"), R("load", 3.0))
     run = compile_model(graph, progress=False).simulate(4.0, rtol=1e-9, progress=False)

@@ -17,7 +17,7 @@ from tests.inner.units import Unit, read
 from tests.models.parts.checks import CHECKED, PARTS, bench, driven, gives_work_alone, ports_of
 
 SCALED = re.compile(r"(V|A|H|F|S|Wb|N|Pa|ohm|C|W)(?![\w^])")
-"""Units that begin with a symbol that takes a prefix."""
+"""Units whose first symbol takes a prefix."""
 EACH = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 
 
@@ -49,7 +49,7 @@ def usual(name: str) -> tuple[Graph, Result]:
 
 @pytest.mark.parametrize("name", PARTS)
 def test_power_balances(name) -> None:
-    """The account closes, and a passive part gives back no more than it has stored."""
+    """The account closes, and a passive part returns at most the energy that it has stored."""
     _, run = usual(name)
     assert run.ok and run.ledger.relative_residual < 1e-6
     if PARTS[name].passive and gives_work_alone(PARTS[name]):

@@ -14,7 +14,7 @@ t = parts.thermal
 
 
 def between_bodies(part, hot: float, cold: float, time: float) -> tuple[float, float, float]:
-    """Temperatures of two bodies of 100 J/K after a time, and the entropy that was made."""
+    """Return the temperatures of two bodies of 100 J/K after a time, and the entropy generated."""
     graph = Graph("g")
     for port, start in (("1", hot), ("2", cold)):
         node = J0(f"node {port}", domain="thermal")
@@ -28,7 +28,7 @@ def between_bodies(part, hot: float, cold: float, time: float) -> tuple[float, f
 @checks("thermal.heat_capacity", "thermal.conductance", "thermal.convection")
 @pytest.mark.parametrize("make", [lambda: t.conductance("c", 2.0), lambda: t.convection("c", h=4.0, A=0.5)])
 def test_two_bodies_level_out(make) -> None:
-    """The difference decays at 2 G / C, and the entropy of both is c ln(T / T0)."""
+    """The difference decays at 2 G / C, and the entropy of both bodies is c ln(T / T0)."""
     hot, cold, made = between_bodies(make(), 400.0, 300.0, 25.0)
     left = 100.0 * np.exp(-1.0)
     assert (hot, cold) == pytest.approx((350 + left / 2, 350 - left / 2))
@@ -50,7 +50,7 @@ def test_radiation() -> None:
     ("k", "C1", "C2"), [(100.0, 100.0, 200.0), (100.0, 200.0, 100.0), (150.0, 100.0, 100.0), (1e4, 100.0, 200.0)]
 )
 def test_exchanger(k, C1, C2) -> None:
-    """Its effectiveness: of unlike streams, of equal ones, and nearly all that the weaker stream can take."""
+    """Effectiveness for unlike streams, for equal ones, and near the maximum of the weaker stream."""
     ratio, units = min(C1, C2) / max(C1, C2), k / min(C1, C2)
     gone = np.exp(-units * (1 - ratio))
     part = (1 - gone) / (1 - ratio * gone) if ratio < 1 else units / (1 + units)
@@ -62,7 +62,7 @@ def test_exchanger(k, C1, C2) -> None:
 
 @checks("thermal.peltier")
 def test_peltier_element_cools() -> None:
-    """At rest alpha i Tc = R i^2 / 2 + K (Th - Tc), and the power is that of heat pumped and Joule heat."""
+    """In steady state alpha i Tc = R i^2 / 2 + K (Th - Tc), and the power is that of pumped heat and Joule heat."""
     graph, part, cold, hot = Graph("g"), t.peltier("p"), J0("cold", domain="thermal"), J0("hot", domain="thermal")
     graph.connect(Sf("i", 3.0), part.port("current")).connect(part.port("cold"), cold).connect(part.port("hot"), hot)
     graph.connect(Se("sink", 300.0), hot).connect(cold, t.heat_capacity("body", c=10.0, T0=300.0))
@@ -83,7 +83,7 @@ def test_phase_change_keeps_its_temperature_while_it_melts() -> None:
 
 
 def test_a_resistor_warms_a_body() -> None:
-    """20 J/s into 100 J/K: a fifth of a kelvin a second, and nothing is counted twice."""
+    """20 J/s into 100 J/K: a fifth of a kelvin per second, and nothing counts twice."""
     graph, heater = Graph("kettle"), R("heater", 5.0, heat=True)
     graph.series(Se("u", 10.0), heater)
     graph.connect(heater.port("heat"), t.heat_capacity("water", T0=300.0))
@@ -94,7 +94,7 @@ def test_a_resistor_warms_a_body() -> None:
 
 @pytest.mark.parametrize("opening", [0.5, -1.0])
 def test_valves_warm_the_oil(opening) -> None:
-    """Lands of a spool valve and an orifice, each with all the pressure: power K x p^1.5 of each into one body."""
+    """The lands of a spool valve and an orifice, each under the full pressure, heat one body with K x p^1.5 each."""
     graph, oil = Graph("valves"), J0("oil", domain="thermal")
     high, low, loop = (J0(name, domain="hydraulic") for name in ("high", "low", "loop"))
     valve = parts.hydraulic.spool_valve("valve", K=1e-7, opening=opening, heat=True)

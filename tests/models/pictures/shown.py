@@ -1,4 +1,4 @@
-"""Models of many kinds: names in; what a page shows of a run of each, and a quantity of it to watch, out."""
+"""Models of many kinds by name: the page contents of a run of each, and one quantity to watch."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SCRIPTS = Path(__file__).parents[2] / "front_door" / "scripts"
 
 
 def script(name: str) -> Callable[[], Result]:
-    """The run of one of the scripts that users write."""
+    """Run one of the scripts that users write."""
 
     def run() -> Result:
         result: Result = runpy.run_path(str(SCRIPTS / f"{name}.py"))["run"]
@@ -39,39 +39,39 @@ def script(name: str) -> Callable[[], Result]:
 
 
 def eggs() -> Scene:
-    """Two eggs that roll on each other."""
+    """Run two eggs that roll on each other."""
     return scene_of(simulate(two_body_graph(read_scenario("tests/models/data/S1a.json")), 0.06, samples=5e-4, progress=False))
 
 
 def delta() -> Scene:
-    """A delta robot, with what it should do beside what it does."""
+    """Run a delta robot, with its reference motion shown beside its motion."""
     motion = transfer(PICK, PLACE, lift=0.08, velocity=1.0, acceleration=10.0, jerk=200.0, pause=0.2)
     return tracking_scene(track(DeltaParameters.fit(), motion, samples=5e-3))
 
 
 def hand() -> Scene:
-    """Three fingers with a ball: 76 bonds, nested graphs folded."""
+    """Run three fingers with a ball: 76 bonds, nested graphs folded."""
     return hand_scene(run_hand(HandScenario("hand", 2.0, UP_AND_ASIDE[:1], HandParameters(fingers=3)), progress=False))
 
 
 def maze() -> Scene:
-    """A ball in a maze, with eight events in 45 s."""
+    """Run a ball in a maze, with eight events in 45 s."""
     return maze_scene(run_maze(MazeParameters(), progress=False))
 
 
 def table() -> Result:
-    """An arm of three joints that touches a table."""
+    """Run an arm of three joints that touches a table."""
     return simulate(arm()[1], 0.6, progress=False)
 
 
 def heap() -> Result:
-    """Boxes that fall, in steps: bodies without bonds between them."""
+    """Run falling boxes, in steps: bodies without bonds between them."""
     graph = collisions(Graph("heap"), [ground("floor", shape=HalfSpace()), *boxes(6)], friction=0.5, max_contacts=128)
     return free_body_stepper(graph).simulate(1.0, step=0.01)
 
 
 def gripper() -> Result:
-    """Fingers that grip a disc, in steps with rigid contacts."""
+    """Run fingers that grip a disc, in steps with rigid contacts."""
     return runs()["coulomb"]
 
 
@@ -87,4 +87,4 @@ SHOWN: dict[str, tuple[Callable[[], Result | Scene], str]] = {
     "heap": (heap, "box 0.twist"),
     "gripper": (gripper, "y spring.effort"),
 }
-"""Name -> how it is made, and a quantity that changes."""
+"""Name -> function that makes it, and a quantity that changes."""

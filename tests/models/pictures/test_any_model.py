@@ -1,5 +1,5 @@
-"""Scenes of models that nobody made pictures for: an arm on a table, a pendulum of bodies and joints, springs. Nothing but a
-result says what is there."""
+"""Scenes of models without pictures of their own: an arm on a table, a pendulum of bodies and joints, springs. Only a result
+determines the contents."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def at(x: float, y: float = 0.0, z: float = 0.0) -> np.ndarray:
 
 
 def arm() -> tuple[Chain, Graph]:
-    """Three links of 0.4, 0.3 and 0.2 m that turn about y, the last with a ball, above a table."""
+    """Return three links of 0.4, 0.3 and 0.2 m that turn about y, the last with a ball, above a table."""
     links, x = [], 0.0
     for k, length in enumerate((0.4, 0.3, 0.2)):
         body = cylinder_inertia(1.0, 0.03, (0.0, 0.0, 0.0), (length, 0.0, 0.0))
@@ -43,7 +43,7 @@ def arm() -> tuple[Chain, Graph]:
 
 
 def test_an_arm_that_touches_a_table() -> None:
-    """Links where the product of exponentials says, the tip's contact with its frames and force, and down is down."""
+    """Links are where the product of exponentials puts them, the tip's contact has its frames and force, and down is down."""
     chain, graph = arm()
     result = compile_model(graph).simulate(0.6, samples=0.02, progress=False)
     scene = scene_of(result)
@@ -74,8 +74,8 @@ def pendulum() -> Graph:
 
 
 def test_a_pendulum_of_bodies_and_joints() -> None:
-    """Joints on the bodies that they join, their axes along y; a box that has the inertia, a visual in its place, and a floor
-    under the lowest point that is ever reached."""
+    """Joints on the bodies that they join, their axes along y; a box with the inertia, a visual at its place, and a floor
+    under the lowest point ever reached."""
     result = compile_model(pendulum()).simulate(1.0, samples=0.02, progress=False)
     solids = {solid.name: solid for solid in scene_of(result).solids}
     assert set(solids) == {"upper", "lower", "shoulder", "elbow", "floor"}
@@ -109,7 +109,7 @@ def test_springs_end_where_they_are_fixed() -> None:
     np.testing.assert_allclose(bush.ends, (H @ [0.0, 0.1, 0.0, 1.0])[:, :3], atol=1e-12)
     later = scene.at_times([0.03]).springs[0]
     np.testing.assert_allclose(later.ends[0], 0.5 * (scene.springs[0].ends[1] + scene.springs[0].ends[2]), atol=1e-12)
-    # Without gravity nobody knows where down is.
+    # Without gravity there is no downward direction.
     assert "floor" not in [solid.name for solid in scene.solids]
 
 
@@ -123,7 +123,7 @@ def test_a_helix_ends_at_the_ends_of_its_spring() -> None:
 
 
 def test_the_box_of_an_inertia() -> None:
-    """Edges a, b, c of a uniform box: I = m / 12 (b^2 + c^2, ...), about axes that are turned."""
+    """Edges a, b, c of a uniform box: I = m / 12 (b^2 + c^2, ...), about rotated axes."""
     edges, turn = (
         np.array([0.1, 0.2, 0.4]),
         pose(np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), (0, 0, 0))[:3, :3],
@@ -145,7 +145,7 @@ def test_a_visual_of_triangles_is_placed_and_scaled() -> None:
 
 
 def test_a_pose_of_the_users_own_is_a_frame() -> None:
-    """A signal (4, 4) that is a pose, but no matrix that is none."""
+    """A signal (4, 4) that is a pose becomes a frame; any other matrix does not."""
     graph = Graph("frames")
     turning = Op("pose", lambda t: np.eye(4) + 0.0 * t, "H")
     other = Op("matrix", lambda t: 2.0 * np.eye(4) + 0.0 * t, "A")
@@ -157,7 +157,7 @@ def test_a_pose_of_the_users_own_is_a_frame() -> None:
 
 
 def test_a_result_from_another_process_shows_what_it_took_along() -> None:
-    """Its model stays behind, for surfaces are formulas: what is left are its poses, as frames."""
+    """Its model stays behind, since surfaces are formulas: only its poses remain, as frames."""
     result = compile_model(pendulum()).simulate(0.1, samples=0.02, progress=False)
     scene = scene_of(pickle.loads(pickle.dumps(result)))  # noqa: S301 - our own
     assert scene.solids == () and {"upper.pose", "lower.pose"} <= {frame.label[0] for frame in scene.frames}

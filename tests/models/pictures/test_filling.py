@@ -1,4 +1,4 @@
-"""Scenes that a result fills by itself: as many solids, touches and frames as the graph has, and where the result says."""
+"""Scenes filled automatically from a result: all solids, touches and frames of the graph, where the result puts them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def pose_at(result, name, k=-1):
 
 
 def fits_together(scene: Scene) -> None:
-    """Frames lie on their solids, the gap apart; normals oppose each other; forces push along them."""
+    """Assert that frames lie on their solids, the gap apart; normals oppose each other; forces push along them."""
     for touch in scene.contacts:
         (i, j), (c1, c2) = touch.solids, touch.frames
         apart = np.sum((c2[:, :3, 3] - c1[:, :3, 3]) * c1[:, :3, 2], axis=1)
@@ -62,12 +62,12 @@ def eggs():
 
 @pytest.fixture(scope="module")
 def robot():
-    """A run of a delta robot of rigid bodies, none of which has a surface."""
+    """Run a delta robot of rigid bodies, none of which has a surface."""
     return test_joints_delta.robot().simulate(0.01, samples=0.005, progress=False)
 
 
 def nested_trough():
-    """A bar across a trough, in contact at two places, all of it in a part of a larger graph whose name has no meaning."""
+    """Return a bar across a trough, in contact at two places, inside a part of a larger graph whose name has no meaning."""
     inner, floor = Graph("cell"), ground("floor", surface=TROUGH)
     bar = rigid_body(
         "bar",
@@ -107,7 +107,7 @@ def test_two_eggs(eggs) -> None:
 
 
 def test_a_bar_in_a_trough_has_two_contacts(trough) -> None:
-    """In a nested graph: bodies and contacts by their whole paths, the same two solids in both contacts."""
+    """In a nested graph: bodies and contacts have their full paths, and both contacts the same two solids."""
     result = trough[1]
     scene = scene_of(result)
     assert [solid.name for solid in scene.solids] == ["cell.floor", "cell.bar", "floor"]
@@ -132,7 +132,7 @@ def test_intervals_of_contact_end_with_the_samples(trough) -> None:
 
 
 def test_grounds_at_one_place_are_told_apart() -> None:
-    """Two bodies at rest with the same pose: the contact's wires, not its numbers, say which one it touches."""
+    """Two bodies rest at the same pose: the contact's connections, not its numbers, decide which one it touches."""
     graph = Graph("two grounds")
     ball = rigid_body("ball", mass=0.1, inertia=(1e-5,) * 3, surface=sphere(0.02), position=(0.0, 0.0, 0.0601))
     small, large = ground("small", surface=sphere(0.01)), ground("large", surface=sphere(0.04))
@@ -144,7 +144,7 @@ def test_grounds_at_one_place_are_told_apart() -> None:
 
 
 def test_a_delta_robot_of_rigid_bodies(robot) -> None:
-    """Eight bodies without surfaces: frames where the result says, and boxes that have their inertia."""
+    """Eight bodies without surfaces: frames where the result puts them, and boxes with their inertia."""
     scene = scene_of(robot)
     assert not scene.contacts and len(scene.frames) == 8
     found = {frame.label[0]: frame.poses[-1] for frame in scene.frames}
@@ -196,7 +196,7 @@ def test_a_scene_of_frames_alone_is_drawn(robot, tmp_path) -> None:
 
 
 def test_a_scene_with_nothing_to_draw_says_so(tmp_path) -> None:
-    """A circuit has no bodies: its plots are drawn, and pictures of a space say what is missing. Nothing is written."""
+    """A circuit has no bodies: its plots are drawn, but pictures of space say what is missing, and nothing is written."""
     graph, node = Graph("rc"), J1("node")
     graph.connect(Se("u", 1.0), node).connect(node, R("r", 1.0)).connect(node, C("c", stiffness=1.0))
     scene = scene_of(compile_model(graph).simulate(1.0, progress=False))
@@ -210,7 +210,7 @@ def test_a_scene_with_nothing_to_draw_says_so(tmp_path) -> None:
 
 
 def dropped(law: ContactLaw, constrained: str | None = "v_z") -> Graph:
-    """A ball on the floor."""
+    """Run a ball on the floor."""
     graph, floor = Graph("drop"), ground("floor", surface=plane())
     at = {"position": (0.0, 0.0, 0.15), "velocity": (0.2, 0.0, 0.0), "gravity": (0.0, 0.0, -9.81)}
     ball = rigid_body("ball", mass=1.0, inertia=(4e-3,) * 3, surface=sphere(0.1), **at)
@@ -230,7 +230,7 @@ LAWS = (
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
 def test_a_contact_of_any_law_is_seen(law, tmp_path) -> None:
-    """Its frames, its force while it lasts, its times and its energies, whose sum stays what it was."""
+    """Its frames, its force while it lasts, its times and its energies, whose sum is constant."""
     graph = dropped(law)
     result = compile_model(graph).simulate(0.4, samples=0.004, rtol=1e-9, progress=False)
     scene = scene_of(result)
@@ -242,7 +242,7 @@ def test_a_contact_of_any_law_is_seen(law, tmp_path) -> None:
     energy = next(panel for panel in scene.panels if panel.title == "energy")
     total = next(curve for curve in energy.curves if curve.name == "sum").values
     np.testing.assert_allclose(total, total[0], atol=1e-3 * total[0])
-    if isinstance(law, Compliant | Impact):  # a scene of forces, and one of impulses
+    if isinstance(law, Compliant | Impact):  # a scene with forces, and one with impulses
         plots(scene, tmp_path / "plots.png")
         page(scene, tmp_path / "page.html")
 
@@ -250,7 +250,7 @@ def test_a_contact_of_any_law_is_seen(law, tmp_path) -> None:
 @pytest.mark.thorough
 @renders
 def test_a_movie_of_bounces(tmp_path) -> None:
-    """Impacts have no length, so that nothing is shown slower, and no arrow says what no force is."""
+    """Impacts have no duration, so no part is slowed down, and no arrow shows a force that does not exist."""
     graph = dropped(Impact(1.0))
     scene = scene_of(compile_model(graph).simulate(0.5, samples=0.01, progress=False))
     assert scene.contacts[0].intervals == () and scene.force_legend == "" and len(scene.event_marks) >= 2
@@ -259,7 +259,7 @@ def test_a_movie_of_bounces(tmp_path) -> None:
 
 
 def test_a_contact_in_steps_of_time_is_seen() -> None:
-    """A ball that slides on the floor: its forces are those of the steps, N upwards and mu N against its way."""
+    """A ball slides on the floor: its forces are those of the steps, N upwards and mu N against its motion."""
     graph, (h, mu) = dropped(Rigid(0.3), None), (1e-3, 0.3)
     scene = scene_of(stepper(graph, inertia="full").simulate(0.2, step=h, progress=False))
     (touch,) = scene.contacts
@@ -282,7 +282,7 @@ def test_a_contact_that_a_result_does_not_have() -> None:
 
 
 def test_energies_bear_the_names_of_their_domain():
-    """A coil stores magnetic energy, a mass behind a motor kinetic energy, a capacitor electric energy."""
+    """A coil stores magnetic energy, a mass driven by a motor kinetic energy, a capacitor electric energy."""
     loop, shaft = J1("loop", domain="electrical"), J1("shaft", domain="rotation")
     graph = Graph("motor").connect(Se("battery", 12.0), loop).connect(loop, I("coil", inductance=0.1))
     graph.connect(loop, C("capacitor", capacitance=0.5)).connect(loop, GY("motor", ratio=0.2)).connect(graph["motor"], shaft)

@@ -1,4 +1,4 @@
-"""What a camera sees, how long arrows are, and where labels lie: against scenes whose places and forces are known."""
+"""Camera frames, arrow lengths and label positions against scenes whose positions and forces are known."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ STILL = np.zeros((101, 3))
 
 
 def box(name: str, edge: float, *place: float, way: float = 0.0, **fields: object) -> Solid:
-    """A cube that moves along x."""
+    """Return a cube that moves along x."""
     places = STILL + np.array(place) + np.outer(way * T, [1.0, 0.0, 0.0])
     return Solid(name, unrotated_poses(places), cuboid((edge, edge, edge)), look=Look.OPAQUE, **fields)  # type: ignore[arg-type]
 
 
 def seen(scene: Scene) -> tuple[list[str], np.ndarray]:
-    """Names of the solids that a camera sees, and the box about all that it sees, (2, 3)."""
+    """Return the names of the solids that a camera sees, and their common box, (2, 3)."""
     meshes = [scene.mesh(i) for i in range(len(scene.solids))]
     indices = in_view(scene, meshes)
     points = outline(scene, meshes, indices)
@@ -39,7 +39,7 @@ def test_a_camera_sees_what_moves_and_small_things_at_rest_beside_it() -> None:
     names, about = seen(scene)
     assert names == ["cart", "post"]
     np.testing.assert_allclose(about, [(-0.2, -0.1, -0.2), (2.1, 0.7, 0.2)], atol=1e-12)
-    # If nothing moves, all is seen but the surroundings.
+    # If nothing moves, everything except the surroundings is in view.
     assert seen(Scene("still", T, scene.solids[1:]))[0] == ["post", "hall", "tree"]
 
 
@@ -55,7 +55,7 @@ def test_a_camera_sees_arrows_frames_and_what_is_touched() -> None:
 
 
 def test_a_lasting_force_is_seen_after_an_impact() -> None:
-    """5 N for a second, and 400 N for 10 ms: the first has a visible arrow, that of the second is cut."""
+    """5 N for a second, and 400 N for 10 ms: the first has a visible arrow, the second a truncated one."""
     newtons = np.where(abs(T - 0.3) < 0.006, 400.0, np.where(T > 0.3, 5.0, 0.0))
     force = Force(STILL, np.outer(newtons, [0.0, 0.0, 1.0]))
     scene = Scene("landed", T, (box("ball", 0.1, 0.0, 0.0, 0.0),), forces=(force,))
@@ -64,16 +64,16 @@ def test_a_lasting_force_is_seen_after_an_impact() -> None:
     assert 0.025 < lasting == pytest.approx(5.0 / scene.scale.newtons_per_metre)
     assert impact == pytest.approx(2.0 * lasting) and scene.cuts(force).sum() == 1 and scene.cuts(force)[30]
     assert scene.force_legend.endswith("; two heads: larger")
-    # If the impact is all that there is, its arrow is whole.
+    # If there is only the impact, its arrow is complete.
     alone = replace(scene, forces=(replace(force, newtons=np.where(force.newtons > 9.0, force.newtons, 0.0)),))
     assert not alone.cuts(alone.forces[0]).any()
-    # Without the impact nothing is cut, and the legend does not speak of it.
+    # Without the impact no arrow is truncated, and the legend does not mention it.
     calm = replace(scene, forces=(replace(force, newtons=np.minimum(force.newtons, 9.0)),))
     assert "heads" not in calm.force_legend and not calm.cuts(calm.forces[0]).any()
 
 
 def test_labels_lie_neither_on_one_another_nor_on_bodies_of_others() -> None:
-    """Six labels at points 6 px apart, each on a body of its own, beside a large body."""
+    """Six labels at points 6 px apart, each on its own body, next to a large body."""
     labels = [Label("C", str(k), (100.0 + 6.0 * k, 100.0), (1.0, 0.0), on=(k,)) for k in range(6)]
     own = [np.array(k.at) + 4.0 * np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)]) for k in labels]
     wall = np.array([(95.0, 110.0), (200.0, 110.0), (200.0, 300.0), (95.0, 300.0)])
@@ -84,14 +84,14 @@ def test_labels_lie_neither_on_one_another_nor_on_bodies_of_others() -> None:
         assert not (a[2] > 95.0 and a[0] < 200.0 and a[3] > 110.0), "on the wall"
         for i, b in enumerate(boxes[:k]):
             assert a[0] >= b[2] or b[0] >= a[2] or a[1] >= b[3] or b[1] >= a[3], (i, k)
-    # In the next frame of a movie all stay on their sides.
+    # In the next frame of a movie all keep their sides.
     moved = [replace(label, at=(label.at[0] + 1.0, label.at[1])) for label in labels]
     again = place_labels(moved, [(18.0, 14.0)] * 6, np.zeros((0, 2)), [], bodies, 9.0, sides)
     np.testing.assert_allclose(np.subtract(again, boxes), np.tile([1.0, 0.0, 1.0, 0.0], (6, 1)), atol=1e-9)
 
 
 def test_a_link_is_drawn_once_and_the_base_has_a_stand() -> None:
-    """A link with a visual, a surface and a port: its visual alone; nothing but the stand is at the base."""
+    """A link with a visual, a surface and a port shows only its visual; the base shows only the stand."""
     body, at = cylinder_inertia(1.0, 0.03, (0.0, 0.0, 0.0), (0.4, 0.0, 0.0)), np.eye(4)
     look = Visual(box=(0.4, 0.05, 0.05), position=(0.2, 0.0, 0.0), colour="#112233")
     link = Link("upper", revolute((0, 1, 0)), body, at, surface=sphere(0.03), visual=look)

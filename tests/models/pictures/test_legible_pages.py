@@ -1,6 +1,6 @@
-"""Pages can be read: letters of 9 px on a desktop and on a phone, no label on another, panes that are used; small values.
+"""Pages are legible: letters of 9 px on a desktop and on a phone, no overlapping labels, well-used panes; small values.
 
-Where bodies lie, and where labels are written, is asked of the page's own projection and of its canvas.
+The page's own projection and canvas give the positions of bodies and labels.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ OVERLAPS = """(() => { const boxes = [...drawing.querySelectorAll('text')].filte
     const x = Math.min(p.right, q.right) - Math.max(p.left, q.left), y = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
     if (x > 2 && y > .35 * Math.min(p.height, q.height)) found.push([a, b]); }));
   return found})()"""
-"""Pairs of texts of the drawing that lie on one another."""
+"""Pairs of overlapping texts in the drawing."""
 SHARE = """(() => { const pane = drawing.getBoundingClientRect(), seen = b => b.right > pane.left && b.left < pane.right
     && b.bottom > pane.top && b.top < pane.bottom;
   const boxes = [...drawing.querySelectorAll('text, path.line')].map(n => n.getBoundingClientRect()).filter(seen);
   const span = (low, high, from, to) => (Math.min(to, Math.max(...high)) - Math.max(from, Math.min(...low))) / (to - from);
   return Math.max(span(boxes.map(b => b.left), boxes.map(b => b.right), pane.left, pane.right),
     span(boxes.map(b => b.top), boxes.map(b => b.bottom), pane.top, pane.bottom))})()"""
-"""Part of the pane's width or height that the drawing takes, whichever is larger."""
+"""Fraction of the pane's width or height that the drawing fills, whichever is larger."""
 
 
 def ladder(sections: int) -> Graph:
-    """Resistors and capacitors between a source and an open end: 4 n + 1 nodes, none of them nested."""
+    """Return resistors and capacitors between a source and an open end: 4 n + 1 nodes, not nested."""
     graph, before = Graph(f"ladder of {sections}"), Se("source", 10.0)
     for k in range(sections):
         line, node = J1(f"line {k}"), J0(f"node {k}")
@@ -60,7 +60,7 @@ def window() -> Iterator[Browser]:
 @needs_chromium
 @pytest.mark.parametrize("sections", [1, 8, 15, 37])
 def test_a_flat_graph_opens_legible(sections: int, window: Browser, tmp_path: Path) -> None:
-    """5, 33, 61 and 149 nodes."""
+    """The graphs have 5, 33, 61 and 149 nodes."""
     path = page(simulate(ladder(sections), 0.1, progress=False)).write(tmp_path / "page.html")
     for width, height in SIZES.items():
         window.open(path, width, height)
@@ -108,17 +108,17 @@ TEXTS = """(() => { const found = [], canvases = CanvasRenderingContext2D.protot
     if (text && this.canvas.id === "labels") found.push([text, x, y, this.measureText(text).width, size]);
     write.apply(this, arguments); };
   render(); canvases.fillText = write; return found; })()"""
-"""Texts that are written on the scene: their left ends and middles, widths and sizes, px."""
+"""Texts on the scene: left ends and middles, widths and sizes, px."""
 BODIES = """(() => { const now = at(t), pixel = projector(look(), canvas.clientWidth, canvas.clientHeight);
   const points = name => Array.from({ length: A[name].length / 3 }, (_, i) => A[name].slice(3 * i, 3 * i + 3));
   return M.solids.map((o, k) => points(o.mesh).map(p => pixel(move(now.solids[k], p)))); })()"""
-"""Places of all points of all solids, px."""
+"""Positions of all points of all solids, px."""
 SMALL_PRINT = """Math.min(...['legend', 'help', 'now', 'bond'].map($).filter(node => node.checkVisibility())
   .map(node => parseFloat(getComputedStyle(node).fontSize)))"""
 
 
 def crowd(count: int) -> Scene:
-    """Bodies with names that fly apart inside a hall, above a floor that is much larger."""
+    """Return bodies with names that fly apart inside a hall, above a much larger floor."""
     draw, t = np.random.default_rng(count), np.linspace(0.0, 1.0, 21)
     solids, frames = [], []
     for k in range(count):
@@ -137,7 +137,7 @@ def crowd(count: int) -> Scene:
 @needs_chromium
 @pytest.mark.parametrize("count", [1, 3, 40])
 def test_a_scene_opens_legible(count: int, window: Browser, tmp_path: Path) -> None:
-    """At the start, in the middle and at the end: letters, labels off each other and off bodies of others, room that is used."""
+    """At the start, in the middle and at the end: letter size, labels clear of each other and of other bodies, use of space."""
     path = page(crowd(count)).write(tmp_path / "page.html")
     for width, height in SIZES.items():
         window.open(path, width, height)
@@ -168,7 +168,7 @@ def test_a_scene_opens_legible(count: int, window: Browser, tmp_path: Path) -> N
 
 
 def told_where_the_pointer_is(window: Browser, few: bool) -> None:
-    """Labels without room: forty have some on a phone."""
+    """Check that labels without room appear beside the pointer; among forty on a phone, some have none."""
     left = window.run("pointed.left.map(label => [label.text, ...label.at])")
     assert left or few
     for name, x, y in left[:6]:
@@ -181,7 +181,7 @@ def told_where_the_pointer_is(window: Browser, few: bool) -> None:
 
 
 def rolling(way: float) -> Scene:
-    """A ball that slides some metres on a plane, pressed on by 2 N, and at the start by 90 N; a block hides where it touches."""
+    """Return a ball that slides a few metres on a plane, pressed by 2 N, and by 90 N at the start; a block hides its contact."""
     t = np.linspace(0.0, 1.0, 21)
     place = np.outer(t, [way, 0.0, 0.0])
     below, above = unrotated_poses(place), unrotated_poses(place)
@@ -199,9 +199,9 @@ LENS = "$('lens').style.visibility !== 'hidden' && boxOf('lens')"
 """Box of the lens in the pane, px, or false."""
 SEEN = """(() => { const { width, height } = $('lens'), data = $('lens').getContext('2d').getImageData(0, 0, width, height).data;
   let seen = 0; for (let i = 3; i < data.length; i += 4) seen += data[i] > 60; return seen / (width * height); })()"""
-"""Part of the lens that shows something."""
+"""Fraction of the lens that is not blank."""
 RED_IN_LENS = SEEN.replace("data[i] > 60", "data[i - 3] > 150 && data[i - 2] < 90 && data[i - 1] < 90")
-"""Part of the lens that is as red as the x axes."""
+"""Fraction of the lens that is as red as the x axes."""
 
 
 @pytest.mark.thorough
@@ -268,7 +268,7 @@ def crossing(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
 
 
 def test_sections_of_a_ladder_are_drawn_alike() -> None:
-    """In rows, each section as wide and as high as the others of its row; the drawing is wider than high."""
+    """In rows, each section as wide and as high as the others in its row; the drawing is wider than high."""
     drawn = diagram(ladder(15))
     at = {name: np.array(place) for name, place in drawn.positions.items()}
     assert 1.0 < drawn.width / drawn.height < 3.0
@@ -280,7 +280,7 @@ def test_sections_of_a_ladder_are_drawn_alike() -> None:
 
 
 def test_small_values_are_drawn_as_they_are() -> None:
-    """A current of 1 nA beside one of 1 kA."""
+    """A current of 1 nA is drawn beside one of 1 kA."""
     graph = Graph("motor and sensor")
     for name, voltage, resistance in (("motor", 1e3, 1.0), ("sensor", 1e-6, 1e3)):
         loop = J1(f"{name} loop")

@@ -1,4 +1,4 @@
-"""Pages of models of many kinds in a browser, wide and on a phone: the slider and a click on a bond change what is plotted."""
+"""Pages of models of many kinds in a browser, wide and on a phone: the slider and a click on a bond change the plots."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ TOLD = "panels.map(panel => panel.outputs.map(o => o.textContent))"
 
 BEYOND = """[...document.querySelectorAll('body *')].filter(n => n.checkVisibility() && !n.closest('svg')
     && n.getBoundingClientRect().right > innerWidth + 1).map(n => n.outerHTML.slice(0, 90))"""
-"""What stands out of the window to the right."""
+"""Elements that overflow the window to the right."""
 
 PLACE_OF = """(name => { const hit = bonds.find(b => M.bonds[b.k].name === name).hit, all = hit.getTotalLength();
     hit.scrollIntoView({ block: 'center', behavior: 'instant' });
     for (let k = 1; k < 40; k++) {
       const p = hit.getPointAtLength(all * k / 40), q = new DOMPoint(p.x, p.y).matrixTransform(hit.getScreenCTM());
       if (document.elementFromPoint(q.x, q.y) === hit) return [q.x, q.y]; } })"""
-"""Name of a bond -> where it can be clicked, px."""
+"""Name of a bond -> clickable point, px."""
 
 
 pytestmark = pytest.mark.thorough
@@ -58,7 +58,7 @@ def page_of(kind: str) -> Page:
 
 
 def written(kind: str, folder: Path) -> Path:
-    """The file of a page that is made once."""
+    """Write the file of a page that is made once."""
     return page_of(kind).write(folder / "page.html")
 
 
@@ -69,19 +69,19 @@ def result_of(shown: Result | Scene) -> Result:
 
 
 def number(text: str) -> float:
-    """A number as a page writes it."""
+    """Parse a number as a page writes it."""
     return float(text.replace("−", "-"))
 
 
 def near(text: str, value: float, course: np.ndarray) -> bool:
-    """Whether a page says what is so: four digits, or a hundredth of the range, in steps of its curve."""
+    """Return True if a page shows the value: to four digits, or a hundredth of the range, in steps of its curve."""
     return abs(number(text) - value) <= 1e-3 * abs(value) + 6e-3 * float(np.ptp(course)) + 1e-12
 
 
 @needs_chromium
 @pytest.mark.parametrize("kind", SHOWN)
 def test_pages_of_every_kind(kind: str, window: Browser, tmp_path: Path) -> None:
-    """Half of them are opened on a phone, which becomes a wide window; the others the other way round."""
+    """Half of them open on a phone, which becomes a wide window; the other half in the reverse order."""
     path = written(kind, tmp_path)
     assert path.stat().st_size < 4.5e6
     first, second = sorted(SIZES, reverse=bool(list(SHOWN).index(kind) % 2))
@@ -94,10 +94,10 @@ def test_pages_of_every_kind(kind: str, window: Browser, tmp_path: Path) -> None
 
 
 def _try(kind: str, width: int, window: Browser) -> None:
-    """Nothing stands out; slider and a click on a bond change what is plotted."""
+    """Check that nothing overflows, and that the slider and a click on a bond change the plots."""
     result, watched = result_of(made(kind)), SHOWN[kind][1]
     assert window.overflow() == 0 and window.run(BEYOND) == []
-    # What is chosen is plotted, and the slider moves it.
+    # The selection is plotted, and the slider moves it.
     window.run(f"choose({watched!r})")
     assert window.run(TITLES)[0].startswith(watched)
     seen, told = [], []
@@ -117,18 +117,18 @@ def _try(kind: str, width: int, window: Browser) -> None:
 
 
 def _click_a_bond(result: Result, window: Browser) -> None:
-    """The drawn bond with the most power: its effort, flow and power come to the plots, as the result has them, and go again."""
+    """Click the drawn bond with the most power: effort, flow and power appear in the plots as in the result, and vanish again."""
     drawn = window.run("bonds.map(b => M.bonds[b.k].name)")
     assert drawn or not window.run("document.body.classList.contains('graph')")
     if not drawn:
         return
     name = max(drawn, key=lambda name: np.abs(np.nan_to_num(result.bond_values(name).power)).mean())
     (bond,) = (own for own in result.bonds if own.name == name)
-    # At a sample, so that nothing lies between what is compared.
+    # At a sample, so that the comparison needs no interpolation.
     time = float(result.t[int(0.6 * len(result.t))])
     window.run(f"go({time!r})")
     before = window.run(TITLES)
-    window.run("zoom(0)")  # a large graph opens with a part
+    window.run("zoom(0)")  # a large graph opens zoomed in
     place = window.run(f"{PLACE_OF}({name!r})")
     window.click(*place)
     titles = window.run(TITLES)
@@ -150,7 +150,7 @@ def _click_a_bond(result: Result, window: Browser) -> None:
 
 @needs_chromium
 def test_keys_and_buttons(window: Browser, tmp_path: Path) -> None:
-    """Space plays and rests, arrows step, Home and End; a bond that has the keyboard is chosen by space; a wide graph."""
+    """Space plays and pauses, arrows step, Home and End work; space selects the focused bond; a wide graph."""
     path = written("arm on a table", tmp_path)
     window.open(path)
     end = window.run("END")
@@ -190,7 +190,7 @@ def test_keys_and_buttons(window: Browser, tmp_path: Path) -> None:
 
 @needs_chromium
 def test_fingers_and_the_mouse(window: Browser, tmp_path: Path) -> None:
-    """Two fingers zoom bodies and graph, one turns or moves; plots take the time from where one points."""
+    """Two fingers zoom bodies and graph, one turns or moves; pointing at a plot sets the time."""
     path = written("arm on a table", tmp_path)
     window.open(path, 390, 844)
     middle = """(n => { n.scrollIntoView({ block: 'center' });
@@ -221,7 +221,7 @@ NAMES = ('<b>"&amp;`</script><!--<script>', "@DATA@ @GRAPH@", "Größe Ω₀ 質
 @needs_chromium
 @pytest.mark.parametrize("width", SIZES)
 def test_names_of_any_kind(width: int, window: Browser, tmp_path: Path) -> None:
-    """Nothing in a name is taken for a part of the page."""
+    """No part of a name is interpreted as page markup."""
     title = f"{NAMES[0]} '@DATA@'"
     graph, junction = Graph(title), J1(NAMES[1], domain="translation")
     graph.connect(Se(NAMES[0], 1.0), junction).connect(junction, I(NAMES[2], mass=2.0))
@@ -235,7 +235,7 @@ def test_names_of_any_kind(width: int, window: Browser, tmp_path: Path) -> None:
     name = f"{NAMES[1]} -> {NAMES[2]}"
     window.click(*window.run(f"{PLACE_OF}({name!r})"))
     assert window.run(TITLES)[0] == f"{name}: force (N)" and name in window.run("$('bond').textContent")
-    # With all the width, words can be read.
+    # At full width, words are legible.
     window.run("$('alone').click()")
     assert window.run("drawing.getScreenCTM().a") > 0.74
     assert window.overflow() == 0 and window.run(BEYOND) == []
@@ -262,7 +262,7 @@ def test_what_is_not_finite_is_a_gap(window: Browser, tmp_path: Path) -> None:
 
 
 def test_a_long_run_is_a_small_page_with_all_that_happened() -> None:
-    """1e5 samples of a ball that bounces: both sides of each bounce that the eye can tell apart."""
+    """1e5 samples of a bouncing ball: both sides of each bounce that the eye can distinguish."""
     result = simulate(with_restitution(), 3.0, samples=3e-5, progress=False)
     assert len(result.t) > 100_000
     text = page(result)
@@ -277,7 +277,7 @@ def test_a_long_run_is_a_small_page_with_all_that_happened() -> None:
 
 
 def test_fast_switching_keeps_its_band() -> None:
-    """A converter with four events in each of 600 periods: its current swings by V D / (f L) in every one of them."""
+    """A converter with four events in each of 600 periods: its current ripples by V D / (f L) in every period."""
     result = result_of(made("boost converter"))
     made_page = page_of("boost converter")
     data = data_of(made_page)
@@ -286,14 +286,14 @@ def test_fast_switching_keeps_its_band() -> None:
     times, current = times_of(data), curve_of(data, data["quantities"][names["inductor.flow"]][2])
     late = times > 0.029
     assert np.ptp(current[late]) == pytest.approx(12.0 * 0.5 / (20e3 * 1e-4), rel=0.05)
-    # What is between two events of one instant is not there: with the diode still closed the capacitor would be short.
+    # States between two events at one instant are not shown: with the diode still closed the capacitor would be short-circuited.
     power = curve_of(data, next(bond for bond in data["bonds"] if bond["name"] == "branch -> wire")["power"])
     assert np.nanmax(power) < 20.0
 
 
 @needs_chromium
 def test_nothing_reads_minus_zero(window: Browser, tmp_path: Path) -> None:
-    """At rest at first: what is 0 says so, whatever the steps of the curves are; rounding errors beside a value are 0 too."""
+    """At rest at first: a value of 0 reads 0, whatever the steps of the curves; rounding errors beside a value are 0 too."""
     for kind in ("sampled PID", "arm on a table"):
         window.open(written(kind, tmp_path))
         result = result_of(made(kind))
@@ -308,7 +308,7 @@ def test_nothing_reads_minus_zero(window: Browser, tmp_path: Path) -> None:
 
 @needs_chromium
 def test_a_page_in_a_frame(window: Browser, tmp_path: Path) -> None:
-    """As notebooks show it: the whole page as an attribute of a frame."""
+    """As in notebooks: the whole page is an attribute of a frame."""
     path = tmp_path / "notebook.html"
     inside = page_of("eggs")._repr_html_()
     path.write_text(f"<!DOCTYPE html><meta charset='utf-8'><body style='margin: 0'>{inside}</body>", encoding="utf-8")
@@ -342,7 +342,7 @@ def test_a_run_that_ended_early_says_so(window: Browser, tmp_path: Path) -> None
 
 @needs_chromium
 def test_beside_a_scene_what_is_drawn_can_be_read(window: Browser, tmp_path: Path) -> None:
-    """Large graphs with their parts folded; with all the width as a whole, with the bond that was chosen."""
+    """Large graphs have folded parts; at full width the whole graph is drawn, with the selected bond."""
     scales = {}
     for kind in ("delta", "eggs", "arm on a table"):
         window.open(written(kind, tmp_path))
@@ -358,7 +358,7 @@ def test_beside_a_scene_what_is_drawn_can_be_read(window: Browser, tmp_path: Pat
     assert few < window.run("bonds.length") == len(whole.bonds)
     picked = "bonds.filter(b => b.node.classList.contains('picked')).map(b => M.bonds[b.k].name)"
     assert window.run(picked) == [name]
-    # Whoever chooses another bond there finds it chosen beside the scene too, where it is drawn.
+    # A bond selected there is also selected beside the scene, where it is drawn.
     window.run("$('drawing').scrollIntoView(); pick(M.bonds.findIndex(b => b.name === 'motor 2 -> arm 2.motor'))")
     window.run("$('alone').click()")
     assert window.run("bonds.length") == few and window.run(picked) == ["motor 2 -> arm 2.motor"]
@@ -373,7 +373,7 @@ def test_numbers_keep_their_powers_of_ten(window: Browser, tmp_path: Path) -> No
 
 @needs_chromium
 def test_in_the_dark(window: Browser, tmp_path: Path) -> None:
-    """Who likes it dark has a dark page, with the bodies in their colours."""
+    """A preference for dark mode gives a dark page, with the bodies in their colours."""
     path = written("eggs", tmp_path)
     window.prefer(dark=True)
     window.open(path)
@@ -385,13 +385,13 @@ def test_in_the_dark(window: Browser, tmp_path: Path) -> None:
 
 
 def _brightness(window: Browser) -> float:
-    """Of a page as it is seen, 0 to 255."""
+    """Return the brightness of a page as displayed, 0 to 255."""
     return float(np.mean(np.asarray(Image.open(io.BytesIO(window.picture())).convert("L"))))
 
 
 @needs_chromium
 def test_spans_of_any_length(window: Browser, tmp_path: Path) -> None:
-    """A nanosecond, a month, a second after eleven days, two samples: power and energy of a charge are told in all of them."""
+    """A nanosecond, a month, a second after eleven days, two samples: all of them show power and energy of a charge."""
     graph, junction = Graph("charge"), J1("loop", domain="electrical")
     graph.connect(Se("battery", 12.0), junction).connect(junction, R("wire", resistance=3.0))
     compiled = compile_model(graph.connect(junction, C("store", capacitance=2.0)))

@@ -1,4 +1,4 @@
-"""A page opens in the browser of the desktop; where there is none, it is written and the answer says so."""
+"""A page opens in the desktop's browser; if there is none, it is written and the answer says so."""
 
 import importlib
 import sys
@@ -28,7 +28,7 @@ def test_the_browser_of_the_user_gets_the_page(tmp_path: Path, monkeypatch: pyte
         for name in DESKTOPS:
             around.delenv(name, raising=False)
         around.setenv("BROWSER", f"{browser} %s")
-        importlib.reload(webbrowser)  # it looks at the environment once
+        importlib.reload(webbrowser)  # it reads the environment once
         assert Page("title", "<p>text").open(tmp_path / "page.html")
     importlib.reload(webbrowser)
     assert told.read_text().strip() == (tmp_path / "page.html").as_uri()

@@ -1,4 +1,4 @@
-"""Pages of any result, and what is seen of them in a browser: bodies, bond graph, plots."""
+"""Pages of any result, and what a browser shows of them: bodies, bond graph, plots."""
 
 from __future__ import annotations
 
@@ -65,21 +65,21 @@ def eggs() -> Scene:
 
 
 def data_of(made: Page) -> dict[str, Any]:
-    """What the page's script reads."""
+    """Return the data that the page's script reads."""
     found = re.search(r'id="motion">(.*?)</script>', made.text, re.DOTALL)
     assert found is not None
     return dict(json.loads(found[1]))
 
 
 def curve_of(data: dict[str, Any], k: int) -> np.ndarray:
-    """Values of a packed curve, written anew from what the script does."""
+    """Decode a packed curve, independently of the script."""
     low, step, text, _ = data["curves"][k]
     steps = np.frombuffer(base64.b64decode(text), "<u2").astype(float)
     return np.where(steps == 65535, np.nan, low + step * steps)
 
 
 def times_of(data: dict[str, Any]) -> np.ndarray:
-    """Times of the curves of quantities and bonds."""
+    """Return the times of the curves of quantities and bonds."""
     return np.frombuffer(base64.b64decode(data["arrays"]["tq"][1]), "<f8")
 
 
@@ -111,7 +111,7 @@ def test_a_page_of_a_model_without_poses_has_no_scene(driven: Result) -> None:
 
 
 def test_a_page_of_a_result_from_elsewhere_has_plots(driven: Result) -> None:
-    """What was pickled left its model behind: no bond graph, but every curve."""
+    """A pickled result leaves its model behind: it has no bond graph, but every curve."""
     made = page(pickle.loads(pickle.dumps(driven)))  # noqa: S301 its own
     data = data_of(made)
     assert '<body class="">' in made.text and not data["bonds"] and data["quantities"]
@@ -131,7 +131,7 @@ def test_a_page_shows_itself_in_a_notebook(driven: Result, tmp_path: Path) -> No
 
 
 def test_large_results_stay_small_pages() -> None:
-    """Of many curves a page has fewer samples, then fewer curves, but always those of bonds and what was asked for."""
+    """With many curves a page has fewer samples, then fewer curves, but always those of bonds and the requested ones."""
     graph = Graph("chain")
     for k in range(260):
         junction = J1(f"v{k}", domain="translation")
@@ -168,7 +168,7 @@ def test_what_draws_bodies_is_small() -> None:
 
 @pytest.fixture(scope="module")
 def paths(driven: Result, eggs: Scene, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Files of pages that several tests open: a motor, two eggs, a ball that bounces until it rests."""
+    """Write pages that several tests open: a motor, two eggs, a ball that bounces until it rests."""
     folder = tmp_path_factory.mktemp("pages")
     bouncing = simulate(with_restitution(), 6.0, samples=5e-3, progress=False)
     shown: dict[str, Result | Scene] = {"motor": driven, "eggs": eggs, "ball": bouncing}
@@ -186,7 +186,7 @@ TITLES = "panels.map(panel => panel.plot.title)"
 
 
 def quiet(window: Browser, path: Path) -> None:
-    """Neither a complaint of the console nor a request beyond the file."""
+    """Assert that the console has no complaint and that nothing beyond the file is requested."""
     assert window.complaints == []
     assert set(window.asked) <= {path.resolve().as_uri(), "about:blank"}
 
@@ -205,7 +205,7 @@ def test_pages_open_quietly(name: str, width: int, paths: dict[str, Path], windo
     quiet(window, path)
     assert len(window.picture()) > 20_000
     assert window.run("Boolean(gl)") and window.run("document.body.classList.contains('scene')") == (name == "eggs")
-    # Whatever panels, canvases and the drawing are, nothing stands out of the window.
+    # Nothing overflows the window, whatever panels, canvases and the drawing are.
     beyond = "n.checkVisibility() && !n.closest('svg') && n.getBoundingClientRect().right > innerWidth + 1"
     assert window.run(f"[...document.querySelectorAll('body *')].filter(n => {beyond}).length") == 0
 
@@ -313,8 +313,8 @@ def test_mechanics_of_a_spring_open_what_tells() -> None:
 
 
 def everything() -> Graph:
-    """What a page draws from signals: a chain that touches a table, bodies on springs of both kinds, a joint, a force, frames, a
-    floor."""
+    """Return everything that a page draws from signals: a chain that touches a table, bodies on springs of both kinds, a
+    joint, a force, frames, a floor."""
     at = {
         place: np.asarray(pose(np.eye(3), place), dtype=float) for place in ((0.0, 0.0, 0.0), (0.0, -0.3, 0.0), (0.4, 0.0, 0.0))
     }
@@ -350,7 +350,7 @@ LOADED = """new Promise((done, no) => {
 
 
 def arrays_of(data: dict[str, Any], count: int) -> dict[str, np.ndarray]:
-    """Poses, ends of springs, points and vectors of forces over time of a page, by name."""
+    """Return the arrays over time of a page, by name: poses, ends of springs, points and vectors of forces."""
     found = {}
     for name, packed in data["arrays"].items():
         if isinstance(packed, str) and re.search(r"_[pq]$|^force|^coil|_end$|_shown$", name):

@@ -1,4 +1,4 @@
-"""Pictures: the record they are made from, what must be seen in them, and what must be in their files."""
+"""Pictures: the record from which they are made, what they must show, and what their files must contain."""
 
 import base64
 import json
@@ -61,11 +61,11 @@ PACKED = (
     ("forces", "at", ("",)),
     ("forces", "newtons", ("",)),
 )
-"""Kind of thing on a page, its key that names arrays, and their endings."""
+"""Kind of object on a page, its key that names arrays, and their suffixes."""
 
 
 def rolling_ball(samples=41, hop=False, surface=None, told=True):
-    """A ball that rolls 0.12 m along x on a plane in 1 s, pressed on by 2 N; with a hop, it is in the air from 0.4 to 0.8 s."""
+    """Return a ball that rolls 0.12 m along x on a plane in 1 s, pressed by 2 N; a hop lifts it from 0.4 to 0.8 s."""
     t = np.linspace(0.0, 1.0, samples)
     x, angle = 0.12 * t, 0.12 * t / RADIUS
     height = np.where(hop & (t > 0.4) & (t < 0.8), 0.3 * (t - 0.4) * (0.8 - t), 0.0)
@@ -104,7 +104,7 @@ def rolling_ball(samples=41, hop=False, surface=None, told=True):
 
 
 def touching_in(scene, *spans):
-    """The scene with other times of contact."""
+    """Return the scene with other times of contact."""
     return replace(scene, contacts=tuple(replace(touch, intervals=spans) for touch in scene.contacts))
 
 
@@ -144,7 +144,7 @@ def test_ghosts_lie_a_spacing_apart_and_in_the_past():
 
 
 def test_ghosts_do_not_cover_each_other_where_a_path_comes_round_again():
-    """Twice round a circle of 1 m, spacings of a tenth of it: ten places, however many ghosts there may be."""
+    """Twice round a circle of 1 m, spacings of a tenth of it: ten positions, whatever the number of ghosts allowed."""
     angle = np.linspace(0.0, 4.0 * np.pi, 4001)
     poses = np.tile(np.eye(4), (len(angle), 1, 1))
     poses[:, 0, 3], poses[:, 1, 3] = np.cos(angle), np.sin(angle)
@@ -176,13 +176,13 @@ def test_show_times_stretch_short_contacts_only():
 
 
 def test_a_knock_is_no_time_worth_a_picture():
-    """Of a ball that lands and then rolls, the picture shows it rolling, after it has come far enough for ghosts."""
+    """For a ball that lands and then rolls, the picture shows it rolling, once it has moved far enough for ghosts."""
     scene = rolling_ball(101)
     (touch,) = scene.contacts
     knock = np.where(scene.t < 0.02, 40.0, touch.normal * (1.0 + 0.2 * np.sin(9.0 * scene.t)))
     landed = replace(scene, contacts=(replace(touch, normal=knock),))
     assert representative_time(landed) > 0.2
-    # Without contacts there is nothing to prefer.
+    # Without contacts there is no preference.
     assert representative_time(replace(scene, contacts=())) == pytest.approx(0.36)
 
 
@@ -226,7 +226,7 @@ HOSE = parametric(
     ],
 )
 def test_what_has_a_rim_is_seen_from_both_sides(surface, rim):
-    """A bowl is there from above and from below: the page draws an open surface twice, a closed one once."""
+    """A bowl is visible from above and from below: the page draws an open surface twice, a closed one once."""
     scene = rolling_ball()
     table, ball = scene.solids
     shown = contents(replace(scene, solids=(replace(table, shape=surface), ball)), 10.0, None)
@@ -256,7 +256,7 @@ CORNERS = np.array([[1.0, 1.0, 0.0], [-1.0, 1.0, 0.0], [-1.0, -1.0, 0.0], [1.0, 
     ],
 )
 def test_meshes_are_closed_and_their_normals_point_outward(mesh, volume):
-    """The volume by Gauss's theorem, to the part by which polygons are less than circles; faces agree with their normals."""
+    """The volume by Gauss's theorem is correct up to the deficit of polygons against circles; faces agree with their normals."""
     a, b, c = (mesh.points[mesh.faces[:, k]] for k in range(3))
     assert not mesh.open
     assert np.sum(a * np.cross(b, c)) / 6.0 == pytest.approx(volume, rel=6e-3)
@@ -269,7 +269,7 @@ def test_meshes_are_closed_and_their_normals_point_outward(mesh, volume):
 
 
 def test_the_part_above_a_level_ends_at_the_level():
-    """Of a cone over a square: a disc, whose edge is a circle."""
+    """The part of a cone over a square is a disc, whose edge is a circle."""
     y, z = np.meshgrid(np.linspace(-1.0, 1.0, 81), np.linspace(-1.0, 1.0, 81), indexing="ij")
     found = coloured_part(np.stack([0.0 * y, y, z], axis=-1), np.maximum(0.0, 1.0 - np.hypot(y, z)), 0.25)
     assert np.linalg.norm(found.points[np.unique(found.lines)], axis=1) == pytest.approx(0.75, abs=2e-3)
@@ -321,7 +321,7 @@ def test_page_is_one_file_that_opens_offline(tmp_path):
     assert [curve["curve"] for plot in data["plots"] for curve in plot["curves"]] == list(range(len(data["curves"])))
     named = [thing[key] + end for kind, key, ends in PACKED for thing in data[kind] for end in ends]
     assert named and set(named) <= set(data["arrays"])
-    # What the script reads of the data is there.
+    # The data contains everything that the script reads.
     assert set(re.findall(r"\bM\.(\w+)", text)) <= set(data)
     assert len(base64.b64decode(data["arrays"]["solid0_p"])) == 12, "what rests has one row"
 
@@ -352,7 +352,7 @@ def test_a_long_title_stays_in_the_picture(tmp_path):
 
 
 def near(image, colour, tolerance=60):
-    """Number of pixels of about a colour's hue: the same ratios of red, green and blue, in any light."""
+    """Return the number of pixels of about a colour's hue: the same ratios of red, green and blue, in any light."""
     pixels = np.asarray(image)[..., :3].reshape(-1, 3).astype(float)
     wanted = np.array(rgb(colour), dtype=float)
     saturated = np.ptp(pixels, axis=1) > 0.5 * np.ptp(wanted)

@@ -1,4 +1,4 @@
-"""Scenes of bodies in a plane: plates where the result says, contacts with the forces that move them, and grounds."""
+"""Scenes of planar bodies: plates where the result puts them, contacts with the forces that move them, and grounds."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ renders = pytest.mark.skipif(not can_render, reason=why)
 
 @pytest.fixture(scope="module")
 def tipped():
-    """With inertia, till the finger has been drawn back."""
+    """Run the box with inertia until the finger has been withdrawn."""
     return stepper(tipping_box.box(), inertia="full").simulate(1.2, step=0.01)
 
 
 def planar(place: np.ndarray) -> np.ndarray:
-    """Pose (4, 4) of x, y and an angle."""
+    """Return the pose (4, 4) of x, y and an angle."""
     (x, y), a = place[:2], (place[2] if len(place) > 2 else 0.0)
     return np.array([[np.cos(a), -np.sin(a), 0, x], [np.sin(a), np.cos(a), 0, y], [0, 0, 1, 0], [0, 0, 0, 1]])
 
 
 def fits(scene: Scene, tolerance: float = 1e-9) -> None:
-    """Contacts lie the gap apart, on their solids' faces; normals oppose each other, forces push along them."""
+    """Assert that contacts lie the gap apart, on their solids' faces; normals oppose each other, forces push along them."""
     for touch in scene.contacts:
         c1, c2 = touch.frames
         for H in (c1, c2):
@@ -40,7 +40,7 @@ def fits(scene: Scene, tolerance: float = 1e-9) -> None:
 
 
 def pushed(scene: Scene, name: str) -> np.ndarray:
-    """Sum (k, 3) of all contact forces on a solid, N."""
+    """Return the sum (k, 3) of all contact forces on a solid, N."""
     number = [solid.name for solid in scene.solids].index(name)
     signs = [(touch, touch.solids.index(number)) for touch in scene.contacts if number in touch.solids]
     return np.sum([(2 * side - 1) * touch.force for touch, side in signs], axis=0)
@@ -52,10 +52,10 @@ def test_plates_are_where_the_result_says(tipped) -> None:
     assert set(solids) == {"box", "finger", "ground"}
     for name in ("box", "finger"):
         np.testing.assert_allclose(solids[name].poses, [planar(row) for row in tipped[f"{name}.place"]], atol=1e-12)
-    # Without an outline, it is the square that has its inertia: the example's own.
+    # Without an outline, it is the square with its inertia, as in the example.
     points = solids["box"].shape.points
     np.testing.assert_allclose([points.min(axis=0)[:2], points.max(axis=0)[:2]], [[-0.5, -0.5], [0.5, 0.5]], atol=1e-12)
-    assert points[:, 2].max() == 0.0  # contacts are seen before it
+    assert points[:, 2].max() == 0.0  # contacts are visible in front of it
     np.testing.assert_allclose(scene.up, (0.0, 1.0, 0.0))
     assert [touch.name for touch in scene.contacts] == ["corner A", "corner B", "finger tip"]
     pairs = [tuple(scene.solids[i].name for i in touch.solids) for touch in scene.contacts]
@@ -63,12 +63,12 @@ def test_plates_are_where_the_result_says(tipped) -> None:
 
 
 def test_the_forces_of_a_scene_move_its_bodies(tipped) -> None:
-    """Newton: what the arrows give, with the weight, is what the momentum changes by in every step."""
+    """Newton: in every step the change of momentum is due to the forces of the arrows, with the weight."""
     scene = scene_of(tipped)
     places = tipped["box.position.y"][:, :2]
     v = np.diff(places, axis=0) / 0.01
     expected = tipping_box.MASS * np.diff(v, axis=0) / 0.01 + [0.0, tipping_box.MASS * tipping_box.GRAVITY]
-    # A step takes the direction of the finger's force from where the box was: it lags by what the box turns in a step.
+    # A step takes the direction of the finger's force at the previous position of the box: it lags by the rotation of one step.
     turns = np.abs(np.diff(tipped["box.place"][:, 2])).max()
     lag = 1.1 * turns * np.linalg.norm(scene.contacts[2].force, axis=1).max()
     assert lag < 0.02 * np.abs(expected).max()
@@ -78,7 +78,7 @@ def test_the_forces_of_a_scene_move_its_bodies(tipped) -> None:
 
 
 def test_a_box_that_is_pushed() -> None:
-    """Slowly: contact forces on the box balance its weight, those on the finger the servo."""
+    """In slow motion contact forces on the box balance its weight, and those on the finger the servo."""
     result = stepper(pushing.in_a_plane()).simulate(0.4, step=0.01)
     scene = scene_of(result)
     fits(scene)
@@ -89,7 +89,7 @@ def test_a_box_that_is_pushed() -> None:
 
 
 def test_a_mechanism_in_coordinates_of_its_own() -> None:
-    """The gripper's places are five numbers: marks say what they are of, and where it touches."""
+    """The gripper's positions are five numbers: marks say what they belong to, and where it touches."""
     result = stepper(parallel_gripper.gripper()).simulate(0.2, step=0.01)
     scene = scene_of(result)
     fits(scene)
@@ -97,7 +97,7 @@ def test_a_mechanism_in_coordinates_of_its_own() -> None:
     for name, x, y in (("disc", "disc x", "disc z"), ("left", "left", "y"), ("right", "right", "y")):
         rows = np.column_stack([result[f"{x} place.y"].ravel(), result[f"{y} place.y"].ravel()])
         np.testing.assert_allclose(solids[name].poses, [planar(row) for row in rows], atol=1e-12)
-    # Both fingers push it down by friction, and against each other; the floor carries that and its weight.
+    # Both fingers push it down by friction, and against each other; the floor carries this and its weight.
     weight = np.array([0.0, parallel_gripper.WEIGHT])
     np.testing.assert_allclose(pushed(scene, "disc")[1:, :2], np.broadcast_to(weight, (20, 2)), atol=1e-6)
     left = next(touch for touch in scene.contacts if touch.name == "left finger")
@@ -105,7 +105,7 @@ def test_a_mechanism_in_coordinates_of_its_own() -> None:
 
 
 def two_units(unit: float) -> Graph:
-    """Bodies of no outline and of one, in a part of a graph, in metres over `unit`."""
+    """Return a body without an outline and one with, in a part of a graph, in metres over `unit`."""
     graph, inner = Graph("plane"), Graph("cell")
     cart = planar_body("cart", mass=1.0, place=(0.0, 0.1 * unit), gravity=9.81 * unit)
     wheel = planar_body("wheel", mass=1.0, inertia=1.0, place=(unit, 0.3 * unit, 0.5), gravity=9.81 * unit, outline=0.3 * unit)
@@ -116,7 +116,7 @@ def two_units(unit: float) -> Graph:
 
 
 def test_a_part_of_a_graph_in_other_units() -> None:
-    """Bodies by their whole paths, one ground for one face; millimetres give the same picture a thousand times as large."""
+    """Bodies have their full paths, one ground for one face; millimetres give the same picture a thousand times as large."""
     metres, millimetres = (scene_of(stepper(two_units(unit)).simulate(0.02, step=0.01)) for unit in (1.0, 1000.0))
     assert [solid.name for solid in metres.solids] == ["cell.cart", "cell.wheel", "ground"]
     for small, large in zip(metres.solids, millimetres.solids, strict=True):

@@ -1,4 +1,4 @@
-"""Which rows of a run a page keeps: every peak, both sides of every event, and nothing of instants that never were."""
+"""Which rows of a run a page keeps: every peak, both sides of every event, and no instants that never existed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.inner.models_pictures import STEPS, STRAIGHTNESS, Downsampling, Event
 
 
 def test_what_is_short_is_kept() -> None:
-    """A peak and a trough of one sample among 1e5, and a line elsewhere."""
+    """Data: a peak and a trough of one sample among 1e5, and a line elsewhere."""
     t = np.linspace(0.0, 2.0, 100_001)
     values = 3.0 * t
     values[70_003], values[20_002] = 50.0, -40.0
@@ -38,7 +38,7 @@ def test_a_smooth_course_is_its_samples() -> None:
 
 
 def test_courses_that_are_fast_keep_their_band() -> None:
-    """Of a saw of 5000 teeth in 900 rows the least and the largest value remain everywhere."""
+    """A sawtooth of 5000 teeth in 900 rows keeps its minimum and maximum everywhere."""
     t = np.linspace(0.0, 1.0, 200_001)
     thin = Downsampling.of(t, 900)
     kept = thin.select(t + (5000.0 * t) % 1.0)
@@ -58,7 +58,7 @@ def test_what_is_not_finite_leaves_a_gap() -> None:
 
 
 def test_rows_have_both_sides_of_what_happens() -> None:
-    """A ball that bounces with e: just before and just after a bounce, v' = -e v, at the times of the bounces."""
+    """A ball bounces with e: just before and just after a bounce, v' = -e v, at the times of the bounces."""
     result = simulate(with_restitution(), 3.0, samples=0.05, progress=False)
     rows = EventRows.of(result, 0.0, 3.0)
     v = rows.values("ball.flow")
@@ -68,14 +68,14 @@ def test_rows_have_both_sides_of_what_happens() -> None:
     assert len(where) == 2
     before, after = v[where]
     assert (before, after) == pytest.approx(np.sqrt(2.0 * 9.81) * np.array([-1.0, 0.8]), rel=1e-6)
-    # A span that starts and ends between samples has its ends.
+    # A span that starts and ends between samples includes its ends.
     part = EventRows.of(result, 0.12, 0.33)
     assert (part.t[0], part.t[-1]) == (0.12, 0.33)
     assert part.values("ball.flow")[[0, -1]] == pytest.approx(np.interp([0.12, 0.33], result.t, result["ball.flow"]))
 
 
 def test_zero_is_zero_on_a_page() -> None:
-    """Steps of 16 bits are laid so that one of them is 0."""
+    """16-bit steps are placed so that one of them is 0."""
     rng = np.random.default_rng(2)
     for low, high in rng.uniform(0.1, 10.0, (40, 2)) * [-1.0, 1.0]:
         values = np.array([low, 0.0, high, 0.3 * high])

@@ -1,4 +1,4 @@
-"""What is seen is named, and what is not is not: frames, paths, forces and ghosts against boxes whose places are known."""
+"""Visible items have names, and hidden ones do not: frames, paths, forces and ghosts against boxes at known positions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def still_at(*place: float, count: int = 11) -> np.ndarray:
 
 
 def walled(**fields: object) -> Scene:
-    """An opaque cube of 1 m round the origin, and one of glass beside it, for 1 s."""
+    """Return an opaque cube of 1 m about the origin, and a glass one beside it, for 1 s."""
     cube = cuboid((1.0, 1.0, 1.0))
     solids = (
         Solid("wall", still_at(0.0, 0.0, 0.0), cube, look=Look.OPAQUE),
@@ -57,14 +57,14 @@ def test_only_what_is_opaque_hides() -> None:
         sight = Sight.of(stage, FRONT)
     points = np.array([[0, -0.6, 0], [0, 0, 0], [0, 0.6, 0], [0.3, -0.501, 0.3], [1.2, 0, 0], [0, 0.6, 0.8], [9, 0, 0]])
     assert sight.sees(points, 0.0).tolist() == [True, False, False, True, True, True, False]
-    # A point half a metre inside of the wall is seen by who looks so deep.
+    # With a depth tolerance, a point half a metre inside the wall is visible.
     assert sight.sees(points[1:2], 0.55).all() and not sight.sees(points[1:2], 0.45).any()
     assert sight.depths[150, 200] == pytest.approx(9.5, rel=1e-3)
 
 
 @renders
 def test_frames_and_paths_that_are_hidden_have_no_names() -> None:
-    """One frame behind the cube, one whose z axis alone looks out above it, one in front; a path behind, one beside."""
+    """One frame is behind the cube, one shows only its z axis above it, one is in front; one path is behind, one beside."""
     places = {"h": (0, 1, 0), "z": (0, 0, 0.4), "f": (0, -1, 0)}
     frames = tuple(Frame(still_at(*at), label=(name, "")) for name, at in places.items())
     way = np.stack([np.zeros(11), np.ones(11), np.linspace(-0.3, 0.3, 11)], axis=1)
@@ -78,11 +78,11 @@ def test_frames_and_paths_that_are_hidden_have_no_names() -> None:
         labels, _ = frame_labels(stage, now, FRONT, SIZE, sight)
         assert [label.text for label in labels] == ["z", "f"]
         assert len(frame_labels(stage, now, FRONT, SIZE)[0]) == 3
-        # It stands at the tip that looks out.
+        # It is at the tip of the visible axis.
         tip = FRONT.pixels([0.0, 0.0, 0.4 + stage.axis], SIZE)[0]
         assert labels[0].at == pytest.approx(tuple(tip)) and labels[0].away[1] < 0.0
         assert sight.legend(now) == (("#1d4ed8", "beside"),)
-        # At the start there is no path yet.
+        # At the start there is no path.
         assert sight.legend(stage.show(0.0, FRONT)) == ()
     assert scene.legend == (("#c2410c", "behind"), ("#1d4ed8", "beside"))
 
@@ -107,7 +107,7 @@ def test_the_bar_of_forces_is_as_long_as_it_says(newtons: float) -> None:
 
 @renders
 def test_ghosts_bear_their_times() -> None:
-    """A cube that goes 4 m along x in 1 s: ghosts lie a spacing apart, and so do their times."""
+    """A cube moves 4 m along x in 1 s: ghosts lie one spacing apart, and so do their times."""
     t = np.linspace(0.0, 1.0, 401)
     x = np.stack([4.0 * t - 2.0, 0.0 * t, 0.0 * t], axis=1)
     scene = Scene("a cube passes", t, (Solid("cube", unrotated_poses(x), cuboid((0.5, 0.5, 0.5)), ghosts=-np.inf),))
@@ -149,7 +149,7 @@ def test_a_poster_without_contacts_is_as_high_as_it_needs_to_be(tmp_path: Path) 
 
 @renders
 def test_a_curve_that_is_constant_has_a_quiet_axis() -> None:
-    """What differs by rounding only is drawn in the middle, and its axis shows no offset."""
+    """Rounding differences are drawn in the middle, and the axis shows no offset."""
     t = np.linspace(0.0, 1.0, 50)
     noisy = Panel("energy", "J", (Curve("sum", 846.0 + 1e-10 * np.sin(40.0 * t), "#000000"),), key=True)
     pixels, _, rows = strip(Scene("falling", t, panels=(noisy,)), (600, 200), noisy)

@@ -1,4 +1,4 @@
-"""Shapes that collide as meshes: closed, as large as they are, seen from outside."""
+"""Colliding shapes as meshes: closed, of the correct size, seen from outside."""
 
 import itertools
 
@@ -31,7 +31,7 @@ def volume(mesh):
     ],
 )
 def test_volume(solid, expected, rel):
-    """By Gauss's theorem; a ball's is that of its facets."""
+    """By Gauss's theorem; the volume of a ball is that of its facets."""
     mesh = solids_mesh([solid], 1.0)
     assert volume(mesh) == pytest.approx(expected, rel=rel) and not mesh.open
 

@@ -23,7 +23,7 @@ renders = pytest.mark.skipif(not can_render, reason=why)
 
 @pytest.fixture(scope="module")
 def swinging() -> Result:
-    """A bar of 0.4 m that swings about the y axis of the world, from where it is level."""
+    """Run a bar of 0.4 m that swings about the y axis of the world, starting level."""
     graph, wall = Graph("swing"), ground("wall")
     weight = {"mass": 1.0, "inertia": (1e-4, 0.0134, 0.0134), "gravity": (0.0, 0.0, -9.81)}
     bar = rigid_body("bar", position=(0.2, 0.0, 0.0), visual=Visual(box=(0.4, 0.03, 0.03), colour="#e08020"), **weight)
@@ -33,7 +33,7 @@ def swinging() -> Result:
 
 
 def middle(view: Any, H: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Pixels of the centre of the bar by VTK's own camera, and the mean of those that have its colour."""
+    """Return the pixel of the bar's centre by VTK's own camera, and the mean of the pixels of its colour."""
     image, renderer = view.image().astype(int), view.plotter.renderer
     renderer.SetWorldPoint(*H[:3, 3], 1.0)
     renderer.WorldToDisplay()
@@ -78,7 +78,7 @@ def test_where_there_is_no_screen_it_says_so(swinging: Result, monkeypatch: pyte
 
 @pytest.mark.parametrize("scale", [7e-3, 1.0, 42.0, 1e3, 3.3e4, 8e6, 5e8])
 def test_a_length_bar_is_as_long_as_it_says(scale: float) -> None:
-    """Round, between a twentieth and an eighth of the width."""
+    """A round number, between a twentieth and an eighth of the width."""
     words, pixels = length_bar(scale, 1280)
     number, unit = words.split()
     metres = float(number) * {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "µm": 1e-6}[unit]

@@ -1,4 +1,4 @@
-"""URDF files of the package example-robot-data, where it is installed, and judges of what is read from them."""
+"""URDF files of the package example-robot-data, where installed, and references for what is read from them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 
 def public_urdf(ending: str) -> Path:
-    """The file whose path ends so; the test is skipped, and says so, where the package is not installed."""
+    """Return the file with this path suffix; the test is skipped, and says so, where the package is not installed."""
     try:
         files = importlib.metadata.files("example-robot-data") or []
     except importlib.metadata.PackageNotFoundError:
@@ -26,14 +26,14 @@ def pinocchio() -> Any:
 
 
 class Judge:
-    """Pinocchio's model of a file, with joints in an order of ours."""
+    """Pinocchio's model of a file, with joints in our order."""
 
     def __init__(self, text: str, joints: list[str]):
         self.pin = pinocchio()
         self.model = self.pin.buildModelFromXML(text)
         self.data = self.model.createData()
         self.joints = [self.model.joints[self.model.getJointId(name)] for name in joints]
-        # In paths of a graph dots have a meaning, so that a link "a.0" is called "a_0".
+        # Dots have a meaning in paths of a graph, so a link "a.0" is named "a_0".
         self.frames = {
             frame.name.replace(".", "_"): k for k, frame in enumerate(self.model.frames) if frame.type == self.pin.FrameType.BODY
         }
@@ -41,7 +41,7 @@ class Judge:
         assert self.model.nv == len(joints)
 
     def _coordinates(self, q: np.ndarray) -> np.ndarray:
-        """Continuous joints have cosine and sine there."""
+        """Convert coordinates: continuous joints have cosine and sine there."""
         out = self.pin.neutral(self.model)
         for joint, x in zip(self.joints, q, strict=True):
             out[joint.idx_q : joint.idx_q + joint.nq] = [x] if joint.nq == 1 else [np.cos(x), np.sin(x)]
@@ -52,7 +52,7 @@ class Judge:
         return (np.triu(M) + np.triu(M, 1).T)[np.ix_(self.order, self.order)]
 
     def weight(self, q: np.ndarray) -> np.ndarray:
-        """Of gravity 9.81 m/s^2 along -z."""
+        """Return the forces of gravity, 9.81 m/s^2 along -z."""
         return self.pin.computeGeneralizedGravity(self.model, self.data, self._coordinates(q))[self.order]
 
     def coriolis(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -61,25 +61,25 @@ class Judge:
         return self.pin.nonLinearEffects(self.model, self.data, self._coordinates(q), own)[self.order] - self.weight(q)
 
     def jacobian(self, link: str, q: np.ndarray) -> np.ndarray:
-        """In the link's frame, angular rows first."""
+        """Return the Jacobian in the link's frame, angular rows first."""
         at = self._coordinates(q)
         J = self.pin.computeFrameJacobian(self.model, self.data, at, self.frames[link], self.pin.LOCAL)[:, self.order]
         return np.vstack([J[3:], J[:3]])
 
     def efforts(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Inverse dynamics under gravity of 9.81 m/s^2 along -z."""
+        """Return inverse dynamics under gravity of 9.81 m/s^2 along -z."""
         own = np.zeros((2, self.model.nv))
         own[:, self.order] = v, a
         return self.pin.rnea(self.model, self.data, self._coordinates(q), *own)[self.order]
 
     def world_jacobian(self, link: str, q: np.ndarray) -> np.ndarray:
-        """In world axes, of the link's origin, angular rows first."""
+        """Return the Jacobian of the link's origin in world axes, angular rows first."""
         reference, at = self.pin.LOCAL_WORLD_ALIGNED, self._coordinates(q)
         J = self.pin.computeFrameJacobian(self.model, self.data, at, self.frames[link], reference)[:, self.order]
         return np.vstack([J[3:], J[:3]])
 
     def momentum(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Centroidal momentum of all that moves, the angular part first."""
+        """Return the centroidal momentum of all moving bodies, the angular part first."""
         own = np.zeros(self.model.nv)
         own[self.order] = v
         momentum = self.pin.computeCentroidalMomentum(self.model, self.data, self._coordinates(q), own)

@@ -1,4 +1,4 @@
-"""Robots from MJCF: numbers of MuJoCo 4.0, MuJoCo itself where it is installed, and what is refused."""
+"""Robots from MJCF: numbers of MuJoCo 4.0, MuJoCo itself where installed, and refusals."""
 
 from __future__ import annotations
 
@@ -72,7 +72,6 @@ def read(folder: Path, text: str = ARM, **settings: object) -> Robot:
 
 
 def test_mass_matrix_forces_and_poses_are_those_of_mujoco(tmp_path: Path) -> None:
-    """The numbers are those that MuJoCo 4.0 computes."""
     tree = read(tmp_path).tree
     M = np.asarray(mass_matrix(tree, Q), dtype=float)
     h = np.asarray(bias(tree, Q, V), dtype=float) + np.asarray(gravity_forces(tree, (0, 0, -9.81), Q), dtype=float)
@@ -113,7 +112,7 @@ def test_pictures_show_groups_or_shapes_that_collide(tmp_path: Path) -> None:
 
 
 def test_a_run_keeps_energy_with_spring_and_armature(tmp_path: Path) -> None:
-    """Against MuJoCo's Runge-Kutta method at steps of 0.1 ms, in its numbers."""
+    """Against MuJoCo's Runge-Kutta method with steps of 0.1 ms, in its own numbers."""
     tree = read(tmp_path, limits=False).tree
     graph = chain_graph(tree, gravity=(0, 0, -9.81), position=Q, velocity=V)
     result = compile_model(graph).simulate(1.0, rtol=1e-10, samples=0.5, progress=False)
@@ -157,7 +156,7 @@ def test_included_files_lie_in_the_folder(tmp_path: Path) -> None:
 
 TETRAHEDRON = "v 0 0 0\nv 0.3 0 0\nv 0 0.3 0\nv 0 0 0.3\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 OPEN_MASS = 3.0
-"""Mass, kg, that MuJoCo 4.0 gives the tetrahedron without its last face, from its corners in single precision."""
+"""Mass, kg, that MuJoCo 4.0 gives the tetrahedron without its last face, from corners in single precision."""
 
 OF_A_MESH = (
     '<mujoco><asset><mesh name="m" file="m.obj"/></asset><worldbody><body name="b"><freejoint/>'

@@ -30,11 +30,11 @@ CHAINS = ("xarm7.urdf", "/ur5_robot.urdf", "/z1.urdf", "so100.urdf", "/kinova.ur
 """Seven joints; frames turned by pi to nine decimals; a gripper; oblique axes; continuous joints."""
 
 BRANCHED = ("panda_description/urdf/panda.urdf", "allegro_left_hand.urdf", "solo12.urdf", "baxter.urdf", "/talos_full_v2.urdf")
-"""A hand with two fingers, one of which follows; four fingers; four legs; two arms with mimic grippers; 44 joints."""
+"""A hand with two fingers, one of which mimics the other; four fingers; four legs; two arms with mimic grippers; 44 joints."""
 
 
 def followed(text: str, joints: Sequence[str], own: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """S (m, n) and s (m,): positions of all moving joints = S q + s, from the elements <mimic>."""
+    """Return S (m, n) and s (m,): positions of all moving joints = S q + s, from the elements <mimic>."""
     from lxml import etree
 
     S, s = np.zeros((len(joints), len(own))), np.zeros(len(joints))
@@ -48,7 +48,7 @@ def followed(text: str, joints: Sequence[str], own: Sequence[str]) -> tuple[np.n
 
 
 def compare(robot: Robot, text: str, samples: int = 4) -> None:
-    """All quantities at random states, relative to their largest entry; joints that follow count with those that lead."""
+    """Compare all quantities at random states, relative to their largest entry; mimic joints count with their leaders."""
     tree, rng = robot.tree, np.random.default_rng(5)
     names = [joint.name for joint in robot.joints]
     judge, (S, s) = Judge(text, names), followed(text, names, list(robot.coordinates))
@@ -82,7 +82,7 @@ def test_own_files_agree_with_pinocchio(name: str) -> None:
 
 
 def test_a_floating_quadruped_agrees_with_pinocchio() -> None:
-    """Of its free joint Pinocchio has the twist of the base, which is J q' here; so M = S^T M' S with the rows of J in S."""
+    """Pinocchio's free joint has the twist of the base, which is J q' here; so M = S^T M' S with the rows of J in S."""
     path = public_urdf("a1.urdf")
     robot, pin = read_urdf(path, floating=True, meshes=False), pinocchio()
     tree, rng = robot.tree, np.random.default_rng(7)
@@ -106,7 +106,7 @@ def test_a_floating_quadruped_agrees_with_pinocchio() -> None:
 
 
 def test_the_panda_up_to_its_flange_agrees_with_pinocchio() -> None:
-    """Of the same file without what is beyond: hand and fingers."""
+    """Both read the same file, without the links beyond the flange: hand and fingers."""
     from lxml import etree
 
     path = public_urdf("panda_description/urdf/panda.urdf")
@@ -122,7 +122,7 @@ def test_the_panda_up_to_its_flange_agrees_with_pinocchio() -> None:
 
 
 def test_the_panda_strikes_with_the_masses_of_the_paper() -> None:
-    """Wang 2022: projection, composite body and generalised momentum at a pose, without the hand."""
+    """Wang 2022: projection, composite body and generalised momentum at one pose, without the hand."""
     robot = read_urdf(public_urdf("panda_description/urdf/panda.urdf"), tip="panda_link8", meshes=False)
     q = robot.position({f"panda_joint{k}": angle for k, angle in enumerate((0, -1, 0, -3, 0, 2, 1), start=1)}) * np.pi / 4
     for kind, mass in (("projection", 4.316), ("composite", 8.696), ("momentum", 2.966)):
@@ -146,7 +146,7 @@ def test_a_graph_accelerates_as_pinocchio_says() -> None:
 
 
 def test_every_public_robot_is_read_or_refused_for_a_reason() -> None:
-    """Nothing else is raised by any of some seventy files; what is refused has lines and advice."""
+    """No other error arises in about seventy files; each refusal has lines and advice."""
     folder = public_urdf("xarm7.urdf").parents[2]
     files = sorted(folder.rglob("*.urdf"))
     assert len(files) > 50

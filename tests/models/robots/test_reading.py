@@ -1,4 +1,4 @@
-"""Robots from URDF: numbers against hand-made matrices, what is kept and what is ignored, and the robot in a graph."""
+"""Robots from URDF: numbers against hand-made matrices, which elements are kept or ignored, and the robot in a graph."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DATA = Path(__file__).parents[1] / "data" / "urdf"
 
 
 def turn(roll: float, pitch: float, yaw: float) -> np.ndarray:
-    """Fixed axes x, y, z, one after the other, as URDF has them."""
+    """Return a rotation about fixed axes x, y, z, one after another, as in URDF."""
 
     def about(k: int, angle: float) -> np.ndarray:
         c, s = np.cos(angle), np.sin(angle)
@@ -47,7 +47,7 @@ def placed(xyz: tuple[float, ...], rpy: tuple[float, ...] = (0.0, 0.0, 0.0)) -> 
 
 
 def spun(axis: tuple[float, ...], angle: float) -> np.ndarray:
-    """Rodrigues' formula."""
+    """Return a rotation by Rodrigues' formula."""
     a = np.array(axis) / np.linalg.norm(axis)
     K = np.array([[0, -a[2], a[1]], [a[2], 0, -a[0]], [-a[1], a[0], 0]])
     H = np.eye(4)
@@ -60,14 +60,14 @@ def two_links() -> Robot:
 
 
 def poses_by_hand(q: np.ndarray) -> dict[str, np.ndarray]:
-    """Poses of the links of two_links.urdf, its numbers typed again."""
+    """Return the poses of the links of two_links.urdf, with its numbers typed again."""
     upper = placed((0, 0, 0.05), (0.3, -0.2, 0.5)) @ spun((0, 1, 0), q[0])
     fore = upper @ placed((0, 0, 0.5), (-0.4, 0.1, 0)) @ spun((1, 1, 0), q[1])
     return {"stand": np.eye(4), "upper": upper, "fore": fore, "tool": fore @ placed((0, 0.1, 0.3), (0, 0, 1.2))}
 
 
 def masses_by_hand(q: np.ndarray) -> list[tuple[float, np.ndarray, np.ndarray]]:
-    """(mass, centre in the world, rotational inertia in the world) of each link that has one."""
+    """Return (mass, centre in the world, rotational inertia in the world) of each link that has one."""
     H = poses_by_hand(q)
     upper = H["upper"] @ placed((0.01, 0.02, 0.25), (0.1, 0.2, 0.3))
     fore, tool = H["fore"] @ placed((0, 0, 0.15)), H["tool"] @ placed((0.02, 0, 0))
@@ -85,7 +85,7 @@ def test_poses_of_all_links_agree_with_products_of_matrices_by_hand() -> None:
 
 
 def test_mass_matrix_and_weight_agree_with_energies_by_hand() -> None:
-    """M from kinetic energies of points that move by differences; weight from the height of the masses."""
+    """M follows from kinetic energies of points by differences, the weight from the height of the masses."""
     chain, step = two_links().tree, 1e-5
     for q in np.random.default_rng(2).uniform(-3.0, 3.0, (3, 2)):
         M, g = np.zeros((2, 2)), np.zeros(2)
@@ -147,11 +147,11 @@ def test_a_tip_ends_the_chain_and_what_it_leaves_out_is_listed() -> None:
     palm = robot.tree.links[1].inertia
     assert palm is not None and palm.mass == pytest.approx(0.9, rel=1e-15)  # with the camera
     assert any(one.what == "1 links: right" for one in robot.ignored)
-    # A frame that is fixed is a tip too; its body is then the last.
+    # A fixed frame is a tip too; its body is then the last.
     camera = read_urdf(DATA / "gripper.urdf", tip="camera")
     assert [link.name for link in camera.tree.links] == ["arm", "palm", "camera"]
     assert np.asarray(body_jacobian(camera.tree, 2, [0.3]), float)[:3, 0] == pytest.approx(turn(0.6, 0, 0).T @ [0, 0, 1])
-    # What is fixed to the tip itself is beyond it.
+    # Links fixed to the tip itself are beyond it.
     assert [link.name for link in read_urdf(DATA / "gripper.urdf", tip="palm").tree.links] == ["arm", "palm"]
 
 
@@ -164,7 +164,7 @@ def test_a_base_cuts_the_robot_below() -> None:
 
 
 def test_a_robot_without_branches_is_a_chain() -> None:
-    """Also with frames that are fixed beside the joint that goes on; the finger in the middle of a gripper is one."""
+    """Also with fixed frames beside the joint that continues; the finger in the middle of a gripper is one."""
     assert isinstance(two_links().tree, Chain)
     finger = read_urdf(DATA / "gripper.urdf", tip=("left", "camera")).tree
     assert isinstance(finger, Chain) and [link.name for link in finger.links] == ["arm", "palm", "camera", "left"]
@@ -186,7 +186,7 @@ def test_prismatic_and_planar_joints() -> None:
 
 
 def test_names_with_dots_become_names_of_parts(tmp_path: Path) -> None:
-    """Else no port could be found: a dot separates a part from what is inside it."""
+    """Otherwise no port would be found: a dot separates a part from its contents."""
     text = (DATA / "two_links.urdf").read_text().replace('"fore"', '"fore.1"').replace(' name="two links"', "")
     path = tmp_path / "arm.v2.urdf"
     path.write_text(text)
@@ -204,7 +204,7 @@ def test_names_with_dots_become_names_of_parts(tmp_path: Path) -> None:
 
 
 def test_a_tree_with_a_joint_that_follows_another() -> None:
-    """The fingers move apart; two moving masses of 0.05 kg on one coordinate."""
+    """The fingers move apart; two moving masses of 0.05 kg share one coordinate."""
     robot = read_urdf(DATA / "gripper.urdf")
     tree = robot.tree
     assert tree.coordinates == ("palm", "left") and robot.joints[2].leader == "left slide"
@@ -217,7 +217,7 @@ def test_a_tree_with_a_joint_that_follows_another() -> None:
 
 
 def test_multipliers_and_offsets_of_joints_that_follow(tmp_path: Path) -> None:
-    """The right finger's frame is turned by pi, so that its slide goes the other way; the wrist follows it in turn."""
+    """The right finger's frame is turned by pi, so its slide goes the other way; the wrist mimics it in turn."""
     text = (DATA / "gripper.urdf").read_text()
     text = text.replace('<mimic joint="left slide"/>', '<mimic joint="left slide" multiplier="-2" offset="0.01"/>')
     text = text.replace('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><mimic joint="right slide" multiplier="10" offset="0.2"/>')
@@ -227,13 +227,13 @@ def test_multipliers_and_offsets_of_joints_that_follow(tmp_path: Path) -> None:
     slide = -2 * 0.03 + 0.01
     wanted = turn(0, 0, 10 * slide + 0.2) @ [-0.02 - slide, 0, 0.08]
     assert np.allclose(np.asarray(link_pose(tree, tree.index("right"), [0.03]), float)[:3, 3], wanted, rtol=0, atol=1e-15)
-    # With limits: the slide of the left finger, from 0 to 0.04, also keeps that of the right one there.
+    # With limits: the slide of the left finger, from 0 to 0.04, also limits the right one here.
     (tmp_path / "b.urdf").write_text(text.replace('<mimic joint="right slide" multiplier="10" offset="0.2"/>', ""))
     assert np.allclose(read_urdf(tmp_path / "b.urdf").tree.limits[1], [0.0, 0.005], rtol=0, atol=1e-15)
 
 
 def test_a_base_that_floats() -> None:
-    """Its six coordinates come first; a free body turns about its own centre of mass as one."""
+    """Its six coordinates come first; a free body turns about its own centre of mass."""
     robot = read_urdf(DATA / "gripper.urdf", base="palm", floating=True)
     tree = robot.tree
     assert tree.coordinates[:6] == tuple(f"palm {k}" for k in range(1, 7)) and tree.freedoms == 7
@@ -244,7 +244,7 @@ def test_a_base_that_floats() -> None:
 
 
 def test_a_robot_that_floats_falls_as_one_whatever_its_joints_do() -> None:
-    """Its centre of mass by g t^2 / 2, its energy kept."""
+    """Its centre of mass falls by g t^2 / 2, and its energy is constant."""
     robot = read_urdf(DATA / "two_links.urdf", base="upper", floating=True, limits=False)
     tree, g, t_end = robot.tree, 9.81, 0.5
     v0 = np.array([0.5, -1.0, 2.0, 0.0, 0.0, 0.0, 6.0])
@@ -299,7 +299,7 @@ def test_import_of_models_stays_light() -> None:
 
 
 def test_a_robot_has_the_limits_of_its_file() -> None:
-    """Of the coordinates; a joint that follows another has none."""
+    """Those of the coordinates; a mimic joint has none."""
     robot = read_urdf(DATA / "gripper.urdf", meshes=False)
     given = {joint.name: joint for joint in robot.joints}
     for name, indices in robot.coordinates.items():

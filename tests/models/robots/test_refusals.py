@@ -1,4 +1,4 @@
-"""Bad URDF files: each is refused with its code, its line and advice, and the advice works; nothing is half-read."""
+"""Bad URDF files: each is refused with its code, its line and advice, and the advice works; no file is half-read."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def line_of(text: str, words: str) -> int:
 
 
 CHANGES = {
-    # A change of two_links.urdf: (what stands there, what is put there, code, where, words of the message).
+    # A change of two_links.urdf: (old text, new text, code, where, words of the message).
     "not closed": ('</link>\n  <joint name="elbow"', '\n  <joint name="elbow"', "E520", None, "not XML"),
     "another format": ('<robot name="two links">', '<sdf name="two links">', "E520", None, "not XML"),
     "no number": ('<mass value="2"/>', '<mass value="two"/>', "E522", '<mass value="two"', 'value="two"'),
@@ -210,7 +210,7 @@ def test_deeply_nested_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_long_chain_of_fixed_links_is_no_trouble(tmp_path: Path) -> None:
-    """Nothing recurses: 2000 links end to end."""
+    """Nothing is recursive: 2000 links end to end."""
     more = "".join(
         f'<link name="x{k}"/><joint name="j{k}" type="fixed"><parent link="{f"x{k - 1}" if k else "tool"}"/>'
         f'<child link="x{k}"/></joint>'
@@ -224,7 +224,7 @@ def test_other_formats_and_macros_are_told_apart(tmp_path: Path) -> None:
     assert "SDF" in str(refused(tmp_path / "a.urdf", "<sdf version='1.7'><model/></sdf>"))
     macros = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arm side="left"/></robot>'
     assert "xacro a.urdf > robot.urdf" in str(refused(tmp_path / "a.urdf", macros))
-    # The name alone does no harm: expanded files keep it.
+    # The name alone does no harm: expanded files contain it.
     (tmp_path / "b.urdf").write_text(GOOD.replace("<robot", '<robot xmlns:xacro="http://www.ros.org/wiki/xacro"', 1))
     assert read_urdf(tmp_path / "b.urdf").tree.freedoms == 2
 
@@ -248,7 +248,7 @@ def test_a_robot_without_links_or_motion(tmp_path: Path) -> None:
 
 
 def test_massless_bodies(tmp_path: Path) -> None:
-    """One that carries others is a universal joint; one at the end of the chain moves nothing."""
+    """One that carries others forms a universal joint; one at the end of the chain moves nothing."""
     gone = re.sub(r'(<link name="upper">\s*)<inertial>.*?</inertial>', r"\1", GOOD, count=1, flags=re.DOTALL)
     (tmp_path / "universal.urdf").write_text(gone)
     upper = read_urdf(tmp_path / "universal.urdf").tree.links[1]
@@ -344,7 +344,7 @@ def test_meshes_that_are_none(tmp_path: Path, name: str, content: bytes | None, 
 
 
 def test_random_changes_of_a_file_are_read_or_refused(tmp_path: Path) -> None:
-    """Whatever stands where: an error with lines and advice, or a robot with finite numbers."""
+    """Wherever the change is: an error with lines and advice, or a robot with finite numbers."""
     rng = np.random.default_rng(2)
     odd = (
         "nan",
@@ -394,7 +394,7 @@ def test_random_changes_of_a_file_are_read_or_refused(tmp_path: Path) -> None:
             except ModelError as error:
                 assert {problem.code for problem in error.problems} <= {"E526", "E538"} and "refuse" in str(robot)
             else:
-                # Positive up to rounding: whatever is read without a refusal has no negative kinetic energy.
+                # Positive up to rounding: a file that is read has no negative kinetic energy.
                 assert np.all(np.isfinite(M)) and np.linalg.eigvalsh(M)[0] >= -1e-12 * np.abs(M).max()
     assert 10 < read < 115
 

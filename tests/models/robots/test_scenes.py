@@ -1,4 +1,4 @@
-"""Pictures of robots: meshes against volumes and sizes in closed form, colours, places, and a picture that shows the robot."""
+"""Pictures of robots: meshes against volumes and sizes in closed form, colours, positions, and a picture that shows the robot."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ DATA = Path(__file__).parents[1] / "data" / "urdf"
 
 
 def volume(mesh: Mesh) -> float:
-    """By the divergence theorem; positive where the triangles are wound about the outward normal."""
+    """Return the volume by the divergence theorem; positive where the triangles are wound about the outward normal."""
     a, b, c = (mesh.points[mesh.faces[:, k]] for k in range(3))
     return float(np.einsum("ij,ij->", a, np.cross(b, c))) / 6.0
 
 
 def outward(mesh: Mesh) -> bool:
-    """Whether the normals of the corners agree with the winding of all triangles."""
+    """Return True if the corner normals agree with the winding of all triangles."""
     a, b, c = (mesh.points[mesh.faces[:, k]] for k in range(3))
     flat = np.cross(b - a, c - a)
     big = np.linalg.norm(flat, axis=1) > 1e-12
@@ -44,7 +44,7 @@ def test_boxes_cylinders_and_spheres_have_their_sizes_and_places() -> None:
 
 @pytest.mark.parametrize("scale", [(0.1, 0.2, 0.1), (-0.1, 0.2, 0.1), (-0.1, -0.2, -0.1)])
 def test_a_mesh_from_a_file_is_scaled_and_mirrored(tmp_path: Path, scale: tuple[float, float, float]) -> None:
-    """A corner of a cube, 1/6 m^3; its four faces keep sharp edges, so that it has twelve points."""
+    """A corner of a cube, 1/6 m^3; its four faces keep sharp edges, so it has twelve points."""
     text = (DATA / "slider.urdf").read_text().replace("0.1 0.2 0.1", " ".join(map(str, scale)))
     (tmp_path / "slider.urdf").write_text(text)
     (skin,) = read_urdf(tmp_path / "slider.urdf", packages={"parts": DATA}).visuals
@@ -54,7 +54,7 @@ def test_a_mesh_from_a_file_is_scaled_and_mirrored(tmp_path: Path, scale: tuple[
 
 
 def test_files_are_found_in_a_package_around_the_robot(tmp_path: Path) -> None:
-    """As in a workspace: <package>/urdf/robot.urdf, <package>/wedge.stl; or beside each other."""
+    """As in a workspace: <package>/urdf/robot.urdf, <package>/wedge.stl; or in one folder."""
     for robot, mesh in (("parts/urdf/a.urdf", "parts/wedge.stl"), ("robots/a.urdf", "parts/wedge.stl")):
         folder = tmp_path / robot.partition("/")[0]
         for name, source in ((robot, "slider.urdf"), (mesh, "wedge.stl")):
@@ -78,7 +78,7 @@ def test_a_scene_has_the_links_at_their_poses() -> None:
         name = getattr(solid, "name", "camera")
         wanted = [np.asarray(link_pose(robot.tree, robot.tree.index(name), row), float) for row in q]
         assert np.array_equal(solid.poses, wanted)
-    # Both fingers have the colour of what is two joints from the base.
+    # Both fingers have the colour of links two joints from the base.
     palm, left, right = scene.solids
     assert left.colour == right.colour != palm.colour
     assert np.array_equal(scene.t, t) and np.array_equal(robot_scene(robot, q[0]).t, [0.0])
@@ -100,12 +100,12 @@ def swinging(robot: Robot) -> Scene:
 
 
 def test_a_run_shows_the_visual_shapes_or_those_that_collide() -> None:
-    """A box and a sphere that collide where there is nothing else, the visual cylinder (0.03 m) instead of the wider one."""
+    """A colliding box and sphere appear where there is no visual, and the visual cylinder (0.03 m) instead of the wider one."""
     robot = read_urdf(DATA / "two_links.urdf")
     scene = swinging(robot)
     shapes = {solid.name: solid.shape for solid in scene.solids if solid.name != "floor"}
     assert set(shapes) == {"stand", "upper", "fore"}
-    # A link with a port has its frame, once, also where the chain is all that there is.
+    # A link with a port has its frame, once, also when there is only the chain.
     assert [frame.label for frame in scene.frames] == [("tool", "")]
     sizes = {name: np.ptp(shape.points, axis=0) for name, shape in shapes.items() if isinstance(shape, Mesh)}
     assert np.allclose(sizes["stand"], [0.2, 0.2, 0.1], rtol=0, atol=1e-12)
@@ -113,7 +113,7 @@ def test_a_run_shows_the_visual_shapes_or_those_that_collide() -> None:
     assert np.allclose(sizes["fore"], 0.12, rtol=1e-2)
     assert next(solid.colour for solid in scene.solids if solid.name == "upper") == "#cc6633"
     bare = swinging(read_urdf(DATA / "two_links.urdf", meshes=False))
-    # Rods from joint to joint instead: that of the upper link is as long as from shoulder to elbow.
+    # Rods from joint to joint instead: that of the upper link spans shoulder to elbow.
     rod = next(solid.shape for solid in bare.solids if solid.name == "upper")
     assert isinstance(rod, Mesh) and 0.5 < np.ptp(rod.points[:, 2]) < 0.6 and "base" in {solid.name for solid in bare.solids}
 

@@ -24,7 +24,7 @@ def numbers(values: object) -> str:
 
 
 def written(rng: np.random.Generator, H: np.ndarray, relative_to: str) -> str:
-    """A pose in one of the three ways that SDF has."""
+    """Return a pose in one of SDF's three notations."""
     R, frame = H[:3, :3], f' relative_to="{relative_to}"' if relative_to else ""
     angles = np.arctan2(R[2, 1], R[2, 2]), np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0])), np.arctan2(R[1, 0], R[0, 0])
     w, x, y, z = (float(value) for value in quaternion(R))
@@ -40,7 +40,7 @@ def written(rng: np.random.Generator, H: np.ndarray, relative_to: str) -> str:
 
 
 def random_model(rng: np.random.Generator) -> tuple[str, Tree]:
-    """A model of links on the world, with poses in random frames, and the same tree in world coordinates."""
+    """Return a model of links on the world, with poses in random frames, and the same tree in world coordinates."""
     P, spare = some_pose(rng), some_pose(rng)
     at, links, text = (
         {"__model__": P, "spare": P @ spare},
@@ -95,7 +95,7 @@ def random_model(rng: np.random.Generator) -> tuple[str, Tree]:
 
 
 def replaced_axes(point: np.ndarray, H: np.ndarray) -> object:
-    """A ball joint about a point of the world along the axes of the pose H."""
+    """Return a ball joint about a point of the world along the axes of the pose H."""
     return spherical((inverse(H) @ np.append(point, 1.0))[:3]).seen_from(H)
 
 

@@ -1,4 +1,4 @@
-"""URDF files as people publish them: each is read as its author means it, and what is ignored is listed.
+"""URDF files as people publish them: each is read as its author intended, and ignored elements are listed.
 
 The arm has two joints about z at 0 and 0.4 m, and a body of 2 kg with its centre at 0.2 m on each; poses and M(q) by hand.
 """
@@ -34,7 +34,7 @@ def shape(kind: str, solid: str) -> tuple[str, str]:
 
 
 SLOPPY = {
-    # A change of the arm: (what stands there, what is put there, what is listed, its lines).
+    # A change of the arm: (old text, new text, what is listed, its lines).
     "XML of version 0.0": ("<robot", '<?xml version="0.0" ?>\n<robot', "the version of XML", (1,)),
     "a line before the declaration": ("<robot", '\n<?xml version="1.0" ?>\n<robot', "an XML declaration after the first", (2,)),
     "hyphens in a comment": ("<robot", "<!-- a -- b -->\n<robot", "comments with a double hyphen", (1,)),
@@ -94,7 +94,7 @@ def check_poses(robot: Robot) -> None:
 
 
 def mass_by_hand(upper: tuple[float, float] = (2.0, 0.03), fore: tuple[float, float] = (2.0, 0.03)) -> np.ndarray:
-    """M(q) from mass (kg) and moment (kg m^2) about the centre of each body."""
+    """Return M(q) from mass (kg) and moment (kg m^2) about the centre of each body."""
     outer = fore[0] * CENTRE**2 + fore[1]
     coupling = fore[0] * LENGTH * CENTRE * np.cos(Q[1])
     inner = upper[0] * CENTRE**2 + upper[1] + fore[0] * LENGTH**2 + 2 * coupling + outer
@@ -118,7 +118,7 @@ def test_a_sloppy_file_is_read_and_what_is_ignored_is_listed(tmp_path: Path, nam
 
 
 def test_the_graph_of_a_sloppy_file_is_that_of_a_tidy_one(tmp_path: Path) -> None:
-    """All slips at once change no number; the order of the slips in the file is another than in the list."""
+    """All slips at once change no number; their order in the file differs from that in the list."""
     text = ARM
     for name, (there, put, _, _) in SLOPPY.items():
         if name not in ("limits of 0", "no declared world", "a line before the declaration", "a few femtograms"):
@@ -130,7 +130,7 @@ def test_the_graph_of_a_sloppy_file_is_that_of_a_tidy_one(tmp_path: Path) -> Non
 
 
 def test_what_is_drawn_has_no_errors_but_points(tmp_path: Path) -> None:
-    """A point cannot be seen; a picture without a shape that can be seen would lie."""
+    """A point is invisible; a picture without a visible shape would mislead."""
     for kind in ("visual", "collision"):
         point = read(tmp_path, ARM.replace(*shape(kind, '<sphere radius="0"/>')), meshes=kind)
         assert point.visuals == ()
@@ -142,7 +142,7 @@ def test_what_is_drawn_has_no_errors_but_points(tmp_path: Path) -> None:
 
 
 MASSLESS = {
-    # Links without <inertial>: those that are named by the refusal; None: M(q) is that of the other body.
+    # Links without <inertial>: those that the refusal names; None: M(q) is that of the other body.
     "the last": (("fore",), '"fore"'),
     "all": (("upper", "fore"), '"upper", "fore"'),
     "the first": (("upper",), None),
@@ -182,7 +182,7 @@ UNREAL = {
 
 @pytest.mark.parametrize("name", UNREAL)
 def test_an_inertia_that_no_body_has_is_kept_and_listed(tmp_path: Path, name: str) -> None:
-    """M(q) has the numbers of the file as long as no motion has a negative energy."""
+    """M(q) has the file's numbers as long as no motion has negative energy."""
     mass, izz, words, usable = UNREAL[name]
     body = BODY.replace('<mass value="2"', f'<mass value="{mass}"').replace('izz="0.03"', f'izz="{izz}"')
     robot = read(tmp_path, ARM.replace(FORE, f'<link name="fore">{body}'))
@@ -208,7 +208,7 @@ def test_a_robot_that_does_not_move_has_poses(tmp_path: Path) -> None:
 
 
 DOUBTFUL = {
-    # A change of the arm that has several meanings: (what stands there, what is put there, words of the refusal).
+    # A change of the arm with several meanings: (old text, new text, words of the refusal).
     "two links of one name": ('<link name="tool"/>', '<link name="tool"/><link name="tool"><inertial/></link>', "E522|E523"),
     "two unlike links": ('<link name="tool"/>', f'<link name="tool"/><link name="tool">{BODY}</link>', "E523 two links are"),
     "two axes": ('<axis xyz="0 0 1"/>', '<axis xyz="0 0 1"/><axis xyz="0 1 0"/>', "E522 <joint> .* has 2 elements <axis>"),

@@ -1,4 +1,4 @@
-"""SBML networks against SciPy; bonds where detailed balance holds; what is refused."""
+"""SBML networks against SciPy; bonds where detailed balance holds; refusals."""
 
 from __future__ import annotations
 

@@ -26,12 +26,12 @@ from bondgraph import J1, C, Graph, I, R, Se, compile_model
 from screws.scalars import sqrt
 
 MEDIA = {"vacuum": 0.0, "oil": 1.0}
-"""What the ball swings in -> factor of its damping."""
+"""Medium in which the ball swings -> factor of its damping."""
 
 
 @dataclass(frozen=True)
 class Pendulum:
-    """A ball on a spring, from rest at `start`; the spring is fixed at the origin and pulls or pushes along itself."""
+    """A ball on a spring, from rest at `start`; the spring is fixed at the origin and acts along its own line."""
 
     mass: float = number("kg", "of the ball", above=0.0)
     stiffness: float = number("N/m", "of the spring", above=0.0)
@@ -46,7 +46,7 @@ class Pendulum:
 
 
 def graph(given: Pendulum) -> Graph:
-    """The bond graph above; the spring's state is the ball's place (2,), m."""
+    """Return the bond graph above; the spring's state is the ball's position (2,), m."""
     ball, velocity = Graph("pendulum"), J1("velocity", domain="translation", dimension=2)
     energy = {"energy": lambda q, k, rest: 0.5 * k * (sqrt(q[0] * q[0] + q[1] * q[1]) - rest) ** 2}
     spring = C("spring", **energy, parameters={"k": given.stiffness, "rest": given.length}, initial=given.start)
@@ -55,12 +55,12 @@ def graph(given: Pendulum) -> Graph:
 
 
 def read(options: Namespace) -> Pendulum:
-    """The parameters in the file."""
+    """Read the parameters from the file."""
     return read_file(options.file, lambda given: given.read(Pendulum), Pendulum)
 
 
 def run(given: Pendulum, options: Namespace) -> tasks.Outcome:
-    """Run it; the files are trajectory.npz, swing.csv, graph.svg and equations.tex."""
+    """Run the pendulum; the files are trajectory.npz, swing.csv, graph.svg and equations.tex."""
     compiled = compile_model(graph(given))
     result = compiled.simulate(given.t_end, samples=0.01, rtol=options.rtol, method=options.method, progress=False)
     place = result["spring.q"]

@@ -1,4 +1,4 @@
-"""What a command writes: all, or what is named; what cannot be drawn is left out, and one line says what and why."""
+"""The artefacts of a command: all or the named ones; those that cannot be drawn are left out, and one line says which and why."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_every_command_that_writes_a_folder_has_the_choice() -> None:
 
 
 def task(draw: Picture, made: list[str]) -> tuple[Task, Outcome]:
-    """A task with two files and two pictures, which notes what is made."""
+    """Return a task with two files and two pictures, which records the artefacts that it makes."""
 
     def text() -> str:
         made.append("text.tex")
@@ -113,7 +113,7 @@ RUNS = {
 
 @cache
 def ran(name: str) -> tuple[Task, Outcome]:
-    """A task, and what its command has found, of which nothing is written yet."""
+    """Return a task and the outcome of its command, before anything is written."""
     saved: list[tuple[Task, Outcome]] = []
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
         short = Path(folder) / "short.json"
@@ -128,7 +128,7 @@ def ran(name: str) -> tuple[Task, Outcome]:
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", RUNS)
 def test_each_artefact_is_written_alone(name: str, tmp_path: Path) -> None:
-    """Of one outcome: the files as they are, the pictures as marks; and together these are all that the help names."""
+    """One outcome is used: the files themselves, the pictures as markers; together these are all that the help names."""
     own, outcome = ran(name)
     may_miss = {"lost.png", "movie.gif"}
     made = {*outcome.files, *outcome.pictures, SUMMARY}
@@ -148,7 +148,7 @@ SCENES = {
     "impact": {"arm.png"},
     "maze": {"maze.png", "movie.mp4"},
 }
-"""What needs VTK."""
+"""Artefacts that need VTK."""
 
 
 @pytest.mark.thorough
@@ -156,7 +156,7 @@ SCENES = {
 def test_without_vtk_the_rest_is_drawn(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing of PyVista is imported, all that Matplotlib draws is there, and one sentence says what is left out and why."""
+    """PyVista is not imported, everything that Matplotlib draws exists, and one sentence says what is left out and why."""
     pytest.importorskip("matplotlib")
     own, outcome = ran(name)
     for package in ("pyvista", "vtkmodules"):

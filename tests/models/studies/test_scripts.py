@@ -1,4 +1,4 @@
-"""`screwbond examples` and `screwbond --version`: what comes with an installation besides the packages."""
+"""`screwbond examples` and `screwbond --version`: contents of an installation other than the packages."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_command_copies_all_of_them(tmp_path: Path, monkeypatch: pytest.Monk
     assert capsys.readouterr().out.startswith(f"{len(HERE)} files in examples; for instance: python examples")
     for path in HERE:
         assert (tmp_path / "examples" / path.name).read_bytes() == path.read_bytes()
-    assert main(["examples"]) == 0  # what is the same is no loss
+    assert main(["examples"]) == 0  # overwriting an identical file loses nothing
 
 
 def test_what_a_user_changed_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:

@@ -1,4 +1,4 @@
-"""Tables of kinds are complete: who adds a kind, or forgets a part of one, is told by a test of that table's name."""
+"""Tables of kinds are complete: if a new kind, or a part of one, is missing, a test named after that table fails."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ UNDECLARED = {
     Scenario: {"name", "description", "file", "body1", "body2", "contact", "gravity", "notes"},
     HandScenario: {"name", "description", "steps", "parameters"},
 }
-"""Fields that are no numbers and no words with a meaning to the program: sections, records, texts."""
+"""Fields that are neither numbers nor keywords: sections, records, texts."""
 WITHOUT_FILES = {"cylinder", "torus", "parametric", "revolution", "closed_surface"}
-"""Surfaces that a scenario file has no word for."""
+"""Surfaces that scenario files do not support."""
 
 
 def test_surfaces() -> None:
-    """Every surface of `screws` can be in a file, or is named above; its numbers are the arguments of its function."""
+    """Every surface of `screws` can be in a file, or is listed above; its numbers are the arguments of its function."""
     made = {name for name in surfaces.__all__ if inspect.isfunction(f := getattr(surfaces, name)) and _makes_surface(f)}
     assert set(SURFACES) == made - WITHOUT_FILES
     for name, kind in SURFACES.items():
@@ -80,7 +80,7 @@ def test_motions_and_gravities() -> None:
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_shapes_of_the_object_in_the_hand(name: str) -> None:
-    """Sizes, surface and moments belong together: the moments are those of the volume inside the surface."""
+    """Sizes, surface and moments are consistent: the moments are those of the volume inside the surface."""
     assert set(SHAPES) == {surface for surface, kind in SURFACES.items() if kind.numbers}
     shape = SHAPES[name]
     size = {"egg": (0.035, 0.084)}.get(name, (0.03, 0.02, 0.04)[: len(shape.sizes)])
@@ -93,7 +93,7 @@ def test_shapes_of_the_object_in_the_hand(name: str) -> None:
         volume += six.sum() / 6.0
         centre += six @ (a + b + c) / 24.0
         squares += six @ (a * a + b * b + c * c + a * b + b * c + c * a) / 60.0
-    # The polyhedron inscribed by n x 2 n cells is smaller by (pi / n)^2, or half of it.
+    # The inscribed polyhedron of n x 2 n cells is smaller by (pi / n)^2, or half of it.
     moments = (squares.sum() - squares) / volume
     error = (np.pi / 100.0) ** 2
     assert np.allclose(shape.moments(*size), moments, rtol=2.0 * error)
@@ -116,7 +116,7 @@ def test_every_field_is_declared_and_described(record: type) -> None:
 
 
 def test_tasks() -> None:
-    """Commands are these; each file of a study has a writer, or is a picture."""
+    """The set of commands is fixed; each file of a study has a writer, or is a picture."""
     assert {command.name for command in COMMANDS} == {
         "contact",
         "delta",

@@ -1,4 +1,4 @@
-"""Commands for models in files that people write: run, show, again when the file changes, and export."""
+"""Commands for hand-written model files: run, show, rerun when the file changes, and export."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def test_a_file_is_shown_again_when_it_changes(tmp_path: Path, capsys: pytest.Ca
             path.write_text(content)
         return True
 
-    assert follow(path, redraw, go_on) == 3  # at first, the wrong one, the right one; not what stays as it is
+    assert follow(path, redraw, go_on) == 3  # the initial file, the wrong one, the right one, but not an unchanged file
     assert len(seen) == 2
     assert "E640" in capsys.readouterr().out
 
 
 def broken(content: bytes) -> list[bytes | None]:
-    """A file as an editor may leave it for an instant: empty, cut off, in another coding, gone."""
+    """Write a file as an editor may briefly leave it: empty, truncated, in another encoding, missing."""
     return [b"", content[: len(content) // 2], b"\xff\xfe\x00", None, content]
 
 

@@ -1,4 +1,4 @@
-"""`screwbond sweep`: files in, a store and a table out; what is wrong is one line, and what was run stays."""
+"""`screwbond sweep`: files in, a store and a table out; an error is one line, and finished runs are kept."""
 
 from __future__ import annotations
 

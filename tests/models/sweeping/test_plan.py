@@ -1,4 +1,4 @@
-"""Plans of sweeps in files: what they say, and that all that is wrong is told with path and line."""
+"""Plans of sweeps in files: their meaning, and that all errors are reported with path and line."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_plan_is_what_it_says(tmp_path):
     np.testing.assert_array_equal(plan.points["a.y"], [6.0, 8.0, 10.0, 12.0])
     assert plan.points["a.z"] == normal(1e-3, 1e-4)
     assert plan.keep == {"speed": last("rotor.flow"), "course": "rotor.flow", "count": events("bounces")}
-    assert plan.settings == {"samples": 0.01, "method": "rodas5p"}  # which takes the place of a method of earlier versions
+    assert plan.settings == {"samples": 0.01, "method": "rodas5p"}  # replaces a method of earlier versions
 
 
 def test_points_are_a_list_and_the_rest_may_be_left_out(tmp_path):

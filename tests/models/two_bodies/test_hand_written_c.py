@@ -17,12 +17,12 @@ pytestmark = pytest.mark.skipif(shutil.which("gcc") is None and shutil.which("cc
 
 
 def exact_hand() -> Hand:
-    """The independent hand with all digits of the home joints: forces of 2e4 N/m show the tenth."""
+    """Return the independent hand with all digits of the home joints: forces of 2e4 N/m show the tenth digit."""
     return Hand(Numbers(home=tuple(initial_posture(HandParameters()).joints[0])))
 
 
 def polar(n: np.ndarray, chart: int) -> tuple[float, float, np.ndarray, np.ndarray]:
-    """(u, v) of a unit vector and the tangents e_u, e_v, axis z (chart 0) or x (chart 1)."""
+    """Return (u, v) of a unit vector and the tangents e_u, e_v, axis z (chart 0) or x (chart 1)."""
     a = n if chart == 0 else np.roll(n, -1)
     u, v = np.arctan2(np.hypot(a[0], a[1]), a[2]), np.arctan2(a[1], a[0])
     e = np.array([np.cos(u) * np.cos(v), np.cos(u) * np.sin(v), -np.sin(u)])
@@ -31,7 +31,7 @@ def polar(n: np.ndarray, chart: int) -> tuple[float, float, np.ndarray, np.ndarr
 
 
 def in_states_of_c(hand: Hand, x: np.ndarray, charts: tuple[int, int]) -> np.ndarray:
-    """The 80 states of the C function from the 59 of the independent hand; springs along the axes of chart 0."""
+    """Return the 80 states of the C function from the 59 of the independent hand; springs along the axes of chart 0."""
     q, w, springs, ball, virtual = hand.unpack(x)
     f, R = hand.tips(q, w), turned(ball[:4])
     touch = hand.contacts(f, springs, ball)

@@ -1,4 +1,4 @@
-"""Scenario files: what is right passes unchanged; everything wrong is named, at once, with its path, file and line."""
+"""Scenario files: valid values pass unchanged; every error is reported at once, with its path, file and line."""
 
 import json
 import math
@@ -31,7 +31,7 @@ ABSENT = object()
 
 
 def changed(**changes):
-    """The good scenario with other values; `body2__surface__f=ABSENT` takes a key away."""
+    """Return the valid scenario with other values; `body2__surface__f=ABSENT` removes a key."""
     document = json.loads(json.dumps(GOOD))
     for path, value in changes.items():
         *folders, key = path.split("__")
@@ -163,7 +163,7 @@ def test_repeated_key(read):
 
 
 def test_repeated_key_is_named_where_it_is(read):
-    """Other objects have a key of that name once."""
+    """Other objects have one key of that name."""
     text = json.dumps(GOOD | {"body2": "BODY"}).replace('"BODY"', json.dumps(GOOD["body2"])[:-1] + ', "p0": [0, 0, 1]}')
     assert [p.title.partition(": ")[0] for p in problems(read, text)] == ["body2.p0"]
 

@@ -1,4 +1,4 @@
-"""The hand-written C of two eggs is the function that the contact computes, so that a ratio of their times means something."""
+"""The hand-written C of two eggs computes the same function as the contact, so that the ratio of their times is meaningful."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reader of binary glTF files, written from the specification: structure checked, arrays, poses and courses of nodes out."""
+"""Reader of binary glTF files, written from the specification: it checks structure and returns arrays, poses and node courses."""
 
 from __future__ import annotations
 
@@ -44,7 +44,6 @@ class Glb:
 
     @property
     def names(self) -> list[str]:
-        """Names of the nodes."""
         return [node["name"] for node in self.document["nodes"]]
 
     def node(self, name: str) -> dict[str, Any]:
@@ -52,7 +51,7 @@ class Glb:
         return dict(self.document["nodes"][self.names.index(name)])
 
     def times(self) -> np.ndarray:
-        """Return the times of the animation, s, of which there is one row for all."""
+        """Return the times of the animation, s; all nodes share them."""
         (number,) = {sampler["input"] for sampler in self.document["animations"][0]["samplers"]}
         return self.array(number)
 
@@ -78,7 +77,7 @@ class Glb:
         return list(self.document["meshes"][self.node(name)["mesh"]]["primitives"])
 
     def check(self) -> None:
-        """Check what the specification asks of accessors, meshes, nodes and animations."""
+        """Check the specification's requirements on accessors, meshes, nodes and animations."""
         document, end = self.document, 0
         for view in document["bufferViews"]:
             assert view["byteOffset"] % 4 == 0 and view["byteOffset"] >= end

@@ -1,4 +1,4 @@
-"""Runs as moving glTF: structure by a reader of its own, motion against the result, and what is seen where and when."""
+"""Runs as animated glTF: structure by an independent reader, motion against the result, and which parts are visible when."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ T = np.linspace(2.0, 4.0, 41)
 
 @pytest.fixture(scope="module")
 def parts() -> Scene:
-    """A scene with all kinds of parts, made by hand."""
+    """Return a hand-made scene with all kinds of parts."""
     shift, ramp = np.zeros((41, 3)), np.linspace(0.0, 1.0, 41)
     shift[:, 0] = ramp
     wheel = turned_poses(shift, 20.0 * ramp)
@@ -74,7 +74,7 @@ def test_the_structure_is_that_of_the_specification(read: Glb) -> None:
 
 
 def test_the_motion_of_a_run_is_that_of_the_result(tumbling: Result, tmp_path: Path) -> None:
-    """Positions to the last bit of 32-bit floats, rotations to their rounding, which the sign of the first row decides."""
+    """Positions to the last bit of 32-bit floats, rotations to their rounding; the first row determines the sign."""
     path = save_scene(tumbling, tmp_path / "box.glb")
     assert path == tmp_path / "box.glb"
     read = Glb.of(path.read_bytes())
@@ -87,7 +87,7 @@ def test_the_motion_of_a_run_is_that_of_the_result(tumbling: Result, tmp_path: P
     assert (np.sum(wanted[1:] * wanted[:-1], axis=1) > 0.0).all()
     sign = np.sign(q[0] @ wanted[0])
     np.testing.assert_allclose(q, sign * wanted / np.linalg.norm(wanted, axis=1)[:, None], atol=1.2e-7)
-    # The result turns by more than a full turn, so that signs of single matrices would have jumped.
+    # The result turns by more than a full turn, so signs from single matrices would have jumped.
     assert q.min() < -0.9 and q.max() > 0.9
 
 
@@ -114,7 +114,7 @@ def test_up_becomes_y_and_the_camera_sees_everything(parts: Scene, up: tuple[flo
     half = np.tan(0.5 * camera["yfov"])
     assert (camera["znear"] < -back).all() and (-back < camera["zfar"]).all()
     assert (np.abs(upward / back) < half).all() and (np.abs(right / back) < half * camera["aspectRatio"]).all()
-    # Upright: no sideways part of the upward direction, and from above where the view is.
+    # Upright: the upward direction has no sideways part, and the view is from above as specified.
     assert abs(axes[0] @ up) < 1e-6 and axes[1] @ up > 0.0
 
 
@@ -126,7 +126,7 @@ def test_colours_and_looks(read: Glb) -> None:
         linear_colour("#e6a756")
     )
     assert paint["pbrMetallicRoughness"]["baseColorFactor"] == [1.0] * 4 and "alphaMode" not in paint
-    # A wall shows its front only, other open meshes both sides.
+    # Only the front of a wall shows, but both sides of other open meshes.
     assert "doubleSided" not in material["floor"] and material["path"]["doubleSided"]
     assert veil["extensions"] == {"KHR_materials_unlit": {}} and "extensions" not in paint
     faces, lines = read.primitives("crate")
@@ -167,7 +167,7 @@ def test_a_path_is_on_its_solid(parts: Scene, read: Glb) -> None:
 
 
 def test_arrows_have_the_length_of_their_forces(parts: Scene, read: Glb) -> None:
-    """From the point where a force acts, or to it; hidden while it is no longer than its head."""
+    """They run from the point where a force acts, or to it; they are hidden when no longer than their head."""
     vector = parts.forces[0].newtons / parts.scale[0]
     shown = read.course("force on egg", "scale")[:, 0] == 1.0
     assert shown.any() and not shown.all() and np.array_equal(shown, read.course("force push", "scale")[:, 0])
@@ -186,7 +186,7 @@ def test_arrows_have_the_length_of_their_forces(parts: Scene, read: Glb) -> None
 
 
 def test_a_carried_frame_does_not_turn_about_its_axis() -> None:
-    """Round a circle of latitude, parallel transport turns by the solid angle above: 2 pi (1 - cos a)."""
+    """Around a circle of latitude, parallel transport turns by the solid angle above: 2 pi (1 - cos a)."""
     turn, a = np.linspace(0.0, 2.0 * np.pi, 2001), 0.4
     z = np.stack([np.sin(a) * np.cos(turn), np.sin(a) * np.sin(turn), np.full_like(turn, np.cos(a))], axis=1)
     H = carried_poses(3.0 * z, 2.0 * z)
