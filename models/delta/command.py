@@ -278,7 +278,7 @@ def _pictures(robot: DeltaRobot, y: Any, pole_zero_map: analysis.PoleZeroMap, an
             # Near the crossing, a pole moves fast and then turns.
             angles = np.union1d(angles, angle + np.deg2rad(np.linspace(-0.9, 0.3, 25)))
         result = analysis.sweep_poles(robot, angles, progress=False)
-        figures.sweep_plot(result, angle, path, title="Poles over common motor angle")
+        figures.sweep_plot(result, angle, path, title="Poles versus common motor angle")
 
     return {
         "poles_zeros.png": plot(lambda path: figures.pole_zero_plot({caption: pole_zero_map}, path, title="Poles and zeros")),

@@ -49,7 +49,7 @@ class MazeParameters:
     Raises `ModelError` E530 for an invalid number, E531 for contradictory numbers.
 
     Source: Bortoff 2020, section 3. The source gives no radii and inertias; the defaults give poles +-1.400 1/s and zeros +-0.700
-    1/s on ring 1. Rings of a few centimetres are too small: a landing at speed v presses the ball in by 0.0736 s times v.
+    1/s on ring 1. Rings of a few centimetres are too small: a landing at speed v presses the ball 0.0736 s times v into the ring.
     """
 
     gravity: float = number("m/s^2", "acceleration of gravity", 9.81, above=0.0)

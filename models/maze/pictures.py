@@ -268,7 +268,7 @@ def path_figure(run: MazeRun, path: Path, dpi: int = 160) -> None:
 
 
 def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None:
-    """Plot the largest real part of all poles on all rings over both gains, the stability boundary, and dots where the ball
+    """Plot the largest real part of all poles on all rings versus both gains, the stability boundary, and dots where the ball
     reaches the centre."""
     title = "Gains with stable loops, and gains with which the ball reaches the centre"
     with plot_file(path, (8.6, 5.8), dpi=dpi, layout="constrained", title=title) as figure:

@@ -213,7 +213,7 @@ class Scene:
         return f"{self.force_words}: {self.scale.text}" if self.force_words else ""
 
     def carriers(self, frame: Frame) -> list[int]:
-        """Return the indices of the solids that move with a frame; for a contact frame, both that touch."""
+        """Return the indices of the solids that move with a frame; for a contact frame, both touching solids."""
         for touch in self.contacts:
             if any(frame.poses is H for H in touch.frames):
                 return list(touch.solids)

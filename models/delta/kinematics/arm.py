@@ -175,7 +175,7 @@ def _moments(p: ArmParameters) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def _weights(p: ArmParameters) -> tuple[Scalar, Scalar]:
-    """Return the weight times lever arm of the parts that the shaft carries and of those that the elbow carries, N m."""
+    """Return weight times lever arm of the parts carried by the shaft, and of the parts carried by the elbow, N m."""
     return p.g * (p.LC1 * p.M1 + p.L1 * (p.M2 + p.M3)), p.g * (p.LC2 * p.M2 + p.L2 * p.M3)
 
 

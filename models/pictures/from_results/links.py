@@ -53,7 +53,7 @@ def link_poses(tree: Tree, q: Array) -> Array:
 class RodLinks:
     """Tree drawn as rods between its joints, for links without visuals.
 
-    `ends` : additional end points (3,) of links in their frames, by number of the link; `colours`: colours that links take in
+    `ends` : additional end points (3,) of links in their frames, by link number; `colours`: colours that links take in
         turn.
     """
 
@@ -180,7 +180,7 @@ FLOOR = "#fbfcfd"
 
 
 def body_solid(called: str, H: Array, looks: Appearance, colours: tuple[str, str], span: float) -> Solid | None:
-    """Return a body as its visuals, its surface, its shapes, or the box of its inertia; None if it has none of these.
+    """Return a body as its visuals, its surface, its shapes, or a box of equal inertia; None if it has none of these.
 
     `colours` : of the body, and of contact paths on it; `span`: drawn size of endless shapes, m.
     """

@@ -24,7 +24,7 @@ _GLASS = """//VTK::Light::Impl
 """
 
 _LIGHTS = (((-0.6, 1.2, 1.0), 0.62), ((1.2, 0.2, 0.8), 0.26), ((0.1, -1.0, 0.4), 0.26))
-"""Positions relative to the camera, and intensities."""
+"""Positions of lights relative to the camera, and their intensities."""
 
 
 def plotter(size: tuple[int, int], background: tuple[str, str], seen: bool = False) -> Any:

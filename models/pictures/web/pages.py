@@ -43,7 +43,7 @@ MAX_NODES = 400
 """Largest number of nodes, with nested graphs folded, that is drawn."""
 
 POWER_PERCENTILE = 99.0
-"""Percentile of a bond's power that sets its largest width: a short impact does not thin all others."""
+"""Percentile over time of each bond's power; the largest sets the scale of widths, so that a short impact does not dominate."""
 
 
 MAX_NODES_UNFOLDED = 15
