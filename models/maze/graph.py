@@ -164,7 +164,7 @@ COURSE = "course"
 """Name of the automaton."""
 
 LANDS, FALLS = "lands on ring {}", "falls through gate {}"
-"""Kinds of the events of the course."""
+"""Kinds of events in the course."""
 
 ANGLE = r"#1 + \operatorname{atan2}((#2)_1, (#2)_2) - #3"
 

@@ -335,7 +335,7 @@ def maze_scene(run: MazeRun, title: str = "Ball maze") -> Scene:
         paths=(Trail(path, out, AMBER[1], "path of the ball in the maze", on=0, thick=2.2),),
         panels=(
             Panel("angle", "rad", angles, key=True),
-            Panel("ball aside", "m", (Curve("$q_2$", run["q.ball"][:, 0], PATHS[0]),), level=True),
+            Panel("ball position", "m", (Curve("$q_2$", run["q.ball"][:, 0], PATHS[0]),), level=True),
             Panel("force of the ring", "N", (Curve("", run.force, FORCE),)),
         ),
         event_marks=tuple(EventMark(e.time, f"{e.kind} at {e.time:.2f} s", e.internal) for e in run.events),

@@ -66,7 +66,7 @@ def _change(compiled: Compiled, text: str) -> tuple[str, Any]:
         return name, _numbers(json.loads(value))
     except (ValueError, InvalidFormula):
         cure = '--set winding.resistance=3, --set "body.p=[0, 1, 2]", --set contact=resting'
-        raise refusal("E359", f"{text[:80]!r} changes nothing", cure, about=compiled.model.name, places=()) from None
+        raise refusal("E359", f"{text[:80]!r} is not a setting", cure, about=compiled.model.name, places=()) from None
 
 
 def _numbers(value: Any) -> Any:
@@ -134,7 +134,7 @@ def example_files(package: Path = PACKAGE) -> list[Path]:
         if files:
             return files
     title = f"this installation has no examples: missing folder {printable_path(package / 'examples')}"
-    raise FileError(Problem("E595", title, (), (), ("reinstall screwbond", "the folder examples/ of the sources")))
+    raise FileError(Problem("E595", title, (), (), ("reinstall screwbond", "the folder examples/ of the source tree")))
 
 
 def copy_scripts(out: Path, package: Path = PACKAGE) -> list[Path]:

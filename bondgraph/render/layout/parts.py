@@ -76,7 +76,7 @@ def ordered(links: Links, marks: Sequence[Sequence[Any]], ties: Sequence[Any]) -
             return sorted(range(len(colours)), key=colours.__getitem__)
         tied.sort(key=lambda i: ties[i])
         firsts = tied[: MAX_TRIED if len(tied) <= MAX_TRIED else 1]
-        # The first item comes before those that were like it.
+        # The first item precedes the items that were like it.
         tried = [_refined([2 * colour + (i != first) for i, colour in enumerate(colours)], around) for first in firsts]
         colours = min(tried, key=lambda trial: _certificate(trial, links))
 

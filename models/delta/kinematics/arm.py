@@ -134,7 +134,7 @@ def friction_rates(theta: Any) -> np.ndarray:
 
     With n the rod's direction and phi2 its angle to x2, phi2'^2 + phi3'^2 = |n'|^2 + (cos(phi2) phi3')^2: damping acts equally on
     the rod's swing in any direction (rows 2 and 3), and on its rotation about x2 (row 4), sin(phi2)^2 phi3' = x2 . (n x n'), the
-    more so the nearer the rod is to x2. Where sin(phi2) < `CONE`, the divisor is constant: the last row stays bounded, and
+    more strongly the nearer the rod is to x2. Where sin(phi2) < `CONE`, the divisor is constant: the last row stays bounded, and
     vanishes on the axis.
     """
     (_, s2, s3), (_, c2, c3) = _sines(theta), _cosines(theta)

@@ -128,7 +128,7 @@ def nanoseconds(t: Array, scene: Scene) -> NDArray[np.int64]:
     ticks = np.rint(1e9 * t)
     if np.any(np.diff(ticks) <= 0.0) or not (ticks[0] >= 0.0 and ticks[-1] < 2.0**63):
         span = f"from {t[0]:g} to {t[-1]:g} s, with steps down to {np.diff(t).min(initial=np.inf):g} s"
-        why = f"the samples are {span}; a log counts whole ns from 0 s to 292 years"
+        why = f"the samples run {span}; a log counts whole ns from 0 s to 292 years"
         cures = ("samples in these bounds: scene_of(result).at_times(times) with signals=()", 'simulate(..., sink="run.parquet")')
         raise refusal("E682", "a log cannot have these times", *cures, about=scene.title, why=why)
     return ticks.astype(np.int64)

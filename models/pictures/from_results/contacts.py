@@ -133,7 +133,7 @@ def energies_of(result: Result, contacts: Sequence[str]) -> dict[str, Array]:
         kinds[kind] = kinds.get(kind, np.zeros(len(result.t))) + ledger.elements[name]
     kinds = {kind: kinds[kind] for kind in ("kinetic", "potential", *kinds) if kind in kinds}
     kinds |= {"dissipated": ledger.dissipated + ledger.lost}
-    kinds |= {"less supplied": -ledger.supplied, "less injected": -ledger.injected}
+    kinds |= {"minus supplied": -ledger.supplied, "minus injected": -ledger.injected}
     return {kind: values for kind, values in kinds.items() if np.max(np.abs(values)) > 1e-4 * ledger.in_play}
 
 

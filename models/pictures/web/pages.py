@@ -195,8 +195,8 @@ def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]
 
 
 def characteristic_quantities(result: Result) -> list[str]:
-    """Return a few characteristic quantities: the flows of inertias and the efforts of compliances; those that are rounding noise
-    beside others of their unit come last."""
+    """Return a few characteristic quantities: the flows of inertias and the efforts of compliances; those that are only rounding
+    noise compared with others of the same unit come last."""
     model, layout = result.program.model, result.program.layout
     if model is None:
         names = [name for name in layout.names("x") if not layout[name].shape]

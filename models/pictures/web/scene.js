@@ -77,7 +77,7 @@ const paths = M.paths.map(o => ({ ...o, shape: packedMesh(o.mesh, "_index") }));
 const IDENTITY = frame([1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]);
 
 // Camera: spherical about a centre. Initially everything that moves or touches fits above the legend, clear of the lens; `shift`
-// moves the picture in the pane, in half sizes. The camera can follow bodies that move far, with a margin around them.
+// moves the picture in the pane, in half panes. The camera can follow bodies that move far, with a margin around them.
 const view = { back: unit(M.view), up: unit(M.up), centre: M.centre.slice(), distance: 0, shift: [0, 0] }, ANGLE = 14 * Math.PI / 180, EDGE = 16;
 const MARGIN = 3, points = name => Array.from({ length: A[name].length / 3 }, (_, i) => [...A[name].slice(3 * i, 3 * i + 3)]);
 const around = { false: { outline: points("outline"), centre: M.centre, reach: M.reach } };
