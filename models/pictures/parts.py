@@ -188,7 +188,7 @@ class ContactDrawing:
     force : (k, 3) on the second, N.
     intervals : times of contact, s.
     pushing : True if the arrow ends at the contact.
-    apart : True if its frames are also shown while the gap is open.
+    show_gap : True if its frames, and a line across the gap, are shown while the gap is open.
     mark : suffix of the labels of its frames; None: no labels.
     source : source of frames, force and gap.
     """

@@ -76,7 +76,7 @@ class Scene:
     title, name : heading, and name of the run.
     size : unit length (m) of frames, tubes and arrows; None: the size of the smallest solid in contact.
     view, up : unit vectors to the viewer and upward; None: automatic.
-    slow : spans that a movie slows down; if empty, short contacts.
+    slow_motion : spans that a movie slows down; if empty, short contacts.
     result : the run, if any: pages show its bond graph and quantities.
     """
 
