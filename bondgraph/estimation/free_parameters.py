@@ -61,7 +61,7 @@ class FreeParameters:
 
 
 def free_parameters_of(compiled: Compiled, names: str | Sequence[str]) -> FreeParameters:
-    """Return the numbers of parameters and states by name; components are allowed.
+    """Return the varied numbers of parameters and states by name; components are allowed.
 
     Raises `ModelError` E370 for other names, a number named twice, and a state that depends on others.
     """

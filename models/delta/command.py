@@ -39,6 +39,7 @@ from screwbond.models.studies.tasks import (
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import ModelError
+from bondgraph.output.cells import plural
 from bondgraph.render.diagram import diagram
 
 PARAMETER_SETS = {"fit": DeltaParameters.fit, "lab": DeltaParameters.lab}
@@ -194,7 +195,7 @@ def _touch_overview(touch: SoftTouchRun, until: float) -> list[str]:
     times = ", ".join(
         f"{1e3 * force:.2f} mN at {t:.4f} s" for t, force in zip(touch.contacts[:5], touch.impacts[:5], strict=True)
     )
-    count = "1 contact" if len(touch.contacts) == 1 else f"{len(touch.contacts)} contacts"
+    count = plural(len(touch.contacts), "contact")
     slipped = f"slips at {touch.slips[0]:.4f} s" if touch.slips else "does not slip"
     return [
         f"soft touch: {until:g} s simulated in {1e3 * touch.run.statistics.wall_time:.0f} ms",

@@ -30,6 +30,7 @@ from screwbond.models.studies.reading import read_file, read_text
 from bondgraph import J1, Automaton, Block, Constraint, Graph, I, Op, Parameter, Se, StateSpec, Transition, by_mode, signals
 from bondgraph.errors import Problem
 from bondgraph.model.ops import IDENTITY
+from bondgraph.output.cells import plural
 from screws.scalars import absolute, atan2, floor, minimum
 
 QUARTER = 0.5 * math.pi
@@ -135,7 +136,7 @@ def read_maze(path: str | os.PathLike[str]) -> MazeParameters:
 def _contradictions(p: MazeParameters) -> Iterator[Problem]:
     """Yield contradictions between valid numbers."""
     if not p.radii or len(p.gates) != len(p.radii):
-        title = f"a ball maze has {len(p.radii)} rings and {len(p.gates)} gates"
+        title = f"a ball maze has {plural(len(p.radii), 'ring')} and {plural(len(p.gates), 'gate')}"
         yield Problem("E531", title, cures=("one radius and one gate for each ring, from the outermost inward",))
         return
     wide = 2.0 * p.ball_radius

@@ -26,6 +26,7 @@ from bondgraph.graph.builder import Graph
 from bondgraph.interchange.formulas import InvalidFormula, number_from_json
 from bondgraph.interchange.strict_json import MAX_DEPTH, nesting_depth
 from bondgraph.model.model import Model
+from bondgraph.output.cells import plural
 from bondgraph.output.files import printable_path, write_all
 from bondgraph.render.diagram import Analysed, Drawable, diagram
 from bondgraph.render.palette import PALETTES
@@ -96,7 +97,8 @@ def run_saved(request: RunRequest, options: Namespace) -> Outcome:
         "report.txt": compiled.report() + "\n",
         **graph_files(compiled),
     }
-    figures = f"  {len(result.events)} events, {result.statistics.steps} steps, ledger {result.ledger.relative_residual:.1e}"
+    counts = f"{plural(len(result.events), 'event')}, {plural(result.statistics.steps, 'step')}"
+    figures = f"  {counts}, ledger {result.ledger.relative_residual:.1e}"
     return Outcome(summary, files, [f"{compiled.model.name}: {result.t[-1]:g} s", figures], failure=result.failure)
 
 

@@ -45,7 +45,7 @@ class SensitivityState:
 
 @dataclass
 class PrecedingSegment:
-    """Segment that leads to an instant: its length, s, x at its start, and guards before a tick at its end."""
+    """Segment that leads to an instant: its length (s), x at its start, and guards before a tick at its end."""
 
     length: float = 0.0
     x: np.ndarray = field(default_factory=lambda: np.zeros(0))

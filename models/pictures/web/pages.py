@@ -31,6 +31,7 @@ from bondgraph.export.wasm.instance import page_part, script
 from bondgraph.model.arguments import names_of
 from bondgraph.model.laws import Junction, Storing
 from bondgraph.model.model import Model
+from bondgraph.output.cells import plural
 from bondgraph.output.files import known_ending, nonfinite_to_null, write_text
 from bondgraph.output.plot_style import INK
 from bondgraph.render.diagram import diagram
@@ -393,7 +394,7 @@ def _scene(shown: Result | Scene) -> Scene:
         cures = ("the result of a run: page(graph.simulate(1.0))", "a scene")
         raise refusal("E580", f"a page shows a result or a scene, not {type(shown).__name__}", *cures, about="page")
     if len(scene.t) < 2:
-        title = f"a page shows motion over time, but there are {len(scene.t)} samples"
+        title = f"a page shows motion over time, but the scene has {plural(len(scene.t), 'sample')}"
         raise refusal("E583", title, "a longer run, or `samples` at more times", about=scene.title)
     return scene
 
