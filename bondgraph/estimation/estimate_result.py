@@ -24,7 +24,7 @@ from bondgraph.run_arguments import Initial
 from screws.renamed import answer_old_names
 
 Measured = Mapping[str, Sequence[Any]]
-"""Times (s), values and, if known, the standard deviation of their noise, by name of a quantity."""
+"""Times (s), values and, if known, the standard deviation of their noise, by name of the quantity."""
 
 
 @short_repr
@@ -66,7 +66,7 @@ class Channel:
 
     @property
     def rounding(self) -> float:
-        """Rounding error of its values, in their unit: the smallest noise."""
+        """Rounding error of its values, in their unit: a lower bound of the noise."""
         return float(np.finfo(float).eps * (np.max(np.abs(self.y), initial=0.0) or 1.0))
 
 
@@ -228,8 +228,8 @@ class Estimate:
 
     def _sum(self) -> str:
         open_noise = ", ".join(self.estimated_sigmas)
-        noise = f"sigma of {open_noise} estimated from the residual" if open_noise else "sigma as given"
-        return f"chi2 {self.chi2:.6g} of {self.degrees_of_freedom} free residuals; {noise}"
+        noise = f"sigma of {open_noise} estimated from the residuals" if open_noise else "sigma as given"
+        return f"chi2 {self.chi2:.6g} with {self.degrees_of_freedom} degrees of freedom; {noise}"
 
     def __repr__(self) -> str:
         text = ", ".join(f"{label}={value:.6g}" for label, value in self.parameters.items())

@@ -66,7 +66,7 @@ def estimate(
         model's limits (a resistance is not negative).
     data : {"rotor.flow": (t, y, sigma)}, or a list of `Experiment` for several experiments. sigma is the standard deviation of
         the noise, by default estimated from the residuals.
-    loss : "linear", least squares; "soft_l1" or "huber" for data with outliers, which grows linearly instead of quadratically
+    loss : "linear", least squares; "soft_l1" or "huber", for data with outliers, which grow linearly instead of quadratically
         beyond 1.345 sigma.
 
     Raises `RunError` E322 for unknown settings; `ModelError` E321 if `unknown` is not a dictionary, E370 for invalid names, E376
@@ -149,7 +149,7 @@ class _Search:
             raise refusal("E378", title, *cures, about=self.variational.compiled.model.name, why=lines) from failure
 
     def refuse_sizes(self, numbers: np.ndarray, noise: Sequence[np.ndarray]) -> None:
-        """Raise E376 if squares of the first run's residuals over the noise would overflow."""
+        """Raise E376 if squares of the first run's residuals, divided by the noise, would overflow."""
         channels = [channel for trial in self.trials for channel in trial.channels]
         parts = np.split(self.evaluate(numbers).residuals, np.cumsum([rows.size for rows in noise])[:-1])
         for channel, rows, part in zip(channels, noise, parts, strict=True):
@@ -230,7 +230,7 @@ class _Search:
 
 
 def _variation(y: np.ndarray) -> float:
-    """Return the standard deviation of a time series, or if it is constant, its size, or one for zero."""
+    """Return the standard deviation of a time series, its size if it is constant, or one if it is zero."""
     with np.errstate(over="ignore"):  # `refuse_sizes` refuses overflow
         return float(np.std(y) or np.max(np.abs(y), initial=0.0) or 1.0)
 

@@ -23,7 +23,7 @@ extrapolated."""
 HALVINGS = 5
 
 CLOSEST, TINY = 1e-6, 1e-100
-"""Relative change of a number that changes a mode only at an edge; substitute for zero, small in any unit."""
+"""Relative change of a number, so small that it changes a mode only at an edge; change of a zero, small in any unit."""
 
 MAX_SCATTER = 1e-6
 """Largest relative difference of two extrapolations at which a derivative counts as determined."""
@@ -61,7 +61,7 @@ class FreeParameters:
 
 
 def free_parameters_of(compiled: Compiled, names: str | Sequence[str]) -> FreeParameters:
-    """Return the numbers of parameters and states by name; components are allowed.
+    """Return the varied numbers of parameters and states by name; components are allowed.
 
     Raises `ModelError` E370 for other names, a number named twice, and a state that depends on others.
     """
@@ -118,7 +118,7 @@ def with_values(
 def start_slopes(
     compiled: Compiled, varied: FreeParameters, parameters: Mapping[str, Any] | None, initial: Mapping[str, Any] | None
 ) -> np.ndarray:
-    """Return derivatives (n, k) of the initial state by the varied numbers.
+    """Return derivatives (n, k) of the initial state with respect to the varied numbers.
 
     Start values that follow from others by the user's formulas, which accept only numbers, are differentiated by extrapolated
     differences. Raises `ModelError` E371 if these do not converge, or if the start changes its mode."""
@@ -147,7 +147,7 @@ def start_slopes(
         slope, scatter = _slope(start, at, stride)
         size = np.abs(slope) + np.finfo(float).eps * np.abs(x) / (abs(numbers[j]) or 1.0)
         if np.any(scatter > MAX_SCATTER * size.max(initial=0.0)):
-            title = f'the start has no derivative by "{varied.labels[j]}" (finite differences disagree)'
+            title = f'the start has no derivative with respect to "{varied.labels[j]}" (finite differences disagree)'
             cures = ("a smooth start formula", "start values instead of the formula")
             raise refusal("E371", title, *cures, about=compiled.model.name, places=())
         slopes[:, j] = slope

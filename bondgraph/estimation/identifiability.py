@@ -1,7 +1,7 @@
 """Identifiability of estimated numbers: covariance, and combinations that data do not determine, from the Jacobian of a fit.
 
-Let J = U S V^T be the derivatives of the residuals r / sigma by the numbers, which are scaled by their sizes. Then the covariance
-is (J^T J)^-1, and a direction of V, a combination of relative changes, has the standard deviation 1 / s.
+Let J = U S V^T be the derivatives of the residuals r / sigma with respect to the numbers, scaled by their sizes. Then the
+covariance is (J^T J)^-1, and a direction of V, a combination of relative changes, has the standard deviation 1 / s.
 
 References
 ----------
@@ -31,8 +31,8 @@ OUTLIER = 5.0
 """Ratio of a residual to sigma above which it counts as an outlier."""
 
 NAMED, INVOLVED, UNLIKELY = 0.1, 1e-3, 1e-3
-"""Share of a number in a direction above which a message names it, and above which it is as unknown as the direction; probability
-below which sigma and the residuals contradict each other."""
+"""Share of a number in a direction above which a message names the number, and above which it is unknown if the direction is;
+probability below which sigma and the residuals contradict each other."""
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ class Squares:
         return float(np.sqrt(np.sum(residuals**2) / (share * residuals.size)))
 
     def root_information(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        """Return a root of the inverse covariance: the derivatives themselves (rows, k)."""
+        """Return a square root of the inverse covariance: the derivatives themselves (rows, k)."""
         return slopes
 
 
@@ -62,8 +62,8 @@ class RobustLoss:
         return float(NORMAL * np.median(np.abs(residuals)) / np.sqrt(share))
 
     def root_information(self, residuals: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        """Return a root of the inverse covariance, from derivatives (rows, k). Without more data than numbers, it is the root for
-        least squares."""
+        """Return a square root of the inverse covariance, from derivatives (rows, k); as for least squares unless there are more
+        data than numbers."""
         U, s, V = np.linalg.svd(slopes, full_matrices=False)
         acts = s > np.finfo(float).eps * max(slopes.shape) * s.max(initial=0.0)
         U, n = U[:, acts], len(residuals)

@@ -14,6 +14,7 @@ import numpy as np
 from bondgraph.errors import refusal
 from bondgraph.estimation.estimate_result import Estimate
 from bondgraph.estimation.sensitivity_results import RunSensitivities
+from bondgraph.output.cells import plural
 from bondgraph.quantities import real
 from bondgraph.run.results.curves import curves
 from screws.renamed import answer_old_names
@@ -97,18 +98,17 @@ def uncertainty(run: RunSensitivities, parameter_uncertainty: Mapping[str, float
     else:
         matrix = real(parameter_uncertainty)
         covariance = np.full((0, 0), np.nan) if matrix is None else np.asarray(matrix, dtype=float)
+    title, cure = f"this is not a covariance of {plural(len(labels), 'number')}", "finite standard deviations"
     if covariance.shape != (len(labels),) * 2 or not np.all(np.isfinite(covariance)):
         why = (
             f"it has the shape {covariance.shape}"
             if np.all(np.isfinite(covariance))
             else "it is not finite: some numbers are not identifiable"
         )
-        raise refusal(
-            "E379", f"this is not a covariance of {len(labels)} numbers", "finite standard deviations", about=about, why=why
-        )
+        raise refusal("E379", title, cure, about=about, why=why)
     if not isinstance(parameter_uncertainty, Estimate) and not _is_semidefinite(covariance):
-        why, cure = "it is not symmetric, or a combination of the numbers has a negative variance", "finite standard deviations"
-        raise refusal("E379", f"this is not a covariance of {len(labels)} numbers", cure, about=about, why=why)
+        why = "it is not symmetric, or a combination of the numbers has a negative variance"
+        raise refusal("E379", title, cure, about=about, why=why)
     return Uncertainty(run, covariance)
 
 

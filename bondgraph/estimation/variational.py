@@ -73,7 +73,7 @@ class PreparedKernel:
 
 
 class Variational:
-    """Kernels of a model with derivatives by the varied numbers, each compiled at its first use.
+    """Kernels of a model with derivatives with respect to the varied numbers, each compiled at its first use.
 
     The fields `compiled`, `varied`, `n` (states) and `k` (varied numbers) do not change, and runs can share them.
     """
@@ -106,7 +106,7 @@ class Variational:
     @functools.cached_property
     def implicit(self) -> tuple[Program, Kernel]:
         """Program `explicit` with its exact Jacobian, which a Rosenbrock method needs: f_x for x and every column of S, and the
-        derivatives of S' by x."""
+        derivatives of S' with respect to x."""
         rates, n = self._scalars["rates"], self.n
         inputs, along = list(self._inputs["x"]), self._along(rates, self._directions(), self.k)
         slopes, bends = jacobian(rates, inputs), jacobian(along, inputs)
@@ -147,8 +147,8 @@ class Variational:
         return self._kernel(f"guard_{index}", guard, self._instant_directions, self.k + 1, _INSTANT)
 
     def reset(self, index: int, plain: bool = False) -> PreparedKernel | None:
-        """Return (x, S, dt, f) -> x after a transition, and its derivatives by columns; `plain` omits the impulse of another
-        transition in response. None if x does not change."""
+        """Return (x, S, dt, f) -> x after a transition, and its derivatives by columns; `plain` omits the impulse of the
+        transition. None if x does not change."""
         scalars = self._scalars.get(f"push_{index}" if plain else f"reset_{index}")
         if scalars is None:
             return None
@@ -172,7 +172,7 @@ class Variational:
 
     def solution(self, index: int) -> PreparedKernel:
         """Return (x, S, dt, f) -> derivatives of the unknowns of an algebraic loop at its solution, by columns: derivatives of
-        the Newton step, whose derivative by the guesses is -1."""
+        the Newton step, whose derivative with respect to the guesses is -1."""
         steps = self._scalars[f"newton_{index}"]
         return self._kernel(f"newton_{index}", steps[len(steps) // 2 :], self._without_guesses, self.k, _INSTANT)
 
@@ -317,7 +317,8 @@ class SensitivityWeights(ErrorWeights):
         self._measure(t, x, m)
 
     def test_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Update the scales after rejected steps of length h, and test if the tolerance is below the rounding of the rates."""
+        """Update the scales after rejected steps of length h, and test whether the tolerance is below the rounding of the
+        rates."""
         self.refresh(t, x, m)
         if self.noise.any():
             self._noise_gain = min(2.0 * self._noise_gain, error_weights.MAX_NOISE_GAIN)
@@ -341,7 +342,7 @@ class SensitivityWeights(ErrorWeights):
 
     def unresolved(self, rtol: float, numbers: np.ndarray) -> bool:
         """Return True if rounding in steps exceeded `rtol` times the weight of an entry of S. Columns in which a change of the
-        varied `numbers` (k,) by their sizes has no effect are rounding themselves and do not count."""
+        varied `numbers` (k,) by their sizes has no effect hold only rounding and do not count."""
         n = self._count
         if not self.exceeded[n:].any():
             return False

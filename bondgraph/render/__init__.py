@@ -1,1 +1,1 @@
-"""Pictures of bond graphs: the diagram of a graph, frozen or compiled, as SVG."""
+"""Diagrams of graphs and of compiled models, as SVG, PDF, PNG or TikZ."""

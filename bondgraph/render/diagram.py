@@ -1,4 +1,4 @@
-"""Diagram of a bond graph as SVG, PDF, PNG or TikZ, with automatic layout or the user's positions, and a legend of its signs."""
+"""Diagram of a bond graph as SVG, PDF, PNG or TikZ, with automatic layout or the user's positions, and a legend."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LEGEND_SIZE, LINE, GLYPH = 11.0, 22.0, 34.0
 
 @dataclass(frozen=True)
 class Sign:
-    """Sign of a diagram: its meaning, and the function that draws it at (x, y) px."""
+    """Symbol of a diagram: its meaning, and the function that draws it at (x, y) px."""
 
     words: str
     drawn: Callable[[Route, float, float, Palette], str]
@@ -84,13 +84,13 @@ SIGNS = {
     "signal": Sign("signal", lambda route, x, y, palette: glyphs.signal_line(route, palette)),
     "folded": Sign("nested graph, folded", _folded),
 }
-"""All signs of a diagram, in the order of the legend."""
+"""All symbols of a diagram, in the order of the legend."""
 
 
 def legend_lines(kinds: set[str], left: float, top: float, width: float, palette: Palette) -> tuple[str, float]:
     """Return the SVG text of a legend and its height; `kinds` are the `SIGNS` that occur."""
     if unknown := kinds - SIGNS.keys():
-        raise ValueError(f"signs without an entry in the legend: {', '.join(sorted(unknown))}")
+        raise ValueError(f"symbols without an entry in the legend: {', '.join(sorted(unknown))}")
     parts, x, y = [], left, top + LINE / 2
     for sign in (SIGNS[kind] for kind in SIGNS if kind in kinds):
         advance = GLYPH + 8 + text_width(sign.words, LEGEND_SIZE) + 18
@@ -149,7 +149,7 @@ class Analysed(Protocol):
 
 
 BondLabels = bool | Literal["numbers"] | Mapping[str, Texts]
-"""Choice of texts at bonds."""
+"""Choice of labels on bonds."""
 Drawable = Graph | Model | Analysed
 """Objects that can be drawn."""
 
@@ -177,9 +177,9 @@ def diagram(
     | option | what it does |
     |---|---|
     | `title` | text above the picture; None: the name of the graph, "": none |
-    | `legend` | explain the signs below |
+    | `legend` | explain the symbols below the drawing |
     | `values` | show parameters of elements, with units |
-    | `labels` | texts at bonds: letters of effort and flow with the number of the bond, "numbers" alone, or your own texts |
+    | `labels` | texts on bonds: letters of effort and flow with the number of the bond, "numbers" alone, or your own texts |
     | `colours` | "colour", "black" (for printing in black), or colours by field of `Palette`: {"stroke": "#c8374b"} |
 
     Bonds are numbered from 1. Your own texts are a mapping from a bond's name to its texts of effort and flow;

@@ -147,7 +147,7 @@ def _past_the_barb(kind: str, words: str) -> float:
 
 
 def _next_to(point: np.ndarray, side: np.ndarray, words: str) -> tuple[float, float]:
-    """Return the middle of a text on one side of a point of a line, clear of the line."""
+    """Return the centre of a text on one side of a point on a line, clear of the line."""
     half = np.array([text_width(words, BOND_LABEL_SIZE) / 2, BOND_LABEL_SIZE / 2])
     return _plain(point + side * (LABEL_DISTANCE + float((half * np.abs(side)).sum())))
 

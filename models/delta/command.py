@@ -39,6 +39,7 @@ from screwbond.models.studies.tasks import (
 
 from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import ModelError
+from bondgraph.output.cells import plural
 from bondgraph.render.diagram import diagram
 
 PARAMETER_SETS = {"fit": DeltaParameters.fit, "lab": DeltaParameters.lab}
@@ -194,7 +195,7 @@ def _touch_overview(touch: SoftTouchRun, until: float) -> list[str]:
     times = ", ".join(
         f"{1e3 * force:.2f} mN at {t:.4f} s" for t, force in zip(touch.contacts[:5], touch.impacts[:5], strict=True)
     )
-    count = "1 contact" if len(touch.contacts) == 1 else f"{len(touch.contacts)} contacts"
+    count = plural(len(touch.contacts), "contact")
     slipped = f"slips at {touch.slips[0]:.4f} s" if touch.slips else "does not slip"
     return [
         f"soft touch: {until:g} s simulated in {1e3 * touch.run.statistics.wall_time:.0f} ms",
@@ -278,7 +279,7 @@ def _pictures(robot: DeltaRobot, y: Any, pole_zero_map: analysis.PoleZeroMap, an
             # Near the crossing, a pole moves fast and then turns.
             angles = np.union1d(angles, angle + np.deg2rad(np.linspace(-0.9, 0.3, 25)))
         result = analysis.sweep_poles(robot, angles, progress=False)
-        figures.sweep_plot(result, angle, path, title="Poles over common motor angle")
+        figures.sweep_plot(result, angle, path, title="Poles versus common motor angle")
 
     return {
         "poles_zeros.png": plot(lambda path: figures.pole_zero_plot({caption: pole_zero_map}, path, title="Poles and zeros")),

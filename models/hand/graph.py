@@ -145,7 +145,7 @@ TIP = "tip"
 """Name of the last link of a finger."""
 
 CONTACT_NUMBERS = tuple(name for name in COMPLIANCE_UNITS if name != "torsional_friction")
-"""Parameters of the hand that its contacts have under the same names."""
+"""Parameters with the same names in the hand and its contacts."""
 
 GRASP = "grasp"
 """Automaton with the states "held" and "lost": does any tip touch the object?"""

@@ -60,7 +60,7 @@ def hand_scene(run: HandRun, finger: int = 0) -> Scene:
     contacts = tuple(replace(contact, pushing=True, show_gap=False, mark=None) for contact in base_scene.contacts)
     gaps, forces, *coordinates = base_scene.panels[: 2 + parameters.fingers]
     ledger = run.result.ledger
-    energies = {"stored": ledger.stored, "dissipated": ledger.dissipated + ledger.lost, "less supplied": -ledger.supplied}
+    energies = {"stored": ledger.stored, "dissipated": ledger.dissipated + ledger.lost, "minus supplied": -ledger.supplied}
     end = display_end(run)
     scene = replace(
         base_scene,

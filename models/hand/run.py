@@ -202,8 +202,8 @@ class Study:
     required : smallest friction coefficient that carries each contact force, |F_t| / N (k, n); nan without contact.
     margin : mu N - |F_t| (k, n), N; nan without friction.
     internal : norm of the contact forces that only squeeze, in the null space of the grasp matrix (k,), N.
-    net : norm of the remaining forces, which move the object (k,), N. Both, and the singular values, are nan while a finger is
-        off.
+    net : norm of the remaining forces, which move the object (k,), N; `internal`, `net` and `manipulability` are nan while a
+        finger has no contact.
     manipulability : singular values (k, 6), descending, of joint rates -> object twist with rolling tips.
     extension : extension of each finger, 1 at full reach (k, n).
     path1, path2 : length of the contact path on tip and object so far (k, n), m.

@@ -32,7 +32,7 @@ from screws.surfaces import Surface, egg, ellipsoid, sphere
 
 @dataclass(frozen=True)
 class ObjectShape:
-    """Shape of the object: names of its sizes (m), and functions of these sizes for its surface about the centre of mass, and for
+    """Shape of the object: names of its sizes (m), and functions from these sizes to its surface about the centre of mass, and to
     the principal moments of the solid body per unit mass (3,), m^2."""
 
     sizes: tuple[str, ...]

@@ -82,7 +82,7 @@ def _pictures(study: ImpactStudy) -> dict[str, Picture]:
 
 def _arguments(parser: Any) -> None:
     add_fields(parser, MeasuredImpact, FLAGS)
-    parser.add_argument("--urdf", metavar="FILE", help="robot that replaces the default arm; joints at zero unless --q")
+    parser.add_argument("--urdf", metavar="FILE", help="robot that replaces the default arm; joints at zero unless --q is given")
     parser.add_argument("--tip", metavar="LINK", help="link of the robot that strikes (default: the last link of the file)")
     parser.add_argument("--meshes", choices=MESHES, default=MESHES[0], help="shapes of the robot in its picture; none draws rods")
     parser.add_argument("--q", type=float, nargs="+", metavar="X", help="joint coordinates, rad or m")

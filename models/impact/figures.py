@@ -38,7 +38,7 @@ def _shade(k: int, count: int) -> str:
 
 
 def plot_laws(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Plot force over time and compression for three laws with equal speed, impulse and duration (WA22, Figs. 4(b) and 5)."""
+    """Plot force versus time and compression for three laws with equal speed, impulse and duration (WA22, Figs. 4(b) and 5)."""
     with plot_file(
         path, (9.6, 4.4), dpi=dpi, layout="constrained", title="Three laws with equal speed, impulse and duration"
     ) as figure:
@@ -77,12 +77,12 @@ def plot_speeds(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_restitution(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Plot restitution over speed: exact, from (17), and for the laws that are independent of speed (WA22, Figs. 3(d) and
+    """Plot restitution versus speed: exact, from (17), and for the laws that are independent of speed (WA22, Figs. 3(d) and
     4(d))."""
     law = _viscoelastic(study)
     unit = law.invariant_speed
     speeds = np.geomspace(0.02, 50.0, 400) * unit
-    with plot_file(path, (7.6, 4.4), dpi=dpi, layout="constrained", title="Restitution over impact speed") as figure:
+    with plot_file(path, (7.6, 4.4), dpi=dpi, layout="constrained", title="Restitution versus impact speed") as figure:
         panel = figure.subplots()
         exact = [replace(law, v0=float(v)).restitution for v in speeds]
         panel.semilogx(speeds, exact, color=CYCLE[0], label="viscoelastic, exact")
@@ -139,7 +139,7 @@ def plot_energies(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
 
 
 def plot_impulses(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
-    """Plot the impulse at the end of compression over speed, by each matrix and as measured by the graphs (WA22, Fig. 7)."""
+    """Plot the impulse at the end of compression versus speed, by each matrix and as measured by the graphs (WA22, Fig. 7)."""
     speeds = np.array([0.0, 1.1 * max(study.measured.speeds)])
     with plot_file(path, (7.6, 4.6), dpi=dpi, layout="constrained", title="Impulse at the end of compression") as figure:
         panel = figure.subplots()
@@ -187,7 +187,7 @@ def plot_order(study: ImpactStudy, path: Path, *, dpi: int = 160) -> None:
         words = f"projection above composite\nin {100.0 * shares['projection > composite']:.0f} %"
         above = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
         sorted_.annotate(words, (equal, 0.97), (-4, 0), ha="right", va="top", color=MUTED, fontsize=SMALL, **above)
-        sorted_.set(xlabel="configuration, sorted by projection over composite", ylabel="mass over composite mass")
+        sorted_.set(xlabel="configuration, sorted by projection / composite", ylabel="mass / composite mass")
         legend_above(sorted_, 2)
 
 

@@ -26,7 +26,7 @@ from screws.rotations import tilde
 Vector = Sequence[float] | np.ndarray
 
 SINGULAR = 1e-12
-"""Largest eigenvalue that counts as zero, for a matrix scaled to a diagonal of ones."""
+"""Largest eigenvalue that counts as zero, for a matrix scaled to a unit diagonal."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,7 @@ BALL, MAZE, HOLD, TURN = "aside.y", "q.maze", "lead 1.y", "lead 2.y"
 GAINS = ("u1.k", "u2.k")
 
 NEGLIGIBLE = 1e-9
-"""Gain factor below which it counts as zero, and above whose inverse it counts as infinite."""
+"""Gain factors below this count as zero, and above its inverse as infinite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +91,7 @@ def _derivatives(maze: MazeParameters) -> Derivatives:
 
 def linearise_maze(maze: MazeParameters, i: int, k1: float | None = None, k2: float | None = None) -> Linear:
     """Linearise a maze about rest on top of ring i: from `motor.push`, N m, to the ball's position, m, the maze's angle, rad, and
-    the outputs of their compensators. Gains default to the maze's. Raise E532 for a ring that the maze does not have."""
+    the outputs of their compensators. Gains default to the maze's. Raises E532 for a ring that the maze does not have."""
     if i not in maze.rings:
         cure = f"a number from 1, the outermost, to {maze.rings[-1]}"
         raise refusal("E532", f"the maze has no ring {i!r}", cure, about="ball maze", places=())
@@ -113,7 +113,7 @@ def rightmost(maze: MazeParameters, k1: np.ndarray, k2: np.ndarray) -> np.ndarra
     real_parts = np.empty((len(gains1), len(gains2), len(maze.rings)))
     for i in maze.rings:
         open_, first, second = (linearise_maze(maze, i, *gains).A for gains in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)))
-        # The torque is proportional to each gain, and so is what it adds to A.
+        # The torque is proportional to each gain, and so is its contribution to A.
         for k, gain in enumerate(gains1):
             A = open_ + gain * (first - open_) + gains2[:, None, None] * (second - open_)
             real_parts[k, :, i - 1] = np.linalg.eigvals(A).real.max(axis=1)
@@ -128,7 +128,7 @@ def root_locus(maze: MazeParameters, i: int, factors: np.ndarray, loop: int) -> 
     """
     without, with_it = ((0.0, 0.0), (None, 0.0)) if loop == 1 else ((None, 0.0), (None, None))
     start, end = (linearise_maze(maze, i, *gains).A for gains in (without, with_it))
-    # The torque is proportional to each gain, and so is what it adds to A.
+    # The torque is proportional to each gain, and so is its contribution to A.
     poles = np.linalg.eigvals(start + np.reshape(factors, (-1, 1, 1)) * (end - start)).astype(complex)
     return _branches(np.sort_complex(poles))
 

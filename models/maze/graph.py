@@ -30,6 +30,7 @@ from screwbond.models.studies.reading import read_file, read_text
 from bondgraph import J1, Automaton, Block, Constraint, Graph, I, Op, Parameter, Se, StateSpec, Transition, by_mode, signals
 from bondgraph.errors import Problem
 from bondgraph.model.ops import IDENTITY
+from bondgraph.output.cells import plural
 from screws.scalars import absolute, atan2, floor, minimum
 
 QUARTER = 0.5 * math.pi
@@ -49,7 +50,7 @@ class MazeParameters:
     Raises `ModelError` E530 for an invalid number, E531 for contradictory numbers.
 
     Source: Bortoff 2020, section 3. The source gives no radii and inertias; the defaults give poles +-1.400 1/s and zeros +-0.700
-    1/s on ring 1. Rings of a few centimetres are too small: a landing at speed v presses the ball in by 0.0736 s times v.
+    1/s on ring 1. Rings of a few centimetres are too small: a landing at speed v presses the ball 0.0736 s times v into the ring.
     """
 
     gravity: float = number("m/s^2", "acceleration of gravity", 9.81, above=0.0)
@@ -135,7 +136,7 @@ def read_maze(path: str | os.PathLike[str]) -> MazeParameters:
 def _contradictions(p: MazeParameters) -> Iterator[Problem]:
     """Yield contradictions between valid numbers."""
     if not p.radii or len(p.gates) != len(p.radii):
-        title = f"a ball maze has {len(p.radii)} rings and {len(p.gates)} gates"
+        title = f"a ball maze has {plural(len(p.radii), 'ring')} and {plural(len(p.gates), 'gate')}"
         yield Problem("E531", title, cures=("one radius and one gate for each ring, from the outermost inward",))
         return
     wide = 2.0 * p.ball_radius
@@ -164,7 +165,7 @@ COURSE = "course"
 """Name of the automaton."""
 
 LANDS, FALLS = "lands on ring {}", "falls through gate {}"
-"""Kinds of the events of the course."""
+"""Kinds of events in the course."""
 
 ANGLE = r"#1 + \operatorname{atan2}((#2)_1, (#2)_2) - #3"
 

@@ -268,7 +268,7 @@ def path_figure(run: MazeRun, path: Path, dpi: int = 160) -> None:
 
 
 def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None:
-    """Plot the largest real part of all poles on all rings over both gains, the stability boundary, and dots where the ball
+    """Plot the largest real part of all poles on all rings versus both gains, the stability boundary, and dots where the ball
     reaches the centre."""
     title = "Gains with stable loops, and gains with which the ball reaches the centre"
     with plot_file(path, (8.6, 5.8), dpi=dpi, layout="constrained", title=title) as figure:
@@ -335,7 +335,7 @@ def maze_scene(run: MazeRun, title: str = "Ball maze") -> Scene:
         paths=(Trail(path, out, AMBER[1], "path of the ball in the maze", on=0, thick=2.2),),
         panels=(
             Panel("angle", "rad", angles, key=True),
-            Panel("ball aside", "m", (Curve("$q_2$", run["q.ball"][:, 0], PATHS[0]),), level=True),
+            Panel("ball position", "m", (Curve("$q_2$", run["q.ball"][:, 0], PATHS[0]),), level=True),
             Panel("force of the ring", "N", (Curve("", run.force, FORCE),)),
         ),
         event_marks=tuple(EventMark(e.time, f"{e.kind} at {e.time:.2f} s", e.internal) for e in run.events),

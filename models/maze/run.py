@@ -253,7 +253,7 @@ def robustness(
     t_end: float = T_END,
     progress: bool = True,
 ) -> RobustnessMap:
-    """Map the poles on every ring, and runs of `t_end` s, over pairs of gains, N and N m/rad. Raise E533 for invalid gains.
+    """Map the poles on every ring, and runs of `t_end` s, over pairs of gains, N and N m/rad. Raises E533 for invalid gains.
 
     Stable loops on all rings do not imply that the ball finishes, since the jump of the reference may throw it off; nor do
     unstable loops imply the opposite, since with a slow pole the ball may reach the gate in time.

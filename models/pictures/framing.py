@@ -15,7 +15,7 @@ MAX_GROWTH = 2.0
 """Largest factor by which a solid at rest may widen a picture of everything that moves or touches."""
 
 LONG_WAY = 8.0, 50.0
-"""Way of all that moves, over its size, from which a camera may follow it, and from which it does, as it would be too small."""
+"""Travel of moving solids, relative to their size, above which a camera may follow them, and above which it does by default."""
 
 OUTLINE_TIMES = (20, 100)
 """Smallest and largest number of times at which solids are outlined; fewer for more solids."""
@@ -24,7 +24,7 @@ OUTLINE_TIMES = (20, 100)
 def in_view(scene: Scene, meshes: Sequence[Mesh]) -> tuple[int, ...]:
     """Return the indices of the solids that a camera must see: those that move or touch, and those at rest near them.
 
-    Endless solids do not count: their touching points do.
+    Endless solids do not count, but their contact points do.
     """
     finite = [i for i, solid in enumerate(scene.solids) if solid.framed and not solid.unbounded]
     touching = {i for touch in scene.contacts for i in touch.solids}
@@ -37,8 +37,8 @@ def in_view(scene: Scene, meshes: Sequence[Mesh]) -> tuple[int, ...]:
 
 
 def solids_to_follow(scene: Scene, meshes: Sequence[Mesh], seen: Collection[int]) -> tuple[tuple[int, ...], Array, bool]:
-    """Return the solids (indices) that a camera can follow: all that move, if they go far together, else none; points (j, 3)
-    round them from the middle of their origins; and True if they would be too small otherwise."""
+    """Return the solids (indices) that a camera can follow: all moving ones if they travel far together, else none; points (j, 3)
+    around them, relative to the mean of their origins; and True if they would be too small in a fixed view."""
     moving = tuple(i for i in seen if not scene.solids[i].unbounded and scene.solids[i].moves())
     times = scene.t[np.unique(np.linspace(0, len(scene.t) - 1, OUTLINE_TIMES[1]).round().astype(int))]
     now = scene.at_times(times)

@@ -46,7 +46,7 @@ class Solid:
     name : of the body; `called`: its name in legends, by default `name`.
     poses : (k, 4, 4).
     shape : a surface of `screws`, or a mesh in its own axes.
-    colour, ink : of the body, and of contact paths on it; `lines`: of its mesh's lines; "": derived from `colour`.
+    colour, ink : of the body, and of contact paths on it; `lines`: colour of its mesh's lines; "": derived from `colour`.
     ghosts : time (s) from which earlier poses are shown; None: never.
     legend : meaning of its colour.
     framed : True if a camera must see the whole body.
@@ -91,7 +91,7 @@ class Solid:
         return self.lines or blend(self.colour, INK, 0.45)
 
     def moves(self) -> bool:
-        """Return True if it leaves its first pose."""
+        """Return True if it moves away from its first pose."""
         return bool(np.abs(self.poses - self.poses[0]).max() > 1e-9 * (1.0 + np.abs(self.poses[0]).max()))
 
 
@@ -188,7 +188,7 @@ class ContactDrawing:
     force : (k, 3) on the second, N.
     intervals : times of contact, s.
     pushing : True if the arrow ends at the contact.
-    apart : True if its frames are also shown while the gap is open.
+    show_gap : True if its frames, and a line across the gap, are shown while the gap is open.
     mark : suffix of the labels of its frames; None: no labels.
     source : source of frames, force and gap.
     """

@@ -59,7 +59,7 @@ def rendering_problem() -> str:
 
 @cache
 def rendering() -> tuple[bool, str]:
-    """Test if three-dimensional pictures can be rendered; return the answer, and a line that confirms it or names what to
+    """Test whether three-dimensional pictures can be rendered; return the answer, and a line that confirms it or names what to
     install.
 
     The test runs once per process (about 2 s).
@@ -72,7 +72,7 @@ def rendering() -> tuple[bool, str]:
             [sys.executable, "-c", _TRIAL], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return False, f"a test of rendering did not finish ({type(error).__name__}); {_CURE}"
+        return False, f"the rendering test did not finish ({type(error).__name__}); {_CURE}"
     if trial.returncode == 0 and trial.stdout.strip().endswith("rendered"):
         return True, "pictures can be rendered"
     if "ImportError" in trial.stderr and "libX" in trial.stderr:

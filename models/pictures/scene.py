@@ -76,7 +76,7 @@ class Scene:
     title, name : heading, and name of the run.
     size : unit length (m) of frames, tubes and arrows; None: the size of the smallest solid in contact.
     view, up : unit vectors to the viewer and upward; None: automatic.
-    slow : spans that a movie slows down; if empty, short contacts.
+    slow_motion : spans that a movie slows down; if empty, short contacts.
     result : the run, if any: pages show its bond graph and quantities.
     """
 
@@ -213,7 +213,7 @@ class Scene:
         return f"{self.force_words}: {self.scale.text}" if self.force_words else ""
 
     def carriers(self, frame: Frame) -> list[int]:
-        """Return the indices of the solids that move with a frame; for a contact frame, both that touch."""
+        """Return the indices of the solids that move with a frame; for a contact frame, both touching solids."""
         for touch in self.contacts:
             if any(frame.poses is H for H in touch.frames):
                 return list(touch.solids)

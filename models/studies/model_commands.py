@@ -26,6 +26,7 @@ from bondgraph.graph.builder import Graph
 from bondgraph.interchange.formulas import InvalidFormula, number_from_json
 from bondgraph.interchange.strict_json import MAX_DEPTH, nesting_depth
 from bondgraph.model.model import Model
+from bondgraph.output.cells import plural
 from bondgraph.output.files import printable_path, write_all
 from bondgraph.render.diagram import Analysed, Drawable, diagram
 from bondgraph.render.palette import PALETTES
@@ -66,7 +67,7 @@ def _change(compiled: Compiled, text: str) -> tuple[str, Any]:
         return name, _numbers(json.loads(value))
     except (ValueError, InvalidFormula):
         cure = '--set winding.resistance=3, --set "body.p=[0, 1, 2]", --set contact=resting'
-        raise refusal("E359", f"{text[:80]!r} changes nothing", cure, about=compiled.model.name, places=()) from None
+        raise refusal("E359", f"{text[:80]!r} is not a setting", cure, about=compiled.model.name, places=()) from None
 
 
 def _numbers(value: Any) -> Any:
@@ -96,7 +97,8 @@ def run_saved(request: RunRequest, options: Namespace) -> Outcome:
         "report.txt": compiled.report() + "\n",
         **graph_files(compiled),
     }
-    figures = f"  {len(result.events)} events, {result.statistics.steps} steps, ledger {result.ledger.relative_residual:.1e}"
+    counts = f"{plural(len(result.events), 'event')}, {plural(result.statistics.steps, 'step')}"
+    figures = f"  {counts}, ledger {result.ledger.relative_residual:.1e}"
     return Outcome(summary, files, [f"{compiled.model.name}: {result.t[-1]:g} s", figures], failure=result.failure)
 
 
@@ -128,13 +130,13 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def example_files(package: Path = PACKAGE) -> list[Path]:
-    """Return the example files installed with `models`, else those of the checkout; E595 if there are none."""
+    """Return the example files installed with `models`, else those in the source tree; E595 if there are none."""
     for folder in (package / "examples", package.parent / "examples"):
         files = sorted(path for path in folder.glob("[!_.]*") if path.is_file())
         if files:
             return files
     title = f"this installation has no examples: missing folder {printable_path(package / 'examples')}"
-    raise FileError(Problem("E595", title, (), (), ("reinstall screwbond", "the folder examples/ of the sources")))
+    raise FileError(Problem("E595", title, (), (), ("reinstall screwbond", "the folder examples/ of the source tree")))
 
 
 def copy_scripts(out: Path, package: Path = PACKAGE) -> list[Path]:

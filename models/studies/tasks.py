@@ -47,7 +47,7 @@ class Picture:
 
     Parameters
     ----------
-    draw : function that draws it into a path.
+    draw : function that draws it to a path.
     missing : function that returns a line on a missing requirement and how to get it; "" if none is missing.
     work : approximate duration, relative to a plot.
     bar : True if `draw` shows its own progress, as for movies, and takes `progress`.

@@ -37,6 +37,7 @@ from screwbond.models.two_bodies.scenario import MOTIONS, SURFACES, BodySpec, Co
 
 from bondgraph import Compiled, Graph, compile_model
 from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
+from bondgraph.output.cells import plural
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.results.result import Result
 from screws.numeric_arguments import shown
@@ -301,7 +302,7 @@ def _figures(summary: dict[str, Any]) -> list[str]:
     events, peak = summary["events"], summary["peak_force"]
     return [
         cost_line(summary["name"], summary, 1),
-        f"  contact on {events['contact on']} times, off {events['contact off']} times;"
+        f"  contact on {plural(events['contact on'], 'time')}, off {plural(events['contact off'], 'time')};"
         f" largest normal force {peak['value']:.6g} N at {peak['time']:.6g} s",
         f"  energy {summary['energy']['stored at start']:.6g} J at the start,"
         f" ledger residual {summary['ledger_residual']:.1e} of the energy in play",

@@ -319,7 +319,7 @@ def read_scenario(path: str | os.PathLike[str]) -> Scenario:
     ----------
     path : a JSON file; its text is parsed, never evaluated.
 
-    Return the scenario; `notes` lists corrections (such as a normalised quaternion).
+    Returns the scenario; `notes` lists corrections (such as a normalised quaternion).
 
     Raises `ModelError` with every problem, each with its JSON path, file and line: E401 file, E402 JSON, E403
     missing, E404 unknown or repeated key, E405 type, E406 not finite, E407 out of range, E408 unknown word, E409 surface, E410

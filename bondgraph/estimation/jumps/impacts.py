@@ -102,7 +102,7 @@ class CollisionJumps:
         return any(self._kernels.same(x, event.x_before, event.x_after) for x in results)
 
     def couples(self, event: Event, other: Event) -> bool:
-        """Return True if impulses of one single bounce change flows of the contact that bounces in another."""
+        """Return True if the impulses of one bounce change flows of the contact that bounces in the other."""
         bounces, sides = self._collisions.bounces, []
         for each in (event, other):
             sides.append(np.array([c for c, indices in enumerate(bounces) if each.transition in indices], dtype=int))
@@ -128,7 +128,7 @@ class CollisionJumps:
         return np.asarray(D + pushed + part.participants.table.states[:, scalars] @ (impact.push[:, None] * derivatives.slopes))
 
     def _refuse_held(self, part: ImpactPart, context: EventScales, responses: np.ndarray) -> None:
-        """Refuse (E374) held contacts that a part pulls or pushes along a direction."""
+        """Refuse (E374) held contacts that a part would pull or push after a change along a direction."""
         table = part.participants.table
         scale = np.where(np.isfinite(table.scale), table.scale, 0.0)
         largest = float(np.max(_scaled(scale, np.abs(table.flow)), initial=0.0))

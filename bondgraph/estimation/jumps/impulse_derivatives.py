@@ -45,7 +45,7 @@ class SensitivityState:
 
 @dataclass
 class PrecedingSegment:
-    """Segment that leads to an instant: its length, s, x at its start, and guards before a tick at its end."""
+    """Segment that leads to an instant: its length (s), x at its start, and guards before a tick at its end."""
 
     length: float = 0.0
     x: np.ndarray = field(default_factory=lambda: np.zeros(0))
@@ -131,7 +131,7 @@ def agree(a: np.ndarray, b: np.ndarray) -> bool:
 
 _RANK, _BALANCED, _NO_LIMIT = 1e-10, 1e-6, 1e-13
 """Singular value that counts as zero, relative to the largest; fraction of the energy that counts as zero for impulses chosen to
-give none; friction limit that counts as zero, relative to the impact's flows."""
+add no energy; friction limit that counts as zero, relative to the impact's flows."""
 
 
 class DegeneracyKind(Enum):
@@ -183,7 +183,7 @@ class ImpulseDerivatives:
     ----------
     near : distance from an edge that counts as zero, relative to the terms of its impulse or flow.
     tolerance : largest residual of an equation that derivatives obey, relative to its terms.
-    shares : size of a derivative along each direction that counts as zero, in the same units (k,).
+    shares : size of a derivative along each direction that counts as zero, relative to the flows (k,).
     """
 
     def __init__(self, impact: Impact, inputs: InputDerivatives, near: float, tolerance: float, shares: np.ndarray):
@@ -295,8 +295,8 @@ class ImpulseDerivatives:
         return np.asarray(row.by_flow @ da + row.by_limit @ db)
 
     def _energy(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return derivatives of the energy that impulses give, by impulse (c,) and along the directions (k,), and its distance
-        from zero, relative to its terms."""
+        """Return derivatives of the energy that impulses add, with respect to the impulses (c,) and along the directions (k,),
+        and its distance from zero, relative to its terms."""
         z, A = self._z, self._unit.response
         by_z, energy = self._flow + 0.5 * (A + A.T) @ z, float(z @ (self._flow + 0.5 * A @ z))
         terms = float(np.abs(z) @ (np.abs(self._flow) + 0.5 * np.abs(A) @ np.abs(z)))
@@ -394,7 +394,7 @@ def refuse_separating(
 
 
 def refuse_opening(context: EventScales, transition: int, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> None:
-    """Refuse a triggered collision whose contact was already closed, at zero speed, if another value opens it."""
+    """Refuse a triggered collision whose contact was already closed, at zero speed, if another parameter value opens it."""
     at_zero, moved = closed(context, transition, at, D, dt)
     if at_zero and moved.any():
         raise coincidence_refusal(context.kernels, context.event, transition, moved)
@@ -417,7 +417,7 @@ def coincidence_refusal(kernels: RunKernels, event: Event, transition: int, alon
     """Return the refusal of a contact that meets others at the same time by chance: a change `along` some numbers separates
     them."""
     name = kernels.bound.program.transitions[transition].name
-    why = f'"{name}" closes at the same time by chance: with another value it would close sooner or later'
+    why = f'"{name}" closes at the same time by chance: another value would make it close earlier or later'
     return _refusal(kernels, event, along, (why,))
 
 
@@ -431,7 +431,7 @@ def edge_refusal(context: EventScales, edges: Sequence[Degeneracy], names: Seque
 def _refusal(kernels: RunKernels, event: Event, along: np.ndarray, whys: tuple[str, ...]) -> RunError:
     labels = kernels.variational.varied.labels
     by = ", ".join(f'"{label}"' for label, varies in zip(labels, along, strict=True) if varies)
-    title = f'"{event.kind}" of "{event.name}" at {event.time:.6g} s has no derivative by {by}'
+    title = f'"{event.kind}" of "{event.name}" at {event.time:.6g} s has no derivative with respect to {by}'
     return RunError(Problem("E374", title, whys, cures=_CURES))
 
 

@@ -2,7 +2,7 @@
 sequence.
 
 D, the derivative of the state at the moving instant, passes through all resets with the same dt; f is evaluated before the first
-and after the last, since modes in between may not be able to move. Where a guard g(t, x, p) fires,
+and after the last, since intermediate modes may not permit motion. Where a guard g(t, x, p) fires,
 
     dt = -(g_x S + g_p) / (g_t + g_x f).
 
@@ -183,7 +183,7 @@ class EventJumps:
         at.S = D - np.multiply.outer(kernels.rates(at), dt)
 
     def _refuse_order(self, step: _Step, earlier: Sequence[_Step], event_dt: np.ndarray, dt: np.ndarray) -> None:
-        """Refuse a sequence of interacting contacts whose order another value would change."""
+        """Refuse a sequence of interacting contacts whose order another parameter value would change."""
         tolerance = MAX_RESIDUAL * self._kernels.rtol * np.maximum(np.abs(event_dt), np.abs(dt)).max(initial=0.0)
         off = np.abs(event_dt - dt) > tolerance
         if off.any() and self._acts(step, earlier):

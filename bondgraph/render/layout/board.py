@@ -140,7 +140,7 @@ def _flat(array: np.ndarray) -> np.ndarray:
 
 
 def _view(array: Any) -> memoryview:
-    """Return the memory of an array, whose numbers CPython reads and writes three times as fast."""
+    """Return a memory view of an array, whose numbers CPython reads and writes three times as fast as those of the array."""
     return memoryview(array)
 
 
@@ -291,7 +291,7 @@ def is_valid(b: BoardTable, cells: Reals) -> int:
 
 
 def find_parts(b: BoardTable, trials: Reals, count: int, results: Reals) -> None:
-    """Store, for every drawing, the cost of each edge by itself, then of the size of each box."""
+    """Store, for every drawing, the cost of each edge by itself, then the cost of each box's size."""
     for k in range(count):
         cells, costs = trials[2 * b.nodes * k :], results[(b.edges + b.boxes) * k :]
         for e in range(b.edges):

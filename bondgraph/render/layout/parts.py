@@ -76,13 +76,13 @@ def ordered(links: Links, marks: Sequence[Sequence[Any]], ties: Sequence[Any]) -
             return sorted(range(len(colours)), key=colours.__getitem__)
         tied.sort(key=lambda i: ties[i])
         firsts = tied[: MAX_TRIED if len(tied) <= MAX_TRIED else 1]
-        # The first item comes before those that were like it.
+        # The first item precedes the items that were like it.
         tried = [_refined([2 * colour + (i != first) for i, colour in enumerate(colours)], around) for first in firsts]
         colours = min(tried, key=lambda trial: _certificate(trial, links))
 
 
 def _first_alike(colours: Sequence[int]) -> list[int]:
-    """Return the items of the first colour that several have."""
+    """Return the items of the first colour that several items share."""
     by_colour: dict[int, list[int]] = {}
     for i, colour in enumerate(colours):
         by_colour.setdefault(colour, []).append(i)

@@ -26,8 +26,8 @@ ROOM = 4.0
 FULLY_CURVED = 1e6
 """Reach of a line that bends along its whole length, px."""
 LONG, FOREIGN, NODE, NAME, CROSS, CROWD, CORNER = 0.3, 0.25, 150.0, 40.0, 60.0, 120.0, 30.0
-"""Costs, in px, of each px of detour or in a foreign box, and of each point in a node or name, crossing, parallel line at a node,
-and corner."""
+"""Costs, in px: for each px of detour or inside a foreign box, and for each point in a node or name, crossing, parallel line at a
+node, and corner."""
 
 
 @dataclass(frozen=True)

@@ -247,7 +247,7 @@ def task_control(
 
     Parameters
     ----------
-    kp, kd : numbers or (3,), 1/s^2 and 1/s; kp may be a function of time (`screwbond.models.control.fading`).
+    kp, kd : numbers or (3,), 1/s^2 and 1/s; kp may be a function of time (`screwbond.models.control.fading_gain`).
     gravity : True to add gravity torques.
     extra : path of an acceleration (3,) that is added to u.
     period, filter_time : time between samples, and time constant of the filtered difference w', s; None: continuous, with w' = J

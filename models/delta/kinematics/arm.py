@@ -134,7 +134,7 @@ def friction_rates(theta: Any) -> np.ndarray:
 
     With n the rod's direction and phi2 its angle to x2, phi2'^2 + phi3'^2 = |n'|^2 + (cos(phi2) phi3')^2: damping acts equally on
     the rod's swing in any direction (rows 2 and 3), and on its rotation about x2 (row 4), sin(phi2)^2 phi3' = x2 . (n x n'), the
-    more so the nearer the rod is to x2. Where sin(phi2) < `CONE`, the divisor is constant: the last row stays bounded, and
+    more strongly the nearer the rod is to x2. Where sin(phi2) < `CONE`, the divisor is constant: the last row stays bounded, and
     vanishes on the axis.
     """
     (_, s2, s3), (_, c2, c3) = _sines(theta), _cosines(theta)
@@ -175,7 +175,7 @@ def _moments(p: ArmParameters) -> tuple[Scalar, Scalar, Scalar]:
 
 
 def _weights(p: ArmParameters) -> tuple[Scalar, Scalar]:
-    """Return the weight times lever arm of the parts that the shaft carries and of those that the elbow carries, N m."""
+    """Return weight times lever arm of the parts carried by the shaft, and of the parts carried by the elbow, N m."""
     return p.g * (p.LC1 * p.M1 + p.L1 * (p.M2 + p.M3)), p.g * (p.LC2 * p.M2 + p.L2 * p.M3)
 
 

@@ -45,8 +45,8 @@ def closure_jacobian(theta: Any, p: ArmParameters) -> np.ndarray:
 def newton_step(x: Any, y: Any, p: ArmParameters) -> dict[str, np.ndarray]:
     """Compute one Newton step on the unmeasured angles x (6,) at motor angles y (3,), and the posture at x.
 
-    Returns next (6,); closure (6,); w (3,) tip of arm 1; derivatives jacobian (3, 3) and dtheta_dy (9, 3) by motor angle; side ()
-    and stretch (3,) as in `Configuration`.
+    Returns next (6,); closure (6,); w (3,) tip of arm 1; derivatives jacobian (3, 3) and dtheta_dy (9, 3) with respect to y; side
+    () and stretch (3,) as in `Configuration`.
     """
     arms = [array([y[i], x[2 * i], x[2 * i + 1]]) for i in range(3)]
     tips = [ROTATIONS[i] @ tip(arms[i], p) for i in range(3)]

@@ -13,7 +13,7 @@ from screwbond.models.studies.reading import read_file, read_text
 from bondgraph.errors import Problem
 
 MIN_SIZE, MAX_SIZE = 1e-12, 1e12
-"""Smallest and largest accepted numbers of a robot, SI units; their squares and products stay finite."""
+"""Smallest and largest accepted parameter values, SI units; their squares and products stay finite."""
 
 _LINKS = (("proximal", "M1", "L1", "LC1", "J1"), ("distal", "M2", "L2", "LC2", "J2"))
 

@@ -83,7 +83,7 @@ def _grouped(values: np.ndarray) -> list[tuple[complex, int]]:
 
 
 def sweep_plot(swept: PoleSweep, crossing: float | None, path: Path, *, title: str = "", dpi: int = 160) -> None:
-    """Write the real parts of the six poles over the motor angle, with the angle (rad) at which the unstable root crosses
+    """Write the real parts of the six poles versus the motor angle, with the angle (rad) at which the unstable root crosses
     zero."""
     with plot_file(path, (7.6, 4.2), dpi=dpi, layout="constrained", title=title) as figure:
         panel = figure.subplots()
@@ -263,7 +263,7 @@ def degrees(response: np.ndarray) -> np.ndarray:
 
 
 def _crossings(omega: np.ndarray, turns: np.ndarray) -> list[float]:
-    """Return the frequencies at which a curve passes through whole numbers, interpolated linearly over log omega."""
+    """Return the frequencies at which a curve passes through whole numbers, interpolated linearly in log omega."""
     frequencies = []
     for k in np.flatnonzero(np.floor(turns[1:]) != np.floor(turns[:-1])):
         target = np.floor(max(turns[k], turns[k + 1]))
@@ -282,7 +282,7 @@ def bode_plot(
     title: str = "",
     dpi: int = 160,
 ) -> None:
-    """Write the gain and phase of responses (k,), complex, over angular frequency (k,) in rad/s.
+    """Write the gain and phase of responses (k,), complex, versus angular frequency (k,) in rad/s.
 
     Parameters
     ----------

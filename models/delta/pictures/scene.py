@@ -197,7 +197,7 @@ def delta_scene(
         block = cuboid((0.7 * side, side, side)).at(0.0, 0.0, 0.2 * side)
         solids.append(Solid("block", unrotated_poses(carried), block, "#7fb69a", look=Look.OPAQUE))
     if cut:
-        words = "workspace at x₁ = 0; the brighter, the more dexterous"
+        words = "workspace at x₁ = 0; brighter where more dexterous"
         mesh = _cut(p, floor, finger)
         solids.append(_static_solid("workspace", len(t), mesh, "#2a9d8a", look=Look.VEIL, legend=words, framed=False))
     filled: dict[str, Any] = {

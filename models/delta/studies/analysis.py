@@ -51,7 +51,7 @@ class PoleZeroMap:
 
 @dataclass(frozen=True, eq=False)
 class PoleSweep:
-    """Six poles over a common motor angle: angles (k,) in rad, poles (k, 6) in order of real part."""
+    """Six poles as functions of a common motor angle: angles (k,) in rad, poles (k, 6) in order of real part."""
 
     angles: np.ndarray
     poles: np.ndarray
@@ -122,7 +122,7 @@ def pole_zero_map(linear: Linear, tolerance: float = 1e-4) -> PoleZeroMap:
 def sweep_poles(robot: DeltaRobot, angles: Sequence[float] | np.ndarray, *, progress: bool = True) -> PoleSweep:
     """Compute the robot's six poles at rest with all motors at the same angle (k,), rad, and gravity compensated."""
     values = np.asarray(angles, dtype=float)
-    counted_values = track(values, "poles over angle", progress=progress)
+    counted_values = track(values, "poles at motor angles", progress=progress)
     return PoleSweep(values, np.array([linearise_reduced(robot, (angle,) * 3).poles() for angle in counted_values]))
 
 

@@ -66,8 +66,8 @@ class GltfDraft:
     """Document under construction; equal arrays, materials and meshes are stored once."""
 
     def __init__(self, times: Array):
-        """Begin a document with animation times (k,), s, shifted to start at zero; of times equal as 32-bit floats, the last is
-        kept."""
+        """Begin a document with animation times (k,), s, shifted to start at zero; of times that are equal as 32-bit
+        floats, only the last is kept."""
         moments = single_precision(times - times[0], "time")
         self._rows = np.append(np.diff(moments) > 0.0, True)
         self._times = moments[self._rows]
@@ -174,8 +174,8 @@ class GltfDraft:
             self._samplers.append({"input": times, "output": self.accessor(rows), "interpolation": way})
 
     def binary(self, scene: Mapping[str, Any], root: int) -> bytes:
-        """Return the file: a header, the document as JSON, the buffer; `scene` holds its name and extras, `root` is the number of
-        its root node."""
+        """Return the file: a header, the document as JSON, and the buffer; `scene` holds its name and extras, `root` is the
+        number of its root node."""
         document: dict[str, Any] = {"asset": {"version": "2.0", "generator": "screwbond"}, "scene": 0}
         document["scenes"] = [{**scene, "nodes": [root]}]
         document |= {name: entries for name, entries in self._tables.items() if entries}

@@ -1,4 +1,4 @@
-"""Run as a log for robotics tools: poses of bodies as frames, their meshes, and signals over time, in MCAP or rerun files."""
+"""Log of a run for robotics tools: poses of bodies as frames, their meshes, and signals over time, in MCAP or rerun files."""
 
 from __future__ import annotations
 
@@ -85,12 +85,12 @@ def save_log(shown: Result | Scene, path: str | os.PathLike[str], *, signals: Se
     path : ends in ".mcap", which needs foxglove-sdk, or in ".rrd", which needs rerun-sdk.
     signals : names of quantities, of any shape; by default the characteristic ones, as on its page.
 
-    Both formats count time in whole ns. In MCAP, frames are messages `foxglove.FrameTransforms` of "/tf", meshes are one
-    `foxglove.SceneUpdate` of "/scene", and a signal is JSON, {"value": ...}, of "/signals/NAME", with its unit among the metadata
-    of its channel. In rerun, bodies are the entities world/NAME, and signals are signals/NAME.
+    Both formats count time in whole ns. In MCAP, frames are `foxglove.FrameTransforms` messages on "/tf", meshes are one
+    `foxglove.SceneUpdate` on "/scene", and a signal is JSON, {"value": ...}, on "/signals/NAME", with its unit in the metadata of
+    its channel. In rerun, bodies are the entities world/NAME, and signals are signals/NAME.
 
-    Returns the file written. Raises `ModelError` E160 for a run without frames and signals, E579 for anything but a result, E682
-    for times that cannot be counted in whole ns, E683 for signals that the run does not have; `FileError` E414, E415;
+    Returns the file written. Raises `ModelError` E160 for a run with neither frames nor signals, E579 for anything but a result,
+    E682 for times that cannot be counted in whole ns, E683 for signals that the run does not have; `FileError` E414, E415;
     `ExtraError` E416 without the format's package.
     """
     package, write = LOGS[known_ending(path, *LOGS)]
@@ -128,7 +128,7 @@ def nanoseconds(t: Array, scene: Scene) -> NDArray[np.int64]:
     ticks = np.rint(1e9 * t)
     if np.any(np.diff(ticks) <= 0.0) or not (ticks[0] >= 0.0 and ticks[-1] < 2.0**63):
         span = f"from {t[0]:g} to {t[-1]:g} s, with steps down to {np.diff(t).min(initial=np.inf):g} s"
-        why = f"the samples are {span}; a log counts whole ns from 0 s to 292 years"
+        why = f"the samples run {span}; a log counts whole ns from 0 s to 292 years"
         cures = ("samples in these bounds: scene_of(result).at_times(times) with signals=()", 'simulate(..., sink="run.parquet")')
         raise refusal("E682", "a log cannot have these times", *cures, about=scene.title, why=why)
     return ticks.astype(np.int64)
@@ -156,7 +156,7 @@ def logged_frames(scene: Scene) -> tuple[LoggedFrame, ...]:
 
 
 def write_mcap(path: Path, log: Log) -> None:
-    """Write a log as MCAP, with messages in the order of time."""
+    """Write a log as MCAP, with messages in order of time."""
     import foxglove
     from foxglove.channels import FrameTransformsChannel, SceneUpdateChannel
     from foxglove.messages import SceneUpdate

@@ -98,7 +98,7 @@ def _placed(poses: Array) -> dict[str, Array]:
 
 
 def _shown(shown: NDArray[np.bool_]) -> Array:
-    """Return scales (k, 3) that hide a node where it is not shown: glTF cannot animate visibility (glTF 3.5.3)."""
+    """Return scales (k, 3) that hide a node while it is not shown: glTF cannot animate visibility (glTF 3.5.3)."""
     return np.repeat(shown[:, None].astype(float), 3, axis=1)
 
 

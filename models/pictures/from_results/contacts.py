@@ -63,11 +63,11 @@ def touches_of(
 
 
 NEGLIGIBLE_GAP = 1e-9
-"""Largest gap that is rounding, over the size of the smaller body."""
+"""Largest gap that counts as rounding, relative to the size of the smaller body."""
 
 
 def without_rounding(gap: Array, solids: Sequence[Solid]) -> Array:
-    """Return a gap (k,) between solids, m, with zeros where only rounding holds it off zero."""
+    """Return a gap (k,) between solids, m, with zeros where it is only rounding."""
     size = min(solid.size for solid in solids)
     return np.where(np.abs(gap) <= NEGLIGIBLE_GAP * size, 0.0, gap) if np.isfinite(size) else gap
 
@@ -123,8 +123,8 @@ def happenings_of(result: Result) -> tuple[EventMark, ...]:
 
 
 def energies_of(result: Result, contacts: Sequence[str]) -> dict[str, Array]:
-    """Return energies (k,) by kind, J, without negligible kinds; their sum is constant. `contacts`: paths of contacts, whose
-    springs are a separate kind."""
+    """Return energies (k,) by kind, J, without negligible kinds; the sum of all kinds is constant. `contacts`: paths of contacts,
+    whose springs are a separate kind."""
     ledger, program, model = result.ledger, result.program, result.program.model
     kinds: dict[str, Array] = {}
     of_contacts = tuple(f"{path}." for path in contacts)
@@ -133,7 +133,7 @@ def energies_of(result: Result, contacts: Sequence[str]) -> dict[str, Array]:
         kinds[kind] = kinds.get(kind, np.zeros(len(result.t))) + ledger.elements[name]
     kinds = {kind: kinds[kind] for kind in ("kinetic", "potential", *kinds) if kind in kinds}
     kinds |= {"dissipated": ledger.dissipated + ledger.lost}
-    kinds |= {"less supplied": -ledger.supplied, "less injected": -ledger.injected}
+    kinds |= {"minus supplied": -ledger.supplied, "minus injected": -ledger.injected}
     return {kind: values for kind, values in kinds.items() if np.max(np.abs(values)) > 1e-4 * ledger.in_play}
 
 

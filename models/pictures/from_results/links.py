@@ -53,7 +53,7 @@ def link_poses(tree: Tree, q: Array) -> Array:
 class RodLinks:
     """Tree drawn as rods between its joints, for links without visuals.
 
-    `ends` : additional end points (3,) of links in their frames, by number of the link; `colours`: colours that links take in
+    `ends` : additional end points (3,) of links in their frames, by link number; `colours`: colours that links take in
         turn.
     """
 
@@ -63,7 +63,7 @@ class RodLinks:
 
     @cached_property
     def joints(self) -> Array:
-        """Positions (k, 3) of the joints at home in base axes, each at the point of its axis nearest to the link's frame."""
+        """Positions (k, 3) of the joints in the home pose, base axes; each on its axis, nearest to the link's frame."""
         positions = []
         for link in self.tree.links:
             position = np.array(link.home[:3, 3])
@@ -81,7 +81,7 @@ class RodLinks:
         return 0.035 * float(np.max(np.ptp(np.vstack([self.joints, np.zeros(3), *ends]), axis=0)))
 
     def _ends(self, k: int) -> list[Array]:
-        """Return the end points (3,) of a link at home in base axes, in addition to the joints that it carries."""
+        """Return the end points (3,) of a link in the home pose, base axes, in addition to the joints that it carries."""
         home = np.asarray(self.tree.links[k].home)
         return [np.asarray(home[:3, :3] @ point + home[:3, 3]) for point in self.ends.get(k, ())]
 
@@ -180,7 +180,7 @@ FLOOR = "#fbfcfd"
 
 
 def body_solid(called: str, H: Array, looks: Appearance, colours: tuple[str, str], span: float) -> Solid | None:
-    """Return a body as its visuals, its surface, its shapes, or the box of its inertia; None if it has none of these.
+    """Return a body as its visuals, its surface, its shapes, or a box of equal inertia; None if it has none of these.
 
     `colours` : of the body, and of contact paths on it; `span`: drawn size of endless shapes, m.
     """

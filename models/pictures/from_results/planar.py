@@ -45,7 +45,7 @@ PlacedTouch = tuple[Visible, str, str]
 
 
 def planar_poses(result: Result, signals: Mapping[str, str]) -> Array:
-    """Return poses (k, 4, 4) of a place in the plane: a signal (k, 2) or (k, 3), or numbers by "x", "y" and "angle"."""
+    """Return poses (k, 4, 4) in the plane, from a signal (k, 2) or (k, 3), or from numbers by "x", "y" and "angle"."""
     count = len(result.t)
     x, y, angle = np.zeros((3, count))
     if "place" in signals:

@@ -100,7 +100,7 @@ def scene_of(
     floor = None if up is None or not solids else _floor(solids, up, extent)
     plane = any(item.kind == BODY for item in draft.visible)
     if plane and up is None:
-        up = np.array([0.0, 1.0, 0.0])  # as on paper
+        up = np.array([0.0, 1.0, 0.0])  # y is up, as on paper
     program, energies = result.program, energies_of(result, list(draft.contacts))
     contents: dict[str, Any] = {
         "title": title or program.name,

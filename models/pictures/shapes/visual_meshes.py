@@ -1,4 +1,4 @@
-"""Meshes of a body's appearance: from files, visuals, collision shapes, joints, or the box of its inertia."""
+"""Meshes of a body's appearance: from files, visuals, collision shapes, joints, or a box of equal inertia."""
 
 from __future__ import annotations
 

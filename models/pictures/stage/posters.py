@@ -234,7 +234,7 @@ CLOSE_UP = Ring(2880, 930, 560)
 
 
 def _corner(size: tuple[int, int]) -> Ring:
-    """Return the circle of the close-up on a still: in its upper right corner."""
+    """Return the circle of the close-up, in the upper right corner of a still."""
     scale = size[1] / 720
     return Ring(size[0] - 124 * scale, 124 * scale, 100 * scale)
 

@@ -24,7 +24,7 @@ _GLASS = """//VTK::Light::Impl
 """
 
 _LIGHTS = (((-0.6, 1.2, 1.0), 0.62), ((1.2, 0.2, 0.8), 0.26), ((0.1, -1.0, 0.4), 0.26))
-"""Positions relative to the camera, and intensities."""
+"""Positions of lights relative to the camera, and their intensities."""
 
 
 def plotter(size: tuple[int, int], background: tuple[str, str], seen: bool = False) -> Any:
@@ -151,7 +151,7 @@ class Arrow:
         self.actors = tuple(window.add_mesh(part, **look) for part in (shaft, cone, cone.copy()))
 
     def show(self, start: Array, tip: Array, cut: bool) -> None:
-        """Draw from a point (3,) to another, with two heads if it is cut; hide it if hardly longer than the head."""
+        """Draw from a point (3,) to another, with two heads if it is cut; hide it if it is hardly longer than the head."""
         length = float(np.linalg.norm(tip - start))
         shown = length > SHORTEST * self.head
         for actor, visible in zip(self.actors, (shown, shown, shown and cut), strict=True):

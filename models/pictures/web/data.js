@@ -15,7 +15,7 @@ const make = (tag, attributes = {}, ...children) => {
 // but no finer than the resolution of the data.
 const order = v => Math.floor(Math.log10(v) + 1e-9);
 const lastDigit = (v, range = 0, known = 0) => Math.max(Math.min(order(Math.abs(v)) - 3, range > 0 ? order(range) - 2 : Infinity), known > 0 ? order(known) : -Infinity);
-// A number as large or as small as `size` has a power of ten.
+// A number as text, with a power of ten if `size` is very large or very small.
 function written(v, last = lastDigit(v), size = Math.abs(v)) {
   if (!Number.isFinite(v)) return "–";
   const a = Math.abs(v), large = size >= 1e5 || size < 1e-3, digits = Math.max(0, Math.min(12, large ? order(a) - last : -last));

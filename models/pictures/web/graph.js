@@ -1,4 +1,4 @@
-// The bond graph: on each bond a band whose width follows the root of its power, with dashes that move with the power.
+// The bond graph: on each bond a band whose width follows the square root of its power, with dashes that move with the power.
 // A graph that is too large to read in its pane is shown with its parts folded, if there is such a drawing; at full width it is
 // shown unfolded.
 const SVG = "http://www.w3.org/2000/svg", [whole, brief] = document.querySelectorAll("#drawing > svg"), views = new Map();
@@ -78,7 +78,7 @@ function drawTold() {
   } else if (bonds.length) {
     const uses = ["click plots", ...(isPart() ? ["drag moves", "⤢ shows all"] : []), ...(drawing === brief ? ["↔ unfolds"] : [])];
     line.append(make("i", { style: "color:var(--along)" }), " power along the half arrow ", make("i", { style: "color:var(--against)" }),
-      ` against it · width: its root, up to ${written(M.most_power)} W · ${uses.join(" · ")}`);
+      ` against it · width: √power, up to ${written(M.most_power)} W · ${uses.join(" · ")}`);
   }
 }
 function drawGraph() {

@@ -56,7 +56,7 @@ function putLabels(g, [w, h], labels, bodies, avoid, taken, last) {
   last.clear(); kept.forEach((side, key) => last.set(key, side));
   return left;
 }
-// What the pointer is on: the nearest body, and labels without room on it or near.
+// What the pointer is on: the nearest body, and labels without room on that body or near the pointer.
 const pointed = { bodies: [], left: [], away: [] };
 function tellPointed(x, y) {
   const box = [x - .5, y - .5, x + .5, y + .5], hit = pointed.bodies.flatMap((body, k) => body && covers(body, box) ? [k] : []).sort((a, b) => pointed.away[a] - pointed.away[b])[0];

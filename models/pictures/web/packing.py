@@ -203,7 +203,7 @@ class EventRows:
 
     Attributes
     ----------
-    t : times (k,), s; those of events appear twice.
+    t : times (k,), s; event times appear twice.
     order : rows (k,) into the samples, values before events, values after them and values at the ends of the span, stacked in
         this order.
     ends : start and end of the span, interpolated between samples.

@@ -31,6 +31,7 @@ from bondgraph.export.wasm.instance import page_part, script
 from bondgraph.model.arguments import names_of
 from bondgraph.model.laws import Junction, Storing
 from bondgraph.model.model import Model
+from bondgraph.output.cells import plural
 from bondgraph.output.files import known_ending, nonfinite_to_null, write_text
 from bondgraph.output.plot_style import INK
 from bondgraph.render.diagram import diagram
@@ -43,7 +44,7 @@ MAX_NODES = 400
 """Largest number of nodes, with nested graphs folded, that is drawn."""
 
 POWER_PERCENTILE = 99.0
-"""Percentile of a bond's power that sets its largest width: a short impact does not thin all others."""
+"""Percentile over time of each bond's power; the largest sets the scale of widths, so that a short impact does not dominate."""
 
 
 MAX_NODES_UNFOLDED = 15
@@ -59,8 +60,8 @@ MIN_BONDS = 2
 def bond_graph_svg(result: Result, with_scene: bool = False) -> tuple[str, str]:
     """Return the drawing as SVG and, if it is too large to read in its pane, a second one with nested graphs folded.
 
-    Both are "" without a model, or if it is too large to read or shows no bonds, like folded free bodies. The second is "" if
-    nothing needs folding. `with_scene` is True if the page also shows bodies.
+    Both are "" without a model, or if the drawing is too large to read or shows no bonds, as for folded free bodies. The
+    second is "" if nothing needs folding. `with_scene` is True if the page also shows bodies.
     """
     model = result.program.model
     if model is None or not model.bonds:
@@ -195,8 +196,8 @@ def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]
 
 
 def characteristic_quantities(result: Result) -> list[str]:
-    """Return a few characteristic quantities: the flows of inertias and the efforts of compliances; those that are rounding noise
-    beside others of their unit come last."""
+    """Return a few characteristic quantities: the flows of inertias and the efforts of compliances; those that are only rounding
+    noise compared with others of the same unit come last."""
     model, layout = result.program.model, result.program.layout
     if model is None:
         names = [name for name in layout.names("x") if not layout[name].shape]
@@ -393,7 +394,7 @@ def _scene(shown: Result | Scene) -> Scene:
         cures = ("the result of a run: page(graph.simulate(1.0))", "a scene")
         raise refusal("E580", f"a page shows a result or a scene, not {type(shown).__name__}", *cures, about="page")
     if len(scene.t) < 2:
-        title = f"a page shows motion over time, but there are {len(scene.t)} samples"
+        title = f"a page shows motion over time, but the scene has {plural(len(scene.t), 'sample')}"
         raise refusal("E583", title, "a longer run, or `samples` at more times", about=scene.title)
     return scene
 

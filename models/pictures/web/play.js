@@ -1,4 +1,4 @@
-// The picture at time t, and the course of time.
+// The picture at time t, and playback.
 function render() {
   const now = at(t), shown = gl && canvas.clientWidth > 0;
   $("time").value = place(t);

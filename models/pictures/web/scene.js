@@ -77,13 +77,13 @@ const paths = M.paths.map(o => ({ ...o, shape: packedMesh(o.mesh, "_index") }));
 const IDENTITY = frame([1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0]);
 
 // Camera: spherical about a centre. Initially everything that moves or touches fits above the legend, clear of the lens; `shift`
-// moves the picture in the pane, in half sizes. The camera can follow bodies that move far, with a margin around them.
+// moves the picture in the pane, in half panes. The camera can follow bodies that move far, with a margin around them.
 const view = { back: unit(M.view), up: unit(M.up), centre: M.centre.slice(), distance: 0, shift: [0, 0] }, ANGLE = 14 * Math.PI / 180, EDGE = 16;
 const MARGIN = 3, points = name => Array.from({ length: A[name].length / 3 }, (_, i) => [...A[name].slice(3 * i, 3 * i + 3)]);
 const around = { false: { outline: points("outline"), centre: M.centre, reach: M.reach } };
 if (M.followed.length) { const near = points("near").map(p => p.map(v => MARGIN * v)); around[true] = { outline: near, centre: [0, 0, 0], reach: Math.max(...near.map(norm)) }; }
 $("following").hidden = !M.followed.length; $("follow").checked = M.far;
-// What the camera looks at moves with the solids that it follows.
+// The point that the camera looks at moves with the solids that it follows.
 const middle = now => $("follow").checked ? M.followed.map(k => column(now.solids[k], 3)).reduce((a, b) => add(a, b)).map(v => v / M.followed.length) : [0, 0, 0];
 function axes() { const right = unit(cross(view.up, view.back)); return [right, cross(view.back, right), view.back]; }
 const paneScale = distance => canvas.clientHeight / 2 / Math.tan(ANGLE / 2) / distance;
@@ -119,7 +119,7 @@ function look(now = at(t)) {
 const arrowsOf = row => M.forces.flatMap(f => {
   const whole = row(f.newtons, 3).map(v => v / M.newtons_per_metre), size = norm(whole), length = Math.min(size, M.longest), at = row(f.at, 3), way = whole.map(v => v * length / size);
   return length <= 1.2 * HEAD ? [] : [{ start: f.pushing ? add(at, way, -1) : at, tip: f.pushing ? at : add(at, way), length, cut: size > 1.001 * length }]; });
-// Distance travelled by each solid since its ghosts count.
+// Distance travelled by each solid since its ghosts are shown.
 const travelled = () => M.solids.map(o => { if (o.ghosts === null) return null; const s = [0], p = A[o.pose + "_p"];
   for (let i = 1; i < p.length / 3; i++) s.push(s[i - 1] + (T[i] > o.ghosts ? Math.hypot(p[3 * i] - p[3 * i - 3], p[3 * i + 1] - p[3 * i - 2], p[3 * i + 2] - p[3 * i - 1]) : 0)); return s; });
 let travel = travelled();

@@ -288,5 +288,5 @@ def test_energies_bear_the_names_of_their_domain():
     graph.connect(loop, C("capacitor", capacitance=0.5)).connect(loop, GY("motor", ratio=0.2)).connect(graph["motor"], shaft)
     graph.connect(shaft, I("rotor", inertia=0.01)).connect(shaft, R("bearing", damping=0.01))
     energies = energies_of(graph.simulate(2.0, progress=False), ())
-    assert set(energies) == {"magnetic", "electric", "kinetic", "dissipated", "less supplied"}
+    assert set(energies) == {"magnetic", "electric", "kinetic", "dissipated", "minus supplied"}
     assert np.ptp(sum(energies.values())) < 1e-6 * np.max(energies["kinetic"])
