@@ -7,7 +7,7 @@ import re
 COMMANDS = """
     begin end int det Longrightarrow left right frac tfrac dot ddot bar hat quad qquad text textrm mathrm mathbf mathcal
     boldsymbol operatorname nabla cdot times sqrt sin cos tan arccos arctan exp log max min sum partial lambda gamma
-    alpha beta omega Omega sigma tau mu rho phi varphi theta delta in to wedge vee neg geq leq ge le gg ll infty perp
+    alpha beta omega Omega Theta sigma tau mu rho phi varphi theta delta in to wedge vee neg geq leq ge le gg ll infty perp
     approx pm big Vert circ dots pi
 """
 """Supported commands. KaTeX 0.16.47 and MathJax 3.2.2 typeset each of them, and all formulas of notebooks and pages."""
