@@ -243,8 +243,8 @@ def _texts(model: Model, drawn: Sketch, labels: BondLabels) -> Mapping[str, Text
         names = {bond.name: None for bond in model.bonds}
         for bond, texts in labels.items():
             if bond not in names:
-                own = [name for name in names if bond in name.split(" -> ")] or similar_names(bond, names)
-                cure = ", ".join(f'"{name}"' for name in (own or list(names))[:MAX_LISTED])
+                bonds = [name for name in names if bond in name.split(" -> ")] or similar_names(bond, names)
+                cure = ", ".join(f'"{name}"' for name in (bonds or list(names))[:MAX_LISTED])
                 raise refusal("E589", f'there is no bond "{bond}" to label', cure, about=model.name)
             if not (isinstance(texts, tuple) and len(texts) == 2 and all(isinstance(each, str) for each in texts)):
                 title = f'the label of "{bond}" is not a pair of texts'
