@@ -117,7 +117,7 @@ def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Calla
             most = min(2 * most, 2 * workers)
             try:
                 future = ready.get(timeout=_RAMP if ramp else _WAIT)
-            except queue.Empty:  # more may be sent; also, some systems block interrupts during an unlimited wait
+            except queue.Empty:  # more chunks may be sent; also, some systems block interrupts during an unlimited wait
                 continue
             pending.discard(future)
             with _worker_errors():

@@ -50,7 +50,7 @@ class Run:
 class Runs:
     """Results of a sweep: `runs["speed"]`, iteration over runs, `failures`, `to_dataframe`, `to_xarray`.
 
-    Runs that are not yet stored are omitted; `complete` is False while there are any.
+    Runs that are not yet stored are omitted; `complete` is False until all are stored.
     """
 
     def __init__(self, source: Store | Path):

@@ -230,7 +230,7 @@ OF_A_RUN = frozenset({"E308", "E309", "E310", "E330"})
 @dataclass(frozen=True)
 class SweepPlan:
     """Settings that all runs of a sweep share: end time, settings, kept columns, argument of `simulate` for each varied name,
-    True for enough runs to use SIMD lanes, and name of the GPU, "" for the CPU."""
+    True if there are enough runs to use SIMD lanes, and name of the GPU, "" for the CPU."""
 
     t_end: float
     settings: Mapping[str, Any]

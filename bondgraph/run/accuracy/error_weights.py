@@ -30,7 +30,7 @@ from bondgraph.run.accuracy.rounding_noise import rounding
 from bondgraph.run.kernel_functions import formula_time
 
 SCALE_PART = 0.1
-"""Fraction of the natural scale against which errors are measured while a state is smaller."""
+"""Fraction of the natural scale against which errors of a smaller state are measured."""
 MAX_GUESS = 1e3
 """Largest scale of the guess for a loop unknown, relative to its size: the drivers alone would move it much further."""
 RENEWALS = tuple(2**k for k in range(2, 12))
@@ -42,10 +42,10 @@ noise tests raise this number."""
 NOISE_TEST_INTERVALS = (2, 4, 4096)
 """Number of rejected steps before a noise test: initially, after noise was found, and at most."""
 RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0
-"""Number of rejections of a step before its noise is measured, if no noise is known, doubled after each measurement; factor on
+"""Number of rejections of a step before its noise is measured, if no noise is known (doubled after each measurement); factor on
 the tolerance for this test, because the noise must explain the rejections."""
 PERSISTENT = 2.0
-"""Noise gain at which the noise of the drivers counts too: rejections continued although the noise was known."""
+"""Noise gain at which the noise of the drivers counts too, because rejections continued although the noise was known."""
 MAX_DRIVEN = 1e-3
 """Largest noise from drivers that counts over the longest step, as a fraction of the size of the state."""
 SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6
@@ -414,4 +414,4 @@ def callback_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative:
 
 
 def callback_follow_decay(w: Control, t: float, x: Reals, m: Reals, recent: Reals) -> None:
-    """Keep the sizes: the differentiated run gives the sizes of states and sensitivities."""
+    """Keep the sizes: the differentiated run sets the sizes of states and sensitivities."""

@@ -1,8 +1,8 @@
 """Natural scales of states, from rates and their Jacobian: the size above which a state matters to the states coupled to it.
 
 A state at zero has no size yet to compare errors with. Its scale is its rate, or the scale of a coupled state, over the fastest
-rate at which it is coupled. Propagated from state to state, scales decay along weak couplings, as the states themselves do. They
-have the units of the states.
+rate at which it is coupled. Propagated from state to state, scales decay along weak couplings, as the states themselves do. Each
+scale has the unit of its state.
 """
 
 from __future__ import annotations

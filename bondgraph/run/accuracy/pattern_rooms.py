@@ -19,7 +19,7 @@ from bondgraph.run.table import FieldTable
 
 
 def provide_rooms(control: FieldTable) -> list[FieldTable]:
-    """Attach memory for patterns of its Jacobian to the table of an error control; return the tables of these patterns."""
+    """Attach memory for patterns of the Jacobian to the table of an error control; return the tables of these patterns."""
     n, entries = int(control["n"]), int(control["entry_count"])
     rooms = np.zeros(PATTERNS, dtype=np.int64)
     graph = FieldTable(CouplingGraph)

@@ -22,7 +22,7 @@ STEP, MIN_RISE = 4.0, 1.0 + 2.0**-30
 WEAKEST = 2.0**-100
 """Level, relative to the strongest cycle, below which cycles are left unbalanced."""
 HIGHEST, LOWEST = 1e250, 1e-250
-"""Range of the levels; where couplings are faster, because scales overflow, all scales restart at one."""
+"""Range of the levels; if couplings are faster because scales overflow, all scales restart at one."""
 NO_DRIVER = -1
 """Driver of a cluster that no coupling has raised."""
 
@@ -67,7 +67,7 @@ def balance_strong_cycles(s: Structure, g: StrongCycles, values: Reals, scales: 
 
 
 def highest_level(s: Structure, values: Reals, scales: Reals) -> float:
-    """Return the fastest coupling, 1/s; infinite if one is not a number."""
+    """Return the fastest coupling, 1/s; infinity if any coupling is NaN."""
     level = 0.0
     for j in range(s.inners):
         flow = flow_of(s, values, scales, s.inner[j])

@@ -45,7 +45,7 @@ _GOLDEN = 0.3819660112501051
 _SEARCHES, _NARROWEST = 60, 1e-13
 _STRAIGHT, _SURE = 8, 2
 _STEEP = 1024.0
-"""Ratio of the slope of a guard at its zero to its mean slope above which it may jump there."""
+"""Ratio of the slope of a guard at its zero to its mean slope, above which the guard may jump there."""
 _JUMP_RATIO, _JUMP_REACH, _JUMP_SCALE, _JUMP_SCALES = 0.25, 8.0, 64.0, 3
 """Largest relative change of a jump from one distance to the next; nearest distance (in time resolutions); ratio of successive
 distances; number of further distances."""

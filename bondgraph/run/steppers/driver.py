@@ -272,7 +272,7 @@ def update_weights(c: IntegratorTable, status: int, method: Fixed) -> None:
 
 
 def steps(c: IntegratorTable, method: Fixed) -> int:
-    """Take steps until something ends them, or the error weights need an update."""
+    """Take steps until the loop must stop or the error weights need an update."""
     ready(c, method)
     status: int = Status.RETRY
     while status == Status.RETRY:

@@ -186,8 +186,8 @@ def new_run(compiled: Compiled, accuracy: Accuracy, p: np.ndarray, x: np.ndarray
 def _moved_bodies(
     compiled: Compiled, bodies: Bodies, bound: Bound, m: np.ndarray
 ) -> tuple[Callable[[float, np.ndarray], np.ndarray], np.ndarray]:
-    """Return a function of time and state that gives poses and twists (n, 13) of the bodies that are not free, and the sources of
-    these numbers, (2, 13 n), empty if all are fixed."""
+    """Return a function of time and state that returns poses and twists (n, 13) of the bodies that are not free, and the sources
+    of these numbers, (2, 13 n), empty if all are fixed."""
     others = bodies.colliders[bodies.free :]
     slots = [compiled.program.layout[name] for body in others for name in (body.pose, body.twist)]
     sources = np.array([(BLOCKS[slot.block], k) for slot in slots for k in range(slot.start, slot.stop)]).reshape(-1, 2).T

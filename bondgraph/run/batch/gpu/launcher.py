@@ -26,7 +26,7 @@ from bondgraph.run.validation.checked_result import has_constraints
 from bondgraph.run.validation.surface_contacts import watched_contacts
 
 _at_work = dict[str, threading.Lock]()
-"""Locks by GPU name: a batch takes all of the memory, so others wait."""
+"""Locks by GPU name: a batch takes all of the memory, so other batches wait."""
 _OF_GPUS = frozenset(f"E{number}" for number in range(282, 295))
 """Error codes of GPUs and GPU code."""
 _NUMBER = 32

@@ -40,7 +40,7 @@ class Launchable(Protocol):
 
     @property
     def call_words(self) -> Mapping[str, int]:
-        """Index of each word of the call block by name."""
+        """Index, by name, of each word of the call block."""
 
     @property
     def call_size(self) -> int:
@@ -52,7 +52,7 @@ class Launchable(Protocol):
 
     @property
     def scratch_words(self) -> int:
-        """Count of words of a thread that are too many to move at each launch."""
+        """Count of scratch words of a thread, which are too many to move at each launch."""
 
     def shared_at(self, address: int) -> np.ndarray:
         """Return the words that all threads read, for this start address."""
@@ -93,7 +93,7 @@ class GPUWork:
     pace: Pace = field(default_factory=Pace)
 
     def run(self) -> None:
-        """Run all rows. A run that has not ended, even because of an error, has the status `UNFINISHED`.
+        """Run all rows. A run that has not ended, for instance because of an error, has the status `UNFINISHED`.
 
         Raises `RunError` E290 if not even one block of threads fits in the memory, E292 if the GPU is lost.
         """
