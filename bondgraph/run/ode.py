@@ -67,7 +67,8 @@ class OdeFunctions:
 
     @property
     def event_functions(self) -> tuple[Callable[[float, np.ndarray], float], ...]:
-        """Return the guards as separate functions, with the attributes that make `solve_ivp` stop when one rises through zero."""
+        """Return the guards as separate functions, with the attributes that make `solve_ivp` stop when a guard rises through
+        zero."""
         return tuple(_guard(self, k) for k in range(len(self.event_names)))
 
     def after(self, event: int, t: float, x: np.ndarray) -> OdeFunctions:

@@ -199,9 +199,9 @@ def sweep(
     store : file of an SQLite database, created or resumed: stored runs are not run again. The first axis may get more values at
         its end; a sweep without crossed values may get more draws. None keeps runs in memory.
     executor : executor of `concurrent.futures`, Dask or mpi4py, which stays open. None starts threads, one per processor.
-    device : "cuda" or "cuda:1" for a GPU; "auto" for a GPU with fast double precision if there is one, it can make the runs, and
-        there are at least 2,000 of them; the CPU continues if this GPU is lost; None for the CPU. The results do not depend on
-        it; `Runs.device` names the device of each run.
+    device : "cuda" or "cuda:1" for a GPU; "auto" for a GPU with fast double precision, if one can make the runs and there are at
+        least 2,000 runs; the CPU continues if this GPU is lost; None for the CPU. The results do not depend on it; `Runs.device`
+        names the device of each run.
 
     A failed run is stored with its reason. Raises `ModelError` E360 to E363, E365, E366 with all problems of points or keep;
     `FileError` E364 for an invalid store or path; `RunError` for invalid settings, E367 if a worker dies, E282 to E294 for a GPU;

@@ -123,7 +123,7 @@ def raise_rates(s: Structure, values: Reals, scales: Reals, rates: Reals) -> Non
 
 
 def fastest_by_cycles(s: Structure, g: StrongCycles, values: Reals, diagonal: Reals, rates: Reals, work: Reals) -> None:
-    """Raise `rates` of a single run as `fastest` does, but balance its strong cycles first where sweeps do not suffice."""
+    """Raise `rates` of a single run as `fastest` does, but balance its strong cycles first if sweeps do not suffice."""
     n = s.states
     scales, into, out_of, uneven = work, work[n:], work[n * 2 :], work[n * 3 :]
     for i in range(n):

@@ -4,7 +4,7 @@
 
 `size` is the largest |x_i| at the ends of accepted steps, after ticks and after resets; `floor` is a fraction of the natural
 scale (`natural_scales`), or the user's `atol`; `noise`, zero until noise is suspected, is the measured rounding of the rates
-(`rounding_noise`) times the factor by which a step accumulates it. Where w_i is zero, nothing drives x_i, and its error does not
+(`rounding_noise`) times the factor by which a step accumulates it. If w_i is zero, nothing drives x_i, and its error does not
 count. `callback_refresh`, `callback_test_noise` and `callback_decay` call Python instead.
 """
 
@@ -254,7 +254,7 @@ def measure_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: 
         driven[i] = 0.0
         if implicit:
             speed[i] = w.diagonal[i]
-    # Within a step, the noise of its velocity moves a position that a symmetry holds at zero.
+    # Within a step, a position that a symmetry holds at zero moves by the noise of its velocity.
     structure = w.pattern.structure
     for k in range(structure.couplings):
         row = structure.rows[k]
@@ -284,7 +284,7 @@ def measure_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: 
 
 
 def add_noise_of_powers(w: Control, t: float, x: Reals, m: Reals, noise: Reals, h: float) -> None:
-    """Add to the noise of the powers the change that the noise of the states makes in them."""
+    """Add to the noise of the powers their changes due to the noise of the states."""
     n, moved, sharp, blurred = w.n, w.moved, w.sharp, w.beyond
     for i in range(n):
         moved[i] = x[i] + h * noise[i]

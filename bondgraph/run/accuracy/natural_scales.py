@@ -31,7 +31,7 @@ TIMES, SHIFT, GOLDEN = (0.0, 0.381966, 0.618034, 0.854102), 2.0**-50, 0.61803398
 """Times ahead, in longest steps, at which parameters are shifted; size of the relative shifts; step between the shifts of
 neighbouring parameters."""
 TOLERATED = 2.0**-30
-"""Error of a state at zero that is tolerated, relative to its terms."""
+"""Tolerated error of a state at zero, relative to its terms."""
 UNITS, NOTHING = 2.0**52, 2.0**-26
 """Ratio of the terms of a sum to its rounding error; ratio of a state's rounding error to its size below which the state has
 moved, and ratio of its size to its terms below which nothing has moved it."""
@@ -92,7 +92,7 @@ def local_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> None:
 
 def source_rates(w: Control, t: float, x: Reals, m: Reals) -> None:
     """Compute the largest rate of each state into `driven`: now, and a fraction of its own time 1 / `fastest` later, when its
-    source may have begun to act. Over longer times the other states cannot be held fixed. Where a rate grows steeply with the
+    source may have begun to act. Over longer times the other states cannot be held fixed. If a rate grows steeply with the
     source, as in an exponential law, the state itself moves earlier; its rate then counts over the shorter time."""
     n, largest, speed, later, is_steep = w.n, w.driven, w.fastest, w.beyond, False
     if not w.rated:
@@ -194,8 +194,8 @@ def add_rounding_of_parameters(w: Control, t: float, x: Reals, m: Reals) -> None
 
 
 def raise_resting(w: Control) -> None:
-    """Raise the scales of states that nothing has moved towards those of the terms that cancel in their rates, so that rounding
-    does not limit the steps. States that drive a moving state keep their scales, because their last digits matter."""
+    """Raise the scales of states that nothing has moved towards the scales of the terms that cancel in their rates, so that
+    rounding does not limit the steps. States that drive a moving state keep their scales, because their last digits matter."""
     part = smaller(1.0, TOLERATED / w.rtol)
     n, size, scale, counts, structure = w.n, w.size, w.scale, w.later, w.pattern.structure
     for i in range(n):

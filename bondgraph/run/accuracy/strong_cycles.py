@@ -1,7 +1,7 @@
 """Scales that balance strong cycles of couplings before weak ones, for couplings that the sweeps of `balancing` leave uneven.
 
 Couplings of states nearly at rest can be products of tiny numbers: 1e-100 next to 1e5 ahead of the bending wave in a beam. Ears
-are short cycles found without regard to values; one may include such a coupling, and its scales are then wrong by a hundred
+are short cycles found without regard to values; an ear may include such a coupling, and its scales are then wrong by a hundred
 decades. Here the cycle with the largest geometric mean is balanced first and becomes one cluster, then the next one
 (max-balancing: H. Schneider and M. H. Schneider, Math. Oper. Res. 16, 1991). A level bounds the couplings between clusters.
 Relaxation (Bellman and Ford) finds scales within this bound, or a cycle with a larger mean. Means within the ratio of two levels

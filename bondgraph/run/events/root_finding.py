@@ -6,7 +6,7 @@ zero is missed. Any other guard is interpolated in parts of the step that become
 coefficients are conclusive, and its crests are searched until an upper bound (by chords, where the guard is concave) lies below
 zero.
 
-A guard that jumps over zero (a sign, a comparison) has no slope: `steppers.driver` then locates the jump without one.
+A guard that jumps over zero (a sign, a comparison) has no slope: `steppers.driver` then locates the jump without slopes.
 """
 
 from __future__ import annotations

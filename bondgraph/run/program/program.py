@@ -45,7 +45,7 @@ class Program:
     powers : one power per dissipator or source, W; None if there are none.
     energies : energy per storage, J; None if there are none.
     outputs : all named outputs; None if there are none.
-    choose : makes a kernel for the outputs in some slots only, and gives the index of each slot in its output; None if
+    choose : makes a kernel for the outputs in some slots only, and returns the index of each slot in its output; None if
         unavailable.
     in_lanes : makes the kernels for a number of SIMD lanes, if their results equal single runs to the last bit; None if
         unavailable.

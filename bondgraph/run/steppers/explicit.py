@@ -46,7 +46,7 @@ class Tableau:
     a : weights of the rates for the argument of each stage; stages used only by the dense output come last.
     c : times of all stages, as fractions of the step.
     last : index of the stage at the end of the step.
-    errors : weights of the error estimate; a second estimate, if any, guards against a first one that is zero by chance.
+    errors : weights of the error estimate; a second estimate, if any, guards against a first estimate that is zero by chance.
     dense : rows of the dense output after the first three, which follow from both ends of the step.
     boundary : stability boundary, h |lambda|.
     root : as in `method.Method`.

@@ -16,7 +16,7 @@ from bondgraph.run.status import Status
 @dataclass(frozen=True)
 class Tolerances:
     """Tolerances of an integrator: error per step relative to the error weights of a run, largest step size, s, and number of
-    `steps` after which it pauses, so that the run can end."""
+    `steps` after which the integrator pauses, so that the run can end."""
 
     relative: float
     max_step: float

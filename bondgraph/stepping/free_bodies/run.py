@@ -200,7 +200,7 @@ def _moved_bodies(
 
 
 def _refuse_overlaps(run: FreeBodyRun, name: str) -> None:
-    """Raise E548 if bodies overlap at the start by more than a fraction of the smaller one."""
+    """Raise E548 if bodies overlap at the start by more than a fraction of the smaller body."""
     pairs = run.candidates(0.0)
     if len(pairs):
         sizes = np.array([float(np.min(solid.half)) + solid.radius for each in run.sets for solid in each.arranged.solids])

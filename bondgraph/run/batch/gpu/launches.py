@@ -1,4 +1,4 @@
-"""Chunks of runs on a GPU: as many runs as its memory holds, in launches of about .2 s that continue where they paused."""
+"""Chunks of runs on a GPU, as large as its memory allows, in launches of about .2 s that continue where they paused."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 If A' - theta A is positive definite for two successive matrices A, A', then every eigenvalue of A' is larger than theta times
 that of A, and remains so after any congruence (Loewner order), such as the change of scale in `validation.constraint_rank`. Two
 attempted factorisations thus exclude too fast a change in either direction (`bounds`); eigenvalues are needed only if one fails.
-Several samples are tested in SIMD lanes, and only the envelope of the matrices is factored: independent bodies and chains cost as
-much as their own constraints.
+Several samples are tested in SIMD lanes, and only the envelope of the matrices is factored, so independent bodies and chains cost
+no more than their own constraints.
 """
 
 from __future__ import annotations

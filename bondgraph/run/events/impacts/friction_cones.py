@@ -143,5 +143,5 @@ def with_restitution(
 
 
 def split(flow: np.ndarray, count: int, groups: Sequence[int]) -> list[np.ndarray]:
-    """Split the scalars of frictions, which follow `count` scalars of constraints, into those of each friction, (size,) each."""
+    """Split the scalars of frictions, which follow `count` scalars of constraints, into one array (size,) per friction."""
     return np.split(flow[count:], np.cumsum(groups)[:-1]) if groups else []
