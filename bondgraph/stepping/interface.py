@@ -373,7 +373,7 @@ class Stepper:
 
         Parameters
         ----------
-        inputs : names of parameters, one number each or components ("push.value[2]"); by default those of all Sf.
+        inputs : names of parameters, one number each or components ("push.value[2]"); by default the parameters of all Sf.
         smoothing : energy (J) of a logarithmic barrier instead of the contacts; 0 for no smoothing.
 
         Raises `ModelError` E250 for an unknown parameter, E505 with candidates, and for smoothing without the convex law.

@@ -366,7 +366,7 @@ def weights_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative: 
 
 
 def weights_follow_decay(w: Control, t: float, x: Reals, m: Reals, recent: Reals) -> None:
-    """Lower the sizes of decayed states to the `recent` ones where their error allowances are too coarse, and update their
+    """Lower the sizes of decayed states to the `recent` ones if their error allowances are too coarse, and update their
     floors."""
     if follow_decay(w, t, x, m, recent):
         weights_refresh(w, t, x, m)

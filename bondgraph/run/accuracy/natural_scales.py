@@ -19,7 +19,7 @@ from bondgraph.run.sparsity.structure import MAX_COUPLING, MIN_COUPLING
 LOOK_AHEAD = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
 """Times ahead (in longest steps) at which states without a scale are evaluated."""
 DISPLACEMENT = 0.1
-"""Displacement of a state, relative to its scale, where its rate or the rate that it drives is zero."""
+"""Displacement of a state, relative to its scale, if its rate or the rate that it drives is zero."""
 DECADE = 10.0
 """Ratio of the times of successive evaluations of a source."""
 MIN_ERROR = 1e-150

@@ -37,8 +37,7 @@ _SHARE = 0.8
 
 @dataclass(frozen=True)
 class GPULauncher:
-    """Launcher of the batches of a prepared program on a GPU; `is_optional` is True if the CPU may continue where the GPU
-    cannot."""
+    """Launcher of the batches of a prepared program on a GPU; `is_optional` is True if the CPU may take over from the GPU."""
 
     prepared: PreparedProgram
     device: Device

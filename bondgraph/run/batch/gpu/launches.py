@@ -20,7 +20,7 @@ from bondgraph.run.batch.gpu.order import CostGuess
 LAUNCH_SECONDS = 0.2
 """Target duration of a launch, s: interrupts, the progress bar and desktop watchdogs wait for its end."""
 UNFINISHED = -1000
-"""Status of a run that has not ended; no status of a run has this number."""
+"""Number that marks a run that has not ended; no `Status` has this number."""
 _FIRST_BUDGET, _MOST_BUDGET = 16, 1 << 40
 _LEAST_GROWTH, _MOST_GROWTH = 0.1, 4.0
 """Attempted steps of the first launch; maximum for any launch; bounds on the factor from one launch to the next."""
