@@ -432,7 +432,7 @@ _COLD = frozenset(
         ),
     )
 )
-"""Functions that run too rarely for their loops to be vectorised."""
+"""Functions that run too rarely to vectorise their loops."""
 
 
 def translated(method: Method) -> list[Procedure]:

@@ -29,7 +29,7 @@ def screens(program: Program) -> bool:
 
 
 def definite(s: SampleCheck, work: Disjoint, bad: Disjoint, factor: Disjoint, lanes: Fixed) -> bool:
-    """Return True if the matrices in `work` are positive definite, by elimination; NaN makes it False."""
+    """Return True if the matrices in `work` are positive definite, by elimination; False if a number is NaN."""
     n, leftmost, lowest = s.n, s.leftmost, s.lowest
     for lane in range(lanes):
         bad[lane] = 0.0
