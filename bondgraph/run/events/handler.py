@@ -329,8 +329,7 @@ def _mode_code_step(edge: RunTransition) -> int:
 
 
 def _rest_edges(edges: Sequence[RunTransition]) -> list[int]:
-    """Return, for each edge whose events may accumulate, the edge from its target to the state of rest; `NO_TRANSITION` if there
-    is none."""
+    """Return, for each edge, the edge from its target to the state of rest if its events may accumulate, else `NO_TRANSITION`."""
     indices = {(e.slot, e.source, e.target): i for i, e in reversed(list(enumerate(edges)))}
     return [
         NO_TRANSITION if e.accumulates is None else indices.get((e.slot, e.target, e.accumulates), NO_TRANSITION) for e in edges

@@ -284,7 +284,7 @@ def root(c: StepTable, h: float, i: int, low: float, high: float, at_low: float,
     """Find the zero crossing of guard i between fractions low (guard negative) and high (not negative).
 
     The Illinois method converges in about ten steps; after twenty (for a guard that leaves zero without a slope), use bisection.
-    Set `steep` if it may jump there.
+    Set `steep` if the guard may jump there.
     """
     a, b, below, above, true_below, true_above = low, high, at_low, at_high, at_low, at_high
     side, flat, tolerance = 0, False, resolution(c, h)

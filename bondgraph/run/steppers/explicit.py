@@ -26,7 +26,7 @@ from bondgraph.run.steppers.segment import Tolerances
 from bondgraph.run.steppers.shared_fields import IntegratorTable, derivative, error_weight
 
 # Hairer's test: number of consecutive steps with h |lambda| beyond the stability boundary; number of good steps that reset it;
-# minimum number of steps ahead for which a change of method pays.
+# minimum number of steps ahead for which a change of method pays off.
 _STIFF_STEPS, _RESET_STEPS, _MIN_STEPS_AHEAD = 15, 6, 20_000.0
 # Cost of a restart, which another method would need at every tick, in steps of this method.
 _MIN_STEPS_TO_TICK = 200.0
@@ -219,7 +219,7 @@ def hermite(c: ExplicitTable, theta: float, h: float, out: Disjoint, method: Fix
 
 
 def is_far(c: ExplicitTable, h: float) -> bool:
-    """Return True if enough steps of length h are still ahead for a change of method to pay."""
+    """Return True if enough steps of length h are still ahead for a change of method to pay off."""
     return (c.stop - c.t > h * _MIN_STEPS_AHEAD) & (c.horizon - c.t > h * _MIN_STEPS_TO_TICK)
 
 

@@ -81,8 +81,8 @@ class Room:
 
 @dataclass(frozen=True, eq=False)
 class GPUWork:
-    """Runs of the `blocks` p, x and m (a row each) on a GPU by a loaded kernel, with results in a batch; after each launch,
-    `report` gets the number of runs done."""
+    """Execution of the runs in the `blocks` p, x and m (a row each) on a GPU by a loaded kernel, with results in a batch; after
+    each launch, `report` gets the number of runs done."""
 
     device: Device
     loaded: LoadedKernel

@@ -2,7 +2,8 @@
 
 Each run has the tables of a single run: its own time, step length, error control and counts. Vector instructions compute the step
 attempt, the dense output and the acceptance (`lane_steps`) for all lanes at once; everything else is computed lane by lane. More
-runs than lanes are under way: a run whose weights are due leaves its lane to another until several runs are refreshed together.
+runs than lanes are under way: a run whose weights are due leaves its lane to another run until several runs are refreshed
+together.
 """
 
 from __future__ import annotations

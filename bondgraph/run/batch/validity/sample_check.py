@@ -67,7 +67,7 @@ class SampleCheck(Table):
     bad: PerSample
     # falls, rises: `bounds` of each sample whose constraints are checked; rows, columns: places of the entries of the constraint
     # matrix; matrix, work: one such matrix per lane; now: the same after the previous matrix; first: matrix of the first sample;
-    # theta, bad, factor: numbers of each lane; signs, low, high: numbers of each diagonal, the latter two in each lane; leftmost,
+    # theta, bad, factor: numbers of each lane; signs, low, high: numbers of each diagonal, low and high in each lane; leftmost,
     # lowest: envelope of the matrix.
     falls: Reals
     rises: Reals
