@@ -1,6 +1,6 @@
 """Memory for sparsity patterns ("rooms"), in which machine code builds the records that Python otherwise looks up.
 
-Exported C code cannot call Python, and a run with more patterns than it keeps would call it too often. Such runs build the
+Exported C code cannot call Python, and a run with more patterns than it keeps would call Python too often. Such runs build the
 structure of a new pattern in the room of the oldest one.
 """
 

@@ -108,8 +108,8 @@ def launcher_of(
     check_rank: bool = True,
     is_stored: bool = False,
 ) -> GPULauncher | None:
-    """Return a launcher of runs on the GPU that `device=` names; None for the CPU, and for "auto" if these runs cannot use a GPU.
-    If chunks are stored (`is_stored`), results need no memory here.
+    """Return a launcher for runs on the GPU that `device=` names; None for the CPU, and for "auto" if these runs cannot use a
+    GPU. If chunks are stored (`is_stored`), results need no memory here.
 
     Raises `RunError` E286 to E288 for the GPU, E283 and E289 for runs that cannot use it, E294 for more runs than fit in the
     memory of this machine; `ExtraError` E416 if the GPU package is not installed.
