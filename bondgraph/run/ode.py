@@ -20,7 +20,7 @@ class OdeFunctions:
     """x' = rates(t, x) of a model in fixed modes, for `scipy.integrate.solve_ivp`, scikit-sundae or diffrax.
 
     Constraints and dependent storages are solved inside the rates, so there is no mass matrix. Only one thread at a time may call
-    the functions of a record; `compiled.ode()` makes another.
+    the functions of a record; `compiled.ode()` makes another record.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
 """Rounding errors of a rate that a step accumulates, per square root of the number of states; largest factor by which repeated
 noise tests raise this number."""
 NOISE_TEST_INTERVALS = (2, 4, 4096)
-"""Number of rejected steps before a noise test: initially, after noise was found, and at most."""
+"""Numbers of rejected steps before a noise test: initial, after noise was found, and maximum."""
 RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0
 """Number of rejections of a step before its noise is measured, if no noise is known (doubled after each measurement); factor on
 the tolerance for this test, because the noise must explain the rejections."""

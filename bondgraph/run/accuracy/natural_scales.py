@@ -129,8 +129,8 @@ def source_rates(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def measure_terms(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Find the states that have moved, or will move, by more than rounding. The others take the scale of the terms that cancel in
-    their rates, or in the rates of their drivers: steps need not follow the last digits of a sum."""
+    """Find the states that have moved, or will move, by more than rounding. All other states take the scale of the terms that
+    cancel in their rates, or in the rates of their drivers: steps need not follow the last digits of a sum."""
     n, size, moved, terms = w.n, w.size, w.has_moved, w.terms
     rates, speed, errors, sigma = w.driven, w.fastest, w.later, w.sigma
     is_open = False
