@@ -22,7 +22,7 @@ residual of microamperes."""
 
 ROUNDED, SMALL, CLOSE = 1e-15, 1e-12, 1e-6
 """Relative size of a Newton step that counts as rounding, and smallest size of the unknowns for that test; largest last step of a
-solved loop relative to the unknowns, and also their smallest size for that test."""
+solved loop, relative to the unknowns, and smallest size of the unknowns for this second test."""
 
 PerUnknown = Annotated[Reals, Length(lambda s: s.unknowns)]
 Newton = Annotated[Reals, Length(lambda s: 2 * s.unknowns)]

@@ -20,7 +20,7 @@ class OdeFunctions:
     """x' = rates(t, x) of a model in fixed modes, for `scipy.integrate.solve_ivp`, scikit-sundae or diffrax.
 
     Constraints and dependent storages are solved inside the rates, so there is no mass matrix. Only one thread at a time may call
-    the functions of a record; `compiled.ode()` makes another.
+    the functions of a record; `compiled.ode()` makes another record.
 
     Parameters
     ----------
@@ -67,7 +67,8 @@ class OdeFunctions:
 
     @property
     def event_functions(self) -> tuple[Callable[[float, np.ndarray], float], ...]:
-        """Return the guards as separate functions, with the attributes that make `solve_ivp` stop when one rises through zero."""
+        """Return the guards as separate functions, with the attributes that make `solve_ivp` stop when a guard rises through
+        zero."""
         return tuple(_guard(self, k) for k in range(len(self.event_names)))
 
     def after(self, event: int, t: float, x: np.ndarray) -> OdeFunctions:

@@ -39,7 +39,7 @@ class Status(IntEnum):
     LANE_RUNS = 30, "the run is in a lane"
     LANE_STARTS = 31, "the run has begun without error weights"
     LANE_WAITS = 32, "the run waits for a lane"
-    # End of a batch run that machine code alone cannot decide.
+    # Ends of a batch run that machine code alone cannot judge.
     TOO_MANY_STEPS = 100, "the run takes too many steps"
     UNTRUSTED = 101, "values are not finite, or the energy account does not close"
     NOT_STARTED = 102, "only Python can begin the run"

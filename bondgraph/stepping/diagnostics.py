@@ -20,7 +20,7 @@ from bondgraph.stepping.quadratic.solver import EXCLUDED, FAILED, UNSUPPORTED, P
 from bondgraph.stepping.step import TOO_FAR, UNSETTLED, StepWorkspace
 
 _SMALL = 1e-6
-"""Fraction of the largest multiplier, or motion, up to which another counts as zero."""
+"""Fraction of the largest multiplier, or of the largest motion, up to which a value counts as zero."""
 _ROUNDING = 1e-9
 _ROUND = 16
 """Number of edges that approximate an exact cone."""

@@ -1,9 +1,9 @@
 """System with given velocities: the velocities of inertias are states that no effort changes.
 
 A time step needs the kinematics of a graph, which relate all motion to the velocities v of the independent inertias, and the
-efforts of its storages, sources and resistors. Dependent inertias take no effort, and the step finds the efforts of constraints.
-Velocities stay constant; with inertia, velocities in body axes turn with the body (Euler's junction structure), and those of an
-IC coast, so that a free body keeps its momentum in the world in steps of any length.
+efforts of its storages, sources and resistors. The effort of a dependent inertia is zero, and the step finds the efforts of
+constraints. Velocities stay constant; with inertia, velocities in body axes turn with the body (Euler's junction structure), and
+those of an IC coast, so that a free body keeps its momentum in the world in steps of any length.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ and to parameters. Active rows of the program stay active, and slipping contacts
     H dy - A' db = dA' b - dH y - df          forces balance
     R dy = dl - dA y - mu u . (dD y + dc) - s dmu          active contacts
 
-with R = A + mu u . D for Coulomb's law, u the direction of slip (R is not symmetric), and R = A for the convex one. Degenerate
+with R = A + mu u . D for Coulomb's law, u the direction of slip (R is not symmetric), and R = A for the convex law. Degenerate
 sets are solved by least squares. Derivatives of matrices and of the motion through a step come from the tape. Gradients jump at
 changes of mode; with the convex law, a logarithmic barrier instead of the contacts smooths them (Pang 2023).
 """
@@ -280,7 +280,8 @@ def stepper(
         stepping).
     friction : "coulomb", or "convex" (Anitescu 2006: one quadratic program; sliding bodies lift off by mu v h).
     facets : number of facets of a cone in space, 4, 8 (default), 16 or 32; or "cone" for an exact cone. In a plane there are two.
-    reach : largest gap of contacts that are taken into account, m; a step in which one of these moves further ends the run.
+    reach : largest gap of contacts that are taken into account, m; a step in which such a contact moves further than this ends
+        the run.
     restitution : coefficient of restitution, for "full", of all contacts or by contact.
     candidates : search for further contacts between bodies at every step, from their poses; by default between the shapes that
         may touch anywhere (`Model.collisions`), within `reach` or the smallest half width of a shape.
@@ -372,7 +373,7 @@ class Stepper:
 
         Parameters
         ----------
-        inputs : names of parameters, one number each or components ("push.value[2]"); by default those of all Sf.
+        inputs : names of parameters, one number each or components ("push.value[2]"); by default the parameters of all Sf.
         smoothing : energy (J) of a logarithmic barrier instead of the contacts; 0 for no smoothing.
 
         Raises `ModelError` E250 for an unknown parameter, E505 with candidates, and for smoothing without the convex law.
@@ -395,7 +396,7 @@ class Stepper:
         return gradients(self.steps, workspace, repeated, tuple(indices), smoothing)
 
     def report(self) -> str:
-        """Describe a step: unknowns, how many of them are held, contacts with their friction, constraints."""
+        """Describe a step: its unknowns and how many are held, its contacts with their friction, and its constraints."""
         workspace, _, _ = self._at(None, 0.0, None)
         return report(self.steps, workspace)
 

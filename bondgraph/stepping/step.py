@@ -36,7 +36,8 @@ Motion = Callable[[float, float], Any]
 STAGES = ((0, 0.5, 1.0 / 6.0), (1, 0.5, 1.0 / 3.0), (1, 1.0, 1.0 / 3.0), (2, 0.0, 1.0 / 6.0))
 """Index of the time, distance of the next stage (in steps), and weight of the rates, for each stage."""
 JUST_INSIDE = 1e-15
-"""Offset of evaluations from the ends of a step, relative to its times: quantities that jump there take the value inside."""
+"""Offset of evaluations from the ends of a step, relative to its times: quantities that jump there take their value inside the
+step."""
 
 
 def motion_of(rates: Kernel, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> Motion:

@@ -117,7 +117,7 @@ def run_chunks(executor: Executor, runs: np.ndarray, submit: Submit, take: Calla
             most = min(2 * most, 2 * workers)
             try:
                 future = ready.get(timeout=_RAMP if ramp else _WAIT)
-            except queue.Empty:  # more may be sent; also, some systems block interrupts during an unlimited wait
+            except queue.Empty:  # more chunks may be sent; also, some systems block interrupts during an unlimited wait
                 continue
             pending.discard(future)
             with _worker_errors():
@@ -199,9 +199,9 @@ def sweep(
     store : file of an SQLite database, created or resumed: stored runs are not run again. The first axis may get more values at
         its end; a sweep without crossed values may get more draws. None keeps runs in memory.
     executor : executor of `concurrent.futures`, Dask or mpi4py, which stays open. None starts threads, one per processor.
-    device : "cuda" or "cuda:1" for a GPU; "auto" for a GPU with fast double precision if there is one, it can make the runs, and
-        there are at least 2,000 of them; the CPU continues if this GPU is lost; None for the CPU. The results do not depend on
-        it; `Runs.device` names the device of each run.
+    device : "cuda" or "cuda:1" for a GPU; "auto" for a GPU with fast double precision, if one can make the runs and there are at
+        least 2,000 runs; the CPU continues if this GPU is lost; None for the CPU. The results do not depend on it; `Runs.device`
+        names the device of each run.
 
     A failed run is stored with its reason. Raises `ModelError` E360 to E363, E365, E366 with all problems of points or keep;
     `FileError` E364 for an invalid store or path; `RunError` for invalid settings, E367 if a worker dies, E282 to E294 for a GPU;
@@ -234,8 +234,8 @@ def sweep(
 def _gpu_of(
     device: str | None, prepared: PreparedRun, plan: SweepPlan, runs: int, executor: Executor | None, is_stored: bool
 ) -> GPULauncher | None:
-    """Return a launcher of the runs of a sweep on a GPU, None for the CPU; raise errors as `PreparedRun.run_many` does, and E289
-    for functions of a `Result`."""
+    """Return a launcher for runs of a sweep on a GPU, None for the CPU; raise errors as `PreparedRun.run_many` does, and E289 for
+    functions of a `Result`."""
     if device is None:
         return None
     functions = [f'"{kept.name}" is kept by your own function' for kept in plan.kept if not isinstance(kept.take, Measure)]

@@ -319,7 +319,7 @@ class _PointReader:
 
     def __init__(self, compiled: Compiled, roles: Mapping[str, Role]):
         self.compiled, self.roles = compiled, roles
-        self.names: dict[str, str] = {}  # user's name by the name of the role
+        self.names: dict[str, str] = {}  # user's name by the computed name of the number
         self.problems: list[Problem] = []
 
     def crossed(self, points: Mapping[str, Any]) -> tuple[list[Varied], list[Axis]]:

@@ -50,7 +50,7 @@ class Run:
 class Runs:
     """Results of a sweep: `runs["speed"]`, iteration over runs, `failures`, `to_dataframe`, `to_xarray`.
 
-    Runs that are not yet stored are omitted; `complete` is False while there are any.
+    Runs that are not yet stored are omitted; `complete` is False until all are stored.
     """
 
     def __init__(self, source: Store | Path):
@@ -213,9 +213,10 @@ class Runs:
         """Plot kept columns (by default all), one per panel; return Matplotlib's axes (panels,).
 
         The axes of the sweep decide the kind of plot. Time series are plotted one by one for up to 12 runs, else as their median
-        with the middle 50 and 90 %. Numbers are plotted as lines over one or two names with chosen values, or as a map if there
-        are many; as dots against a single name that was drawn or listed; else as a histogram. `against` plots dots against any
-        column, or "run". Failed runs are omitted. No window is opened; `axes[0].figure.savefig("runs.png")` writes a file.
+        with bands of the middle 50 and 90 %. Numbers are plotted as lines over one or two names with chosen values, or as a map
+        if there are many; as dots against a single name that was drawn or listed; else as a histogram. `against` plots dots
+        against any column, or "run". Failed runs are omitted. No window is opened; `axes[0].figure.savefig("runs.png")` writes a
+        file.
 
         Raises E416 (also an ImportError) if Matplotlib is not installed; `ModelError` E560 for too few axes, more than 12 columns
         without a choice, and columns that cannot be plotted; KeyError for an unknown name.

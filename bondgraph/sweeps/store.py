@@ -114,7 +114,7 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self, kind: str = "IMMEDIATE") -> Iterator[None]:
-        """Do all of the context's work or none of it, in one state of the file."""
+        """Run the body of the context as one transaction: all of it or none, in one state of the file."""
         with self._refusing(), self._lock:
             self._connection.execute(f"BEGIN {kind}")
             try:

@@ -230,7 +230,7 @@ OF_A_RUN = frozenset({"E308", "E309", "E310", "E330"})
 @dataclass(frozen=True)
 class SweepPlan:
     """Settings that all runs of a sweep share: end time, settings, kept columns, argument of `simulate` for each varied name,
-    True for enough runs to use SIMD lanes, and name of the GPU, "" for the CPU."""
+    True if there are enough runs to use SIMD lanes, and name of the GPU, "" for the CPU."""
 
     t_end: float
     settings: Mapping[str, Any]
@@ -373,7 +373,7 @@ def _run_single(runs: np.ndarray, starts: Sequence[np.ndarray], plan: SweepPlan,
 
 
 def several_shapes(name: str, shape: tuple[int, ...], run: int, others: tuple[int, ...], about: str) -> Exception:
-    """Return E365 for a user function that gives arrays of several shapes."""
+    """Return E365 for a user function that returns arrays of several shapes."""
     title = f'"{name}" is of shape {shape} in run {run}, and of {others} in others'
     return refusal("E365", title, "numbers of one shape, nan for missing values", about=about)
 

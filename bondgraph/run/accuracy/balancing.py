@@ -2,7 +2,7 @@
 
 An entry B_ij > 0 says that state j drives state i. Within a strong component, find scales s that balance the couplings into each
 state with those out of it; for reciprocal couplings, energy gives the same ratios. Units do not matter: under x -> d x, the
-scales become d s and the rates do not change, to the last bit where d is a power of two. Balancing: E. E. Osborne, On
+scales become d s and the rates do not change, to the last bit if d is a power of two. Balancing: E. E. Osborne, On
 pre-conditioning of matrices, J. ACM 7, 1960.
 
 The initial scales follow short cycles (ears); sweeps correct their small errors, and `strong_cycles` corrects large ones.
@@ -123,7 +123,7 @@ def raise_rates(s: Structure, values: Reals, scales: Reals, rates: Reals) -> Non
 
 
 def fastest_by_cycles(s: Structure, g: StrongCycles, values: Reals, diagonal: Reals, rates: Reals, work: Reals) -> None:
-    """Raise `rates` of a single run as `fastest` does, but balance its strong cycles first where sweeps do not suffice."""
+    """Raise `rates` of a single run as `fastest` does, but balance its strong cycles first if sweeps do not suffice."""
     n = s.states
     scales, into, out_of, uneven = work, work[n:], work[n * 2 :], work[n * 3 :]
     for i in range(n):

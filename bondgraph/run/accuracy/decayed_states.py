@@ -1,6 +1,6 @@
 """Sizes of states that decay over many decades, where errors within their allowance could make the run diverge.
 
-A state that has decayed below its error allowance may have either sign, and where its rate is nonlinear, such as y' = -k y^2, it
+A state that has decayed below its error allowance may have either sign, and if its rate is nonlinear, such as y' = -k y^2, it
 runs away from zero on the far side: y = -a diverges at the time 1 / (k a). An allowance based on the largest size so far is too
 coarse there; the allowances of such a state and of the states that drive it follow their present sizes instead. Linear decay
 forgets errors, so its allowance does not change.

@@ -4,7 +4,7 @@
 
 `size` is the largest |x_i| at the ends of accepted steps, after ticks and after resets; `floor` is a fraction of the natural
 scale (`natural_scales`), or the user's `atol`; `noise`, zero until noise is suspected, is the measured rounding of the rates
-(`rounding_noise`) times the factor by which a step accumulates it. Where w_i is zero, nothing drives x_i, and its error does not
+(`rounding_noise`) times the factor by which a step accumulates it. If w_i is zero, nothing drives x_i, and its error does not
 count. `callback_refresh`, `callback_test_noise` and `callback_decay` call Python instead.
 """
 
@@ -30,7 +30,7 @@ from bondgraph.run.accuracy.rounding_noise import rounding
 from bondgraph.run.kernel_functions import formula_time
 
 SCALE_PART = 0.1
-"""Fraction of the natural scale against which errors are measured while a state is smaller."""
+"""Fraction of the natural scale against which errors of a smaller state are measured."""
 MAX_GUESS = 1e3
 """Largest scale of the guess for a loop unknown, relative to its size: the drivers alone would move it much further."""
 RENEWALS = tuple(2**k for k in range(2, 12))
@@ -40,12 +40,12 @@ ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
 """Rounding errors of a rate that a step accumulates, per square root of the number of states; largest factor by which repeated
 noise tests raise this number."""
 NOISE_TEST_INTERVALS = (2, 4, 4096)
-"""Number of rejected steps before a noise test: initially, after noise was found, and at most."""
+"""Numbers of rejected steps before a noise test: initial, after noise was found, and maximum."""
 RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0
-"""Number of rejections of a step before its noise is measured, if no noise is known, doubled after each measurement; factor on
+"""Number of rejections of a step before its noise is measured, if no noise is known (doubled after each measurement); factor on
 the tolerance for this test, because the noise must explain the rejections."""
 PERSISTENT = 2.0
-"""Noise gain at which the noise of the drivers counts too: rejections continued although the noise was known."""
+"""Noise gain at which the noise of the drivers counts too, because rejections continued although the noise was known."""
 MAX_DRIVEN = 1e-3
 """Largest noise from drivers that counts over the longest step, as a fraction of the size of the state."""
 SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6
@@ -254,7 +254,7 @@ def measure_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: 
         driven[i] = 0.0
         if implicit:
             speed[i] = w.diagonal[i]
-    # Within a step, the noise of its velocity moves a position that a symmetry holds at zero.
+    # Within a step, a position that a symmetry holds at zero moves by the noise of its velocity.
     structure = w.pattern.structure
     for k in range(structure.couplings):
         row = structure.rows[k]
@@ -284,7 +284,7 @@ def measure_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: 
 
 
 def add_noise_of_powers(w: Control, t: float, x: Reals, m: Reals, noise: Reals, h: float) -> None:
-    """Add to the noise of the powers the change that the noise of the states makes in them."""
+    """Add to the noise of the powers their changes due to the noise of the states."""
     n, moved, sharp, blurred = w.n, w.moved, w.sharp, w.beyond
     for i in range(n):
         moved[i] = x[i] + h * noise[i]
@@ -366,7 +366,7 @@ def weights_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative: 
 
 
 def weights_follow_decay(w: Control, t: float, x: Reals, m: Reals, recent: Reals) -> None:
-    """Lower the sizes of decayed states to the `recent` ones where their error allowances are too coarse, and update their
+    """Lower the sizes of decayed states to the `recent` ones if their error allowances are too coarse, and update their
     floors."""
     if follow_decay(w, t, x, m, recent):
         weights_refresh(w, t, x, m)
@@ -414,4 +414,4 @@ def callback_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative:
 
 
 def callback_follow_decay(w: Control, t: float, x: Reals, m: Reals, recent: Reals) -> None:
-    """Keep the sizes: the differentiated run gives the sizes of states and sensitivities."""
+    """Keep the sizes: the differentiated run sets the sizes of states and sensitivities."""

@@ -16,7 +16,7 @@ MODE_SETS = 64
 SPANS, POINTS = (2.0**-45, 2.0**-39, 2.0**-33), 9
 """Distances of states at which rounding noise is measured, relative to their sizes; number of states along each line."""
 PATTERNS = 8
-"""Number of sparsity patterns of couplings that a run keeps; it looks up others again."""
+"""Number of sparsity patterns of couplings that a run keeps; it looks up any other pattern again."""
 FASTEST_RATES, PROPAGATED = 1, 2
 """Progress of the natural scales computed ahead: only the fastest rates, or also the scales propagated along the couplings."""
 
@@ -75,7 +75,7 @@ Numbers = Annotated[Reals, Length(lambda c: c.number_count)]
 class Control(Table):
     """Error control of a run."""
 
-    # Kernels; `couple` or interpreted steps (`emit.interpreter`) give the Jacobian. p, window: as in `bound.Bound`.
+    # Kernels; `couple` or interpreted steps (`emit.interpreter`) compute the Jacobian. p, window: as in `bound.Bound`.
     rates: Kernel
     powers: Kernel
     rates_and_powers: Kernel

@@ -1,8 +1,8 @@
 """Natural scales of states, from rates and their Jacobian: the size above which a state matters to the states coupled to it.
 
 A state at zero has no size yet to compare errors with. Its scale is its rate, or the scale of a coupled state, over the fastest
-rate at which it is coupled. Propagated from state to state, scales decay along weak couplings, as the states themselves do. They
-have the units of the states.
+rate at which it is coupled. Propagated from state to state, scales decay along weak couplings, as the states themselves do. Each
+scale has the unit of its state.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bondgraph.run.sparsity.structure import MAX_COUPLING, MIN_COUPLING
 LOOK_AHEAD = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
 """Times ahead (in longest steps) at which states without a scale are evaluated."""
 DISPLACEMENT = 0.1
-"""Displacement of a state, relative to its scale, where its rate or the rate that it drives is zero."""
+"""Displacement of a state, relative to its scale, if its rate or the rate that it drives is zero."""
 DECADE = 10.0
 """Ratio of the times of successive evaluations of a source."""
 MIN_ERROR = 1e-150
@@ -31,7 +31,7 @@ TIMES, SHIFT, GOLDEN = (0.0, 0.381966, 0.618034, 0.854102), 2.0**-50, 0.61803398
 """Times ahead, in longest steps, at which parameters are shifted; size of the relative shifts; step between the shifts of
 neighbouring parameters."""
 TOLERATED = 2.0**-30
-"""Error of a state at zero that is tolerated, relative to its terms."""
+"""Tolerated error of a state at zero, relative to its terms."""
 UNITS, NOTHING = 2.0**52, 2.0**-26
 """Ratio of the terms of a sum to its rounding error; ratio of a state's rounding error to its size below which the state has
 moved, and ratio of its size to its terms below which nothing has moved it."""
@@ -92,7 +92,7 @@ def local_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> None:
 
 def source_rates(w: Control, t: float, x: Reals, m: Reals) -> None:
     """Compute the largest rate of each state into `driven`: now, and a fraction of its own time 1 / `fastest` later, when its
-    source may have begun to act. Over longer times the other states cannot be held fixed. Where a rate grows steeply with the
+    source may have begun to act. Over longer times the other states cannot be held fixed. If a rate grows steeply with the
     source, as in an exponential law, the state itself moves earlier; its rate then counts over the shorter time."""
     n, largest, speed, later, is_steep = w.n, w.driven, w.fastest, w.beyond, False
     if not w.rated:
@@ -129,8 +129,8 @@ def source_rates(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def measure_terms(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Find the states that have moved, or will move, by more than rounding. The others take the scale of the terms that cancel in
-    their rates, or in the rates of their drivers: steps need not follow the last digits of a sum."""
+    """Find the states that have moved, or will move, by more than rounding. All other states take the scale of the terms that
+    cancel in their rates, or in the rates of their drivers: steps need not follow the last digits of a sum."""
     n, size, moved, terms = w.n, w.size, w.has_moved, w.terms
     rates, speed, errors, sigma = w.driven, w.fastest, w.later, w.sigma
     is_open = False
@@ -194,8 +194,8 @@ def add_rounding_of_parameters(w: Control, t: float, x: Reals, m: Reals) -> None
 
 
 def raise_resting(w: Control) -> None:
-    """Raise the scales of states that nothing has moved towards those of the terms that cancel in their rates, so that rounding
-    does not limit the steps. States that drive a moving state keep their scales, because their last digits matter."""
+    """Raise the scales of states that nothing has moved towards the scales of the terms that cancel in their rates, so that
+    rounding does not limit the steps. States that drive a moving state keep their scales, because their last digits matter."""
     part = smaller(1.0, TOLERATED / w.rtol)
     n, size, scale, counts, structure = w.n, w.size, w.scale, w.later, w.pattern.structure
     for i in range(n):

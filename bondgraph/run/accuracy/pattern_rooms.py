@@ -1,6 +1,6 @@
 """Memory for sparsity patterns ("rooms"), in which machine code builds the records that Python otherwise looks up.
 
-Exported C code cannot call Python, and a run with more patterns than it keeps would call it too often. Such runs build the
+Exported C code cannot call Python, and a run with more patterns than it keeps would call Python too often. Such runs build the
 structure of a new pattern in the room of the oldest one.
 """
 
@@ -19,7 +19,7 @@ from bondgraph.run.table import FieldTable
 
 
 def provide_rooms(control: FieldTable) -> list[FieldTable]:
-    """Attach memory for patterns of its Jacobian to the table of an error control; return the tables of these patterns."""
+    """Attach memory for patterns of the Jacobian to the table of an error control; return the tables of these patterns."""
     n, entries = int(control["n"]), int(control["entry_count"])
     rooms = np.zeros(PATTERNS, dtype=np.int64)
     graph = FieldTable(CouplingGraph)

@@ -1,7 +1,7 @@
 """Scales that balance strong cycles of couplings before weak ones, for couplings that the sweeps of `balancing` leave uneven.
 
 Couplings of states nearly at rest can be products of tiny numbers: 1e-100 next to 1e5 ahead of the bending wave in a beam. Ears
-are short cycles found without regard to values; one may include such a coupling, and its scales are then wrong by a hundred
+are short cycles found without regard to values; an ear may include such a coupling, and its scales are then wrong by a hundred
 decades. Here the cycle with the largest geometric mean is balanced first and becomes one cluster, then the next one
 (max-balancing: H. Schneider and M. H. Schneider, Math. Oper. Res. 16, 1991). A level bounds the couplings between clusters.
 Relaxation (Bellman and Ford) finds scales within this bound, or a cycle with a larger mean. Means within the ratio of two levels
@@ -22,7 +22,7 @@ STEP, MIN_RISE = 4.0, 1.0 + 2.0**-30
 WEAKEST = 2.0**-100
 """Level, relative to the strongest cycle, below which cycles are left unbalanced."""
 HIGHEST, LOWEST = 1e250, 1e-250
-"""Range of the levels; where couplings are faster, because scales overflow, all scales restart at one."""
+"""Range of the levels; if couplings are faster because scales overflow, all scales restart at one."""
 NO_DRIVER = -1
 """Driver of a cluster that no coupling has raised."""
 
@@ -67,7 +67,7 @@ def balance_strong_cycles(s: Structure, g: StrongCycles, values: Reals, scales: 
 
 
 def highest_level(s: Structure, values: Reals, scales: Reals) -> float:
-    """Return the fastest coupling, 1/s; infinite if one is not a number."""
+    """Return the fastest coupling, 1/s; infinity if any coupling is NaN."""
     level = 0.0
     for j in range(s.inners):
         flow = flow_of(s, values, scales, s.inner[j])

@@ -195,7 +195,7 @@ class ErrorWeights:
 
     def noise_of_rates(self, t: float, x: np.ndarray, m: np.ndarray, sizes: np.ndarray, longest: float) -> np.ndarray:
         """Return the standard deviation of the rounding of each rate and each power, (n + quadratures,), per second in their
-        units; `sizes` (n,) are those of the states, `longest` is the longest step, s."""
+        units, for states of `sizes` (n,) and the `longest` step, s."""
         x, m, kept = _contiguous(x), _contiguous(m), self.scale.copy()
         self.scale[:], self.table["longest"] = sizes, longest
         self._measure_rounding(self.table.address, t, address_of(x), address_of(m))
@@ -274,8 +274,8 @@ def _contiguous(values: np.ndarray) -> np.ndarray:
 
 def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list[Any], PythonCallback]:
     """Return the records of sparsity patterns, and a callback that looks up the pattern of the `nonzero_flags` after machine code
-    has advanced `oldest`. Most runs meet few patterns, and each is looked up once. A run that meets more than it keeps builds all
-    further ones in machine code (`pattern_rooms`), without the callback."""
+    has advanced `oldest`. Most runs meet few patterns, and each is looked up once. A run that meets more patterns than it keeps
+    builds all further ones in machine code (`pattern_rooms`), without the callback."""
     patterns: list[Any] = [None] * PATTERNS
     nonzero_flags = table.arrays["nonzero_flags"]
 

@@ -19,7 +19,7 @@ from bondgraph.run.settings import Settings
 
 @dataclass(frozen=True, eq=False)
 class RunBatch:
-    """Runs computed together; its arrays are described in `fields.BatchTable`."""
+    """Runs computed together; `fields.BatchTable` describes the arrays."""
 
     status: np.ndarray
     ends: np.ndarray

@@ -234,7 +234,7 @@ def solver_libraries(method: Method) -> dict[str, list[Procedure]]:
 
 @functools.cache
 def run_libraries(method: Method) -> dict[str, list[Procedure]]:
-    """Return all procedures that runs by a method may call, with those of the interpreter of derivatives."""
+    """Return all procedures that runs by a method may call, including the interpreter of derivatives."""
     return {**solver_libraries(method), "i_": interpreter.procedures(1)}
 
 

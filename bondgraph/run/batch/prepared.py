@@ -78,7 +78,7 @@ def checked_settings(program: Program, t_end: float, settings: RunSettings) -> t
     return checked, (since, dates)
 
 
-# Fraction of steps limited by the rounding of the rates above which a run warns.
+# A run warns if the rounding of its rates limits more than this fraction of its steps.
 _NOISY = 0.01
 _BLOCKS = (("x", "E308"), ("p", "E309"), ("m", "E310"))
 _ALL = KeepOptions()

@@ -57,7 +57,7 @@ class WorkQueue:
         self._threads, self._lock = 1, threading.Lock()
 
     def shared_by(self, threads: int) -> int:
-        """Let at most this many threads share the remaining runs, as many as are worthwhile; return their number."""
+        """Let at most this many threads share the remaining runs, fewer if more would not pay off; return their number."""
         worth = (self._runs - self.begun) * self._pace.each / MIN_THREAD_SECONDS
         self._threads = max(1, min(threads, int(worth)) if self._pace.each else threads)
         return self._threads

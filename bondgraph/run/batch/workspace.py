@@ -182,7 +182,7 @@ class Schedules:
 
 STEPS, LARGE = 4_000, 100
 """Number of attempted steps between checks for too many steps and updates of the progress bar, and number of states above which
-it is reduced."""
+this number is reduced."""
 
 
 class Workspace:

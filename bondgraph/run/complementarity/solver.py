@@ -178,7 +178,7 @@ def leave(s: BoxTable, chosen: int) -> None:
 
 
 def at_bound(s: BoxTable, i: int) -> float:
-    """Return the bound at which unknown i is."""
+    """Return the bound at which unknown i lies."""
     return s.below[i] if s.status[i] < 0 else s.above[i]
 
 

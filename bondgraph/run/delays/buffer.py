@@ -71,7 +71,7 @@ class DelayBuffer:
         return x
 
     def make_room(self, t: float) -> None:
-        """Drop rows that no delay needs from time t, and make sure that some rows are empty."""
+        """Drop rows that no delay needs from time t on, and make sure that some rows are empty."""
         table, arrays = self.table, self.table.arrays
         filled, room = int(table["filled"]), int(table["room"])
         if 2 * filled < room:

@@ -17,8 +17,8 @@ WINDOW, RATIOS = 50, 8
 CHATTER_ROUNDING, CHATTER_SPAN = 64.0 * WINDOW * 2.3e-16, 1e-10
 """Fraction of the time of the events, and fraction of the run, within which `WINDOW` events chatter."""
 REST_SPAN, MAX_SHRINKAGE = 1e-5, 0.95
-"""Fraction of the run within which `HISTORY` events mean rest, if there is a state of rest and the later intervals are at least
-the second number times the earlier ones."""
+"""Fraction of the run within which `HISTORY` events mean rest, if there is a state of rest and the ratio of later to earlier
+intervals is at least the second number."""
 RATIO_SPREAD = 0.05
 """Largest relative difference between the ratios of a geometric series."""
 
@@ -84,7 +84,7 @@ def add_event(s: EventTable, t: float, i: int) -> int:
 
 
 def add_resting(s: EventTable, i: int) -> None:
-    """Add transition i to those that come to rest, unless it is among them."""
+    """Add transition i to the transitions that come to rest, unless it is among them."""
     if s.marked[i] != 1:
         s.marked[i] = 1
         s.resting[s.resting_count] = i

@@ -1,11 +1,11 @@
 """Dead centres: dry friction changes direction where its flow passes zero by itself, because nothing can hold the flow there.
 
-To stick, friction with flow f needs an impulse -f / m, with mobility m = J M^-1 J^T. Where friction brings its parts to rest,
-this impulse is only rounding. At a dead centre the slider stands still because J vanishes, and so does m: the impulse would stop
-the crank. Where the impulse would make a state jump, or where the effort that would hold the flow is only rounding, the flow
-under the opposite friction decides: if this friction does not turn the flow back, the flow passes zero without any impulse. If
-the flow does not visibly continue, it only touches zero (a cam whose rate has a double zero), and nothing happens. A flow that
-another event has reversed is not stopped either, because the limit of friction is finite.
+To stick, friction with flow f needs an impulse -f / m, with mobility m = J M^-1 J^T. When friction brings its parts to rest, this
+impulse is only rounding. At a dead centre the slider stands still because J vanishes, and so does m: the impulse would stop the
+crank. If the impulse would make a state jump, or if the effort that would hold the flow is only rounding, the flow under the
+opposite friction decides: if this friction does not turn the flow back, the flow passes zero without any impulse. If the flow
+does not visibly continue, it only touches zero (a cam whose rate has a double zero), and nothing happens. A flow that another
+event has reversed is not stopped either, because the limit of friction is finite.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ def leaves_zero(s: EventTable, stop: int) -> bool:
 def at_zero(s: EventTable, t: float, probe: float, index: int) -> int:
     """Return `STOPS`, `PASSES` or `TOUCHES` for the flow at zero that transition `index`, fired into x_after, would stop.
 
-    Where the impulse makes a state jump, or the effort that holds the flow is only rounding, the flow under friction of either
-    sense decides: the flow stops if each drives it back, passes zero if friction beyond zero does not drive it back, and touches
-    zero if it does not visibly continue (a double zero). A flow that continues as flatly as at a triple zero is noticed a little
+    If the impulse makes a state jump, or the effort that holds the flow is only rounding, the flow under friction of either sense
+    decides: the flow stops if each drives it back, passes zero if friction beyond zero does not drive it back, and touches zero
+    if it does not visibly continue (a double zero). A flow that continues as flatly as at a triple zero is noticed a little
     later.
     """
     if s.pass_modes[index] == NO_MODE:

@@ -189,16 +189,16 @@ def zero_of(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
 
 
 def accumulate(s: EventTable, errors: Reals) -> None:
-    """Raise rounding errors of guards at a point to those in a run: at least a rounding of the guard's largest value at events,
-    because a guard that follows a source vanishes with it, times `ACCUMULATED`. The errors of bounces, which restart at each
-    impact, and of transitions that end the run do not change."""
+    """Raise rounding errors of guards at a point to rounding errors in a run: to at least a rounding of the guard's largest value
+    at events, because a guard that follows a source vanishes with it; then multiply by `ACCUMULATED`. The errors of bounces,
+    which restart at each impact, and of transitions that end the run do not change."""
     for i in range(s.transitions):
         if is_active(s, i) and s.endless[i] == 1 and s.bounces[i] != 1:
             errors[i] = ACCUMULATED * larger(errors[i], s.guard_sizes[i] * (MARGIN * PERTURBATION))
 
 
 def largest_zero(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
-    """Compute a bound on the rounding errors of `zero_of`, from one pair of points."""
+    """Compute an upper bound, from one pair of points, on the rounding errors that `zero_of` computes."""
     sizes = s.x_ahead
     for i in range(s.n):
         sizes[i] = full_size(s, i, larger(s.sizes[i], abs(x[i])))

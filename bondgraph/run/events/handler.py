@@ -184,7 +184,7 @@ class EventHandler:
         return 0
 
     def _collide(self) -> int:
-        """Solve for simultaneous collisions with transition `wanted`; return 1 if there are any."""
+        """Solve the simultaneous collisions that include transition `wanted`; return 1 if there are any."""
         table, arrays, layout = self.table, self.table.arrays, self._layout
         x, m, wanted = arrays["x_here"].copy(), arrays["m_here"].copy(), int(table["wanted"])
         collision = collide(self._bound, self.history, float(table["t"]), x, m, wanted, self._collisions)
@@ -329,8 +329,7 @@ def _mode_code_step(edge: RunTransition) -> int:
 
 
 def _rest_edges(edges: Sequence[RunTransition]) -> list[int]:
-    """Return, for each edge, the edge that leads to the state of rest in which a run continues if events of the former
-    accumulate, `NO_TRANSITION` if there is none."""
+    """Return, for each edge, the edge from its target to the state of rest if its events may accumulate, else `NO_TRANSITION`."""
     indices = {(e.slot, e.source, e.target): i for i, e in reversed(list(enumerate(edges)))}
     return [
         NO_TRANSITION if e.accumulates is None else indices.get((e.slot, e.target, e.accumulates), NO_TRANSITION) for e in edges

@@ -34,7 +34,7 @@ class Event:
     energies_before, energies_after : energy per storage, J.
     supplied : energy that sources supply at this instant, J, one number per power.
     simultaneous : all transitions of simultaneous collisions that are one problem; empty for a transition that happens alone, or
-        in a sequence with others.
+        in a sequence of transitions.
     since : the time since the start of the run, s: more precise than `time` if the start time is large.
     counted : the storages and powers measured in J, None for all.
     accumulation : for an event that replaces an infinite sequence of ever faster ones, the limit of their times, s.

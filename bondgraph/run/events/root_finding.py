@@ -6,7 +6,7 @@ zero is missed. Any other guard is interpolated in parts of the step that become
 coefficients are conclusive, and its crests are searched until an upper bound (by chords, where the guard is concave) lies below
 zero.
 
-A guard that jumps over zero (a sign, a comparison) has no slope: `steppers.driver` then locates the jump without one.
+A guard that jumps over zero (a sign, a comparison) has no slope: `steppers.driver` then locates the jump without slopes.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _GOLDEN = 0.3819660112501051
 _SEARCHES, _NARROWEST = 60, 1e-13
 _STRAIGHT, _SURE = 8, 2
 _STEEP = 1024.0
-"""Ratio of the slope of a guard at its zero to its mean slope above which it may jump there."""
+"""Ratio of the slope of a guard at its zero to its mean slope, above which the guard may jump there."""
 _JUMP_RATIO, _JUMP_REACH, _JUMP_SCALE, _JUMP_SCALES = 0.25, 8.0, 64.0, 3
 """Largest relative change of a jump from one distance to the next; nearest distance (in time resolutions); ratio of successive
 distances; number of further distances."""
@@ -284,7 +284,7 @@ def root(c: StepTable, h: float, i: int, low: float, high: float, at_low: float,
     """Find the zero crossing of guard i between fractions low (guard negative) and high (not negative).
 
     The Illinois method converges in about ten steps; after twenty (for a guard that leaves zero without a slope), use bisection.
-    Set `steep` if it may jump there.
+    Set `steep` if the guard may jump there.
     """
     a, b, below, above, true_below, true_above = low, high, at_low, at_high, at_low, at_high
     side, flat, tolerance = 0, False, resolution(c, h)

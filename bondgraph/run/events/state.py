@@ -25,7 +25,7 @@ PATTERNS = ("", "chattering", "Zeno")
 
 
 class EventOutcome(IntEnum):
-    """Outcome of an instant: consistent modes and states, with which the run continues, or what ends the run."""
+    """Outcome of an instant: consistent modes and states, with which the run continues, or the reason why the run ends."""
 
     CONSISTENT = 0
     CYCLING = 1
@@ -92,9 +92,9 @@ class EventTable(LoopTable):
     enlarge_log: Question
     collide: Question
     # Transitions; order: indices in order of name; self_loop: 1 if a transition leads into its own state; ready: 1 if its kernels
-    # are compiled; collides: 1 if others may collide at the same time; may_rest: 1 if its events may accumulate; rest_...: edge
-    # to the state of rest, its mode, its label; pass_...: edge with the resets when the flow passes zero, edge that stops it
-    # beyond zero, mode beyond zero, label (`dead_centres`); resets, supplies, pushes: kernels, or 0.
+    # are compiled; collides: 1 if other transitions may be collisions at the same time; may_rest: 1 if its events may accumulate;
+    # rest_...: edge to the state of rest, its mode, its label; pass_...: edge with the resets when the flow passes zero, edge
+    # that stops it beyond zero, mode beyond zero, label (`dead_centres`); resets, supplies, pushes: kernels, or 0.
     slots: Ints
     sources: Reals
     targets: Reals

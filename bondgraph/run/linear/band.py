@@ -117,7 +117,7 @@ def tridiagonal_solve(a: Reals, pivots: Ints, b: Disjoint, n: int) -> None:
     last = n - 1
     value = left * a[last * _COLUMN + 2]
     b[last] = value
-    # remainders of the rows one and two above
+    # remainders of the two rows above
     near, far, begun = b[last - 1] - value * a[last * _COLUMN + 1], 0.0, 0
     if n > 2:
         far = b[last - 2] - value * a[last * _COLUMN]

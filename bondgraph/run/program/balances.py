@@ -121,7 +121,7 @@ def _merged(indices: Sequence[tuple[int, ...]]) -> np.ndarray:
 
 
 def _columns(storages: Columns, powers: Columns, roles: Sequence[str], known_roles: Sequence[str]) -> BalanceColumns:
-    """Return the columns of a balance, as slices where it has all columns."""
+    """Return the columns of a balance, as slices if it has all columns."""
     indices, columns = np.arange(len(roles))[powers].tolist(), dict[str, Columns]()
     for role in known_roles:
         members = [index for index in indices if roles[index] == role]

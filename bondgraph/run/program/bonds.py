@@ -56,7 +56,7 @@ class BondValues:
 
 
 def bond_variables(bonds: Iterable[Bond], resolve: Callable[[str], str]) -> tuple[BondVariables, ...]:
-    """Return the table of a model's bonds, in their order; `resolve` gives the name under which a value is computed."""
+    """Return the table of a model's bonds, in their order; `resolve` returns the name under which a value is computed."""
     return tuple(
         BondVariables(
             name=bond.name,

@@ -205,7 +205,7 @@ lost:
   ret void
 }}
 """
-"""LLVM text of the tick: after the kernel of the block, the library continues to this time, takes its inputs and gives its
+"""LLVM text of the tick: after the kernel of the block, the library advances to this time, reads its inputs and writes its
 outputs; after a failure the outputs are NaN, and the library is not called again."""
 
 

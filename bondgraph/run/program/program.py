@@ -45,9 +45,10 @@ class Program:
     powers : one power per dissipator or source, W; None if there are none.
     energies : energy per storage, J; None if there are none.
     outputs : all named outputs; None if there are none.
-    choose : makes a kernel for the outputs in some slots only, and gives the index of each slot in its output; None if
+    choose : makes a kernel for the outputs in some slots only, and returns the index of each slot in its output; None if
         unavailable.
-    in_lanes : makes the kernels for a number of SIMD lanes, if they give the bits of single runs; None if unavailable.
+    in_lanes : makes the kernels for a number of SIMD lanes, if their results equal single runs to the last bit; None if
+        unavailable.
     texts : writes the LLVM texts of the kernels that many runs call, with a kernel "chosen" of the outputs in some slots only,
         and the Jacobian if needed; None if they are not straight-line machine code.
     expand : makes the kernel of the Taylor coefficients of x and of the integrals of the powers, (orders, n + powers), for orders

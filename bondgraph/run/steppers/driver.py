@@ -150,7 +150,7 @@ def move_to_end(c: Any, method: Fixed) -> None:
 
 
 def run(c: IntegratorTable, method: Fixed) -> int:
-    """Integrate through events until one ends the run, the log is full, or `advance_run` stops for any other reason."""
+    """Integrate through events until an event ends the run, the log is full, or `advance_run` stops for any other reason."""
     while True:
         status = advance_run(c, method)
         if status == Status.EVENT:
@@ -272,7 +272,7 @@ def update_weights(c: IntegratorTable, status: int, method: Fixed) -> None:
 
 
 def steps(c: IntegratorTable, method: Fixed) -> int:
-    """Take steps until something ends them, or the error weights need an update."""
+    """Take steps until the loop must stop or the error weights need an update."""
     ready(c, method)
     status: int = Status.RETRY
     while status == Status.RETRY:
@@ -355,8 +355,8 @@ def land(c: IntegratorTable, method: Fixed) -> int:
 
 
 def approach_jump(c: IntegratorTable, method: Fixed) -> bool:
-    """Prepare to land again at the first time past a jump and return True, unless the step ended near enough to it; a step that
-    ends before the jump because of rounding becomes longer each time."""
+    """Prepare to land again at the first time past a jump and return True, unless the step ended near enough to the jump; a step
+    that ends before the jump because of rounding becomes longer each time."""
     h, t_new, landings = c.trial, c.target, c.landings
     value = c.g[c.guard_count * (POINTS - 1) + c.first]
     shift = jump_shift(c, h, t_new, method)
@@ -432,7 +432,7 @@ _COLD = frozenset(
         ),
     )
 )
-"""Functions that run too rarely for their loops to be vectorised."""
+"""Functions that run too rarely to vectorise their loops."""
 
 
 def translated(method: Method) -> list[Procedure]:

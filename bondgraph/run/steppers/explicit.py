@@ -26,7 +26,7 @@ from bondgraph.run.steppers.segment import Tolerances
 from bondgraph.run.steppers.shared_fields import IntegratorTable, derivative, error_weight
 
 # Hairer's test: number of consecutive steps with h |lambda| beyond the stability boundary; number of good steps that reset it;
-# minimum number of steps ahead for which a change of method pays.
+# minimum number of steps ahead for which a change of method pays off.
 _STIFF_STEPS, _RESET_STEPS, _MIN_STEPS_AHEAD = 15, 6, 20_000.0
 # Cost of a restart, which another method would need at every tick, in steps of this method.
 _MIN_STEPS_TO_TICK = 200.0
@@ -46,7 +46,7 @@ class Tableau:
     a : weights of the rates for the argument of each stage; stages used only by the dense output come last.
     c : times of all stages, as fractions of the step.
     last : index of the stage at the end of the step.
-    errors : weights of the error estimate; a second estimate, if any, guards against a first one that is zero by chance.
+    errors : weights of the error estimate; a second estimate, if any, guards against a first estimate that is zero by chance.
     dense : rows of the dense output after the first three, which follow from both ends of the step.
     boundary : stability boundary, h |lambda|.
     root : as in `method.Method`.
@@ -219,7 +219,7 @@ def hermite(c: ExplicitTable, theta: float, h: float, out: Disjoint, method: Fix
 
 
 def is_far(c: ExplicitTable, h: float) -> bool:
-    """Return True if enough steps of length h are still ahead for a change of method to pay."""
+    """Return True if enough steps of length h are still ahead for a change of method to pay off."""
     return (c.stop - c.t > h * _MIN_STEPS_AHEAD) & (c.horizon - c.t > h * _MIN_STEPS_TO_TICK)
 
 

@@ -46,7 +46,7 @@ class Page:
         return self._rows[: self.written]
 
     def put(self, values: np.ndarray) -> None:
-        """Fill as many rows as there are values (k, n + quadratures)."""
+        """Fill rows with values (k, n + quadratures), on further pages if needed."""
         while len(values) > len(self.left):
             fit = len(self.left)
             self.left[:] = values[:fit]

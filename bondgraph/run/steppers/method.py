@@ -29,7 +29,7 @@ class Method:
     attempt : (c, h, t_new, method): take a step from y to y_new, compute the rates `k` at its end, and return its error over the
         tolerance.
     prepare_dense : (c, h, method), and `dense` : (c, theta, out, method): state at a fraction of the step just attempted;
-        `cubic` : (c, theta, h, out, method): a cheap approximation of it.
+        `cubic` : (c, theta, h, out, method): a cheap approximation of that state.
     stiffness : (c, h, method), for explicit methods: return True if the method should change.
     foresee : (c, h, error, method), for other methods: return one of the outcomes above.
     tempered : (c, length), inline: length of the step after an accepted one, if the error allows `length`.

@@ -57,8 +57,8 @@ class SampleTimeWrapper(Integrator):
                 return replace(segment, written=page.written)
 
     def _see_break(self, page: Page, times: np.ndarray, before: np.ndarray) -> None:
-        """Give a sample at a break of time the loop unknowns after the break (states do not change there): formulas of the sample
-        are evaluated after the break, where the unknowns can be far from the values `before`."""
+        """In a sample at a break of time, replace the loop unknowns by those after the break (states do not change there):
+        formulas of the sample are evaluated after the break, where the unknowns can be far from the values `before`."""
         true_states = self._bound.true_states
         sampled = page.written > 0 and times[page.total - 1] >= self._t
         if sampled and np.array_equal(before[true_states], self._x[true_states]):

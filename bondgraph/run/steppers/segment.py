@@ -16,7 +16,7 @@ from bondgraph.run.status import Status
 @dataclass(frozen=True)
 class Tolerances:
     """Tolerances of an integrator: error per step relative to the error weights of a run, largest step size, s, and number of
-    `steps` after which it pauses, so that the run can end."""
+    `steps` after which the integrator pauses, so that the run can end."""
 
     relative: float
     max_step: float
@@ -104,11 +104,11 @@ class Integrator(Protocol):
         exchanges for empty ones when they are full."""
 
     def slow_pace(self) -> float:
-        """Return the mean length, s, of the last steps if the run would take too many of them, else 0; only once after each
-        inspection."""
+        """Return the mean length, s, of the last steps if the run would take too many of them, else 0; a second call after the
+        same inspection returns 0."""
 
     def effort(self) -> Effort:
-        """Cost of the run so far."""
+        """Return the cost of the run so far."""
 
     def close(self) -> None:
         """Free resources, if any."""

@@ -206,8 +206,8 @@ def guard_values(c: IntegratorTable, t: float, y: Reals, g: Reals) -> None:
 
 
 def update_levels(c: IntegratorTable, now: Reals) -> None:
-    """Take the guards `now` (minus their levels) as the start of the next step; drop the level of a guard that has been below
-    zero by its depth."""
+    """Use the guards `now` (minus their levels) at the start of the next step; drop the level of a guard that has been below zero
+    by its depth."""
     g, levels, depths = c.g, c.levels, c.levels[c.guard_count :]
     for i in range(c.guard_count):
         value, level = now[i], levels[i]

@@ -1,4 +1,4 @@
-"""Partial results of runs that keep only some quantities: a `Result` with these quantities, which refuses others."""
+"""Partial results of runs that keep only some quantities: a `Result` with these quantities, which refuses all others."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Find the reason why a finished run cannot be trusted: an energy balance, in total or of an island, does not close.
 
-The account of a valid run closes to `FAR` times its rtol. Measured on the project's models, it closes to 200 times rtol for every
-method, and to rtol for dop853.
+The account of a valid run closes to within `FAR` times its rtol. On the project's models, it closes to within 200 times rtol for
+every method, and to within rtol for dop853.
 """
 
 from __future__ import annotations

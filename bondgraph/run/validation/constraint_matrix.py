@@ -126,8 +126,8 @@ class ConstraintMatrix:
         entries, right_side, residual = self.at_samples(t, x, m)
         sizes = np.sqrt(np.abs(self.diagonals(entries)[:, list(self.closing.repeating)]))
         residual, right_side = np.abs(residual / sizes), np.abs(right_side / sizes)
-        # At rest there is no acceleration to compare with: the largest stored energy, with one second as the unit of time, gives
-        # the size. A mechanism that a brake has brought to rest may no longer store energy.
+        # At rest there is no acceleration to compare with: the largest stored energy, with one second as the unit of time, sets
+        # the scale. A mechanism that a brake has brought to rest may no longer store energy.
         stored = [np.abs(self.bound.energies(float(a), b, c)).sum() for a, b, c in zip(t, x, m, strict=True)]
         floor = 1e-6 * np.sqrt(max(stored)) + 1e-300
         return np.linalg.norm(residual, axis=1) / np.maximum(np.linalg.norm(right_side, axis=1), floor), residual

@@ -138,8 +138,8 @@ def free_body_stepper(
 ) -> FreeBodyStepper:
     """Compile a graph of free bodies for time steps in which they touch, stick, slip and bounce wherever their shapes meet.
 
-    Every body moves by its own momentum; any part of a graph except constraints and switches, and so contacts with their own
-    laws, may act on it. The cost of a step grows with the number of contacts, not its square.
+    Every body moves by its own momentum. Any part of a graph may act on it except constraints and switches, hence no contacts
+    with their own laws. The cost of a step grows with the number of contacts, not its square.
 
     Parameters
     ----------
@@ -186,8 +186,8 @@ def new_run(compiled: Compiled, accuracy: Accuracy, p: np.ndarray, x: np.ndarray
 def _moved_bodies(
     compiled: Compiled, bodies: Bodies, bound: Bound, m: np.ndarray
 ) -> tuple[Callable[[float, np.ndarray], np.ndarray], np.ndarray]:
-    """Return a function of time and state that gives poses and twists (n, 13) of the bodies that are not free, and the sources of
-    these numbers, (2, 13 n), empty if all are fixed."""
+    """Return a function of time and state that returns poses and twists (n, 13) of the bodies that are not free, and the sources
+    of these numbers, (2, 13 n), empty if all are fixed."""
     others = bodies.colliders[bodies.free :]
     slots = [compiled.program.layout[name] for body in others for name in (body.pose, body.twist)]
     sources = np.array([(BLOCKS[slot.block], k) for slot in slots for k in range(slot.start, slot.stop)]).reshape(-1, 2).T
@@ -200,7 +200,7 @@ def _moved_bodies(
 
 
 def _refuse_overlaps(run: FreeBodyRun, name: str) -> None:
-    """Raise E548 if bodies overlap at the start by more than a fraction of the smaller one."""
+    """Raise E548 if bodies overlap at the start by more than a fraction of the smaller body."""
     pairs = run.candidates(0.0)
     if len(pairs):
         sizes = np.array([float(np.min(solid.half)) + solid.radius for each in run.sets for solid in each.arranged.solids])

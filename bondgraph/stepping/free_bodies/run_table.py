@@ -223,7 +223,7 @@ class FreeBodyRun:
         return tables.DONE
 
     def _step(self) -> int:
-        """Take a step with parts in Python."""
+        """Take a step of which some parts run in Python."""
         table, bound, t = self.table, self.bound, float(self.table["t"])
         address, rate = table.address, table.arrays["rate"]
         rate[:] = bound.rates(t, self.x, self.m)

@@ -137,7 +137,7 @@ class Pairs:
     Parameters
     ----------
     body1, body2 : (k,) indices among the bodies of their `Candidates`, or `WORLD`.
-    p1, p2 : (k, 3) the nearest points of the two, world coordinates, m.
+    p1, p2 : (k, 3) the nearest points of both bodies, world coordinates, m.
     normal : (k, 3) unit vectors from body 1 to body 2, world coordinates.
     gap : (k,) m, negative where they overlap.
     friction, restitution : (k,) coefficients.

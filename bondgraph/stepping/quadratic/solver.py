@@ -171,7 +171,7 @@ class ActiveSet:
         return self._upper
 
     def _set_up(self, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray) -> bool:
-        """Set up the solver for a first program, or one of another size; return False if the solver refuses it."""
+        """Set up the solver for a first program, or for a program of another size; return False if the solver refuses it."""
         import daqp
 
         rows, _ = self._size = A.shape

@@ -26,7 +26,7 @@ from bondgraph.run.validation.checked_result import has_constraints
 from bondgraph.run.validation.surface_contacts import watched_contacts
 
 _at_work = dict[str, threading.Lock]()
-"""Locks by GPU name: a batch takes all of the memory, so others wait."""
+"""Locks by GPU name: a batch takes all of the memory, so other batches wait."""
 _OF_GPUS = frozenset(f"E{number}" for number in range(282, 295))
 """Error codes of GPUs and GPU code."""
 _NUMBER = 32
@@ -37,8 +37,7 @@ _SHARE = 0.8
 
 @dataclass(frozen=True)
 class GPULauncher:
-    """Launcher of the batches of a prepared program on a GPU; `is_optional` is True if the CPU may continue where the GPU
-    cannot."""
+    """Launcher of the batches of a prepared program on a GPU; `is_optional` is True if the CPU may take over from the GPU."""
 
     prepared: PreparedProgram
     device: Device
@@ -109,8 +108,8 @@ def launcher_of(
     check_rank: bool = True,
     is_stored: bool = False,
 ) -> GPULauncher | None:
-    """Return a launcher of runs on the GPU that `device=` names; None for the CPU, and for "auto" if these runs cannot use a GPU.
-    If chunks are stored (`is_stored`), results need no memory here.
+    """Return a launcher for runs on the GPU that `device=` names; None for the CPU, and for "auto" if these runs cannot use a
+    GPU. If chunks are stored (`is_stored`), results need no memory here.
 
     Raises `RunError` E286 to E288 for the GPU, E283 and E289 for runs that cannot use it, E294 for more runs than fit in the
     memory of this machine; `ExtraError` E416 if the GPU package is not installed.

@@ -1,4 +1,4 @@
-"""Chunks of runs on a GPU: as many runs as its memory holds, in launches of about .2 s that continue where they paused."""
+"""Chunks of runs on a GPU, as large as its memory allows, in launches of about .2 s that continue where they paused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bondgraph.run.batch.gpu.order import CostGuess
 LAUNCH_SECONDS = 0.2
 """Target duration of a launch, s: interrupts, the progress bar and desktop watchdogs wait for its end."""
 UNFINISHED = -1000
-"""Status of a run that has not ended; no status of a run has this number."""
+"""Number that marks a run that has not ended; no `Status` has this number."""
 _FIRST_BUDGET, _MOST_BUDGET = 16, 1 << 40
 _LEAST_GROWTH, _MOST_GROWTH = 0.1, 4.0
 """Attempted steps of the first launch; maximum for any launch; bounds on the factor from one launch to the next."""
@@ -40,7 +40,7 @@ class Launchable(Protocol):
 
     @property
     def call_words(self) -> Mapping[str, int]:
-        """Index of each word of the call block by name."""
+        """Index, by name, of each word of the call block."""
 
     @property
     def call_size(self) -> int:
@@ -52,7 +52,7 @@ class Launchable(Protocol):
 
     @property
     def scratch_words(self) -> int:
-        """Count of words of a thread that are too many to move at each launch."""
+        """Count of scratch words of a thread, which are too many to move at each launch."""
 
     def shared_at(self, address: int) -> np.ndarray:
         """Return the words that all threads read, for this start address."""
@@ -81,8 +81,8 @@ class Room:
 
 @dataclass(frozen=True, eq=False)
 class GPUWork:
-    """Runs of the `blocks` p, x and m (a row each) on a GPU by a loaded kernel, with results in a batch; after each launch,
-    `report` gets the number of runs done."""
+    """Execution of the runs in the `blocks` p, x and m (a row each) on a GPU by a loaded kernel, with results in a batch; after
+    each launch, `report` gets the number of runs done."""
 
     device: Device
     loaded: LoadedKernel
@@ -93,7 +93,7 @@ class GPUWork:
     pace: Pace = field(default_factory=Pace)
 
     def run(self) -> None:
-        """Run all rows. A run that has not ended, even because of an error, has the status `UNFINISHED`.
+        """Run all rows. A run that has not ended, for instance because of an error, has the status `UNFINISHED`.
 
         Raises `RunError` E290 if not even one block of threads fits in the memory, E292 if the GPU is lost.
         """

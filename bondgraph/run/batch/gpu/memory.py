@@ -35,7 +35,7 @@ class GPUMemory:
     shared_places : pairs of a shared word that is an address of shared memory, and the word to which it points.
     scratch : count of words of the scratch, which is zero at first.
     batch : word of own memory at which the table of the loop over runs begins.
-    offsets : for fields that point to own memory at the same distance in all tables, the bytes from the table to there.
+    offsets : for fields that point to own memory at the same distance in all tables, the bytes from the table to that memory.
     """
 
     template: np.ndarray

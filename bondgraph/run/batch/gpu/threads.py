@@ -87,7 +87,7 @@ def address_of(numbers: Ints) -> int:
 
 @external
 def saw_far_angle(call: Launch) -> int:
-    """Return 1 if the thread has met an angle whose sine only a C library computes, and reset this flag."""
+    """Reset the flag for angles whose sine only a C library computes; return 1 if it was set."""
     return 0
 
 
@@ -100,7 +100,8 @@ def run_thread(memory: Ints, call: Launch, slot: int, r: BatchTable) -> None:
 
 
 def wake(memory: Ints, call: Launch, slot: int) -> None:
-    """Load the memory of a thread from its slot, or at first from the template, and shift the addresses in it to its place."""
+    """Load the memory of a thread from its slot, or at first from the template, and shift the addresses in this memory to its
+    place."""
     words, states, slots, base = call.shared, call.states[slot:], call.slots, address_of(memory)
     before = states[words.own_count * slots]
     if before == 0:

@@ -2,7 +2,8 @@
 
 Each run has the tables of a single run: its own time, step length, error control and counts. Vector instructions compute the step
 attempt, the dense output and the acceptance (`lane_steps`) for all lanes at once; everything else is computed lane by lane. More
-runs than lanes are under way: a run whose weights are due leaves its lane to another until several runs are refreshed together.
+runs than lanes are under way: a run whose weights are due leaves its lane to another run until several runs are refreshed
+together.
 """
 
 from __future__ import annotations
@@ -190,7 +191,7 @@ def retire_lane(r: BatchTable, v: LaneTable, lane: int, status: int, lanes: Fixe
 
 
 def finish_step(v: LaneTable, lane: int, lanes: Fixed, method: Fixed) -> None:
-    """Finish an accepted step of a lane: write samples, test stiffness, follow noise."""
+    """Finish an accepted step of a lane: write samples, test stiffness, count a noisy step."""
     c, h = v.tables[v.seats[lane]], v.h[lane]
     if c.written < c.samples and c.times[c.written] <= c.target:
         gather(c.y, v.y, v.width, lane, lanes)

@@ -1,7 +1,7 @@
 """Natural scales of several runs in SIMD lanes: compute the fastest rates and scales of each run from its couplings before its
 error control needs them.
 
-Runs whose couplings share a structure go through `balancing` in groups of four; the others get their scales one by one.
+Runs whose couplings share a structure go through `balancing` in groups of four; other runs get their scales one by one.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Table of the loop over runs in SIMD lanes: the tables of more single runs than there are lanes, the SIMD kernels, and
-procedures that move numbers between them."""
+"""Table of the loop over runs in SIMD lanes: tables of single runs (more than there are lanes), the SIMD kernels, and procedures
+that move numbers between them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bondgraph.run.steppers.integrator import OneStep
 from bondgraph.run.table import FieldTable
 
 UNDER_WAY = 2
-"""Runs under way per lane: every lane still has one while others wait for a joint refresh of their weights."""
+"""Runs under way per lane: every lane still has a run while other runs wait for a joint refresh of their weights."""
 
 
 NOBODY = -1

@@ -31,9 +31,9 @@ def bounds(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return, for each time of t (k,) and the previous one, the bounds within which `singular` suspects no interval: the smallest
     ratio of present to previous eigenvalues, and the smallest ratio of previous to present eigenvalues.
 
-    An interval of length L that begins at a root s is suspected if the straight line through s and the root s' at the time d
-    before reaches zero within (1 + e) L, that is unless s' <= s (1 + d / ((1 + e) L)), with e = `EXTRAPOLATION`; likewise on the
-    other side. Eigenvalues are squares of roots.
+    An interval of length L that begins at a root s is suspected if the straight line through s and the root s' a time d earlier
+    reaches zero within (1 + e) L, that is unless s' <= s (1 + d / ((1 + e) L)), with e = `EXTRAPOLATION`; likewise on the other
+    side. Eigenvalues are squares of roots.
     """
     d = np.diff(t)
     reach = (1.0 + EXTRAPOLATION) * (1.0 + _ROUNDING)
@@ -67,7 +67,7 @@ class SampleCheck(Table):
     bad: PerSample
     # falls, rises: `bounds` of each sample whose constraints are checked; rows, columns: places of the entries of the constraint
     # matrix; matrix, work: one such matrix per lane; now: the same after the previous matrix; first: matrix of the first sample;
-    # theta, bad, factor: numbers of each lane; signs, low, high: numbers of each diagonal, the latter two in each lane; leftmost,
+    # theta, bad, factor: numbers of each lane; signs, low, high: numbers of each diagonal, low and high in each lane; leftmost,
     # lowest: envelope of the matrix.
     falls: Reals
     rises: Reals

@@ -120,8 +120,8 @@ class Cones:
 def with_restitution(
     solve: Callable[[float], np.ndarray | None], gained: Callable[[np.ndarray], float], least: float
 ) -> tuple[np.ndarray | None, float]:
-    """Find impulses with the largest fraction of the restitutions for which they exist and the energy `gained` is at most
-    `least`, which is rounding; also return this fraction. `solve` finds the impulses for a fraction.
+    """Find the largest fraction of the restitutions for which impulses exist and the energy `gained` is at most `least`, which is
+    rounding; return these impulses and the fraction. `solve` finds the impulses for a fraction.
 
     Newton's law of restitution with friction may gain energy (Kane and Levinson 1985), or have no solution for redundant
     contacts. Without restitution a solution exists and never gains energy (Moreau 1988).
@@ -143,5 +143,5 @@ def with_restitution(
 
 
 def split(flow: np.ndarray, count: int, groups: Sequence[int]) -> list[np.ndarray]:
-    """Split the scalars of frictions, which follow `count` scalars of constraints, into those of each friction, (size,) each."""
+    """Split the scalars of frictions, which follow `count` scalars of constraints, into one array (size,) per friction."""
     return np.split(flow[count:], np.cumsum(groups)[:-1]) if groups else []

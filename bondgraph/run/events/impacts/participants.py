@@ -122,7 +122,7 @@ def _bouncing_contacts(
     near = history.zero(t, x, m) * max(1.0, options.within / PERTURBATION)
     scale = table.scale
     speeds = np.abs(table.flow) / scale
-    # If the first contact touches without speed, the largest speed of the others counts.
+    # If the first contact touches without speed, the largest speed of the other contacts counts.
     meets = speeds[first] if speeds[first] > 0.0 else speeds.max()
     for c, bounces in enumerate(collisions.bounces):
         for index in bounces if c == first or not options.alone else ():

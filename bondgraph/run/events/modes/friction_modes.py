@@ -32,8 +32,8 @@ def has_stopped(s: EventTable, slot: int, stick: float) -> bool:
 
 
 def choose_rows(s: EventTable, row: int, first: int, count: int) -> int:
-    """Choose the rows that take part in a problem, among `count` rows starting at `row`, and record the efforts of the others;
-    return the number of chosen rows. Their bounds and flags start at index `first` of `box_numbers`."""
+    """Choose the rows that take part in a problem, among `count` rows starting at `row`, and record the efforts of the other
+    rows; return the number of chosen rows. Their bounds and flags start at index `first` of `box_numbers`."""
     lows, highs, holds, placed = s.box_numbers[first:], s.box_numbers[first + count :], s.box_numbers[first + count * 2 :], 0
     for i in range(count):
         slot, takes_part = s.box_slots[row + i], s.box_gated[row + i] == 0 or holds[i] == 1.0
@@ -123,7 +123,7 @@ def look(s: EventTable, t: float, probe: float) -> bool:
 
 def leads_on(s: EventTable, i: int, stops: bool) -> bool:
     """Return True if transition i leads from its present mode towards `m_box`; with `stops`, only transitions that stop a slip
-    count, else only the others."""
+    count, else only all other transitions."""
     slot = s.slots[i]
     if s.boxed[i] != 1 or s.m_here[slot] != s.sources[i] or s.m_here[slot] == s.m_box[slot]:
         return False

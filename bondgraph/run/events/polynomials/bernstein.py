@@ -26,8 +26,8 @@ _DIFFERENCES = (1.0, -8.0, 28.0, -56.0, 70.0, -56.0, 28.0, -8.0, 1.0)
 
 
 def quartic_misfit(a: float, b: float, m: float, d: float, e: float, near: float, far: float) -> float:
-    """Return the larger distance of the quartic through the values a, b, m, d, e at the quarters from the values `near` at the
-    first eighth and `far` at the last."""
+    """Return the larger of the distances of the quartic through the values a, b, m, d, e at the quarters from the values `near`
+    at the first eighth and `far` at the last."""
     before = a * _NEAR[0] + b * _NEAR[1] + m * _NEAR[2] + d * _NEAR[3] + e * _NEAR[4]
     after = a * _NEAR[4] + b * _NEAR[3] + m * _NEAR[2] + d * _NEAR[1] + e * _NEAR[0]
     return larger(abs(near - before), abs(far - after))

@@ -37,7 +37,7 @@ _GENTLE = 0.03
 _SLOW = 0.99
 """Ratio of successive corrections above which an iteration does not converge, unless they are small (`_ROUGH`)."""
 _ROUGH = 0.03
-"""Correction, as a fraction of the tolerance, below which it is only rounding."""
+"""Size, as a fraction of the tolerance, below which a correction is only rounding."""
 _CARE = 0.8
 """Power to which the rate of convergence of the previous step is raised as a first estimate for this step."""
 _COUPLING = table.TURN / table.PAIR
@@ -54,7 +54,7 @@ class RadauTable(ImplicitTable):
     z: PerStage
     w: PerStage
     stage_rates: PerStage
-    # Inverse of the error weights in a step, and its error.
+    # Inverse of the error weights in a step, and the error of the step.
     scale: PerState
     error: PerState
     # Coefficients of the dense output of the states, and of the collocation polynomial of the previous step.

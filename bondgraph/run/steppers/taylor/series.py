@@ -49,7 +49,7 @@ class TaylorTable(IntegratorTable):
 
 @inline
 def ratio_of_lengths(ratio: float) -> float:
-    """Return the ratio that `attempt` gives, by which the step size is to be divided."""
+    """Return the ratio from `attempt`, by which the step size is to be divided."""
     return ratio
 
 
@@ -144,7 +144,7 @@ def look_inside(c: TaylorTable, theta: float, h: float, out: Disjoint, method: F
 
 
 def never_stiff(c: TaylorTable, h: float, method: Fixed) -> bool:
-    """Return False: only "auto" changes its method."""
+    """Return False: only a run with the method "auto" changes its method."""
     return False
 
 

@@ -41,7 +41,7 @@ def box_box(c: PileTable, one: int, other: int, reach: float) -> None:
         gap = abs(d2[i]) - h2[i] - (abs(C[i]) * h1[0] + abs(C[3 + i]) * h1[1] + abs(C[6 + i]) * h1[2])
         if gap > best2:
             best2, face2 = gap, 3 + i
-        if gap > face_gap + LENGTH_TOLERANCE * size:  # of parallel faces, take that of the first box in every step
+        if gap > face_gap + LENGTH_TOLERANCE * size:  # of parallel faces, always take the face of the first box
             face_gap, face = gap, 3 + i
     if face_gap <= reach:
         edge_gap, edge = NOT_SEPARATED, 0

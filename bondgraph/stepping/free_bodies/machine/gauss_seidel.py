@@ -16,7 +16,8 @@ friction does not minimise an energy, and large extrapolations circle in dense p
 stop shrinking.
 
 Most contacts settle long before the last one. A sweep therefore visits only contacts of bodies that moved in the previous sweep
-(an active set, as in Gauss-Southwell methods); a sweep over all contacts, and back over those that it moved, confirms the end.
+(an active set, as in Gauss-Southwell methods); a sweep over all contacts, and back over the contacts that it moved, confirms the
+end.
 """
 
 from __future__ import annotations

@@ -103,8 +103,8 @@ def velocity_of(c: PileTable, s: int, i: Fixed) -> float:
 
 
 def on_plane(c: PileTable, s: int, plane: int, reach: float, sign: float) -> None:
-    """Add points of a half-space (the second shape of the pair if the sign is 1) and the lowest point of a ball or the corners of
-    a box."""
+    """Add points between a half-space (the second shape of the pair if the sign is 1) and the lowest point of a ball or the
+    corners of a box."""
     down, at, up = empty_like(c.gap, 3), empty_like(c.gap, 3), c.shape_R[plane * 9 :]
     for i in unrolled(range(3)):
         down[i] = -up[3 * i + 2]

@@ -16,8 +16,8 @@ from bondgraph.stepping.free_bodies.machine.tables import ARM1, ARM2, LIGHT1, LI
 
 ROLLING, SPINNING, STIFF_SPIN, STIFF_ROLL, LEVER, BY1, BY2 = 0, 1, 2, 3, 4, 5, 14
 """Places in the row of a contact's resistance: both lengths; change of the relative spin by a unit torque impulse about the
-normal, and largest change for one about a tangent; length of the longest arm; changes of both spins by unit torque impulses about
-the normal and both tangents."""
+normal, and the largest such change about a tangent; length of the longest arm; changes of both spins by unit torque impulses
+about the normal and both tangents."""
 
 
 def make_resistance(c: PileTable) -> None:
@@ -47,7 +47,7 @@ def turned(W: Reals, row: Reals, i: Fixed, j: Fixed) -> float:
 
 @inline
 def softness(row: Reals, resistance: Reals, i: Fixed, j: Fixed) -> float:
-    """Return the relative spin along a direction of a contact due to a unit torque impulse along another."""
+    """Return the relative spin along a direction of a contact due to a unit torque impulse along another direction."""
     total = 0.0
     for m in unrolled(range(3)):
         total = total + row[3 * i + m] * (resistance[BY1 + 3 * j + m] + resistance[BY2 + 3 * j + m])

@@ -103,7 +103,7 @@ def block(row: Reals) -> None:
 
 @inline
 def entry(row: Reals, i: Fixed, j: Fixed) -> float:
-    """Return an entry of the block of a contact: the velocity along a direction due to a unit impulse along another."""
+    """Return an entry of the block of a contact: the velocity along a direction due to a unit impulse along another direction."""
     total = row[LIGHT1] + row[LIGHT2] if i == j else 0.0
     for m in unrolled(range(3)):
         total = total + (lever(row, ARM1, i, m) * row[TURN1 + 3 * j + m] + lever(row, ARM2, i, m) * row[TURN2 + 3 * j + m])

@@ -53,7 +53,7 @@ def _of_states(p: PileTable) -> int:
 
 class PileTable(Table):
     """Table of a run, with free bodies first. Vectors are in world coordinates, m, s, kg; `velocity` and similar arrays hold the
-    spin and the velocity of the centre of mass, for other bodies that of the origin."""
+    spin, and the velocity of the centre of mass (of the origin for bodies that are not free)."""
 
     states: int
     bodies: int
