@@ -201,7 +201,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _other_writers(status: os.stat_result) -> str:
-    """Return who else can write to a file or folder, or ""; Windows itself protects a user's folders."""
+    """Return who else can write to a file or folder, or ""; also "" on Windows, which protects a user's folders itself."""
     if not hasattr(os, "geteuid"):
         return ""
     if status.st_uid != os.geteuid():

@@ -124,7 +124,7 @@ def supplied_processor() -> str:
 
 
 def supplied_name(name: str) -> str:
-    """Return the key of supplied code: `name`, the key of its writer and the sources, with the kind of system and processor."""
+    """Return the key of supplied code, made of `name` (the key of its writer and the sources), system and processor."""
     return cache.key(name, binding().get_default_triple(), *_processor(supplied_processor()))
 
 
@@ -190,8 +190,8 @@ made_by_writers: dict[str, bytes] | None = None
 
 
 def written_code(writer: Iterable[str], write: Callable[[], str], passes: int = 2) -> tuple[bytes, Sequence[str]]:
-    """Return the object code, after these `passes`, of the text that `write` returns, and the names of its functions; the words
-    `writer` identify it.
+    """Return the object code of the text that `write` returns, optimised by these `passes`, and the names of its functions. The
+    words `writer` identify the text.
 
     While the sources of this project are unchanged, the code comes with the package or from the cache, and `write` is not
     called.

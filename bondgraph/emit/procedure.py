@@ -25,7 +25,7 @@ from bondgraph.emit.instructions import (
 )
 
 NOTHING = integer(0)
-"""Result of an instruction that has none."""
+"""Placeholder result of an instruction without a result."""
 
 
 class Procedure:

@@ -1,4 +1,4 @@
-"""Elementary functions with the same bits on every system, to less than a unit in the last place.
+"""Elementary functions with the same bits on every system, accurate to less than a unit in the last place.
 
 They are functions of the kernel language. Argument reductions follow fdlibm (Sun Microsystems 1993); polynomials are those of
 fdlibm or minimax polynomials. Where fdlibm splits numbers, fused multiply-adds give products and quotients with their rounding

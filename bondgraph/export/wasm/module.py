@@ -1,7 +1,7 @@
 """Compile LLVM text to WebAssembly modules with llvmlite's own target: no compiler or linker is needed.
 
 Modules share one memory, with 8-byte words for addresses as in machine code, and one table of functions. WebAssembly has no
-fused multiply-add; `multiply_add` replaces it, so that numbers have the bits of machine code.
+fused multiply-add; `multiply_add` replaces it, so that numbers have the same bits as in machine code.
 """
 
 from __future__ import annotations

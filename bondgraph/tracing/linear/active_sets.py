@@ -1,7 +1,7 @@
 """Linear systems of many ideal elements: one elimination for any number of mode combinations; the modes switch its equations.
 
-The mode of an ideal element decides its equation: a row of A w = b while the element holds, else w_i = o_i, which gives its
-unknown a number. The holding equations of elements that act on masses or coils are symmetric and semidefinite, A = J M^-1 J^T
+The mode of an ideal element decides its equation: a row of A w = b while the element holds, else w_i = o_i, which sets its
+unknown to a number. The holding equations of elements that act on masses or coils are symmetric and semidefinite, A = J M^-1 J^T
 with a sign for each. In any mode the equations that hold are a principal submatrix, eliminated with diagonal pivots in one
 order for all modes.
 

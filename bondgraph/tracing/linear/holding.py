@@ -1,8 +1,8 @@
 """Equations of ideal elements that hold: a part of a linear system while all elements hold, and masks for those that are
 released.
 
-The mode of an ideal element decides its equation: a row of A w = b while the element holds, else w_i = o_i, which gives its
-unknown a number. So in any mode the equations that hold are a principal submatrix of A: rows and columns of released elements
+The mode of an ideal element decides its equation: a row of A w = b while the element holds, else w_i = o_i, which sets its
+unknown to a number. So in any mode the equations that hold are a principal submatrix of A: rows and columns of released elements
 are masked.
 """
 

@@ -1,4 +1,4 @@
-"""Statically indeterminate systems: singular but consistent equations with a unique motion but reactions that are not unique.
+"""Statically indeterminate systems: singular but consistent equations with a unique motion and reactions that are not unique.
 
 Two parallel clutches that stick hold one speed with two torques; two diodes that block in series stop one current with two
 voltages. The equations A w = b are then dependent, and changes w = N y have no effect. Of all solutions, the one whose

@@ -110,13 +110,13 @@ class SolutionCache:
 
 
 MAX_CASES = 16
-"""Maximum number of combinations of modes of one part that are solved one by one; with more, pivots are chosen at run time."""
+"""Maximum number of mode combinations of a part that are solved one by one; with more, pivots are chosen at run time."""
 
 MAX_SEPARATE = 8
-"""Maximum number of combinations of modes of one part for which an elimination for each is preferred to one for all."""
+"""Maximum number of mode combinations of a part for which an elimination for each is preferred to one for all."""
 
 MAX_SINGULAR_CASES = 256
-"""Maximum number of combinations of modes of one part that are searched for singular ones."""
+"""Maximum number of mode combinations of a part that are searched for singular ones."""
 
 
 class SingularMode(Exception):
@@ -173,7 +173,7 @@ def solve_in_modes(
     all.
 
     In modes in which A is singular, `ideal` determines the solution; constraints on positions, with the indices `positions`,
-    may be redundant. At most `cases` combinations of modes of a part are searched for singular ones.
+    may be redundant. At most `cases` mode combinations of a part are searched for singular ones.
 
     Raises `SingularSystem`, or `SingularMode` with the modes without a solution if only some have none. Avoidable modes do not
     count: a state of an automaton is refused only if it has no solution whatever the states of the other automata.

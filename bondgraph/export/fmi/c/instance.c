@@ -142,7 +142,7 @@ static Instance *instantiated(const char *name, const char *token, int kind, con
     return c;
 }
 
-/* Take the times and the tolerance of an experiment. */
+/* Store the times and the tolerance of an experiment. */
 static int set_up(Instance *c, int has_tolerance, double tolerance, double start, int has_stop, double stop)
 {
     if (!isfinite(start) || (has_stop && !isfinite(stop)))

@@ -21,7 +21,7 @@ MAX_DENOMINATOR = 1000
 
 
 def exact(expression: Any) -> Any:
-    """Replace every float by the rational number that it stands for: 0.1 by 1/10, 1/3 by 1/3."""
+    """Replace every float by the rational number that it stands for, such as 0.1 by 1/10."""
     expression = sympy.S(expression)
     floats = expression.atoms(sympy.Float)
     return expression.xreplace({number: rational(float(number)) for number in floats}) if floats else expression

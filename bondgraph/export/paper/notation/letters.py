@@ -116,7 +116,7 @@ class Letters:
     used: set[str] = field(default_factory=set)
     """First value of each used group, which needs an entry in the list of symbols."""
     inside: tuple[Branch, ...] = ()
-    """Branches whose numbers are letters."""
+    """Branches in which letters stand for the numbers of parts."""
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Values from outside of these branches -> their names inside."""
 
@@ -172,7 +172,7 @@ class Letters:
         return replace(self, inside=tuple(around), renamed={}).letter(name).latex
 
     def ranges(self, name: str) -> list[tuple[str, tuple[str, ...]]]:
-        """Return the letters for numbers of parts in `general`, each with these numbers."""
+        """Return the letters that stand for numbers of parts in `general(name)`, each with these numbers."""
         around = self._around(name) if name in self.shared else ()
         return [(branch.index, tuple(part.number for part in branch.members)) for branch, _ in around if branch.index]
 
