@@ -143,7 +143,7 @@ def _supplied_code(name: str) -> tuple[bytes, Sequence[str]] | None:
 
 
 _TRUSTED = ("x86_64", "i386", "i686")
-"""Families of processors for which LLVM may vectorise loops. On others, two of its cost models may disagree, which aborts the
+"""Families of processors for which LLVM may vectorise loops. On others, two cost models of LLVM may disagree, which aborts the
 process (LLVM 22 on Arm: an assertion in `LoopVectorizationPlanner::computeBestVF`)."""
 
 

@@ -232,7 +232,7 @@ class _CircuitEquation:
     misfit: Any
     """Contradiction of the right sides along the circuit; None if they always fit."""
     alone: bool = False
-    """True if the circuit has no element in common with others."""
+    """True if the circuit has no element in common with other circuits."""
     of_rates: bool = False
     """True if only the right sides of rates may contradict each other, not those of vanishing quantities."""
 
@@ -247,7 +247,7 @@ class _CircuitEquation:
         return _along(self.slopes, self.vector)
 
     def term(self, sizes: Sequence[Any], misfit: Mapping[int, Any]) -> CircuitTerm:
-        """Return the term of the circuit; if `alone`, it goes into one equation, which keeps the others sparse."""
+        """Return the term of the circuit; if `alone`, it goes into one equation, which keeps all others sparse."""
         if self.alone:
             first = self.circuit.rows[0]
             factors = {first: sizes[first] / self.along}
@@ -326,7 +326,7 @@ def _misfit_of_rates(context: TracingContext, levels: Levels, ideal: Ideal, circ
 
 
 def _alone(equations: Sequence[_CircuitEquation]) -> list[_CircuitEquation]:
-    """Mark the equations of circuits that have no element in common with others."""
+    """Mark the equations of circuits that have no element in common with other circuits."""
     users = Counter(i for e in equations for i in e.circuit.rows)
     return [replace(e, alone=all(users[i] == 1 for i in e.circuit.rows)) for e in equations]
 

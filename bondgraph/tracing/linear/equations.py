@@ -54,7 +54,7 @@ class SparseEquations:
 
     @property
     def scalars(self) -> list[Any]:
-        """Entries on which all others depend."""
+        """Entries of the matrix that is solved, on which all entries of A depend."""
         return list((self.entries if self.steps is None else self.steps).values())
 
 

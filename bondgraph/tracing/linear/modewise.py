@@ -121,7 +121,7 @@ MAX_SINGULAR_CASES = 256
 
 class SingularMode(Exception):
     """Raised for a system that is singular only in some modes. `cases` are these modes (automaton -> state), each with its
-    singular part; `too_many` is the number of combinations of modes and the maximum that is searched, if that is less."""
+    singular part; `too_many` is the number of mode combinations and the maximum that is searched, if exceeded."""
 
     def __init__(self, cases: Sequence[tuple[Mapping[str, str], SingularSystem]], too_many: tuple[int, int] = (0, 0)):
         self.cases, self.too_many = tuple(cases), too_many
@@ -232,8 +232,8 @@ Part = tuple[list[int], list[int], Entries]
 
 
 def _joined(parts: Iterable[Part], shared: bool) -> Iterator[Part]:
-    """Yield the parts with as many equations as unknowns, and all others as one part if `shared`: a mode may leave some
-    unknowns with too few equations and others with too many. Raises `SingularSystem` if the numbers do not match."""
+    """Yield the parts with as many equations as unknowns, and all other parts as one if `shared`: a mode may leave some
+    unknowns with too few equations and some with too many. Raises `SingularSystem` if the numbers do not match."""
     others = []
     for rows, columns, entries in parts:
         if len(rows) == len(columns):

@@ -111,7 +111,7 @@ class Samples:
         return list(_finite(self.table(scalars)).T)
 
     def __call__(self, entries: Entries) -> dict[tuple[int, int], np.ndarray]:
-        """Return values (samples,) of each entry of a matrix, as `row`; zero where an entry is only rounding of its terms."""
+        """Return values (samples,) of each entry of a matrix, like `row`; zero where an entry is only rounding of its terms."""
         scalars = list(entries.values())
         table = self.table(scalars)
         sizes = np.abs(table)

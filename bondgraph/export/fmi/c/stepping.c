@@ -198,7 +198,7 @@ static int waits(Instance *c, double t)
 static int settle(Instance *c)
 {
     int status = FINE;
-    c->s.goal = c->s.shown; /* it may be before the communication point */
+    c->s.goal = c->s.shown; /* the time shown may be before the communication point */
     while (status == FINE && waits(c, c->s.shown))
         status = advance(c);
     if (status == FAILED || status == RUN_ENDS)

@@ -154,7 +154,7 @@ class Letters:
 
     @cached_property
     def shared(self) -> frozenset[str]:
-        """Return values of the first of equal parts that all others have, too."""
+        """Return values of the first of equal parts that have a counterpart in all other parts."""
         counts = Counter(map(self._counterpart, self.letters))
         return frozenset(
             name for name, count in counts.items() if count == math.prod(len(branch.members) for branch, _ in self._around(name))
