@@ -3,7 +3,7 @@
 An example is friction proportional to a load that it changes itself. With every bend on a given side the equations are linear.
 A connected part is solved for every combination of sides; the solution that lies on its assumed sides is used.
 
-Source: Fujisawa and Kuh 1972, Piecewise-linear theory of nonlinear networks (one solution while all determinants have one sign).
+Source: Fujisawa and Kuh 1972, Piecewise-linear theory of nonlinear networks (one solution if all determinants have one sign).
 """
 
 from __future__ import annotations

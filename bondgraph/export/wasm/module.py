@@ -29,7 +29,7 @@ TRIPLE = "wasm32-unknown-unknown"
 OF_SOLVER = ("begin_run", "advance_run", "run")
 """Procedures of a solver that begin and advance a run; the last advances it with events."""
 INTERPRETER = ("interpret", "step_")
-"""Prefixes of the names of functions of the interpreter of derivatives."""
+"""Name prefixes of the functions of the interpreter of derivatives."""
 _FUSED = multiply_add.__name__
 _REPLACED = {"@llvm.fma.f64(": f"@{_FUSED}(", "getelementptr ptr,": "getelementptr i64,", "alloca ptr": "alloca i64"}
 _WORKSPACE = re.compile(r"call ptr @malloc\(i64 (\d+)\)")

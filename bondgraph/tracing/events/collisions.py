@@ -78,9 +78,9 @@ def _impact_constraints(
 
 
 def collision_table(context: TracingContext, acting: ActingUnknowns, collisions: Colliding) -> list[Any]:
-    """Return the effects of unit impulses of c scalars of colliding constraints and frictions (f of them frictions) on n
-    states, k events and s powers, row by row: states per impulse (n, c), flows per impulse (c, c), changes of guards per
-    impulse (k, c), energies supplied per impulse (s, c), limits of friction per impulse (f, c); then flows (c,) and
+    """Return the effects of unit impulses of c scalars of colliding constraints and frictions, the last f of which are those of
+    frictions, on n states, k events and s powers, row by row: states per impulse (n, c), flows per impulse (c, c), changes of
+    guards per impulse (k, c), energies supplied per impulse (s, c), limits of friction per impulse (f, c); then flows (c,) and
     restitutions (c,), 0 for friction. Empty if the equations of the other constraints are singular.
     """
     system, values, w = context.system, acting.values, list(acting.w)

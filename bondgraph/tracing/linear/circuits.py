@@ -47,7 +47,7 @@ def lossless(matrix: np.ndarray) -> np.ndarray | None:
 
 
 def without_rates(basis: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """Return a basis of the vectors of a space (2 n, r) of x and y for which rates (n, n) x = 0, whatever the units of the
+    """Return a basis of the vectors (x, y) of a space (2 n, r) for which rates (n, n) x = 0, whatever the units of the
     rates."""
     vectors = basis @ np.linalg.inv(basis[independent_rows(basis)])
     vectors[np.abs(vectors) <= NULL_TOLERANCE * np.abs(vectors).max(axis=0, initial=0.0)] = 0.0

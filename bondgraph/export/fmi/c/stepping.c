@@ -220,7 +220,7 @@ static int stops(Instance *c)
     return 1;
 }
 
-/* Move a communication point that differs from the next tick by rounding to the tick. */
+/* Move a communication point to the next tick if they differ only by rounding. */
 static void meet_tick(Instance *c)
 {
 #if HAS_CLOCKS

@@ -81,7 +81,7 @@ def port_hamiltonian(model: Compilable, *, numbers: bool = False) -> PortHamilto
     model : compiled, or a graph, which is compiled first.
     numbers : substitute the numbers of all parameters except those of sources.
 
-    Raises `ModelError` E100 for no model; E277 for an element that has no place in this form; E273, E274 as
+    Raises `ModelError` E100 if `model` is not a model; E277 for an element that has no place in this form; E273, E274 as
     `state_equations` does.
 
     Source: van der Schaft and Jeltsema, Port-Hamiltonian systems theory (2014), section 4.

@@ -167,7 +167,7 @@ class Letters:
         return name
 
     def general(self, name: str) -> str:
-        """Return LaTeX of the first of a group of values, with letters for the numbers of equal parts."""
+        """Return LaTeX of the first value of a group, with letters for the numbers of equal parts."""
         around = [branch for branch, _ in self._around(name) if branch.index] if name in self.shared else []
         return replace(self, inside=tuple(around), renamed={}).letter(name).latex
 
