@@ -173,7 +173,7 @@ def _distinct(samples: Mapping[tuple[int, int], np.ndarray]) -> dict[tuple[int, 
 
 def _row_factors(entries: Entries, matrices: np.ndarray, senses: Mapping[int, float]) -> list[Any]:
     """Return factors of equations that make the diagonal positive and couplings symmetric or skew; for a part without a
-    diagonal, `senses` are the signs with which the equations of ideal elements take power."""
+    diagonal, `senses` are the signs with which the equations of ideal elements absorb power."""
     n = matrices.shape[1]
     top = np.abs(matrices).max(axis=0)
     coupled = top > SUM_ROUNDING * np.maximum(top.max(axis=0), top.max(axis=1, keepdims=True))
