@@ -48,7 +48,7 @@ SHARED, FEW = 300, 0.01
 """Minimum number of steps of a routine that shares the code of a longer one, and the maximum fraction by which the longer
 one exceeds it."""
 ENDING = 0.9
-"""Minimum fraction of the steps of a long routine that its remainder must share; beyond `QUICK` steps, half of them."""
+"""Minimum fraction of the steps of a long routine that its remainder must share; beyond `QUICK` steps, 0.5."""
 QUICK = 60_000
 """Number of steps beyond which code is compiled without optimisation: in about a sixth of the time, with two thirds of the
 speed."""

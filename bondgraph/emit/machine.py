@@ -62,7 +62,7 @@ _BASELINE = {"x86_64": "x86-64", "i386": "pentium4", "i686": "pentium4"}
 
 
 def processor() -> tuple[str, str]:
-    """Return the name and features, for LLVM, of the target processor.
+    """Return LLVM's name and features of the target processor.
 
     By default, it is the processor of this machine without scatter instructions, which take longer than the arithmetic of a
     short kernel. `SCREWBOND_PROCESSOR=baseline` selects the oldest of its family (x86-64: SSE2), whose code calls the C library

@@ -101,7 +101,7 @@ ARGUMENTS: dict[type[laws.Law], LawArguments] = {
     laws.Junction: _arguments(),
     laws.SignalBlock: _arguments(),
 }
-"""Kind of law -> the arguments of its formulas. The functions below give the arguments of formulas in records inside a law."""
+"""Kind of law -> the arguments of its formulas. The functions below return the arguments of formulas in records inside a law."""
 
 
 def action_arguments(path: str, element: Element) -> dict[str, Names]:
@@ -340,7 +340,7 @@ def _unknown_reads(names: Mapping[str, int], label: str, reads: list[str]) -> It
 
 
 def _formulas(model: Model) -> Iterator[str]:
-    """Check that formulas have as many arguments and results as names for them."""
+    """Check that formulas have the number of arguments and results that their place requires."""
     owner = FormulaOwner(model)
     for path, element in model.elements.items():
         owner.path = path

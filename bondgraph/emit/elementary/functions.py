@@ -355,7 +355,7 @@ def cosine(x: float) -> float:
 
 
 def sine_and_cosine(x: float, out: Reals) -> None:
-    """Write the sine and the cosine of an angle up to `FAR`, bit for bit as `sine` and `cosine`."""
+    """Write the sine and the cosine of an angle up to `FAR`, with the same bits as `sine` and `cosine`."""
     quarter = quarters(x)
     n = quarter - _MAGIC
     first, error = first_of(x, n), error_of(x, n)

@@ -130,7 +130,7 @@ def cases_in_words(system: System, groups: Sequence[tuple[list[Modes], Any]]) ->
 
 
 MAX_STATEMENTS, MAX_SCALARS = 60, 240
-"""Maximum number of statements of a model whose equations are written in one piece where possible, and of the scalars that they
+"""Maximum number of statements of a model whose equations are written in one piece if possible, and of the scalars that they
 compute; the energy account is not counted."""
 
 

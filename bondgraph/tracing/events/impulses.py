@@ -214,7 +214,7 @@ NEWTON_RTOL = 1e-8
 """Largest accepted residual after the Newton steps, as a fraction of the first; if it is larger, the states become NaN."""
 
 MIN_SHARING_EVENTS = 16
-"""Minimum number of events that only change modes for which they share one impulse; fewer events each have their own code, in
+"""Events that only change modes share one impulse if there are at least this many; fewer events each have their own code, in
 which the mode is a number."""
 
 

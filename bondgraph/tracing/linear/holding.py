@@ -33,7 +33,7 @@ class CircuitTerm:
     offset: Any
     factors: Mapping[int, Any]
     misfit: Mapping[int, Any]
-    """Contradiction by equation, which is subtracted from the right sides."""
+    """Equation -> its contradiction, which is subtracted from its right side."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def levels_of(context: TracingContext, held: Holding, ideal: Ideal) -> Levels:
 
 
 def masked(value: Any, *conditions: Any) -> Any:
-    """Return a value where all conditions hold, else zero; the condition None always holds."""
+    """Return a value if all conditions hold, else zero; the condition None always holds."""
     distinct = list(dict.fromkeys(condition for condition in conditions if condition is not None))
     return where(functools.reduce(operator.and_, distinct), value, 0.0) if distinct else value
 

@@ -307,7 +307,7 @@ NEGLIGIBLE = 1e-13
 _ROUNDS = 3
 
 MAX_DENSE_ENTRIES = 2**18
-"""Maximum number of entries of the matrix of a least-squares problem that is solved densely."""
+"""Maximum number of matrix entries of a least-squares problem that is solved densely."""
 
 
 def natural_sizes(samples: Mapping[tuple[int, int], np.ndarray], rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:

@@ -233,7 +233,7 @@ static void meet_tick(Instance *c)
 #endif
 }
 
-/* Continue until the sample at `c->time` is written, or the run stops before. */
+/* Continue until the sample at `c->time` is written, or the run stops before that. */
 static int run_on(Instance *c)
 {
     char *b = c->block;
