@@ -173,8 +173,8 @@ def obstacle() -> str:
 
 
 def _open_temporary(folder: Path) -> tuple[int, str] | None:
-    """Open a new temporary file in a folder, created if need be; return its handle and name, or None if others can write
-    there."""
+    """Open a new temporary file in a folder, created if need be; return its handle and name, or None if other users can
+    write there."""
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return tempfile.mkstemp(dir=folder, suffix=".part") if _trusted(folder) else None
 
@@ -201,7 +201,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _other_writers(status: os.stat_result) -> str:
-    """Return who else can write to a file or folder, or ""; Windows itself protects a user's folders."""
+    """Return who else can write to a file or folder, or ""; also "" on Windows, which protects a user's folders itself."""
     if not hasattr(os, "geteuid"):
         return ""
     if status.st_uid != os.geteuid():

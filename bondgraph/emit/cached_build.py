@@ -26,7 +26,7 @@ def build_once(make: Callable[[], Built]) -> Callable[[], Built]:
 
 
 class OnceProperty(functools.cached_property[Built]):
-    """A `cached_property` that is computed once across all threads, as `functools` does not guarantee since Python 3.12."""
+    """A `cached_property` that is computed once across all threads, which `functools` no longer guarantees since Python 3.12."""
 
     _lock = threading.RLock()
 

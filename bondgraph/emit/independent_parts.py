@@ -32,7 +32,7 @@ def _copy_loop_text(name: str, source: str, source_place: str, goal: str, goal_p
 def independent_parts_text(
     name: str, forms: Sequence[Form], blocks: int, single_limit: int, part: int, outs: Mapping[str, int]
 ) -> str:
-    """Return the function `name` of `blocks` blocks and of arrays of results, from the forms of its independent parts."""
+    """Return the text of the function `name`, which takes `blocks` blocks and arrays of results, from its independent parts."""
     texts, lines = list[str](), list[str]()
     widest = max((len(form.input_positions[0]) + len(form.numbers[0]) for form in forms), default=0)
     most = max((sum(form.results) for form in forms), default=0)

@@ -80,7 +80,7 @@ class Applied(NamedTuple):
 
 
 class Called(NamedTuple):
-    """A call of a procedure by name, or of a function by address; kind ("void" for none) and name of its result."""
+    """A call of a procedure by name, or of a function by address, with the kind ("void" for none) and name of its result."""
 
     function: str | Term
     operands: tuple[Term, ...]

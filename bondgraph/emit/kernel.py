@@ -98,7 +98,8 @@ class Kernel:
     def bind(self, *blocks: np.ndarray, out: np.ndarray) -> Callable[[], Any]:
         """Return a function without arguments that evaluates the current contents of these arrays into `out`.
 
-        It serves loops in Python where even looking up addresses matters. The arrays must be contiguous arrays of floats.
+        It is for Python loops in which even looking up addresses takes noticeable time. The arrays must be contiguous arrays of
+        floats.
         """
         arrays = self._arrays(blocks)
         for position, (block, array) in enumerate(zip(blocks, arrays, strict=True)):
@@ -215,7 +216,8 @@ AT_SAMPLE = "at_sample"
 @dataclass(frozen=True, eq=False)
 class LaneKernels:
     """Routines for several runs in SIMD lanes: the number of `lanes`, the addresses of the routines by name, and the object
-    that keeps them loaded. For each number in the blocks and outputs of a `Kernel`, theirs have one number per lane."""
+    that keeps them loaded. Their blocks and outputs have one number per lane for each number in those of
+    a `Kernel`."""
 
     lanes: int
     addresses: Mapping[str, int]
@@ -237,7 +239,7 @@ class InterpretedKernel(Kernel):
 
     @functools.cached_property
     def _called(self) -> Any:
-        """Function in C of the addresses of blocks and outputs."""
+        """C function that takes the addresses of blocks and outputs."""
 
         def called(*addresses: int) -> None:
             *blocks, out = (_array_at(address, n) for address, n in zip(addresses, (*self.sizes, self.n_out), strict=True))

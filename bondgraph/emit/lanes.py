@@ -1,6 +1,6 @@
 """SIMD: turn a line of LLVM text for one number into the line for a vector with one number per lane.
 
-Operations and their order do not change, so that each lane has the bits of the line for one number. LLVM calls functions
+Operations and their order do not change, so that each lane has the same bits as the line for one number. LLVM calls functions
 without a vector instruction, such as `exp`, lane by lane.
 """
 

@@ -45,10 +45,10 @@ SINGLE_LIMIT = 2000
 PART_STEPS = 500
 """Number of steps in each function of a longer routine."""
 SHARED, FEW = 300, 0.01
-"""Minimum number of steps of a routine that shares the code of a longer one, and the maximum relative excess of the longer
-one."""
+"""Minimum number of steps of a routine that shares the code of a longer one, and the maximum fraction by which the longer
+one exceeds it."""
 ENDING = 0.9
-"""Minimum fraction of the steps of a long routine that its remainder must share; one half beyond `QUICK` steps."""
+"""Minimum fraction of the steps of a long routine that its remainder must share; beyond `QUICK` steps, 0.5."""
 QUICK = 60_000
 """Number of steps beyond which code is compiled without optimisation: in about a sixth of the time, with two thirds of the
 speed."""
@@ -166,8 +166,8 @@ def _functions(routines: Sequence[Routine | Alternatives], lanes: int = 1) -> tu
 
 def steps_in_machine_code(routines: Sequence[Code]) -> dict[str, Listing]:
     """Return the steps of each routine, and of each case of a routine with alternatives, as `compile_routines` writes them,
-    including the fusions: a shared beginning has those of the longer routine. So a printer for another language produces the
-    same bits."""
+    including the fusions: a shared beginning has those of the longer routine. With them, a printer for another language
+    produces the same bits."""
     plain = [routine for routine in routines if not isinstance(routine, SpecialisedRoutine)]
     straight = _functions(plain)[1]
     by_parts = _by_independent_parts(straight, SINGLE_LIMIT, PART_STEPS) is not None
@@ -259,7 +259,7 @@ def compile_routines(routines: Sequence[Code], quick: int = QUICK, level: int = 
 
 def compile_in_lanes(routines: Sequence[Routine], lanes: int) -> Library:
     """Compile routines like `compile_routines`, but for several runs in SIMD lanes and without loops over samples: blocks and
-    outputs have a vector for each number. Each lane has the bits of `compile_routines`."""
+    outputs have a vector for each number. Each lane has the same bits as with `compile_routines`."""
     functions, straight = _functions(routines, lanes)
     functions += [one.text(SINGLE_LIMIT, PART_STEPS, lanes) for one in straight]
     steps = sum(len(one.program.steps) for one in straight)
@@ -304,7 +304,7 @@ def compile_written(
     write: Callable[[], Sequence[Procedure]], others: Callable[[], Sequence[str]] = tuple, passes: int = 2
 ) -> Library:
     """Compile the procedures and other texts that these functions of a module write, unless their code is in the cache; use
-    `passes` = 1 for code that takes no measurable part of a run."""
+    `passes` = 1 for code that takes a negligible fraction of a run."""
     writer = ("written by", write.__module__, write.__qualname__)
     code, exported = written_code(writer, lambda: module_text(write(), others()), passes)
     tracker, addresses = linked(code, exported, {})

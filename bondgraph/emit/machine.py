@@ -62,7 +62,7 @@ _BASELINE = {"x86_64": "x86-64", "i386": "pentium4", "i686": "pentium4"}
 
 
 def processor() -> tuple[str, str]:
-    """Return the name and features, for LLVM, of the target processor.
+    """Return LLVM's name and features of the target processor.
 
     By default, it is the processor of this machine without scatter instructions, which take longer than the arithmetic of a
     short kernel. `SCREWBOND_PROCESSOR=baseline` selects the oldest of its family (x86-64: SSE2), whose code calls the C library
@@ -124,7 +124,7 @@ def supplied_processor() -> str:
 
 
 def supplied_name(name: str) -> str:
-    """Return the key of supplied code: `name`, the key of its writer and the sources, with the kind of system and processor."""
+    """Return the key of supplied code, made of `name` (the key of its writer and the sources), system and processor."""
     return cache.key(name, binding().get_default_triple(), *_processor(supplied_processor()))
 
 
@@ -143,7 +143,7 @@ def _supplied_code(name: str) -> tuple[bytes, Sequence[str]] | None:
 
 
 _TRUSTED = ("x86_64", "i386", "i686")
-"""Families of processors for which LLVM may vectorise loops. On others, two of its cost models may disagree, which aborts the
+"""Families of processors for which LLVM may vectorise loops. On others, two cost models of LLVM may disagree, which aborts the
 process (LLVM 22 on Arm: an assertion in `LoopVectorizationPlanner::computeBestVF`)."""
 
 
@@ -190,8 +190,8 @@ made_by_writers: dict[str, bytes] | None = None
 
 
 def written_code(writer: Iterable[str], write: Callable[[], str], passes: int = 2) -> tuple[bytes, Sequence[str]]:
-    """Return the object code, after these `passes`, of the text that `write` returns, and the names of its functions; the words
-    `writer` identify it.
+    """Return the object code of the text that `write` returns, optimised by these `passes`, and the names of its functions. The
+    words `writer` identify the text.
 
     While the sources of this project are unchanged, the code comes with the package or from the cache, and `write` is not
     called.

@@ -25,7 +25,7 @@ from bondgraph.emit.instructions import (
 )
 
 NOTHING = integer(0)
-"""Result of an instruction that has none."""
+"""Placeholder result of an instruction without a result."""
 
 
 class Procedure:
@@ -120,7 +120,7 @@ class Procedure:
 
 
 def cold(procedures: Iterable[Procedure]) -> list[Procedure]:
-    """Mark procedures as cold code: LLVM does not vectorise their loops, which halves the compile time and keeps the bits."""
+    """Mark procedures as cold code: LLVM does not vectorise their loops, which halves the compile time and changes no bits."""
     marked = list(procedures)
     for procedure in marked:
         procedure.is_cold = True

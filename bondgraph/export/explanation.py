@@ -38,7 +38,7 @@ class Reason:
     words: str
     element: str = ""
     equation: str = ""
-    """LaTeX; "" if there is no equation."""
+    """LaTeX of the equation; "" if there is none."""
     source: str = ""
     now: str = ""
     """Value with its unit at the chosen instant of a run."""

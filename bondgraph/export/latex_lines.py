@@ -213,7 +213,7 @@ def _switches(system: System) -> list[str]:
             flow = value_latex(system, system.resolve(f"{path}.h'"))
             line += rf",\quad ({flow})^{{+}} = -{value_latex(system, f'{path}.restitution')}\,({flow})^{{-}}"
         if event.impulse and not event.impact:
-            line += r",\quad \text{an impulse stops the flows that begin to be held}"
+            line += r",\quad \text{an impulse stops the newly held flows}"
         if event.accumulates is not None:
             line += rf"\quad \text{{(if events accumulate: to }}{text(states[event.accumulates])}\text{{)}}"
         if event.passes is not None:

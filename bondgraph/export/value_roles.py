@@ -41,5 +41,5 @@ def ledger_only(system: System) -> set[str]:
 
 
 def updates_of(system: System) -> dict[str, tuple[str, Clock]]:
-    """Return state that changes only at ticks -> its value after a tick, and the clock."""
+    """Return state that changes only at ticks -> its value after a tick, and its clock."""
     return {state: (value, clock) for clock in system.clocks if clock.period is not None for state, value in clock.updates}

@@ -1,7 +1,7 @@
 """Consistency checks of a model that was read from a file: ends, ports, names, formulas with their arguments.
 
-Flattening makes a graph consistent; a file may not be. Everything is checked, so that no later stage meets a dangling name.
-Checks of graphs (`bondgraph.checks`) are not repeated here.
+Flattening produces consistent models; a file may hold an inconsistent one. Everything is checked, so that no later stage meets
+a dangling name. Checks of graphs (`bondgraph.checks`) are not repeated here.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ ARGUMENTS: dict[type[laws.Law], LawArguments] = {
     laws.Junction: _arguments(),
     laws.SignalBlock: _arguments(),
 }
-"""Kind of law -> the arguments of its formulas. The functions below give the arguments of formulas in records inside a law."""
+"""Kind of law -> the arguments of its formulas. The functions below return the arguments of formulas in records inside a law."""
 
 
 def action_arguments(path: str, element: Element) -> dict[str, Names]:
@@ -119,7 +119,7 @@ def mechanics_arguments(path: str, element: Element) -> dict[str, Names]:
 
 
 VECTOR_ARGUMENTS = {"inertia": 1, "kinetic": 2, "potential": 1, "bias": 2, "solution": 3}
-"""Formula of a mechanism -> number of its first arguments that are vectors."""
+"""Formula of a mechanism -> number of its leading arguments that are vectors."""
 
 
 def equation_arguments(path: str, element: Element, law: laws.SignalBlock, arguments: Sequence[str]) -> Names:
@@ -340,7 +340,7 @@ def _unknown_reads(names: Mapping[str, int], label: str, reads: list[str]) -> It
 
 
 def _formulas(model: Model) -> Iterator[str]:
-    """Check that formulas have as many arguments and results as names for them."""
+    """Check that formulas have the number of arguments and results that their place requires."""
     owner = FormulaOwner(model)
     for path, element in model.elements.items():
         owner.path = path

@@ -22,8 +22,7 @@ ARITY = {
     for word, code in opcodes.CODES.items()
     if opcodes.OPERATIONS[code].arguments and code != opcodes.RECIPROCAL
 }
-"""Number of operands of every other step; a reciprocal is written as a division. A lookup has a number and the entries of a
-table."""
+"""Operation -> number of operands; a reciprocal is written as a division. A lookup has a number and the entries of a table."""
 LOOKUPS = frozenset(opcodes.NAMES[code] for code in opcodes.LOOKUPS)
 """Names of the lookups in tables."""
 

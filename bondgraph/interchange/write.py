@@ -289,7 +289,7 @@ def dump_model(model: Compilable) -> str:
     ----------
     model : a `Graph`, or a frozen or compiled model.
 
-    A model gives the same text in every process. Shapes in pictures that a file cannot hold are listed under "left out".
+    A model produces the same text in every process. Shapes in pictures that a file cannot hold are listed under "left out".
     Computed start values are written as numbers ("starts": "fixed"), which no longer depend on parameters.
 
     Raises `ModelError` E350 if the model cannot be saved; E100 if `model` is not a model; and the errors of all stages up to the
@@ -337,7 +337,7 @@ def digest(text: str) -> str:
 
 
 def _visible_records(encoder: Encoder, visible: Sequence[Visible]) -> tuple[list[Any], list[str]]:
-    """Return the records that a file can hold, and descriptions of the others."""
+    """Return the records that a file can hold, and descriptions of all other records."""
     records, missing = [], []
     for entry in visible:
         try:

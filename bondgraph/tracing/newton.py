@@ -40,7 +40,7 @@ LEAST_BEND = 0.1
 def loop_sizes(
     context: TracingContext, loop: Loop, entries: Entries, residuals: Sequence[Any]
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return sizes of the unknowns and factors of the residuals of a loop, (k,) each, as powers of two.
+    """Return sizes of the unknowns of a loop and factors of its residuals, (k,) each, as powers of two.
 
     A change of the unit of an unknown or residual changes its own size by the same factor, and no other size.
     """
@@ -128,7 +128,7 @@ class NewtonIteration:
 def newton_iteration(
     context: TracingContext, loop: Loop, w: Sequence[Any], residuals: Sequence[Any], env: Values
 ) -> NewtonIteration:
-    """Write the Newton steps from the guesses for the unknowns w of a nonlinear loop; `SingularSystem` if undetermined.
+    """Write the Newton steps from the guesses for the unknowns w of a nonlinear loop; `SingularSystem` if they are undetermined.
 
     Pivots for all steps are chosen at the guesses of the samples, because the points to which the steps lead say nothing about
     the loop. If the matrix is singular or not finite there, smaller guesses are tried, since the unit of an unknown is

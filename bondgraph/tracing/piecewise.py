@@ -3,7 +3,7 @@
 An example is friction proportional to a load that it changes itself. With every bend on a given side the equations are linear.
 A connected part is solved for every combination of sides; the solution that lies on its assumed sides is used.
 
-Source: Fujisawa and Kuh 1972, Piecewise-linear theory of nonlinear networks (one solution while all determinants have one sign).
+Source: Fujisawa and Kuh 1972, Piecewise-linear theory of nonlinear networks (one solution if all determinants have one sign).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Bends:
     ) -> list[Any]:
         """Return the side of each bend at the solution; `solve` gives the unknowns w for given sides.
 
-        Of all combinations in a group, the one whose solution violates its own sides least is taken.
+        Of all combinations in a group, the one whose solution violates its own sides least is chosen.
         """
         tape, best, chosen = self.context.tape, list[Any](), list[Any]()
         for number in range(2 ** max(map(len, groups))):
@@ -108,7 +108,7 @@ class Bends:
         """Return the equations that each bend acts on, with the ratio of the determinant beyond the bend to the determinant
         before it.
 
-        Where the ratio is not positive, there is no solution, or there are several. `solve` gives A^-1 b on the `sides`.
+        If the ratio is not positive, there is no solution, or there are several. `solve` gives A^-1 b on the `sides`.
         """
         folds, tape = [], self.context.tape
         for k, position in enumerate(self.positions):

@@ -36,7 +36,7 @@ def call(name: str, angles: list[str]) -> list[str]:
 
 
 def wide_call(name: str, angles: list[str], lanes: int) -> list[str]:
-    """Return lines like `call`, where each angle is a vector with a number in each lane."""
+    """Return lines like those of `call`, for angles that are vectors with a number per lane."""
     lines = list[str]()
     for k, angle in enumerate(angles):
         lines.append(f"%{name}.{k} = call {result(lanes)} @{symbol(lanes)}(<{lanes} x double> {angle})")
@@ -46,7 +46,7 @@ def wide_call(name: str, angles: list[str], lanes: int) -> list[str]:
 
 def joint_entry(functions: Mapping[str, str], attributes: str, noted: str = "") -> str:
     """Return the definition of the function for four angles in terms of `functions` of one angle, the symbols of "sin" and
-    "cos". Where it is inlined, only the values in use are computed. The function `noted`, if any, is called first with each
+    "cos". If it is inlined, only the values in use are computed. The function `noted`, if any, is called first with each
     angle."""
     vector, rows, lines = f"<{JOINT_ANGLES} x double>", {"sin": "poison", "cos": "poison"}, list[str]()
     for k in range(JOINT_ANGLES):

@@ -23,7 +23,7 @@ from bondgraph.errors import Problem
 TRIPLE, PROCESSOR, FEATURES = "nvptx64-nvidia-cuda", "sm_70", "+ptx63"
 """LLVM target: the driver translates its code for GPUs from Volta onwards."""
 BLOCK_THREADS = 1024
-"""Maximum number of threads of a block."""
+"""Maximum number of threads per block."""
 _WORKSPACE = re.compile(r"call ptr @malloc\(i64 (\d+)\)")
 """Call with which `emit.text` allocates a large workspace on the heap."""
 _KERNEL = "ptx_kernel"

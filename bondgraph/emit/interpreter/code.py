@@ -2,8 +2,8 @@
 
 A program is a list of steps, each with the address of code that computes the value of an instruction and its derivatives in the
 columns on which it depends. In one run a vector holds the derivatives of `BLOCK` columns. In SIMD lanes it holds the derivatives
-of one column for all runs, and all lanes share the cost of looking up a step. Only the types differ, so that a lane has the bits
-of a single run.
+of one column for all runs, and all lanes share the cost of looking up a step. Only the types differ, so that a lane has the same
+bits as a single run.
 
 In lanes, each step also has quick code without guards: it yields NaN for infinity times zero, and zeros of either sign, which
 changes no later number.

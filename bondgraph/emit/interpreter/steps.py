@@ -69,7 +69,7 @@ def derivatives(routine: Routine, block: str, name: str) -> tuple[Kernel, tuple[
             rows = np.zeros((alone.rows, stride))
             in_seeds, in_entries = ((of >= first) & (of < first + stride) for of in (seed_groups, steps.entry_groups))
             rows[alone.seed_rows[in_seeds], seed_groups[in_seeds] - first] = 1.0
-            rows[0] = 0.0  # also of variables on which nothing depends
+            rows[0] = 0.0  # the seeds of variables on which nothing depends are in this row
             arrays = map(address_of, (table, values, rows, alone.columns))
             interpret(*arrays, count, len(values) - count)
             out[in_entries] = rows[alone.entry_rows[in_entries], steps.entry_groups[in_entries] - first]

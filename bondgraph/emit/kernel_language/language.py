@@ -71,7 +71,7 @@ class Length(NamedTuple):
 
 
 class CodeFirst(NamedTuple):
-    """Length of the rows of an array of integers, each of which begins with the address of code."""
+    """Row length of an array of integers whose rows begin with the address of code."""
 
     length: int
 

@@ -3,8 +3,8 @@
 An ordinary typed function is both the reference, which CPython runs, and the source of the machine code. Types come only from
 annotations. Values known at translation (constants of the module, `Fixed` arguments) are evaluated then: loops over them are
 unrolled, and an `if` on them becomes one branch. With several lanes, every float is a vector with a number per run, and
-conditions on floats select in each lane. Constructs that the language lacks are refused, with file and line, before anything
-runs.
+conditions on floats select values in each lane. Constructs that the language lacks are refused, with file and line, before
+anything runs.
 """
 
 from __future__ import annotations

@@ -180,7 +180,7 @@ C = Dialect(
     slot="w[{}]".format,
     table=("static const double {v}[] = {{{numbers}}};", lambda v, first, count: f"const double *{v} = &{first};"),
     max_unsplit=500,
-    part_size=250,  # gcc -O2 takes a third of the time for parts of 2000
+    part_size=250,  # gcc -O2 takes a third of the time that parts of 2000 take
 )
 C_LOOKUPS = {
     "searchsorted": """/* Number of the ascending points that are at most u. */

@@ -26,7 +26,7 @@ def to_jax(model: Compilable, routine: str = "rates", *, lower: str = "callback"
     """Return a function (t, x, p, m) -> numbers of a routine, which JAX differentiates, batches and compiles.
 
     t is the time in s; x are the states and m the modes, as `compiled.initial()` returns them; p are the parameters in the
-    order of `compiled.parameters()`; further numbers are ignored. Derivatives with respect to modes are zero.
+    order of `compiled.parameters()`; further numbers of p are ignored. Derivatives with respect to modes are zero.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def _written_out(source: SelfContained) -> Callable[..., Any]:
 
 
 def _calling_back(source: SelfContained) -> Callable[..., Any]:
-    """Return a function that calls machine code, with derivatives that do so, too."""
+    """Return a function that calls machine code, also for its derivatives."""
     import jax
     import jax.numpy as jnp
 

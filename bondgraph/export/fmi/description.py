@@ -189,7 +189,7 @@ def _experiment(root: Xml.Element, unit: UnitContent) -> None:
 
 
 def _initial(variable: ModelVariable) -> dict[str, str]:
-    """Return the attribute that says whether the start is known; empty where the standard does not allow it."""
+    """Return the attribute that says whether the start is known; empty if the standard does not allow it."""
     if variable.causality in ("input", "independent") or variable.variability == "constant":
         return {}
     return {"initial": "calculated" if variable.start is None else "exact"}

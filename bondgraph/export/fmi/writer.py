@@ -240,7 +240,7 @@ def _scaling(compiled: Compiled, start: Numbers, t_end: float, experiment: Defau
         try:
             prepared = compiled.prepare_run(end, **{**shared, **changes}).program
             return image_of(workspace_of(prepared, prepared.choice), p, x, m)
-        except RunError:  # such as a clock that ticks too often for a run twice as long
+        except RunError:  # for example, a clock would tick too often in a run twice as long
             return None
 
     base, loose = image(t_end), image(t_end, rtol=4.0 * experiment.tolerance)

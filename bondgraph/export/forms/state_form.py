@@ -62,7 +62,7 @@ def _is_inside(element: str, path: str) -> bool:
 
 
 def _owner(compiled: Compiled, state: State) -> str:
-    """Return the element that owns a state: of all elements whose path begins its name, the one with the longest path."""
+    """Return the path of the element that owns a state: the longest path of an element with which its name begins."""
     path = state.name
     while path and path not in compiled.model.elements:
         path = path.rpartition(".")[0]
@@ -130,7 +130,7 @@ def cases_in_words(system: System, groups: Sequence[tuple[list[Modes], Any]]) ->
 
 
 MAX_STATEMENTS, MAX_SCALARS = 60, 240
-"""Maximum number of statements of a model whose equations are written in one piece where possible, and of the scalars that they
+"""Maximum number of statements of a model whose equations are written in one piece if possible, and of the scalars that they
 compute; the energy account is not counted."""
 
 
@@ -163,7 +163,7 @@ def state_equations(
 
     Raises `ModelError` E100 if `model` is not a model; E272 if the equations can only be solved for one combination of modes,
     but there are more; E273 for a nonlinear loop; E274 for a formula that does not accept symbols; E250 for an unknown name in
-    `varying`, E251 in `outputs`, E122 in `modes`, E275 as `part`.
+    `varying`, E251 in `outputs`, E122 in `modes`, E275 in `part`.
 
     >>> from bondgraph import J1, C, Graph, R, compile_model
     >>> graph = Graph("rc").connect(loop := J1("loop"), C("c", capacitance=2.0)).connect(loop, R("r", 5.0))

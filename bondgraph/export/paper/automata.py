@@ -102,7 +102,7 @@ def _boxes(names: Sequence[str], start: int, arrows: Arrows) -> _Boxes:
 
 
 def _arrow(boxes: _Boxes, a: int, b: int | None, label: str, both_ways: bool) -> str:
-    """Return the arrow from state a to b, straight to a neighbour, next to the arrow that leads back."""
+    """Return the arrow from state a to b; to a neighbour it is straight, beside an arrow that leads back."""
     top, bottom = boxes.middle - HALF_HEIGHT, boxes.middle + HALF_HEIGHT
     if b is None:
         return _end(boxes.x[a] - boxes.half[a] + 9.0, bottom, label)
@@ -132,7 +132,7 @@ def in_order(count: int, start: int, arrows: Arrows) -> tuple[int, ...]:
 
 
 def lanes(arrows: Arrows, rank: Mapping[int, int]) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]]:
-    """Return arrow past other states -> its lane, to the right and to the left, so that no arrows coincide."""
+    """Return arrow past other states -> its lane (distance from the boxes), to the right and to the left; no arrows coincide."""
     sides: tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]] = ({}, {})
     far = [(a, b) for a, b in arrows if b is not None and abs(rank[a] - rank[b]) > 1]
     for a, b in sorted(far, key=lambda ends: abs(rank[ends[0]] - rank[ends[1]])):

@@ -75,7 +75,7 @@ def figure(compiled: Compiled, parts: Parts) -> list[Block]:
             label = f"{part.number} {caption_text.text}"
             narrower = max(len(caption_text.text or ""), 4) / max(len(label), 4)
             size = float(caption_text.get("font-size", "13"))
-            if caption_text.get("text-anchor") == "start":  # kind, colon and name remain in the middle
+            if caption_text.get("text-anchor") == "start":  # a label "kind: name" remains centred
                 more = text_width(label, size * max(narrower, 0.7)) - text_width(caption_text.text or "", size)
                 for text in drawn:
                     text.set("x", f"{float(text.get('x', '0')) - more / 2:.1f}")

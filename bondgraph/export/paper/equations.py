@@ -205,5 +205,5 @@ def _bare(name: str) -> str:
 
 
 def is_needless(statement: Statement) -> bool:
-    """Return True if a statement only defines the negative of a value, or a power along the half arrow."""
+    """Return True if a statement only defines the negative of a value, or a power that is only used for another power."""
     return statement.outs[0].endswith(ALONG_ARROW) or (statement.op is NEGATE and statement.outs[0] == f"-{statement.args[0]}")

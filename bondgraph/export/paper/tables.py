@@ -84,7 +84,7 @@ def values(compiled: Compiled, letters: Letters) -> list[Block]:
 
 
 def connections(index: str, numbers: Sequence[str], rows: Sequence[tuple[str, Sequence[str]]]) -> list[Block]:
-    """Return the table of the terms in which equal parts differ, in the narrower direction."""
+    """Return the table of the terms in which equal parts differ: a column for each part or, if narrower, for each term."""
     if not rows:
         return []
     caption: Words = ("Terms that differ among parts ", Math(index), ".")

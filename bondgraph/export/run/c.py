@@ -1,4 +1,4 @@
-"""A whole run as C99: a model with its solver in one file without dependencies, with the bits of `simulate`."""
+"""A whole run as C99: a model with its solver in one file without dependencies, with the same bits as `simulate`."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def c_run(
     """Return C source of a whole run: the model, its solver, its start and its settings, for any C99 compiler.
 
     Compiled with the `build_line`, which keeps the compiler from fusing operations, it takes the steps of `simulate` and
-    produces its bits on every processor. Export simulates the run once: with method "auto", a model that turns out stiff gets
-    the implicit method from the start.
+    produces the same bits on every processor. Export simulates the run once: with method "auto", a model that turns out stiff
+    gets the implicit method from the start.
 
     Parameters
     ----------

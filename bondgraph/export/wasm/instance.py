@@ -70,8 +70,8 @@ class Instance:
 
 
 def _sparse(words: np.ndarray) -> bytes:
-    """Return the distances between nonzero words, then these words, each with all first bytes, then all second bytes, and so
-    on, which compresses better."""
+    """Return the distances between nonzero words, then these words; of both lists all first bytes, then all second
+    bytes, and so on, which compresses better."""
     places = np.flatnonzero(words)
     steps = np.diff(places, prepend=0).astype("<u4")
     return b"".join(each.view(np.uint8).reshape(len(places), -1).T.tobytes() for each in (steps, words[places].astype("<u8")))

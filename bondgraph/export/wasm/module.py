@@ -1,7 +1,7 @@
 """Compile LLVM text to WebAssembly modules with llvmlite's own target: no compiler or linker is needed.
 
 Modules share one memory, with 8-byte words for addresses as in machine code, and one table of functions. WebAssembly has no
-fused multiply-add; `multiply_add` replaces it, so that numbers have the bits of machine code.
+fused multiply-add; `multiply_add` replaces it, so that numbers have the same bits as in machine code.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TRIPLE = "wasm32-unknown-unknown"
 OF_SOLVER = ("begin_run", "advance_run", "run")
 """Procedures of a solver that begin and advance a run; the last advances it with events."""
 INTERPRETER = ("interpret", "step_")
-"""Prefixes of the names of functions of the interpreter of derivatives."""
+"""Name prefixes of the functions of the interpreter of derivatives."""
 _FUSED = multiply_add.__name__
 _REPLACED = {"@llvm.fma.f64(": f"@{_FUSED}(", "getelementptr ptr,": "getelementptr i64,", "alloca ptr": "alloca i64"}
 _WORKSPACE = re.compile(r"call ptr @malloc\(i64 (\d+)\)")

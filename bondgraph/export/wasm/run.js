@@ -12,7 +12,7 @@ async function simulator(S) {
   const table = new WebAssembly.Table({ initial: S.calls.length + 1, element: "anyfunc" });
   const stack = new WebAssembly.Global({ value: "i32", mutable: true }, base);
   const env = { __linear_memory: memory, __indirect_function_table: table, __stack_pointer: stack, sin: Math.sin, cos: Math.cos, tan: Math.tan };
-  // Multiply-add with the processor's instruction, if this browser supports it and it rounds once.
+  // Multiply-add with the processor's instruction, if this browser supports it and rounds once.
   const fused = async bytes => (await WebAssembly.instantiate(bytes, { env })).instance.exports.multiply_add, tiny = 2 ** -30;
   env.multiply_add = WebAssembly.validate(instruction) ? await fused(instruction) : null;
   if (env.multiply_add?.(1 + tiny, 1 - tiny, -1) !== -tiny * tiny) env.multiply_add = await fused(sums);

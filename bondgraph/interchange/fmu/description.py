@@ -46,8 +46,8 @@ class FmuVariable:
 
 @dataclass(frozen=True)
 class Description:
-    """Version of FMI (2 or 3), token, library, whether a process may have one instance only, and scalar variables and arrays by
-    name."""
+    """Version of FMI (2 or 3), token, library, a flag that allows only one instance per process, and scalar variables and arrays
+    by name."""
 
     version: int
     token: str

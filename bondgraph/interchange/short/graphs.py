@@ -47,7 +47,7 @@ def read_graph(path: str | os.PathLike[str], *, parts: Mapping[str, Maker] = NO_
 
 
 def parse_graph(text: str, file: str = "graph.yaml", *, parts: Mapping[str, Maker] = NO_PARTS) -> Graph:
-    """Return the graph that a text describes, as `read_graph`; messages call it `file`, whose ending selects YAML or JSON."""
+    """Return the graph that a text describes, like `read_graph`; messages call it `file`, whose ending selects YAML or JSON."""
     document = document_of(text, file)
     content = document.content
     raise_if_any(file, _wrong_keys(document, "", content, KEYS, 2))

@@ -1,4 +1,4 @@
-"""JSON schema of the files that `read_graph` reads, made from the table of kinds, with which editors complete and check files."""
+"""JSON schema of the files that `read_graph` reads, made from the table of kinds; editors use it to complete and check files."""
 
 from __future__ import annotations
 

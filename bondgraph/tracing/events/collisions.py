@@ -64,7 +64,7 @@ def _switched(system: System) -> dict[str, list[tuple[Unknown, frozenset[int]]]]
 def _impact_constraints(
     event: LoweredTransition, scalar: Mapping[str, Unknown], switched: Sequence[tuple[Unknown, frozenset[int]]]
 ) -> tuple[str, ...]:
-    """Return the one constraint that collides at an event, or the one `switched` by the event's automaton that begins to hold."""
+    """Return the one constraint that collides at an event, or that the event's automaton switches on (from `switched`)."""
     if event.resets or event.error or event.internal or event.found:
         return ()
     if event.stays:
@@ -78,9 +78,9 @@ def _impact_constraints(
 
 
 def collision_table(context: TracingContext, acting: ActingUnknowns, collisions: Colliding) -> list[Any]:
-    """Return the effects of unit impulses of c scalars of colliding constraints and frictions (f of them frictions) on n
-    states, k events and s powers, row by row: states per impulse (n, c), flows per impulse (c, c), changes of guards per
-    impulse (k, c), energies supplied per impulse (s, c), limits of friction per impulse (f, c); then flows (c,) and
+    """Return the effects of unit impulses of c scalars of colliding constraints and frictions, the last f of which are those of
+    frictions, on n states, k events and s powers, row by row: states per impulse (n, c), flows per impulse (c, c), changes of
+    guards per impulse (k, c), energies supplied per impulse (s, c), limits of friction per impulse (f, c); then flows (c,) and
     restitutions (c,), 0 for friction. Empty if the equations of the other constraints are singular.
     """
     system, values, w = context.system, acting.values, list(acting.w)

@@ -214,7 +214,7 @@ NEWTON_RTOL = 1e-8
 """Largest accepted residual after the Newton steps, as a fraction of the first; if it is larger, the states become NaN."""
 
 MIN_SHARING_EVENTS = 16
-"""Minimum number of events that only change modes for which they share one impulse; fewer events each have their own code, in
+"""Events that only change modes share one impulse if there are at least this many; fewer events each have their own code, in
 which the mode is a number."""
 
 
@@ -309,8 +309,8 @@ def _zero_in_contradictions(context: TracingContext, solved: Solved) -> list[Any
 def can_respond(other: LoweredTransition, event: LoweredTransition | None) -> bool:
     """Return True if another event can respond to the impulse of an event: a diode closes before a current is cut off.
 
-    Only an event with an impulse can respond; its impulse then replaces the first. None responds to a collision or to an event
-    of its own automaton.
+    Only an event with an impulse can respond; its impulse then replaces the first. No event responds to a collision or to an
+    event of its own automaton.
     """
     if other.impact or not other.impulse:
         return False

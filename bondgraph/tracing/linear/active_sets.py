@@ -1,7 +1,7 @@
 """Linear systems of many ideal elements: one elimination for any number of mode combinations; the modes switch its equations.
 
-The mode of an ideal element decides its equation: a row of A w = b while the element holds, else w_i = o_i, which gives its
-unknown a number. The holding equations of elements that act on masses or coils are symmetric and semidefinite, A = J M^-1 J^T
+The mode of an ideal element decides its equation: a row of A w = b while the element holds, else w_i = o_i, which sets its
+unknown to a number. The holding equations of elements that act on masses or coils are symmetric and semidefinite, A = J M^-1 J^T
 with a sign for each. In any mode the equations that hold are a principal submatrix, eliminated with diagonal pivots in one
 order for all modes.
 
@@ -173,7 +173,7 @@ def _distinct(samples: Mapping[tuple[int, int], np.ndarray]) -> dict[tuple[int, 
 
 def _row_factors(entries: Entries, matrices: np.ndarray, senses: Mapping[int, float]) -> list[Any]:
     """Return factors of equations that make the diagonal positive and couplings symmetric or skew; for a part without a
-    diagonal, `senses` are the signs with which the equations of ideal elements take power."""
+    diagonal, `senses` are the signs with which the equations of ideal elements absorb power."""
     n = matrices.shape[1]
     top = np.abs(matrices).max(axis=0)
     coupled = top > SUM_ROUNDING * np.maximum(top.max(axis=0), top.max(axis=1, keepdims=True))
@@ -232,7 +232,7 @@ class _CircuitEquation:
     misfit: Any
     """Contradiction of the right sides along the circuit; None if they always fit."""
     alone: bool = False
-    """True if the circuit has no element in common with others."""
+    """True if the circuit has no element in common with other circuits."""
     of_rates: bool = False
     """True if only the right sides of rates may contradict each other, not those of vanishing quantities."""
 
@@ -247,7 +247,7 @@ class _CircuitEquation:
         return _along(self.slopes, self.vector)
 
     def term(self, sizes: Sequence[Any], misfit: Mapping[int, Any]) -> CircuitTerm:
-        """Return the term of the circuit; if `alone`, it goes into one equation, which keeps the others sparse."""
+        """Return the term of the circuit; if `alone`, it goes into one equation, which keeps all others sparse."""
         if self.alone:
             first = self.circuit.rows[0]
             factors = {first: sizes[first] / self.along}
@@ -326,7 +326,7 @@ def _misfit_of_rates(context: TracingContext, levels: Levels, ideal: Ideal, circ
 
 
 def _alone(equations: Sequence[_CircuitEquation]) -> list[_CircuitEquation]:
-    """Mark the equations of circuits that have no element in common with others."""
+    """Mark the equations of circuits that have no element in common with other circuits."""
     users = Counter(i for e in equations for i in e.circuit.rows)
     return [replace(e, alone=all(users[i] == 1 for i in e.circuit.rows)) for e in equations]
 

@@ -1,4 +1,4 @@
-"""Circuits of ideal elements: elementary vectors of the space in which a part of a network takes no power.
+"""Circuits of ideal elements: elementary vectors of the space in which a part of a network absorbs no power.
 
 A circuit is a minimal set of elements that hold against each other: a loop of closed switches, a cut of open switches, locks in
 a row. The vectors of a space with minimal sets of nonzero entries are its elementary vectors (Rockafellar 1969). The vectors of
@@ -37,7 +37,7 @@ class Circuit:
 
 
 def lossless(matrix: np.ndarray) -> np.ndarray | None:
-    """Return an orthonormal basis (2 n, r) of the unknowns x and vanishing quantities y = A x that take no power; None if the
+    """Return an orthonormal basis (2 n, r) of the unknowns x and vanishing quantities y = A x that absorb no power; None if the
     power of a direction is neither zero nor clearly positive."""
     _, values, right = np.linalg.svd(matrix + matrix.T)
     if np.any((values > LOSSLESS) & (values < LEAST_LOSS)):
@@ -47,7 +47,7 @@ def lossless(matrix: np.ndarray) -> np.ndarray | None:
 
 
 def without_rates(basis: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """Return a basis of the vectors of a space (2 n, r) of x and y for which rates (n, n) x = 0, whatever the units of the
+    """Return a basis of the vectors (x, y) of a space (2 n, r) for which rates (n, n) x = 0, whatever the units of the
     rates."""
     vectors = basis @ np.linalg.inv(basis[independent_rows(basis)])
     vectors[np.abs(vectors) <= NULL_TOLERANCE * np.abs(vectors).max(axis=0, initial=0.0)] = 0.0

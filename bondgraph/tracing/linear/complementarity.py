@@ -75,7 +75,7 @@ def _slides(system: System, gate: RowGate) -> bool:
 
 
 def _stops(edges: Sequence[LoweredTransition], slip: int, stick: int, other: int) -> bool:
-    """Return True if edges lead from slip to stick, passing on to `other`, and back from stick to slip."""
+    """Return True if edges lead from slip to stick (to `other` if the flow crosses zero by itself) and back."""
     ends = [(edge.source, edge.target, edge.passes) for edge in edges]
     return (slip, stick, other) in ends and (stick, slip, None) in ends
 

@@ -25,7 +25,7 @@ from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries, nonzero, partials, through
 
 MIN_WORK_RATIO = 4
-"""Minimum ratio of the operations to eliminate A to the entries of the larger matrix for which the larger matrix is solved."""
+"""Ratio of the operations that eliminate A to the entries of the larger matrix, above which the larger matrix is solved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class SparseEquations:
 
     @property
     def scalars(self) -> list[Any]:
-        """Entries on which all others depend."""
+        """Entries of the matrix that is solved, on which all entries of A depend."""
         return list((self.entries if self.steps is None else self.steps).values())
 
 

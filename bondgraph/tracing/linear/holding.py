@@ -1,8 +1,8 @@
 """Equations of ideal elements that hold: a part of a linear system while all elements hold, and masks for those that are
 released.
 
-The mode of an ideal element decides its equation: a row of A w = b while the element holds, else w_i = o_i, which gives its
-unknown a number. So in any mode the equations that hold are a principal submatrix of A: rows and columns of released elements
+The mode of an ideal element decides its equation: a row of A w = b while the element holds, else w_i = o_i, which sets its
+unknown to a number. So in any mode the equations that hold are a principal submatrix of A: rows and columns of released elements
 are masked.
 """
 
@@ -33,7 +33,7 @@ class CircuitTerm:
     offset: Any
     factors: Mapping[int, Any]
     misfit: Mapping[int, Any]
-    """Contradiction by equation, which is subtracted from the right sides."""
+    """Equation -> its contradiction, which is subtracted from its right side."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ def levels_of(context: TracingContext, held: Holding, ideal: Ideal) -> Levels:
 
 
 def masked(value: Any, *conditions: Any) -> Any:
-    """Return a value where all conditions hold, else zero; the condition None always holds."""
+    """Return a value if all conditions hold, else zero; the condition None always holds."""
     distinct = list(dict.fromkeys(condition for condition in conditions if condition is not None))
     return where(functools.reduce(operator.and_, distinct), value, 0.0) if distinct else value
 

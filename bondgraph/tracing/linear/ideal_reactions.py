@@ -48,7 +48,7 @@ class RowGate:
     holds: Any
     """Condition that the element holds, a scalar of the tape; a constant for the mode that an event sets."""
     sense: int
-    """+1 if the element takes the power reaction times vanishing quantity, else -1."""
+    """+1 if the element absorbs the power (reaction times vanishing quantity), else -1."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Ideal:
 
     reactions: tuple[IdealReaction, ...]
     senses: Mapping[int, Any]
-    """Equation of a holding element -> +1 if it takes the power reaction times vanishing quantity, else -1."""
+    """Equation of a holding element -> +1 if it absorbs the power (reaction times vanishing quantity), else -1."""
     moves: Entries
     """(state, unknown) -> derivative of the state's rate with respect to the unknown."""
     derived: Derived
@@ -247,6 +247,6 @@ def reaction_names(context: TracingContext, elements: Collection[str], modes: Ma
 
 
 def _decay_rate(values: Values, elements: Sequence[str]) -> Any:
-    """Return the fastest rate of decay of the elements, 1/s; None if they have none."""
+    """Return the fastest rate of decay of the elements, 1/s; None if no element has one."""
     rates = [values[name] for element in dict.fromkeys(elements) if (name := f"{element}.alpha1") in values]
     return functools.reduce(maximum, rates) if rates else None

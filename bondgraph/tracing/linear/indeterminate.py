@@ -1,4 +1,4 @@
-"""Statically indeterminate systems: singular but consistent equations with a unique motion but reactions that are not unique.
+"""Statically indeterminate systems: singular but consistent equations with a unique motion and reactions that are not unique.
 
 Two parallel clutches that stick hold one speed with two torques; two diodes that block in series stop one current with two
 voltages. The equations A w = b are then dependent, and changes w = N y have no effect. Of all solutions, the one whose
@@ -115,7 +115,7 @@ def solve_semidefinite(
 def semidefinite_solver(
     matrix: Mapping[tuple[int, int], Any], sizes: Sequence[Any], part: float = REGULARISATION, pivoted: bool = False
 ) -> Callable[[Sequence[Any]], list[Any]]:
-    """Factorise a matrix and return its solver, as `solve_semidefinite`; the diagonal is raised by `part` of the sizes. Pivots
+    """Factorise a matrix for `solve_semidefinite` and return its solver; the diagonal is raised by `part` of the sizes. Pivots
     are the diagonal or, if `pivoted`, the largest of each column at run time, since skew couplings may cancel the diagonal."""
     n = len(sizes)
     rows = rows_of(matrix, n)

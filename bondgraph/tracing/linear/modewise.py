@@ -110,18 +110,18 @@ class SolutionCache:
 
 
 MAX_CASES = 16
-"""Maximum number of combinations of modes of one part that are solved one by one; with more, pivots are chosen at run time."""
+"""Maximum number of mode combinations of a part that are solved one by one; with more, pivots are chosen at run time."""
 
 MAX_SEPARATE = 8
-"""Maximum number of combinations of modes of one part for which an elimination for each is preferred to one for all."""
+"""Maximum number of mode combinations of a part for which an elimination for each is preferred to one for all."""
 
 MAX_SINGULAR_CASES = 256
-"""Maximum number of combinations of modes of one part that are searched for singular ones."""
+"""Maximum number of mode combinations of a part that are searched for singular ones."""
 
 
 class SingularMode(Exception):
     """Raised for a system that is singular only in some modes. `cases` are these modes (automaton -> state), each with its
-    singular part; `too_many` is the number of combinations of modes and the maximum that is searched, if that is less."""
+    singular part; `too_many` is the number of mode combinations and the maximum that is searched, if exceeded."""
 
     def __init__(self, cases: Sequence[tuple[Mapping[str, str], SingularSystem]], too_many: tuple[int, int] = (0, 0)):
         self.cases, self.too_many = tuple(cases), too_many
@@ -173,7 +173,7 @@ def solve_in_modes(
     all.
 
     In modes in which A is singular, `ideal` determines the solution; constraints on positions, with the indices `positions`,
-    may be redundant. At most `cases` combinations of modes of a part are searched for singular ones.
+    may be redundant. At most `cases` mode combinations of a part are searched for singular ones.
 
     Raises `SingularSystem`, or `SingularMode` with the modes without a solution if only some have none. Avoidable modes do not
     count: a state of an automaton is refused only if it has no solution whatever the states of the other automata.
@@ -232,8 +232,8 @@ Part = tuple[list[int], list[int], Entries]
 
 
 def _joined(parts: Iterable[Part], shared: bool) -> Iterator[Part]:
-    """Yield the parts with as many equations as unknowns, and all others as one part if `shared`: a mode may leave some
-    unknowns with too few equations and others with too many. Raises `SingularSystem` if the numbers do not match."""
+    """Yield the parts with as many equations as unknowns, and all other parts as one if `shared`: a mode may leave some
+    unknowns with too few equations and some with too many. Raises `SingularSystem` if the numbers do not match."""
     others = []
     for rows, columns, entries in parts:
         if len(rows) == len(columns):

@@ -17,8 +17,8 @@ def regular(context: TracingContext, entries: Entries, right: Sequence[Any], one
     """Solve by one elimination, with pivots of the matrix as it is or, failing that, scaled to natural sizes; None if both
     fail.
 
-    With `one_mode`, singular samples do not count if the start is regular: a curve is so steep at them, in the units of its
-    state, that other terms are lost.
+    With `one_mode`, singular samples do not count if the start is regular: a curve may be so steep there, in the units of its
+    state, that other terms vanish in rounding.
     """
     numbers, n = context.sampled(entries), len(right)
     trials = [lambda: numbers, lambda: equilibrated(numbers, n, n)]
@@ -31,7 +31,7 @@ def regular(context: TracingContext, entries: Entries, right: Sequence[Any], one
 
 
 def _regular_samples(numbers: Mapping[tuple[int, int], np.ndarray], n: int) -> dict[tuple[int, int], np.ndarray]:
-    """Return the samples at which a matrix is regular; all samples if it is singular at the start, which is the first one."""
+    """Return the samples at which a matrix is regular; all samples if it is singular at the start, the first sample."""
     count = len(next(iter(numbers.values())))
     samples = ({key: values[k : k + 1] for key, values in numbers.items()} for k in range(count))
     is_regular = np.array([not singular_somewhere(sample, n) for sample in samples])

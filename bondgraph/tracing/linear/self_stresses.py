@@ -1,4 +1,4 @@
-"""Reactions of least norm in symmetric parts with too many circuits to list: rows and trees of masses with many dry frictions.
+"""Reactions of least norm in symmetric parts with too many circuits to list: rows and trees of masses with much dry friction.
 
 Let A be symmetric and positive semidefinite, and b orthogonal to its null vectors (states of self-stress). Then the equations
 of any elements that hold, a principal submatrix, have solutions. With Q = sum_k W_k r_k r_k^T of the reactions r_k . w + o_k

@@ -31,8 +31,8 @@ MAX_CANDIDATES = 64
 
 
 class SingularSystem(Exception):
-    """Raised if there is no further pivot: the remaining equations depend on the others, or no equation contains the
-    remaining unknowns."""
+    """Raised if there is no further pivot: the remaining equations depend on the eliminated ones, or no equation
+    contains the remaining unknowns."""
 
     def __init__(self, equations: Sequence[int], unknowns: Sequence[int]):
         self.equations = tuple(equations)
@@ -51,7 +51,7 @@ class Eliminated:
     steps: tuple[tuple[int, int, Any], ...]
     """(equation, pivot's equation, factor): subtractions from equations, in order."""
     equations: tuple[int, ...]
-    """Equations that depend on the others."""
+    """Equations that depend on those with a pivot."""
     unknowns: tuple[int, ...]
     """Free unknowns, which no equation determines."""
     least: float
@@ -193,7 +193,7 @@ class _RowQueue:
         return list(rows)
 
     def others(self, first: Sequence[int]) -> list[int]:
-        """Return all other rows in their order."""
+        """Return all rows except the `first`, in their order."""
         return sorted(self.lengths.keys() - set(first), key=lambda i: (self.lengths[i], i))
 
     def remove(self, i: int) -> None:
@@ -237,7 +237,7 @@ def _pivot(
 
 
 def solve_pivoted(matrix: Mapping[tuple[int, int], Any], right: Sequence[Any], filled: bool = False) -> list[Any]:
-    """Solve A w = b with pivots chosen at run time, as `factorised_in_run`."""
+    """Solve A w = b with pivots chosen at run time, by `factorised_in_run`."""
     return factorised_in_run(matrix, len(right), filled)(right)
 
 
@@ -307,7 +307,7 @@ NEGLIGIBLE = 1e-13
 _ROUNDS = 3
 
 MAX_DENSE_ENTRIES = 2**18
-"""Maximum number of entries of the matrix of a least-squares problem that is solved densely."""
+"""Maximum number of matrix entries of a least-squares problem that is solved densely."""
 
 
 def natural_sizes(samples: Mapping[tuple[int, int], np.ndarray], rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:

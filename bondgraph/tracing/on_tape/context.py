@@ -28,7 +28,7 @@ SAMPLES_PER_MODE = 4
 """Number of states, in addition to the start, at which pivots of implicit equations are chosen in each combination of modes."""
 
 MAX_COMBINATIONS = 64
-"""Maximum number of combinations of modes of the sample states."""
+"""Maximum number of mode combinations of the sample states."""
 
 
 def samples_of(system: System) -> list[tuple[np.ndarray, ...]]:
@@ -111,7 +111,7 @@ class Samples:
         return list(_finite(self.table(scalars)).T)
 
     def __call__(self, entries: Entries) -> dict[tuple[int, int], np.ndarray]:
-        """Return values (samples,) of each entry of a matrix, as `row`; zero where an entry is only rounding of its terms."""
+        """Return values (samples,) of each entry of a matrix, like `row`; zero where an entry is only rounding of its terms."""
         scalars = list(entries.values())
         table = self.table(scalars)
         sizes = np.abs(table)

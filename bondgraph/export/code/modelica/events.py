@@ -85,7 +85,8 @@ class Clauses:
 
 def solved_anew(content: Content) -> frozenset[int]:
     """Return the indices of the states that are the unknowns of nonlinear loops, if they jump during a run: at ticks, at breaks
-    of time, or when a transition resets states. Otherwise these states follow the solution by their rates, as in `simulate`."""
+    of time, or when a transition resets states. Otherwise their rates make these states follow the solution, as in
+    `simulate`."""
     events = content.system.events
     jumps = any(_differences(content.resets[k]) for k in content.resets if not is_end(events[k]))
     if not (content.ticks or jumps or breaks_of(content.system) is not None):

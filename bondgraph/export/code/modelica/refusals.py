@@ -1,4 +1,4 @@
-"""Refusals of transitions and ticks that a Modelica model cannot express, by the name of the element."""
+"""Refusals of transitions and ticks that a Modelica model cannot express, with the name of the element."""
 
 from __future__ import annotations
 

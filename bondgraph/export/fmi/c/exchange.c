@@ -76,7 +76,7 @@ static int column_of(uint32_t reference)
 }
 
 /* Derivatives of unknowns with respect to knowns, times a seed, or transposed if `is_adjoint`.
- * A reference denotes all its values. */
+ * A reference stands for all its values. */
 static int derivative(Instance *c, const uint32_t *unknowns, size_t unknown_count, const uint32_t *knowns, size_t known_count,
                       const double *seed, size_t seeds, double *values, size_t room, int is_adjoint)
 {

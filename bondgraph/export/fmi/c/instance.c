@@ -3,7 +3,7 @@
 enum { MADE = 1, SETUP = 2, STEPPING = 4, EVENTS = 8, CONTINUOUS = 16, ENDED = 32 };
 enum { EXCHANGE = 1, EVENT_MODE = 2 };
 enum { FINE, FAILED, AT_STOP, RUN_ENDS, DISCARDED };
-enum { FROM_START = 2 }; /* value of `repeats`: inputs that change at the current point repeat the start, not only its ticks */
+enum { FROM_START = 2 }; /* value of `repeats`: new inputs at the current point repeat the start, not only its ticks */
 enum { STATE = 1, RATE, PARAMETER, OUTPUT, MODE, INDICATOR, KINDS };
 
 /* Content of a saved state in addition to the two blocks. */
@@ -142,7 +142,7 @@ static Instance *instantiated(const char *name, const char *token, int kind, con
     return c;
 }
 
-/* Take the times and the tolerance of an experiment. */
+/* Store the times and the tolerance of an experiment. */
 static int set_up(Instance *c, int has_tolerance, double tolerance, double start, int has_stop, double stop)
 {
     if (!isfinite(start) || (has_stop && !isfinite(stop)))

@@ -198,7 +198,7 @@ static int waits(Instance *c, double t)
 static int settle(Instance *c)
 {
     int status = FINE;
-    c->s.goal = c->s.shown; /* it may be before the communication point */
+    c->s.goal = c->s.shown; /* the time shown may be before the communication point */
     while (status == FINE && waits(c, c->s.shown))
         status = advance(c);
     if (status == FAILED || status == RUN_ENDS)
@@ -220,7 +220,7 @@ static int stops(Instance *c)
     return 1;
 }
 
-/* Move a communication point that differs from the next tick by rounding to the tick. */
+/* Move a communication point to the next tick if they differ only by rounding. */
 static void meet_tick(Instance *c)
 {
 #if HAS_CLOCKS
@@ -233,7 +233,7 @@ static void meet_tick(Instance *c)
 #endif
 }
 
-/* Continue until the sample at `c->time` is written, or the run stops before. */
+/* Continue until the sample at `c->time` is written, or the run stops before that. */
 static int run_on(Instance *c)
 {
     char *b = c->block;

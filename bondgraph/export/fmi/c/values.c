@@ -77,7 +77,7 @@ static size_t values_of(uint32_t reference, int *kind, size_t *first)
 
 static int take_changes(Instance *c);
 
-/* Read the values of references; `whole` for integers: only modes are integers. */
+/* Read the values of references; `whole` for integers, which only modes are. */
 static int get_values(Instance *c, const uint32_t *references, size_t count, double *values, size_t room, int whole)
 {
     size_t written = 0;

@@ -21,7 +21,7 @@ MAX_DENOMINATOR = 1000
 
 
 def exact(expression: Any) -> Any:
-    """Replace every float by the rational number that it stands for: 0.1 by 1/10, 1/3 by 1/3."""
+    """Replace every float by the rational number that it stands for, such as 0.1 by 1/10."""
     expression = sympy.S(expression)
     floats = expression.atoms(sympy.Float)
     return expression.xreplace({number: rational(float(number)) for number in floats}) if floats else expression
@@ -138,7 +138,7 @@ def _by_monomials(numerator: Any, denominator: Any, variables: list[Any]) -> Any
 
 
 def _factored(expression: Any) -> Any:
-    """Factor numerator and denominator, unless that takes long."""
+    """Factor numerator and denominator, unless that takes too long."""
     return expression if sympy.count_ops(expression) > MAX_OPERATIONS // 4 else sympy.factor(expression)
 
 

@@ -47,7 +47,7 @@ from bondgraph.output.tables import labels_of
 from bondgraph.tracing.on_tape.values import scalars_of
 
 WITHOUT_POWER = (laws.Transformer, laws.Gyrator, laws.SkewGyrator, laws.Junction, laws.SignalBlock)
-"""Laws that only transmit power or have none; signal blocks must have no states."""
+"""Laws that only transmit power, and signal blocks, which have no power and must have no states."""
 
 
 @dataclass
@@ -81,7 +81,7 @@ def port_hamiltonian(model: Compilable, *, numbers: bool = False) -> PortHamilto
     model : compiled, or a graph, which is compiled first.
     numbers : substitute the numbers of all parameters except those of sources.
 
-    Raises `ModelError` E100 for no model; E277 for an element that has no place in this form; E273, E274 as
+    Raises `ModelError` E100 if `model` is not a model; E277 for an element that has no place in this form; E273, E274 as
     `state_equations` does.
 
     Source: van der Schaft and Jeltsema, Port-Hamiltonian systems theory (2014), section 4.
@@ -231,8 +231,8 @@ class _Balance:
         return self._record(names, x, {name: half * matrix for name, matrix in matrices.items()}, H)
 
     def _energy(self, path: str, value: str) -> Any:
-        """Return the energy of a storage in terms of its states; in an IC field, where q and v give it, v is replaced by M^-1
-        p."""
+        """Return the energy of a storage in terms of its states; that of an IC field, a function of q and v, with v
+        replaced by M^-1 p."""
         compiled, values = self.model.compiled, self.model.values
         law, energy = compiled.model.elements[path].law, sympy.S(values[value])
         if not isinstance(law, laws.InertialField):

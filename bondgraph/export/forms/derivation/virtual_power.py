@@ -69,7 +69,7 @@ class MechanicalParts:
     """Value -> its symbols."""
 
     def paths(self) -> Iterator[str]:
-        """Return all elements that take part."""
+        """Return all elements that contribute to the equations."""
         kinds = (self.moving, self.following, self.potentials, self.dampers, self.gyrators, self.sources, self.constraints)
         return itertools.chain(*kinds)
 

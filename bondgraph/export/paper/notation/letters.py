@@ -116,7 +116,7 @@ class Letters:
     used: set[str] = field(default_factory=set)
     """First value of each used group, which needs an entry in the list of symbols."""
     inside: tuple[Branch, ...] = ()
-    """Branches whose numbers are letters."""
+    """Branches in which letters stand for the numbers of parts."""
     renamed: Mapping[str, str] = field(default_factory=dict)
     """Values from outside of these branches -> their names inside."""
 
@@ -154,7 +154,7 @@ class Letters:
 
     @cached_property
     def shared(self) -> frozenset[str]:
-        """Return values of the first of equal parts that all others have, too."""
+        """Return values of the first of equal parts that have a counterpart in all other parts."""
         counts = Counter(map(self._counterpart, self.letters))
         return frozenset(
             name for name, count in counts.items() if count == math.prod(len(branch.members) for branch, _ in self._around(name))
@@ -167,12 +167,12 @@ class Letters:
         return name
 
     def general(self, name: str) -> str:
-        """Return LaTeX of the first of a group of values, with letters for the numbers of equal parts."""
+        """Return LaTeX of the first value of a group, with letters for the numbers of equal parts."""
         around = [branch for branch, _ in self._around(name) if branch.index] if name in self.shared else []
         return replace(self, inside=tuple(around), renamed={}).letter(name).latex
 
     def ranges(self, name: str) -> list[tuple[str, tuple[str, ...]]]:
-        """Return the letters for numbers of parts in `general`, each with these numbers."""
+        """Return the letters that stand for numbers of parts in `general(name)`, each with these numbers."""
         around = self._around(name) if name in self.shared else ()
         return [(branch.index, tuple(part.number for part in branch.members)) for branch, _ in around if branch.index]
 
