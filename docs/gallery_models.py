@@ -65,7 +65,7 @@ def row(entry: Entry) -> str:
 def page() -> str:
     """Return the text of the page."""
     ratios = sorted(entry.lines / entry.statements for entry in ENTRIES.values())
-    median = f"\n{len(ENTRIES)} models; the median of lines over statements is {ratios[len(ratios) // 2]:.2f}.\n"
+    median = f"\n{len(ENTRIES)} models; the median ratio of lines to statements is {ratios[len(ratios) // 2]:.2f}.\n"
     tables = (TABLE.format(each.title) + "".join(map(row, each.entries.values())) for each in COLLECTIONS)
     return HEAD + median + "".join(tables) + ABSENT
 
