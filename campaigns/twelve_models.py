@@ -168,7 +168,7 @@ def rattleback_deviation(run: Result, n: SimpleNamespace) -> float:
 
 
 def cam_deviation(run: Result, n: SimpleNamespace) -> float:
-    """Lift of an ellipse in closed form; free oscillation from where the force would pull to the landing."""
+    """Lift of an ellipse in closed form; free oscillation between loss of contact and landing."""
     (a, b), frequency = n.axes, np.sqrt(n.stiffness / n.mass)
 
     def lift(t: Any) -> tuple[Any, Any, Any]:

@@ -43,7 +43,7 @@ def _space(parent: ElementTree.Element) -> None:
 
 
 def _pair(parent: ElementTree.Element) -> None:
-    """Mark paired bars as opening and closing in turn: a browser takes an unmarked bar for a binary operator."""
+    """Mark paired bars as opening and closing in turn: a browser treats an unmarked bar as a binary operator."""
     for child in parent:
         _pair(child)
     bars = [node for node in parent if node.tag == _tag("mo") and node.text in ("|", "\u2223")]

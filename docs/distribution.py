@@ -5,7 +5,7 @@ address, from setup.cfg (`project_urls`, "Source") or from `make dist ADDRESS=ht
 address, links stay unchanged and a message says so.
 
 The wheel contains the machine code of the solvers for the system that packs it: there the
-first run need not compile them. The wheel works on every system; others compile, as a checkout does.
+first run need not compile them. The wheel works on every system; other systems compile them, as a checkout does.
 """
 
 from __future__ import annotations

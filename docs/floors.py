@@ -1,6 +1,6 @@
 """Floors of the packages: the table of allowed imports, and its Markdown on the architecture page.
 
-`python -m docs.floors` writes the tables of docs/architecture.md again; `tests/test_architecture.py` enforces them.
+`python -m docs.floors` rewrites the tables of docs/architecture.md; `tests/test_architecture.py` enforces them.
 """
 
 from __future__ import annotations

@@ -25,9 +25,9 @@ page.
 | deviation | largest over all compared signals, relative to the signal's maximum (E5: to its current value) |
 | cold, warm | processor time of compiling and the first run; of another run |
 
-Deviations are mostly due to the tolerances of the published results. E5 is compared with its current values because its amounts
-span fourteen decades. For E5, glycolysis, phosphorylation, calcium pump and cardiac action potential only equations or end values
-are published; the reference is an independent SciPy script.
+Deviations are mostly due to the tolerances of the published results. The deviation of E5 is relative to current values because
+its amounts span fourteen decades. For E5, glycolysis, phosphorylation, calcium pump and cardiac action potential, only equations
+or end values are published; the reference is an independent SciPy script.
 """
 TABLE = "\n## {}\n\n| model | source | lines | statements | deviation | cold | warm |\n|---|---|---|---|---|---|---|\n"
 ABSENT = """
@@ -65,7 +65,7 @@ def row(entry: Entry) -> str:
 def page() -> str:
     """Return the text of the page."""
     ratios = sorted(entry.lines / entry.statements for entry in ENTRIES.values())
-    median = f"\n{len(ENTRIES)} models; the median of lines over statements is {ratios[len(ratios) // 2]:.2f}.\n"
+    median = f"\n{len(ENTRIES)} models; the median ratio of lines to statements is {ratios[len(ratios) // 2]:.2f}.\n"
     tables = (TABLE.format(each.title) + "".join(map(row, each.entries.values())) for each in COLLECTIONS)
     return HEAD + median + "".join(tables) + ABSENT
 

@@ -63,7 +63,7 @@ def run_page(page: str) -> tuple[types.ModuleType, tuple[str, ...]]:
 
 
 class _PageLoader(importlib.abc.SourceLoader):
-    """Loader of the code of a page under the page's file name, which errors then show."""
+    """Loader of a page's code under the page's file name, which errors then show."""
 
     def __init__(self, name: str, file: str, source: str):
         self.name, self.file, self.source = name, file, source

@@ -75,7 +75,7 @@ def of_examples() -> dict[str, str]:
 
 @contextlib.contextmanager
 def small_plots() -> Iterator[None]:
-    """Save figures narrower, with unchanged font size, and two rows of plots as high as a thumbnail."""
+    """Save narrower figures, with unchanged font size, and two rows of plots as high as a thumbnail."""
     from matplotlib.figure import Figure
 
     saved = Figure.savefig

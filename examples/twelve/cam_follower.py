@@ -1,4 +1,4 @@
-"""An elliptic cam lifts a flat follower, which loses contact where the spring is too weak.
+"""An elliptic cam lifts a flat follower, which loses contact when the spring is too weak.
 
 Semi-axes along and across the follower, and `offset` of their centre from the shaft, m; `pull` of
 the spring at the start, N; `speed` of the cam at the start, rad/s, and its acceleration, rad/s^2.

@@ -1,4 +1,4 @@
-"""A Furuta pendulum is balanced with the LQR gains of the linear system at the top.
+"""A Furuta pendulum is balanced with LQR gains of the system linearised at the top.
 
 A mass m swings at the distance `reach` from the end of an arm of inertia J; lengths in m. It starts
 at the angle `tilt`, rad.

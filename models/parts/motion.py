@@ -119,7 +119,7 @@ CONVERTER = (
 )
 
 
-@SHELF.part(CONVERTER, "Hrovat and Tobler 1985, straightened", "k=3e-3 N m s^2/rad^2, stall=2, coupling=0.85")
+@SHELF.part(CONVERTER, "Hrovat and Tobler 1985, piecewise linear", "k=3e-3 N m s^2/rad^2, stall=2, coupling=0.85")
 def torque_converter(name: str, k: Value, stall: Value, coupling: Value) -> Element:
     """Torque converter with torque ratio `stall` at rest; a fluid coupling above the speed ratio `coupling`.
 
@@ -348,7 +348,7 @@ def _slip(v: Value, speed: Value, v0: Value) -> Value:
     domain="translation",
 )
 def tyre(v: Value, B: Value, Cs: Value, D: Value, N: Value, speed: Value, v0: Value) -> Value:
-    """Longitudinal tyre force at the slip velocity v = r w - u; `speed` is u, of the wheel centre."""
+    """Longitudinal tyre force at the slip velocity v = r w - u; `speed` is the velocity u of the wheel centre."""
     return D * N * sin(Cs * atan(B * _slip(v, speed, v0)))
 
 

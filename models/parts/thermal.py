@@ -29,7 +29,7 @@ def conductance(name: str, G: Value) -> Element:
 
 @SHELF.part(r"Q = h A\,(T_1 - T_2)", "Newton 1701", "h=10 W/m^2/K signal, A=1 m^2")
 def convection(name: str, h: Value, A: Value) -> Element:
-    """Convection at a wall of area A; h may be a signal; from port 1 to port 2."""
+    """Convection at a wall of area A, from port 1 to port 2; h may be a signal."""
     numbers, signals = modulated(A=A, h=h)
     return HeatTransfer(name, heat=lambda T1, T2, h, A: h * A * (T1 - T2), parameters=numbers, signals=signals)
 
@@ -72,7 +72,7 @@ def peltier(name: str, alpha: Value, resistance: Value, G: Value) -> Graph:
     domain="heat",
 )
 def exchanger(T: Value, k: Value, C1: Value, C2: Value) -> Value:
-    """Counterflow heat exchanger with conductance k and heat capacity rates C1, C2, between the inlets."""
+    """Counterflow heat exchanger between two inlets, with conductance k and heat capacity rates C1, C2."""
     both = 1 / C1 + 1 / C2
     d = maximum(absolute(1 / C1 - 1 / C2), 1e-6 * both)
     return 2 * T / (both + d / tanh(k * d / 2))
