@@ -15,7 +15,7 @@ START = (0.6, 0.8, 0.95)
 
 
 def engines(count: int) -> dict[str, Any]:
-    """Seconds per forward dynamics in MuJoCo and Pinocchio, and of the call from Python alone; "skipped" if missing."""
+    """Seconds per evaluation of forward dynamics in MuJoCo and Pinocchio, and per call from Python; "skipped" if missing."""
     p = undamped(DeltaParameters.fit())
     robot = DeltaRobot(p)
     posture, u = robot.forward_kinematics(START), robot.gravity_torque(START)

@@ -1,6 +1,6 @@
 """The first second: CPU seconds of the solvers' own code and of models that take long to compile, without imports.
 
-Run as `python -m benchmarks.first_second NAME` with `SCREWBOND_CACHE` this is such a process, and prints its seconds as JSON.
+`python -m benchmarks.first_second NAME`, with `SCREWBOND_CACHE` set, measures one case and prints its seconds as JSON.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from benchmarks import timing
 from benchmarks.command import run_command
 
 IMPEDANCE, STICKS = 0.95, 5.0
-"""MuJoCo's d, and the coefficient of friction that represents a contact without a limit."""
+"""MuJoCo's d, and a coefficient of friction at which nothing slips."""
 
 
 def _words(values: Sequence[float] | np.ndarray) -> str:
@@ -104,7 +104,7 @@ def _finger(given: HandParameters, pose: Posture, finger: int) -> str:
 
 
 def effective_mass(given: HandParameters, pose: Posture, step: float) -> float:
-    """Mass that MuJoCo's contact between tip and object moves at the start posture, kg: smallest of all contacts."""
+    """Smallest effective mass of MuJoCo's contacts between tip and object at the start posture, kg."""
     import mujoco
 
     model = mujoco.MjModel.from_xml_string(scene(given, pose, step, 5e-3))
@@ -135,13 +135,13 @@ def run(scenario: HandScenario, step: float = 1e-3, constant: float | None = Non
     Parameters
     ----------
     step : time step, s.
-    constant : time constant of the contact, s; None: the one of our normal stiffness, but at least two steps.
+    constant : time constant of the contact, s; None: the one that gives our normal stiffness, but at least two steps.
 
     Returns
     -------
     wall : computing time per time of motion, including the loop that moves the reference (`reference's share`).
     slip : length of the tangential path at each contact, m. ball, virtual object : positions at the end, m.
-    normal force : smallest and largest, N, after the first tenth of a second. lost : whether a contact was open at the end.
+    normal force : smallest and largest, N, after the first tenth of a second. lost : True if a contact was open at the end.
     """
     import mujoco
 

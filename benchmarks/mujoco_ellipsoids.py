@@ -69,7 +69,7 @@ class Start:
 
 
 def start(stiffness: float = STIFFNESS) -> Start:
-    """Contact in (u, v) = (1.28, 0), (0.96, 0) at the angle 0.61; rolling without slip or spin."""
+    """Contact at (u, v) = (1.28, 0), (0.96, 0) at the angle 0.61; rolling without slip or spin."""
     skin = ellipsoid(AXES)
     g1, g2 = skin.geometry((1.28, 0.0)), skin.geometry((0.96, 0.0))
     H = relative_pose(g1, g2, alpha=0.61, d=-FORCE / stiffness)

@@ -54,7 +54,7 @@ SAMPLES = 11
 
 
 def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
-    """Seconds per run by each way, in turn, after a check that all keep the same numbers."""
+    """Seconds per run in each way, in turn, after a check that all keep the same numbers."""
     compiled = compile_model(case.build(), progress=False)
     values = compiled.parameters[case.varied].value * np.linspace(0.9, 1.1, runs)
     samples, folder = case.t_end / (SAMPLES - 1), tempfile.TemporaryDirectory()

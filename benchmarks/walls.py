@@ -232,7 +232,7 @@ QUICK = {"levers in a row": (30,), "ladder of diodes": (10,)}
 
 
 def steps(graph: Graph) -> tuple[int, int]:
-    """Number of steps of the rates, and of all routines, with shared ones counted once, and without those compiled as loops."""
+    """Number of steps of the rates, and of all routines except those compiled as loops; shared steps count once."""
     system = equations(graph.freeze())
     if is_large(system):
         return 0, 0

@@ -40,7 +40,7 @@ class Trial:
     case: str
 
     def line(self) -> str:
-        """Write it as a line of JSON."""
+        """Return the trial as a line of JSON."""
         return json.dumps({"family": self.family, "seed": self.seed, **asdict(self.verdict), "case": self.case})
 
 

@@ -152,7 +152,7 @@ def plain(name: str) -> str:
 
 
 def compare(pin: Any, robot: Robot, text: bytes) -> str:
-    """Return how a robot compares with Pinocchio, which reads the file as it is, or else mended."""
+    """Return how a robot compares with Pinocchio, which reads the file as it is, or else a mended copy."""
     as_it_is = compare_text(pin, robot, text)
     if as_it_is.startswith("poses agree"):
         return as_it_is

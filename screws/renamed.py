@@ -114,7 +114,7 @@ SETTING_VALUES = {"impacts": {"together": "simultaneous", "sequence": "sequentia
 
 class MissingAttribute(ScrewbondError, AttributeError):
     """Error of a name that a package or an object lacks (E684). Its text, which says where the name is, is composed on reading:
-    most of these errors only answer `hasattr`."""
+    most of these errors only serve `hasattr`."""
 
     code = "E684"
 
@@ -251,7 +251,7 @@ class _OldImports(MetaPathFinder):
         module = sys.modules.get(package)
         answering = getattr(vars(module or object).get("__getattr__"), "__module__", None) == __name__
         wanted = answering and not name.startswith("_")
-        # Without a cure, `importlib.util.find_spec` gets its None.
+        # Without a cure, this returns None, as `importlib.util.find_spec` expects for a missing module.
         if wanted and (instead := near_or_elsewhere(name, getattr(module, "__all__", ()))):
             raise MissingImport(f"E684 cannot import name {name!r} from {package!r}; {instead}", name=package)
 

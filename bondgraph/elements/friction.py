@@ -116,7 +116,7 @@ def Friction(
 
 
 def with_commanded_law(element: Element, automaton: Automaton) -> tuple[Element, Automaton]:
-    """Return dry friction, and its automaton, for an effort that has no influence on the flow, as where a source commands the
+    """Return dry friction, and its automaton, for an effort that has no influence on the flow, as when a source commands the
     flow.
 
     Friction then holds nothing. It leaves "stick" as the flow leaves zero; while the commanded flow is zero, any effort below the
@@ -151,7 +151,7 @@ def with_commanded_law(element: Element, automaton: Automaton) -> tuple[Element,
 
 
 def with_flow_law(element: Element, automaton: Automaton) -> tuple[Element, Automaton]:
-    """Return dry friction along a line, and its automaton, that takes its effort from springs and gives its flow.
+    """Return dry friction along a line that computes its flow from the effort of springs, and its automaton.
 
     When it comes to rest, its effort is at the limit, up to the error of the run. The state `beyond` stores the excess over the
     limit, so that it slips again only when the effort rises further.
@@ -193,7 +193,7 @@ def _notes(dimension: int) -> dict[str, StateSpec]:
 
 
 _Parts = tuple[tuple[str, ...], Callable[..., Any], list[Transition]]
-"""States, the effort of slipping, and transitions."""
+"""States, slip effort and transitions."""
 
 
 def _along_a_line(name: str, size: Callable[..., Any], other: Callable[..., Any], signals: tuple[str, ...]) -> _Parts:

@@ -446,7 +446,7 @@ def Switch(
     Where it closes on charged capacitors or opens on a current, an impulse redistributes charge or flux, which are conserved, and
     the energy ledger records the energy as lost. Rounding errors decay with `alpha1`, 1/s.
 
-    With `heat` it has a port "heat" as an `R` has. An ideal switch takes no power: only rounding errors flow out there, and the
+    With `heat` it has a port "heat", as on an `R`. An ideal switch takes no power: only rounding errors flow out there, and the
     loss of an impulse does not. Model the heat of a real switch by an R in series.
     """
     law = IdealSwitch(automaton, active=names_of(closed, "closed"))

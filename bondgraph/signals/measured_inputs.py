@@ -27,7 +27,7 @@ _QUOTIENT = re.compile(r"(.+?)\s+/\s+(.+)")
 _MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "-", "#n/a"))
 _SHOWN_ROWS = 4
 _DAY = "0001-01-02"
-"""Date of a time of day that has none."""
+"""Date of a time of day without a date."""
 _HALF_A_DAY = 43200.0
 
 
@@ -150,7 +150,7 @@ def _checked(name: str, columns: _Columns) -> _Columns:
 
 
 def _split(header: str) -> tuple[str, str]:
-    """Return name and unit of a header, "height (mm)"; "" for none."""
+    """Return name and unit of a header, "height (mm)"; the unit is "" if it has none."""
     match = _HEADER.fullmatch(header.strip())
     if match is None and (match := _QUOTIENT.fullmatch(header.strip())) and isinstance(conversion(match[2], ""), Unreadable):
         match = None  # "left / right"

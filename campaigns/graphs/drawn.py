@@ -43,22 +43,22 @@ def random_graph(rng: np.random.Generator) -> Graph:
 
 
 def rigid_graph(rng: np.random.Generator) -> Graph:
-    """Linear, as `random_graph`, but storages are often dependent, loops frequent, and ideal constraints hold junctions."""
+    """Linear, like `random_graph`, but storages are often dependent, loops frequent, and ideal constraints hold junctions."""
     return consistent(Rigid(rng, int(rng.choice([1, 1, 1, 2, 3]))).graph)
 
 
 def switched_graph(rng: np.random.Generator) -> Graph:
-    """As `rigid_graph`, with switched constraints, ideal switches and dry friction."""
+    """Like `rigid_graph`, with switched constraints, ideal switches and dry friction."""
     return consistent(Switched(rng, int(rng.choice([1, 1, 1, 1, 2, 3]))).graph)
 
 
 def curved_graph(rng: np.random.Generator) -> Graph:
-    """As `rigid_graph`, but storages and resistors are curved: loops are solved by Newton's method."""
+    """Like `rigid_graph`, but storages and resistors are curved: loops are solved by Newton's method."""
     return consistent(Curved(rng, int(rng.choice([1, 1, 2]))).graph)
 
 
 def consistent(graph: Graph) -> Graph:
-    """The graph without start values of storages that follow from others."""
+    """The graph without the start values of dependent storages."""
     try:
         causality = assign_causality(graph.freeze())
     except ModelError:
@@ -292,12 +292,12 @@ class Switched(Rigid):
 
 
 def sinh(x):
-    """Apply it to each component."""
+    """Hyperbolic sine of each component."""
     return (exp(x) - exp(-x)) / 2
 
 
 def asinh(y):
-    """Apply it to each component."""
+    """Inverse hyperbolic sine of each component."""
     return log(y + sqrt(y * y + 1.0))
 
 

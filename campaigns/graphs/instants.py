@@ -35,7 +35,7 @@ def run_differs(compiled: Compiled, drawn: Drawn) -> str:
     """
     laws = [element.law for element in compiled.model.elements.values()]
     if any(isinstance(law, (IdealConstraint, IdealSwitch)) for law in laws):
-        return ""  # these act by themselves, and by impulses
+        return ""  # these switch on their own, with impulses
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RunEndedWarning)
         result = compiled.simulate(END, rtol=1e-8, samples=[0.0, END], progress=False)

@@ -94,7 +94,7 @@ def _element(part: Element, name: str, signal: Callable[[str], str]) -> Element:
 
 
 def automaton_of(automaton: Automaton, signal: Callable[[str], str]) -> Automaton:
-    """An automaton that reads, sets and is called by other names."""
+    """The automaton with other names for itself and for what it reads and sets."""
     edges = tuple(
         replace(
             t,

@@ -33,7 +33,7 @@ def fired(graph: Graph, name: str, shift: float = 0.0) -> Graph:
 
 
 def rectified(graph: Graph, upper: list[Graph], lower: list[Graph], *load: Element) -> Graph:
-    """Add a bridge from 110 V, 50 Hz and its load, between nodes plus and minus, and measure it."""
+    """Add a bridge from 110 V, 50 Hz, and its load between nodes plus and minus, and measure the load."""
     line, plus, minus = J0("line"), J0("plus"), J0("minus")
     bridge(graph, [line, None], plus, minus, upper, lower).between(None, line, sine("source", 110 * sqrt(2), 50.0))
     graph.between(plus, minus, *load)
@@ -42,7 +42,7 @@ def rectified(graph: Graph, upper: list[Graph], lower: list[Graph], *load: Eleme
 
 
 def thyristor_bridge(*load: Element) -> Graph:
-    """Bridge of two pulses with four thyristors."""
+    """Two-pulse bridge of four thyristors."""
     graph = Graph("thyristor bridge")
     upper, lower = ([fired(graph, f"{side} {k}", shift) for k, shift in enumerate(shifts, 1)] for side, shifts in SIDES)
     return rectified(graph, upper, lower, *load)
@@ -92,7 +92,7 @@ def thyristor_bridge_rlv() -> Graph:
 
 
 def tapped(graph: Graph, angles: Sequence[float], valves: Sequence[Graph], frequency: float, *load: Element) -> Graph:
-    """Add valves from windings of 110 V, 50 Hz, that have one end at ground, and their load, and measure it."""
+    """Add valves from 110 V, 50 Hz windings with one end at ground, and their load, and measure the load."""
     plus = J0("plus")
     for angle, valve in zip(angles, valves, strict=True):
         graph.between(None, plus, sine(f"source {valve.name}", 110 * sqrt(2), 50.0, angle), valve)
@@ -255,7 +255,7 @@ def h_bridge_rl() -> Graph:
 
 
 def inverter(*load: Element) -> Graph:
-    """Inverter of one phase between sources of 50 V, whose pulse width is a sine of 50 Hz."""
+    """Single-phase inverter between sources of 50 V, whose pulse width is a sine of 50 Hz."""
     graph, plus, minus = Graph("inverter"), J0("plus"), J0("minus")
     graph.between(None, plus, Se("upper", 50.0)).between(None, minus, Se("lower", -50.0))
     graph.add(signals.sine("duty", 0.5, 100 * pi, offset=0.5))

@@ -324,7 +324,7 @@ BEAM = 40
     tolerance=1e-6,
 )
 def beam() -> Graph:
-    """Elastic beam of 40 links, clamped at one end and pushed at the other, without units (Hairer and Wanner 1996, IV.1)."""
+    """Elastic beam of 40 links, clamped at one end and pushed at the other, dimensionless (Hairer and Wanner 1996, IV.1)."""
     n = BEAM
 
     def beside(factors, sign, x):

@@ -153,7 +153,7 @@ MATRIX_PREFERENCE = 1.25
 
 @dataclass(frozen=True)
 class Cost:
-    """Number of operations of one more section."""
+    """Number of operations for each further section."""
 
     fixed: float
     """Operations for mass matrix, velocity forces and weight."""

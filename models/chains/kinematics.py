@@ -50,7 +50,7 @@ def steps(tree: Tree, q: Any) -> list[Frame]:
 
 
 def after(first: Frame, second: Frame) -> Frame:
-    """Compose two frames: return the second, given in the first, in the frame of the first."""
+    """Compose two frames: return `second`, which is given in `first`, relative to the frame in which `first` is given."""
     return first[0] @ second[0], first[0] @ second[1] + first[1]
 
 

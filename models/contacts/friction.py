@@ -19,7 +19,7 @@ stick  |w| <= mu N:  u = 0,                          f = w
 slip   |w| >  mu N:  u = (1 - mu N / |w|) w / c,     f = k q + c (v - u) = mu N w / |w|
 ```
 
-The law is continuous, so that it does not chatter, and below the limit there is no creep. Where c is the same for v_x and v_y the
+The law is continuous, so that it does not chatter, and below the limit there is no creep. If c is the same for v_x and v_y, the
 force is opposite to the slip. The slider dissipates the power f . u.
 
 Dry friction in the tangent plane of a contact, with exact sticking.

@@ -166,7 +166,7 @@ def _numbered_places(
     pose1, H = np.reshape(H1, (4, 4)), np.reshape(H_1_2, (4, 4))
     minima = contact_places(*surfaces, H)
     if not minima:
-        minima = [closest_points(*surfaces, H)]  # or raises the reason why there is none
+        minima = [closest_points(*surfaces, H)]  # or raises the error that says why there is none
     touching = sum(contact.d < 0.0 for contact in minima)
     if len(minima) < count:
         title = f'contact "{name}" has {count} places, but its bodies are close to each other in only {len(minima)} at the start'

@@ -131,7 +131,7 @@ def electrode(eta: Value, i0: Value, alpha: Value, n: Value, T: Value) -> Value:
 
 
 def stoichiometry(text: Text, *, held: Mapping[str, float] = EMPTY, rates: Mapping[str, float] = EMPTY) -> Stoichiometry:
-    """Return the structure of a network: matrix, conserved moieties, cycles and the affinities that held amounts give them.
+    """Return the structure of a network: matrix, conserved moieties, cycles and the affinities that held amounts impose on them.
 
     Source: Polettini and Esposito 2014.
     """

@@ -211,7 +211,7 @@ def pump(name: str, D: Value, leak: Value, b: Value) -> Graph:
     "D=1e-6 m^3/rad, leak=1e-13 m^3/s/Pa, b=1e-3 N m s/rad, cf=0.05",
 )
 def hydraulic_motor(name: str, D: Value, leak: Value, b: Value, cf: Value) -> Graph:
-    """As `pump`, with dry seal friction proportional to pressure; ports shaft, inlet, outlet."""
+    """Like `pump`, with dry seal friction proportional to pressure; ports shaft, inlet, outlet."""
     return _displacement(name, D, leak, b, Friction("seals", cf, scale=absolute, signals="displacement.1.effort"))
 
 

@@ -105,7 +105,7 @@ class Stoichiometry:
 
     @property
     def affinities(self) -> tuple[float, ...]:
-        """Affinity of each cycle over R T that the held amounts give; zero in equilibrium, infinite through "->"."""
+        """Affinity of each cycle over R T that the held amounts impose; zero in equilibrium, infinite through "->"."""
         held = self.rows(tuple(self.held)).T @ np.log(np.array([*self.held.values()]))
         return tuple(
             sum(n * (self.reactions[k].log_constant - held[k]) for k, n in cycle.items()) if self._reversible(cycle) else inf

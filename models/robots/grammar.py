@@ -182,7 +182,7 @@ class Grammar:
     rule: ElementRule
     reasons: Mapping[str, str]
     unknown: str
-    """Reason for anything else; "" if it is refused."""
+    """Reason for ignoring anything else; "" if it is refused."""
     anchors: tuple[str, ...] = ("link", "joint")
     """Elements that messages name without the elements around them."""
 

@@ -33,7 +33,7 @@ def points_half_space(points: np.ndarray, shapes2: PlacedShapes, reach: float) -
 
 
 def round_box(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> NearestPoints:
-    """Return the nearest point of a ball or a capsule and a box; if the core lies above a face, both ends of its part there.
+    """Return the point of a ball or a capsule nearest to a box; if the core lies above a face, both ends of its part there.
 
     A core that enters the box is pushed out through the nearest face.
     """
