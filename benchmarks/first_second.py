@@ -148,7 +148,7 @@ def worker(name: str) -> dict[str, float]:
 
 
 def measured(name: str, cache: str, repeats: int) -> dict[str, float]:
-    """Medians over fresh processes: with an empty cache for solvers, and one that holds the solvers for models."""
+    """Medians over fresh processes: for solvers with an empty cache, for models with one that holds the solvers."""
     runs = []
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as empty:

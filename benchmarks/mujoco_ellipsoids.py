@@ -36,7 +36,7 @@ AXES = (0.02296, 0.02296, 0.028)
 MASS, STIFFNESS, PULL, END = 0.06, 2e4, 0.06 * 9.81, 2.0  # kg, N/m, N, s
 INERTIA = tuple(MASS / 5.0 * (sum(a * a for a in AXES) - AXES[i] ** 2) for i in range(3))
 FORCE = 0.277  # N, between the bodies at the start
-IMPEDANCE, SOFT, HARD = 0.95, 7.95e-3, 2e-3  # of MuJoCo's contact: d, and time constants in s
+IMPEDANCE, SOFT, HARD = 0.95, 7.95e-3, 2e-3  # MuJoCo's contact: d, and time constants in s
 OMEGA = (-17.5, 7.4)  # rad/s, in C2
 
 CASES = ((2e-3, SOFT), (1e-3, SOFT), (1e-3, HARD), (1e-4, SOFT), (1e-4, HARD))
@@ -269,7 +269,7 @@ def report(found: Mapping[str, Any]) -> str:
     notes = (
         f"Ellipsoid rolling round an ellipsoid, {END:g} s, against MuJoCo {found['mujoco']}",
         "  ms per simulated second, own: without the loop that sets the force; ratios to our run at rtol 1e-8",
-        "  energy: mechanical, change over the run and largest deviation, of the kinetic energy at the start",
+        "  energy: mechanical, change over the run and largest change, relative to the kinetic energy at the start",
         "  contact: fraction of steps with contact; off: distance of the final position from our run at rtol 1e-11",
     )
     return timing.table("\n".join(notes), head, rows)

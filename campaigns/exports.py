@@ -300,7 +300,7 @@ COLUMNS: Mapping[str, Column] = {
 
 def judge(name: str, columns: Iterable[str], compiler: str, runner: str, tell: Callable[[str, str], None]) -> None:
     """Report the method, states, steps and events of a model, and then the verdict of each column."""
-    warnings.simplefilter("ignore")  # of runs that are as unreliable as the run here
+    warnings.simplefilter("ignore")  # an exported run is as unreliable as the run here
     model = MODELS[name]
     compiled = compile_model(model.make(), progress=False)
     with tempfile.TemporaryDirectory() as folder:

@@ -53,7 +53,7 @@ def main() -> int:
         uic = name in CIRCUITS
         here = of_graph(text, end, list(stored), uic)
         there = of_ngspice(text, end, list(stored), uic) if shutil.which("ngspice") else {}
-        if uic:  # the first point of ngspice is the one after a step
+        if uic:  # the first point of ngspice comes after a step
             there = {node: (None, voltage) for node, (_, voltage) in there.items()}
         for node, voltages in here.items():
             pairs = [pair for other in (stored, there) if node in other for pair in zip(voltages, other[node], strict=True)]

@@ -127,7 +127,7 @@ def rod() -> Graph:
 
 def lever() -> Graph:
     """A dependent storage by a nonlinear law, a modulated transformer, a body's Euler junction, and a start value that follows
-    from others."""
+    from other start values."""
     graph, v1, v2 = Graph("lever"), J1("v1", domain="translation"), J1("v2", domain="translation")
     ratio = MTF("arm", lambda q: 1.0 / (3.0 + 0.1 * sin(q)), signals=["spring.q"])
     graph.connect(v1, I("m1", 2.0, initial=1.0)).connect(v1, ratio.port("1")).connect(ratio.port("2"), v2)

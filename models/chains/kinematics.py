@@ -44,7 +44,7 @@ def step(section: Section, x: Any) -> Frame:
 
 
 def steps(tree: Tree, q: Any) -> list[Frame]:
-    """Return the frame of every section in the one before it."""
+    """Return the frame of every section in the frame before it."""
     sections = tree.sections
     return [step(section, x) for section, x in zip(sections.freedoms, sections.positions(q), strict=True)]
 

@@ -130,7 +130,7 @@ def friction_problems(name: str, cones: Sequence[Cone], chosen: Sequence[str], d
 def connect_friction(graph: Graph, force: Element, chosen: Sequence[str], cones: Sequence[Cone]) -> None:
     """Connect a slider for each cone to the 0-junction `force` of the constrained components, with its signals and automaton.
 
-    Signals: `<cone> cone.normal` N (N), `.trial` w, `.excess` |w| - mu N (positive where it would slip); `<cone> slider.flow`
+    Signals: `<cone> cone.normal` N (N), `.trial` w, `.excess` |w| - mu N (positive when it would slip); `<cone> slider.flow`
     u and `.effort` f, in C2.
     """
     for cone in cones:
@@ -211,7 +211,7 @@ EXCESS_BEYOND_ROUNDING = Op(
     lambda excess, coefficient, pressing: excess - _ROUNDING * coefficient * pressing - 2.0 * _TINY**0.5,
     r"#1 - 10^{-12}\,#2\,#3",
 )
-"""Excess of the force over its limit, beyond rounding: N is zero where the bodies separate, and so is w after a straight drop."""
+"""Excess of the force over its limit, beyond rounding: N is zero when the bodies separate, and so is w after a straight drop."""
 SLIP_RATE = Op("slip", _slip, r"(1 - #3 / |#2|)\,#2 / #4 \text{ while it slips, else } 0")
 CONTACT_GUARD = Op("contact", lambda mode: mode - 0.5, r"#1 - \tfrac12")
 SEPARATION_GUARD = Op("no contact", lambda mode: 0.5 - mode, r"\tfrac12 - #1")

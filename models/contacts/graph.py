@@ -5,7 +5,7 @@
             |
            MTF  Ad(H_0^C2)          expresses it in the Gauss frame C2 of body 2
             |- - - - - - - - - - ->  contact kinematics: (u1, v1, u2, v2, alpha, d), whose d drives the switch
-            X0                      on while there is contact; where the law has springs
+            X0                      on while there is contact; if the law has springs
             |
             1  T_O2^{C2,O1}
            / \

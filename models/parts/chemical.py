@@ -171,7 +171,7 @@ def network(
     species : all species, so that a mistyped one in the text is refused.
     rates : values of the rates that the text names.
     contents : conserved quantities of the species, such as {"charge": {"Ca": 2, "ATP": -4}}.
-    constants : K of species, 1/mol, where the rates leave a choice. A reaction whose species all have constants may have one rate
+    constants : K of species, 1/mol, if the rates leave a choice. A reaction whose species all have constants may have one rate
         kappa, as a `Re`.
 
     Raises `ModelError` E568 for text that cannot be read, E569 for a reaction that does not balance, E570 for an unknown species,

@@ -47,7 +47,7 @@ def rack_and_pinion(name: str, r: Value) -> Element:
 
 @SHELF.part(r"v = h\,\omega / (2\pi),\quad \tau = h F / (2\pi)", "Karnopp, Margolis and Rosenberg 2012", "lead=0.005 m signed")
 def lead_screw(name: str, lead: Value) -> Element:
-    """Lossless lead screw, moves by its lead per turn; port 1 rotates, port 2 translates."""
+    """Lossless lead screw, which moves by its lead per turn; port 1 rotates, port 2 translates."""
     return MTF(name, lambda lead: lead / (2 * pi), parameters={"lead": lead}, domains=_TO_LINE)
 
 
