@@ -130,7 +130,7 @@ print(json.dumps({"graph": built - begin, "compile": ready - built, "ready": rea
 
 
 def places(compiled: Compiled) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of the 80 states and the 9 modes of the C function among the graph's."""
+    """Indices of the 80 states and the 9 modes of the C function among those of the graph."""
     layout = compiled.program.layout
     names = [f"{finger_name(i)}.mechanism.{state}" for i in range(FINGERS) for state in "qv"]
     for i in range(FINGERS):

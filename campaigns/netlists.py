@@ -45,7 +45,7 @@ def of_graph(text: str, end: float, nodes: Sequence[str], uic: bool) -> dict[str
 
 
 def main() -> int:
-    """Print a line for each voltage; return 1 if one differs."""
+    """Print a line for each voltage; return 1 if a voltage differs."""
     circuits = [(name, text, end, {node: (None, v) for node, v in ends.items()}) for name, (text, end, ends) in CIRCUITS.items()]
     circuits += [(name, text, end, dict(voltages)) for name, (text, end, voltages) in RESTING.items()]
     failed = 0

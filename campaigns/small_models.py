@@ -188,8 +188,8 @@ def mixture() -> Graph:
 
 
 def kettle() -> Graph:
-    """A heater whose resistance grows as it warms water, which cools; a brake that warms a drum by a pseudo-bond; an open heat
-    port."""
+    """A heater whose resistance grows as it warms water, which cools; a brake that warms a drum through a pseudo-bond; an open
+    heat port."""
     graph, loop, water, v = Graph("kettle"), J1("loop", domain="electrical"), J0("water", domain="thermal"), J1("v")
     heater = R("heater", effort=lambda i, T: 0.02 * T * i, signals=["heater.heat.effort"], heat=True)
     graph.connect(Se("u", 10.0), loop).connect(loop, heater).connect(heater.port("heat"), water)

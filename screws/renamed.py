@@ -113,7 +113,7 @@ SETTING_VALUES = {"impacts": {"together": "simultaneous", "sequence": "sequentia
 
 
 class MissingAttribute(ScrewbondError, AttributeError):
-    """Error of a name that a package or an object lacks (E684). Its text, which says where the name is, is composed on reading:
+    """Error of a name that a package or an object lacks (E684). Its text, which says where the name is, is composed when it is read:
     most of these errors only serve `hasattr`."""
 
     code = "E684"

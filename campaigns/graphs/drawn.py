@@ -185,7 +185,7 @@ class Draw:
         return R(name, flow=lambda e, g: g * e, parameters={"conductance": self.rng.uniform(0.5, 2.0)}, dimension=self.n)
 
     def branch(self, a: Element, b: Element) -> None:
-        """Connect two junctions: directly if they differ, else through a gyrator; matrices in a direction that is possible."""
+        """Connect two junctions: directly if they differ, else through a gyrator; a matrix in a possible direction."""
         alike = a.kind[-1] == b.kind[-1]
         if self.rng.random() > SENSIBLE:
             alike = not alike

@@ -172,7 +172,7 @@ def least_squares(matrix: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np
 
 
 def sizes_of_columns(matrix: np.ndarray) -> np.ndarray:
-    """The largest entry of each column, 1 for empty ones."""
+    """The largest entry of each column; 1 for an empty column."""
     sizes = np.abs(matrix).max(axis=0, initial=0.0)
     return np.where(sizes > 0.0, sizes, 1.0)
 

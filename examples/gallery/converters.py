@@ -104,20 +104,20 @@ TAP = MSL + "ACDC.RectifierCenterTap2Pulse."
 
 @MODELS.model(TAP + "DiodeCenterTap2Pulse", statements=22, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def centre_tap() -> Graph:
-    """Two diodes at a winding with a tap."""
+    """Two diodes at a centre-tapped winding."""
     return tapped(Graph("centre tap"), (0.0, pi), diodes("diode", 2), 100.0, R("load", 20.0))
 
 
 @MODELS.model(TAP + "ThyristorCenterTap2Pulse_R", statements=3, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def centre_tap_thyristors() -> Graph:
-    """Two thyristors at a winding with a tap."""
+    """Two thyristors at a centre-tapped winding."""
     graph = Graph("centre tap")
     return tapped(graph, (0.0, pi), [fired(graph, "p"), fired(graph, "n", pi)], 100.0, R("load", 20.0))
 
 
 @MODELS.model(TAP + "ThyristorCenterTap2Pulse_RL", statements=5, t_end=0.1, signals=INDUCTIVE, tolerance=1e-6)
 def centre_tap_coil() -> Graph:
-    """Two thyristors at a winding with a tap, with a coil."""
+    """Two thyristors at a centre-tapped winding, with a coil."""
     graph, load = Graph("centre tap"), (R("load", 20.0), I("inductor", inductance=1.0))
     return tapped(graph, (0.0, pi), [fired(graph, "p"), fired(graph, "n", pi)], 100.0, *load)
 
@@ -130,13 +130,13 @@ M_TAP, TWO_M_TAP = MSL + "ACDC.RectifierCenterTapmPulse.", MSL + "ACDC.Rectifier
 
 @MODELS.model(M_TAP + "DiodeCenterTapmPulse", statements=21, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def three_diodes() -> Graph:
-    """Three diodes at the windings of a star."""
+    """Three diodes at star-connected windings."""
     return tapped(Graph("three diodes"), STAR, diodes("diode", 3), 150.0, R("load", 20.0))
 
 
 @MODELS.model(TWO_M_TAP + "DiodeCenterTap2mPulse", statements=24, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def six_windings() -> Graph:
-    """Six diodes at the windings of two stars."""
+    """Six diodes at two star-connected sets of windings."""
     angles = [*STAR, *(angle + pi for angle in STAR)]
     return tapped(Graph("six windings"), angles, diodes("diode", 6), 300.0, R("load", 20.0))
 

@@ -215,7 +215,7 @@ def check(file: Path, root: Any, grammar: Grammar = URDF_GRAMMAR, *, drawn: str 
 
 
 FILE = "screwbond-file"
-"""Attribute that gives elements of an included file its path."""
+"""Attribute with the path of the included file from which an element comes."""
 
 
 class _Checker:

@@ -83,7 +83,7 @@ class Surface:
 
     @property
     def latex(self) -> tuple[tuple[str, ...], ...]:
-        """LaTeX of the point c(u, v) in each chart: an equation of c and one of each further letter, in `letters`; empty for a
+        """LaTeX of the point c(u, v) in each chart: an equation for c and each further letter, in `letters`; empty for a
         user's formulas."""
         if not self.shape.latex:
             return ()
