@@ -99,7 +99,7 @@ def engine(r: float = 0.05, length: float = 0.15, angle: float = 0.5, speed: flo
 
 
 def bricard() -> Graph:
-    """Bricard's linkage: five bars along the edges of a cube between six hinges, with one freedom although counting finds
+    """Bricard's linkage: five bars along the edges of a cube between six hinges, with one freedom, although counting finds
     none."""
     corners = np.array([(0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1)], dtype=float)
     axes = ((0, 1, 0), (0, 0, 1), (1, 0, 0)) * 2

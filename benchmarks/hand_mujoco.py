@@ -2,7 +2,7 @@
 
 The springs from the poles are tendons of rest length zero; the virtual object is on three slides and a ball joint whose springs
 pull it to the reference (`qpos_spring`, set before every step). Both are springs of the MuJoCo model, without a callback. Links
-do not collide. MuJoCo's contact is soft in another way than ours: `solref` is a time constant and a damping ratio, and with a
+do not collide. MuJoCo's contact is soft in a different way from ours: `solref` is a time constant and a damping ratio, and with a
 constant impedance d in `solimp` a contact of the effective mass m has the normal stiffness m d / ((1 - d) (d constant)^2). Here d
 = 0.95, critical damping, and the time constant that gives our normal stiffness at the start posture with the effective mass that
 MuJoCo computes there; elliptic cones with `impratio` 10 against slip. Its friction has no springs along the surface: under a

@@ -4,12 +4,12 @@ An ellipsoid rolls round a fixed one, drawn to its centre by a force of constant
 loop sets `xfrc_applied` before every step, and its part of the time is measured and stated separately. A force that is held
 over a step suits the semi-implicit integrator `implicitfast`; with RK4 it would add energy.
 
-MuJoCo's contact is soft in another way than ours: `solref` is a time constant and a damping ratio, and with a constant impedance
-d in `solimp` it amounts to the normal stiffness m d / ((1 - d) (d constant)^2). Chosen here: d = 0.95 and critical damping; the
-constant 7.95 ms that gives our normal stiffness of 20 kN/m, and also 2 ms, which is stiffer and slips less, the minimum that its
-manual allows for a time step of 1 ms; elliptic friction cones with `impratio` 10 against slip; torsional friction (`condim` 4)
-for the constrained omega_z; coefficients of friction so large that it never slips, since our contact sticks; a start at the
-penetration where each contact carries its load.
+MuJoCo's contact is soft in a different way from ours: `solref` is a time constant and a damping ratio, and with a constant
+impedance d in `solimp` it amounts to the normal stiffness m d / ((1 - d) (d constant)^2). Chosen here: d = 0.95 and critical
+damping; the constant 7.95 ms that gives our normal stiffness of 20 kN/m, and also 2 ms, which is stiffer and slips less, the
+minimum that its manual allows for a time step of 1 ms; elliptic friction cones with `impratio` 10 against slip; torsional
+friction (`condim` 4) for the constrained omega_z; coefficients of friction so large that it never slips, since our contact
+sticks; a start at the penetration where each contact carries its load.
 """
 
 from __future__ import annotations

@@ -190,7 +190,7 @@ def compare_text(pin: Any, robot: Robot, text: bytes) -> str:
 
 
 def main() -> int:
-    """1 if a file raises anything but a `ModelError`, or differs from Pinocchio."""
+    """Return 1 if a file raises anything but a `ModelError`, or differs from Pinocchio."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--names", action="store_true", help="print the file of every refusal and difference")

@@ -113,7 +113,7 @@ SETTING_VALUES = {"impacts": {"together": "simultaneous", "sequence": "sequentia
 
 
 class MissingAttribute(ScrewbondError, AttributeError):
-    """Error of a name that a package or an object lacks (E684). Its text, which says where the name is, is composed when it is read:
+    """Error of a name that a package or an object lacks (E684). Its text, which says where the name is, is composed when read:
     most of these errors only serve `hasattr`."""
 
     code = "E684"
@@ -208,7 +208,7 @@ def _for_package(package: str) -> None:
 
 
 def _missing(module: Any, package: str, name: str) -> AttributeError:
-    """Return the error of a name that a package lacks; names such as `__path__`, which Python looks up, get a plain one."""
+    """Return the error of a name that a package lacks; names such as `__path__`, which Python looks up, get a plain error."""
     if name.startswith("_"):
         return AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=module)
     return MissingAttribute(module, name)

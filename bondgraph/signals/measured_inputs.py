@@ -183,7 +183,7 @@ def _times(headers: Sequence[str], value: str | None) -> list[str]:
 
 def _numbers(name: str, header: str, column: Any) -> np.ndarray:
     """Return a column as floats, dates as seconds since the first one."""
-    dates = getattr(column, "dt", column)  # a Series has the methods of dates in `dt`
+    dates = getattr(column, "dt", column)  # a Series has its date methods in `dt`
     if getattr(dates, "tz", None) is not None:
         column = dates.tz_convert(None)
     array = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)

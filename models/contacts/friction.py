@@ -279,7 +279,7 @@ def friction_coefficient_problems(name: str, friction: Any, chosen: Sequence[str
 
 
 def connect_dry_friction(graph: Graph, split: Element, friction: Any, force: str, switch: SwitchStates) -> None:
-    """Connect friction between the bodies, limited to the coefficient times the normal force; None connects nothing."""
+    """Connect friction between the bodies, limited to the coefficient times the normal force; nothing if it is None."""
     if friction is None:
         return
     domain = domain_of(IN_PLANE)

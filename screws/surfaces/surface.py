@@ -36,7 +36,7 @@ class Shape(Protocol):
 
     @property
     def latex(self) -> tuple[str, ...]:
-        """LaTeX of the point, an equation of c and one of each further letter, in `letters` and u, v, or the vector n of a closed
+        """LaTeX of the point: an equation for c and for each further letter, in `letters` and u, v, or the vector n of a closed
         surface; empty for a user's formulas."""
 
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
