@@ -270,12 +270,12 @@ def _sliding(flow: Any, heading: Any, pace: Any) -> Any:
 
 
 def _turned(flow: Any, heading: Any, pace: Any) -> Any:
-    """Return a guard that is positive where the flow is more than 60 degrees away from the heading."""
+    """Return a guard that is positive while the flow is more than 60 degrees away from the heading."""
     return _dot(flow, flow) - 4.0 * _dot(flow, heading) ** 2 - (_STILL * pace) ** 2
 
 
 def _slows(flow: Any, rate: Any, pace: Any) -> Any:
-    """Return a guard that is positive where the flow decreases after it has exceeded twice the pace."""
+    """Return a guard that is positive while the flow decreases after it has exceeded twice the pace."""
     return minimum(_dot(flow, flow) - 4.0 * pace * pace, -_dot(flow, rate))
 
 
