@@ -100,7 +100,8 @@ def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
 def right_hand_sides(compiled: Compiled, case: Case, values: np.ndarray, samples: float) -> float:
     """CPU seconds of as many evaluations of the right-hand side as a run has on average, in a loop of machine code.
 
-    The nominal run does not give this number: for the delta robot, whose arms are alike, it takes a quarter fewer evaluations than the other runs.
+    The nominal run does not give this number: for the delta robot, whose arms are alike, it takes a quarter fewer evaluations
+    than the other runs.
     """
     prepared = compiled.prepare_run(case.t_end, samples=samples, progress=False)
     p, x0, m0 = prepared.start_values_many({case.varied: values})

@@ -63,7 +63,7 @@ class Judge:
         return joints
 
     def rates(self, q: np.ndarray) -> np.ndarray:
-        """Return S (m, n), which takes our joint velocities to MuJoCo's."""
+        """Return S (m, n), which maps our joint velocities to MuJoCo's."""
         tree, model = self.robot.tree, self.model
         S = np.zeros((model.nv, tree.freedoms))
         for joint in self.robot.joints:

@@ -100,7 +100,7 @@ class Judge:
             raise NotCompared("Pinocchio has another number of joints")
 
     def update(self, q: np.ndarray) -> None:
-        """Compute poses and mass matrix at the joint coordinates q (n,); S (m, n) takes our joint velocities to Pinocchio's."""
+        """Compute poses and mass matrix at the joint coordinates q (n,); S (m, n) maps our joint velocities to Pinocchio's."""
         pin, tree = self.pin, self.robot.tree
         at, S = pin.neutral(self.model), np.zeros((self.model.nv, tree.freedoms))
         for joint in self.robot.joints:
