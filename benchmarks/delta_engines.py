@@ -76,5 +76,5 @@ def engines_text(found: Mapping[str, Any]) -> str:
             rows.append([name, "-", "-", part["skipped"]])
         else:
             rows.append([name, *(f"{1e9 * part[key]:.0f}" for key in ("seconds", "one call", "empty call"))])
-    title = "The same in two engines, ns per evaluation: without the call (MuJoCo: steps in one call), with it, and the call alone"
+    title = "The same in two engines, ns per evaluation: without the call (MuJoCo: steps in one call), with it, and an empty call"
     return table(title, ["", "evaluation", "one call", "empty call"], rows)

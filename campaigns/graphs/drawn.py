@@ -308,7 +308,7 @@ def cosh_less_one(x):
 
 
 class Curved(Rigid):
-    """A rigid graph with storages and resistors that are not linear."""
+    """A rigid graph with nonlinear storages and resistors."""
 
     def storage(self, kind) -> Element:
         name = self.name(kind.__name__.lower())

@@ -47,7 +47,7 @@ class Overlap:
 @dataclass(frozen=True)
 class InsidePoint:
     """Sample of one body inside the other: its point (3,) in the axes of body 1, m, the number of its body, its depth below
-    the nearest sample of the other, m, and the coordinates of both."""
+    the nearest sample of the other, m, and the coordinates of both samples."""
 
     point: np.ndarray
     body: int
