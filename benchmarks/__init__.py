@@ -1,1 +1,1 @@
-"""Benchmarks: two eggs against hand-written C, ellipsoids against MuJoCo."""
+"""Benchmarks against hand-written C and other programs."""

@@ -1,4 +1,4 @@
-"""The same chain in BondGraphTools 0.4.6: from the graph to its equations, against ours to a compiled right-hand side.
+"""The same chain in BondGraphTools 0.4.6: its time to the equations, against our time to a compiled right-hand side.
 
 `python -m benchmarks.bondgraphtools [--quick] [--json FILE]`; needs `pip install BondGraphTools==0.4.6`. Its simulator is not
 used: it needs packages that do not support current Python.

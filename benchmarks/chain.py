@@ -28,7 +28,7 @@ AGREEMENT = 1e-12
 
 
 def chain(sections: int, stiffness: float = 100.0, damping: float = 0.5) -> Graph:
-    """Masses in a row from a wall, each held to the one before by a spring and a damper; all numbers differ."""
+    """Masses in a row from a wall, each held to the mass before by a spring and a damper; all numbers differ."""
     graph, before = Graph("chain"), None
     for i in range(sections):
         mass, node, joint = J1(f"v{i}"), J0(f"f{i}"), J1(f"d{i}")

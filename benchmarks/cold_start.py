@@ -44,8 +44,8 @@ def measure(name: str, repeats: int = 5) -> dict[str, Any]:
     """Medians over fresh processes: with the cache on disk disabled, and with it filled. Without repeats, the times of the first
     process with the usual cache, so that a trial does not compile the solvers' code again.
 
-    `lazy` is the time that the first process spends on modules that the package imports late; the others have loaded them
-    already.
+    `lazy` is the time that the first process spends on modules that the package imports late; the other processes have
+    loaded them already.
     """
     from benchmarks.timing import median
 

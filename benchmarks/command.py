@@ -70,7 +70,7 @@ def run_command(
     if given.json:
         given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     module = Path(inspect.getsourcefile(run) or "").stem
-    if given.write and module != "__main__":  # `__main__` runs all others, and each of them writes its own tables
+    if given.write and module != "__main__":  # `__main__` runs all benchmarks, each of which writes its own tables
         README.write_text(with_tables(README.read_text(encoding="utf-8"), module, own.getvalue()), encoding="utf-8")
     return found
 

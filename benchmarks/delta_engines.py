@@ -15,7 +15,7 @@ START = (0.6, 0.8, 0.95)
 
 
 def engines(count: int) -> dict[str, Any]:
-    """Seconds per forward dynamics in MuJoCo and Pinocchio, and of the call from Python alone; "skipped" if missing."""
+    """Seconds per evaluation of forward dynamics in MuJoCo and Pinocchio, and per call from Python; "skipped" if missing."""
     p = undamped(DeltaParameters.fit())
     robot = DeltaRobot(p)
     posture, u = robot.forward_kinematics(START), robot.gravity_torque(START)
@@ -76,5 +76,5 @@ def engines_text(found: Mapping[str, Any]) -> str:
             rows.append([name, "-", "-", part["skipped"]])
         else:
             rows.append([name, *(f"{1e9 * part[key]:.0f}" for key in ("seconds", "one call", "empty call"))])
-    title = "The same in two engines, ns: per evaluation without the call (MuJoCo: steps in one call), by calls, an empty call"
+    title = "The same in two engines, ns per evaluation: without the call (MuJoCo: steps in one call), with it, and an empty call"
     return table(title, ["", "evaluation", "one call", "empty call"], rows)

@@ -68,7 +68,7 @@ class DeltaMujoco:
 
     @classmethod
     def make(cls, p: DeltaParameters, **options: Any) -> DeltaMujoco:
-        """From parameters; options as in `mjcf`."""
+        """Return the robot with these parameters; options as in `mjcf`."""
         import mujoco
 
         model = mujoco.MjModel.from_xml_string(mjcf(p, **options))

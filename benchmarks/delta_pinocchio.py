@@ -23,7 +23,7 @@ class DeltaPinocchio:
 
     @classmethod
     def make(cls, p: DeltaParameters, alpha_1: float = 10.0, alpha_0: float = 25.0) -> DeltaPinocchio:
-        """From parameters; Baumgarte's constants in 1/s and 1/s^2."""
+        """Return the robot with these parameters; Baumgarte's constants in 1/s and 1/s^2."""
         import pinocchio as pin
 
         upper, lower = rods(p)

@@ -137,7 +137,7 @@ def _tool(q: np.ndarray, parameters: DeltaParameters) -> np.ndarray:
 
 
 def sampled_tracking(rounds: int = 3) -> dict[str, dict[str, Any]]:
-    """As `delta_tracking.tracking`, with the sampled controller."""
+    """Like `delta_tracking.tracking`, with the sampled controller."""
     p = undamped(DeltaParameters.fit())
     motion = tour(p)
     entry, reference = ours(p, motion)

@@ -1,8 +1,8 @@
 """Ten seconds of task-space PD tracking by the delta robot: this project, MuJoCo and Pinocchio, each at about 1 um tool error.
 
 The robot is undamped, since damping of the angles phi has no counterpart in hinges. All three have the same controller, motion
-and start, and are compared with one reference run at a tight tolerance. The others get the controller as one compiled function
-(machine code made from the same formulas), called from their Python interfaces:
+and start, and are compared with one reference run at a tight tolerance. The other two get the controller as one compiled
+function (machine code made from the same formulas), called from their Python interfaces:
 
 * here: the whole call of `simulate` on a compiled graph; controller and robot are one routine; the solver chooses the step.
 * MuJoCo: one call of `mj_step` for all steps (RK4), with the controller as `mjcb_control`: four callbacks a step, no Python loop.

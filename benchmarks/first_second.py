@@ -1,6 +1,6 @@
 """The first second: CPU seconds of the solvers' own code and of models that take long to compile, without imports.
 
-Run as `python -m benchmarks.first_second NAME` with `SCREWBOND_CACHE` this is such a process, and prints its seconds as JSON.
+`python -m benchmarks.first_second NAME`, with `SCREWBOND_CACHE` set, measures one case and prints its seconds as JSON.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def engine(r: float = 0.05, length: float = 0.15, angle: float = 0.5, speed: flo
 
 
 def bricard() -> Graph:
-    """Bricard's linkage: five bars along the edges of a cube between six hinges, with one freedom although counting finds
+    """Bricard's linkage: five bars along the edges of a cube between six hinges, with one freedom, although counting finds
     none."""
     corners = np.array([(0, 0, 0), (1, 0, 0), (1, -1, 0), (1, -1, 1), (0, -1, 1), (0, 0, 1)], dtype=float)
     axes = ((0, 1, 0), (0, 0, 1), (1, 0, 0)) * 2
@@ -148,7 +148,7 @@ def worker(name: str) -> dict[str, float]:
 
 
 def measured(name: str, cache: str, repeats: int) -> dict[str, float]:
-    """Medians over fresh processes: with an empty cache for solvers, and one that holds the solvers for models."""
+    """Medians over fresh processes: for solvers with an empty cache, for models with one that holds the solvers."""
     runs = []
     for _ in range(repeats):
         with tempfile.TemporaryDirectory() as empty:

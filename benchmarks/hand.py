@@ -130,7 +130,7 @@ print(json.dumps({"graph": built - begin, "compile": ready - built, "ready": rea
 
 
 def places(compiled: Compiled) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of the 80 states and the 9 modes of the C function among the graph's."""
+    """Indices of the 80 states and the 9 modes of the C function among those of the graph."""
     layout = compiled.program.layout
     names = [f"{finger_name(i)}.mechanism.{state}" for i in range(FINGERS) for state in "qv"]
     for i in range(FINGERS):
@@ -209,8 +209,8 @@ def runs(compiled: Compiled, scenario: HandScenario, repeats: int, method: str, 
 
 
 def starts(repeats: int) -> dict[str, float]:
-    """Graph to callable in fresh processes without cached code, imports excluded; without repeats, in one with the usual cache,
-    so that a trial does not compile the solvers' code again."""
+    """Graph to callable in fresh processes without cached code, imports excluded; without repeats, in one process with the
+    usual cache, so that a trial does not compile the solvers' code again."""
     root = Path(__file__).parents[1]
     path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
     environment = {**os.environ, "PYTHONPATH": path, **({"SCREWBOND_CACHE": "off"} if repeats else {})}

@@ -2,7 +2,7 @@
 
 The springs from the poles are tendons of rest length zero; the virtual object is on three slides and a ball joint whose springs
 pull it to the reference (`qpos_spring`, set before every step). Both are springs of the MuJoCo model, without a callback. Links
-do not collide. MuJoCo's contact is soft in another way than ours: `solref` is a time constant and a damping ratio, and with a
+do not collide. MuJoCo's contact is soft in a different way from ours: `solref` is a time constant and a damping ratio, and with a
 constant impedance d in `solimp` a contact of the effective mass m has the normal stiffness m d / ((1 - d) (d constant)^2). Here d
 = 0.95, critical damping, and the time constant that gives our normal stiffness at the start posture with the effective mass that
 MuJoCo computes there; elliptic cones with `impratio` 10 against slip. Its friction has no springs along the surface: under a
@@ -23,7 +23,7 @@ from benchmarks import timing
 from benchmarks.command import run_command
 
 IMPEDANCE, STICKS = 0.95, 5.0
-"""MuJoCo's d, and the coefficient of friction that represents a contact without a limit."""
+"""MuJoCo's d, and a coefficient of friction at which nothing slips."""
 
 
 def _words(values: Sequence[float] | np.ndarray) -> str:
@@ -104,7 +104,7 @@ def _finger(given: HandParameters, pose: Posture, finger: int) -> str:
 
 
 def effective_mass(given: HandParameters, pose: Posture, step: float) -> float:
-    """Mass that MuJoCo's contact between tip and object moves at the start posture, kg: smallest of all contacts."""
+    """Smallest effective mass of MuJoCo's contacts between tip and object at the start posture, kg."""
     import mujoco
 
     model = mujoco.MjModel.from_xml_string(scene(given, pose, step, 5e-3))
@@ -135,13 +135,13 @@ def run(scenario: HandScenario, step: float = 1e-3, constant: float | None = Non
     Parameters
     ----------
     step : time step, s.
-    constant : time constant of the contact, s; None: the one of our normal stiffness, but at least two steps.
+    constant : time constant of the contact, s; None: the one that gives our normal stiffness, but at least two steps.
 
     Returns
     -------
     wall : computing time per time of motion, including the loop that moves the reference (`reference's share`).
     slip : length of the tangential path at each contact, m. ball, virtual object : positions at the end, m.
-    normal force : smallest and largest, N, after the first tenth of a second. lost : whether a contact was open at the end.
+    normal force : smallest and largest, N, after the first tenth of a second. lost : True if a contact was open at the end.
     """
     import mujoco
 

@@ -4,12 +4,12 @@ An ellipsoid rolls round a fixed one, drawn to its centre by a force of constant
 loop sets `xfrc_applied` before every step, and its part of the time is measured and stated separately. A force that is held
 over a step suits the semi-implicit integrator `implicitfast`; with RK4 it would add energy.
 
-MuJoCo's contact is soft in another way than ours: `solref` is a time constant and a damping ratio, and with a constant impedance
-d in `solimp` it amounts to the normal stiffness m d / ((1 - d) (d constant)^2). Chosen here: d = 0.95 and critical damping; the
-constant 7.95 ms that gives our normal stiffness of 20 kN/m, and also 2 ms, which is stiffer and slips less, the minimum that its
-manual allows for a time step of 1 ms; elliptic friction cones with `impratio` 10 against slip; torsional friction (`condim` 4)
-for the constrained omega_z; coefficients of friction so large that it never slips, since our contact sticks; a start at the
-penetration where each contact carries its load.
+MuJoCo's contact is soft in a different way from ours: `solref` is a time constant and a damping ratio, and with a constant
+impedance d in `solimp` it amounts to the normal stiffness m d / ((1 - d) (d constant)^2). Chosen here: d = 0.95 and critical
+damping; the constant 7.95 ms that gives our normal stiffness of 20 kN/m, and also 2 ms, which is stiffer and slips less, the
+minimum that its manual allows for a time step of 1 ms; elliptic friction cones with `impratio` 10 against slip; torsional
+friction (`condim` 4) for the constrained omega_z; coefficients of friction so large that it never slips, since our contact
+sticks; a start at the penetration where each contact carries its load.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ AXES = (0.02296, 0.02296, 0.028)
 MASS, STIFFNESS, PULL, END = 0.06, 2e4, 0.06 * 9.81, 2.0  # kg, N/m, N, s
 INERTIA = tuple(MASS / 5.0 * (sum(a * a for a in AXES) - AXES[i] ** 2) for i in range(3))
 FORCE = 0.277  # N, between the bodies at the start
-IMPEDANCE, SOFT, HARD = 0.95, 7.95e-3, 2e-3  # of MuJoCo's contact: d, and time constants in s
+IMPEDANCE, SOFT, HARD = 0.95, 7.95e-3, 2e-3  # MuJoCo's contact: d, and time constants in s
 OMEGA = (-17.5, 7.4)  # rad/s, in C2
 
 CASES = ((2e-3, SOFT), (1e-3, SOFT), (1e-3, HARD), (1e-4, SOFT), (1e-4, HARD))
@@ -69,7 +69,7 @@ class Start:
 
 
 def start(stiffness: float = STIFFNESS) -> Start:
-    """Contact in (u, v) = (1.28, 0), (0.96, 0) at the angle 0.61; rolling without slip or spin."""
+    """Contact at (u, v) = (1.28, 0), (0.96, 0) at the angle 0.61; rolling without slip or spin."""
     skin = ellipsoid(AXES)
     g1, g2 = skin.geometry((1.28, 0.0)), skin.geometry((0.96, 0.0))
     H = relative_pose(g1, g2, alpha=0.61, d=-FORCE / stiffness)
@@ -269,7 +269,7 @@ def report(found: Mapping[str, Any]) -> str:
     notes = (
         f"Ellipsoid rolling round an ellipsoid, {END:g} s, against MuJoCo {found['mujoco']}",
         "  ms per simulated second, own: without the loop that sets the force; ratios to our run at rtol 1e-8",
-        "  energy: mechanical, change over the run and largest deviation, of the kinetic energy at the start",
+        "  energy: mechanical, change over the run and largest change, relative to the kinetic energy at the start",
         "  contact: fraction of steps with contact; off: distance of the final position from our run at rtol 1e-11",
     )
     return timing.table("\n".join(notes), head, rows)

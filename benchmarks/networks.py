@@ -20,7 +20,7 @@ SIZES = ((10, 20), (30, 60), (100, 200))
 
 
 def random_network(species: int = 100, reactions: int = 200, seed: int = 0) -> tuple[str, dict[str, float]]:
-    """Text of reactions of two species to two others, over seven decades, in detailed balance; amounts."""
+    """Text of reactions from two species to two others, with rates over seven decades in detailed balance; start amounts."""
     rng, seen, lines = np.random.default_rng(seed), set[frozenset[frozenset[int]]](), list[str]()
     K = np.exp(2 * rng.normal(size=species))
     while len(lines) < reactions:

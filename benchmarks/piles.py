@@ -4,10 +4,10 @@ All bodies fall from the same places and come to rest. MuJoCo's contact is soft:
 step by its manual, and resting bodies sink into each other; its friction is regularised, so that leaning bodies creep. Here
 contact is rigid and friction is Coulomb's law, solved to a tolerance of 1e-4 of the largest velocity. MuJoCo is given elliptic
 cones, its Newton solver with its own defaults, and both `solref` of 20 ms, its default, and of twice the step; `condim` 3, and 6
-where balls resist rolling and spinning. Bullet has its own defaults (50 iterations), no damping, and the same coefficients of
+if balls resist rolling and spinning. Bullet has its own defaults (50 iterations), no damping, and the same coefficients of
 friction; without pybullet it is omitted. All run in this process, in turn; times are CPU times, independent of other users. None
 lets bodies sleep. In the hopper there are at most 200 sweeps here, MuJoCo solves by conjugate gradients (by Newton's method a
-step takes 9 s), and the others run only the first half second.
+step takes 9 s), and the other programs run only the first half second.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ EDGE, RADIUS, FRICTION, GRAVITY = 0.1, 0.05, 0.5, 9.81
 STEP, FALL, REST = 0.005, 3.0, 0.5  # s
 TRIAL = 0.25
 """Duration of the fall in a trial run, s."""
-TILT, WALL = np.radians(60.0), 0.3  # of the bag's four walls, which lean outwards, and their distance, m
+TILT, WALL = np.radians(60.0), 0.3  # tilt of the bag's four walls, which lean outwards, rad, and their distance, m
 
 
 @dataclass(frozen=True)

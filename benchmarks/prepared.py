@@ -106,8 +106,8 @@ def overhead(compiled: Compiled, t_end: float, inner: int, rounds: int) -> dict[
 
 
 def side_by_side(compiled: Compiled, name: str, t_end: float, runs: int, rounds: int) -> dict[str, float]:
-    """CPU seconds per run of many that differ in one parameter, alone and in lanes, and of their right-hand sides alone; by two
-    threads, and wall seconds."""
+    """CPU seconds per run of many that differ in one parameter, one by one, in lanes and by two threads, and of their right-hand
+    sides alone; ratios, also of wall times."""
     run = compiled.prepare_run(t_end, samples=[t_end], progress=False)
     values = compiled.parameters[name].value * np.linspace(0.9, 1.1, runs)
     p, x, m = run.start_values_many({name: values})

@@ -89,7 +89,7 @@ def equations(compiled: Compiled, p: np.ndarray) -> list[Any]:
 
 
 def seconds(call: Callable[[], Any], rounds: int) -> float:
-    """CPU seconds of a call: the minimum of several, after a first one."""
+    """CPU seconds of a call: the minimum of several calls after an untimed one."""
     call()
     least = np.inf
     for _ in range(rounds):

@@ -102,7 +102,7 @@ def rectifier() -> Graph:
 
 
 def network(count: int) -> Callable[[], Graph]:
-    """Capacitors with a resistor between every pair: many powers for few states."""
+    """Capacitors with a resistor between every pair: many element powers for few states."""
 
     def made() -> Graph:
         graph = Graph("network")
@@ -118,7 +118,7 @@ def network(count: int) -> Callable[[], Graph]:
 
 
 def coupled(count: int) -> Callable[[], Graph]:
-    """States that follow the mean of all, at rates of five decades: a full Jacobian, and no powers."""
+    """States that follow the mean of all, at rates of five decades: a full Jacobian, and no element powers."""
 
     def made() -> Graph:
         names, fast = [f"x{i}" for i in range(count)], np.logspace(0.0, 5.0, count).tolist()

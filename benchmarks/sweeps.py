@@ -54,7 +54,7 @@ SAMPLES = 11
 
 
 def measure(case: Case, runs: int, rounds: int) -> dict[str, Any]:
-    """Seconds per run by each way, in turn, after a check that all keep the same numbers."""
+    """Seconds per run in each way, in turn, after a check that all keep the same numbers."""
     compiled = compile_model(case.build(), progress=False)
     values = compiled.parameters[case.varied].value * np.linspace(0.9, 1.1, runs)
     samples, folder = case.t_end / (SAMPLES - 1), tempfile.TemporaryDirectory()
@@ -101,7 +101,7 @@ def right_hand_sides(compiled: Compiled, case: Case, values: np.ndarray, samples
     """CPU seconds of as many evaluations of the right-hand side as a run has on average, in a loop of machine code.
 
     The nominal run does not give this number: for the delta robot, whose arms are alike, it takes a quarter fewer evaluations
-    than the others.
+    than the other runs.
     """
     prepared = compiled.prepare_run(case.t_end, samples=samples, progress=False)
     p, x0, m0 = prepared.start_values_many({case.varied: values})

@@ -32,7 +32,7 @@ SPAN = 1.0
 
 
 def levers(count: int, parent: Callable[[int], int] = lambda k: k - 1) -> Graph:
-    """Masses, each coupled by a lever to its parent, the one before; the first is pushed, the last has a spring and a damper."""
+    """Masses, each coupled by a lever to its parent, the mass before; the first is pushed, the last has a spring and a damper."""
     graph, nodes = Graph("levers"), [J1(f"v{k}") for k in range(count)]
     for k, node in enumerate(nodes):
         graph.connect(node, I(f"m{k}", 1.0 + 0.1 * (k % 7)))
@@ -232,7 +232,7 @@ QUICK = {"levers in a row": (30,), "ladder of diodes": (10,)}
 
 
 def steps(graph: Graph) -> tuple[int, int]:
-    """Number of steps of the rates, and of all routines, with shared ones counted once, and without those compiled as loops."""
+    """Number of steps of the rates, and of all routines except those compiled as loops; shared steps count once."""
     system = equations(graph.freeze())
     if is_large(system):
         return 0, 0

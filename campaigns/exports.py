@@ -57,7 +57,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "exports.md"
 SECONDS = 900.0
 """Wall time after which a model is given up, s."""
 POINTS = 97.31
-"""Number of communication points in the run of a unit: none falls on a tick, where a unit has the values after it."""
+"""Number of communication points in the run of a unit: none falls on a tick, at which a unit has the values just after it."""
 SAME, DIFFERS, FAILS, ABSENT = "same", "differs", "fails", "-"
 EACH = " / "
 """Separator between the verdicts of a row that are not all the same."""
@@ -221,7 +221,7 @@ def as_unit(job: Job, version: int) -> str:
     instance.terminate()
     instance.freeInstance()
     here = job.here(unit.method, np.minimum(there["time"], job.t_end))
-    moved = bool(here.program.clocks or here.program.break_names)  # at an instant of these a unit has the values just after it
+    moved = bool(here.program.clocks or here.program.break_names)  # at ticks and breaks a unit has the values just after
     kept = slice(int(moved), len(here.t) - moved)
     blocks = {"states": here.x, "outputs": outputs_of(here), "modes": here.m}
     columns: dict[str, tuple[list[np.ndarray], list[np.ndarray]]] = {name: ([], []) for name in blocks}
@@ -251,7 +251,7 @@ simulator(S).then(({ run }) => {
 
 
 def in_node(job: Job) -> str:
-    """Run the WebAssembly of a live page that shows everything in node, and compare it."""
+    """Run, in node, the WebAssembly of a live page that shows everything, and compare it."""
     run = job.content
     here = job.here(run.method.name)
     blocks = {"x": here.x, "out": outputs_of(here), "m": here.m}
@@ -283,7 +283,7 @@ class Column(NamedTuple):
 
     @property
     def missing(self) -> str:
-        """Missing program or package; empty if none is."""
+        """Missing program or package; "" if nothing is missing."""
         if self.package:
             return missing_package(self.package)
         return "" if shutil.which(self.program) else f"there is no {self.program}"
@@ -300,7 +300,7 @@ COLUMNS: Mapping[str, Column] = {
 
 def judge(name: str, columns: Iterable[str], compiler: str, runner: str, tell: Callable[[str, str], None]) -> None:
     """Report the method, states, steps and events of a model, and then the verdict of each column."""
-    warnings.simplefilter("ignore")  # of runs that are as unreliable as the run here
+    warnings.simplefilter("ignore")  # an exported run is as unreliable as the run here
     model = MODELS[name]
     compiled = compile_model(model.make(), progress=False)
     with tempfile.TemporaryDirectory() as folder:

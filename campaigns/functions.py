@@ -2,7 +2,7 @@
 
 `python -m campaigns.functions [MODEL ...]` prints a table for ten models: the largest difference of the rates, relative to their
 size, at 100 points; of CasADi's Jacobian from differences of the kernels, and of JAX's derivatives, forwards and backwards, from
-CasADi's. Then it compares a run of diffrax and its gradient by a parameter with `simulate` and differences. It exits with 1
+CasADi's. Then it compares a run of diffrax and its gradient for a parameter with `simulate` and differences. It exits with 1
 beyond the bounds.
 """
 
@@ -60,8 +60,8 @@ def differences(compiled: Compiled, points: int, seed: int = 0) -> dict[str, flo
 
 
 def with_diffrax(compiled: Compiled, t_end: float, changed: Mapping[str, float]) -> tuple[float, float]:
-    """Difference of the end of a run from `simulate`, relative to its size, and of the derivative of its first state by a
-    parameter from a difference of runs here."""
+    """Difference of the end of a run from `simulate`, relative to its size, and of the derivative of its first
+    state with respect to a parameter from a difference of runs here."""
     import diffrax
     import jax
     import jax.numpy as jnp

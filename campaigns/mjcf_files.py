@@ -63,7 +63,7 @@ class Judge:
         return joints
 
     def rates(self, q: np.ndarray) -> np.ndarray:
-        """Return S (m, n), which takes our joint velocities to MuJoCo's."""
+        """Return S (m, n), which maps our joint velocities to MuJoCo's."""
         tree, model = self.robot.tree, self.model
         S = np.zeros((model.nv, tree.freedoms))
         for joint in self.robot.joints:
@@ -241,7 +241,7 @@ def random_files(folder: Path, count: int, seed: int) -> Iterator[Path]:
 
 
 def main() -> int:
-    """1 if a file raises anything but a `ModelError`, or differs from MuJoCo by more than the tolerance."""
+    """Return 1 if a file raises anything but a `ModelError`, or differs from MuJoCo by more than the tolerance."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--random", type=int, default=0, help="number of random files")

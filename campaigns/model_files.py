@@ -48,7 +48,7 @@ def mutant(name: str, seed: int, number: int) -> bytes:
 
 
 def trial(job: tuple[str, int, int]) -> tuple[tuple[str, int, int], str, str]:
-    """Read, compile and run one: (job, "run" | "the same" | a code | "wrong", what happened)."""
+    """Read, compile and run a mutated file: (job, "run" | "the same" | a code | "wrong", what happened)."""
     data = mutant(*job)
     with limited():
         return job, *outcome(data, job[0])

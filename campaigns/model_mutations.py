@@ -1,6 +1,6 @@
-"""Mutations of the content of a model file: from its JSON and a random generator, almost a model.
+"""Random mutations of the content of a model file, as JSON, which leave it almost a model.
 
-Most files of blind mutations are refused early; these are read further. The content is changed in place.
+Files mutated blindly are mostly refused early; these get further. The content is changed in place.
 """
 
 from __future__ import annotations

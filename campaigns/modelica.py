@@ -3,7 +3,7 @@
 `python -m campaigns.modelica [MODEL ...]` prints a table: lines of the source, and the largest difference of all states at all
 samples, relative to the size of each state, before and after the events at sample times; or the code of the refusal. `--write`
 writes its rows into docs/modelica.md. `--count N --seed S` draws random graphs until N of them can be exported as Modelica and
-run here, and counts them by verdict. Each model has 60 s of CPU time. It exits with 1 if one differs or fails.
+run here, and counts them by verdict. Each model has 60 s of CPU time. It exits with 1 if a model differs or fails.
 """
 
 from __future__ import annotations

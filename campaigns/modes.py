@@ -40,7 +40,7 @@ class Trial:
     case: str
 
     def line(self) -> str:
-        """Write it as a line of JSON."""
+        """Return the trial as a line of JSON."""
         return json.dumps({"family": self.family, "seed": self.seed, **asdict(self.verdict), "case": self.case})
 
 
@@ -146,7 +146,7 @@ def causes(trials: list[Trial]) -> dict[tuple[str, str, str], list[int]]:
 def main(arguments: list[str] | None = None) -> int:
     """Run the campaign; return 1 if something failed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--count", type=int, default=500, help="cases of a family; of linkages a quarter (default %(default)d)")
+    parser.add_argument("--count", type=int, default=500, help="cases of a family; of linkages, a quarter (default %(default)d)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the first case (default %(default)d)")
     parser.add_argument("--family", choices=list(FAMILIES), action="append", help="default: all")
     parser.add_argument("--largest", type=int, default=8, help="masses in a row, at most (default %(default)d)")

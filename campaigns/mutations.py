@@ -33,7 +33,7 @@ def mutated(seed: bytes, rng: random.Random) -> bytes:
 
 
 def of_bytes(data: bytes, rng: random.Random) -> bytes:
-    """Bits, bytes, ends and encodings."""
+    """Change bits, bytes, the end or the encoding of a file."""
     at, end = (sorted(rng.randrange(len(data) + 1) for _ in range(2))) if data else (0, 0)
     text = data.decode("utf-8", "replace")
     kinds: tuple[Callable[[], bytes], ...] = (
@@ -57,7 +57,7 @@ def of_bytes(data: bytes, rng: random.Random) -> bytes:
 
 
 def of_tokens(data: bytes, rng: random.Random) -> bytes:
-    """Words, numbers and brackets, left out, doubled, exchanged or replaced."""
+    """Leave out, double, exchange or replace words, numbers and brackets."""
     text = data.decode("utf-8", "replace")
     places = [found.span() for found in TOKEN.finditer(text)]
     if not places:
@@ -93,7 +93,7 @@ def of_numbers(data: bytes, rng: random.Random) -> bytes:
 
 
 def of_structure(data: bytes, rng: random.Random) -> bytes:
-    """Keys and values left out, doubled, renamed, exchanged or of another kind."""
+    """Leave out, double, rename or exchange keys and values, or change their kind."""
     try:
         whole = json.loads(data)
     except (ValueError, RecursionError):

@@ -45,7 +45,7 @@ def of_graph(text: str, end: float, nodes: Sequence[str], uic: bool) -> dict[str
 
 
 def main() -> int:
-    """Print a line for each voltage; return 1 if one differs."""
+    """Print a line for each voltage; return 1 if a voltage differs."""
     circuits = [(name, text, end, {node: (None, v) for node, v in ends.items()}) for name, (text, end, ends) in CIRCUITS.items()]
     circuits += [(name, text, end, dict(voltages)) for name, (text, end, voltages) in RESTING.items()]
     failed = 0
@@ -53,7 +53,7 @@ def main() -> int:
         uic = name in CIRCUITS
         here = of_graph(text, end, list(stored), uic)
         there = of_ngspice(text, end, list(stored), uic) if shutil.which("ngspice") else {}
-        if uic:  # the first point of ngspice is the one after a step
+        if uic:  # the first point of ngspice comes after a step
             there = {node: (None, voltage) for node, (_, voltage) in there.items()}
         for node, voltages in here.items():
             pairs = [pair for other in (stored, there) if node in other for pair in zip(voltages, other[node], strict=True)]

@@ -21,8 +21,8 @@ _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def each(task: Callable[[Job], Found], jobs: Sequence[Job], processes: int, chunk: int = 8) -> Iterator[Found]:
-    """Results of a task as they come, `chunk` at a time; in this process if `processes` is 0, else in that many further ones.
-    Each of these has one thread: the matrices are small, and threads of linear algebra in several processes wait for one another
+    """Results of a task as they come, `chunk` at a time; in this process if `processes` is 0, else in that many others.
+    Each of them has one thread: the matrices are small, and threads of linear algebra in several processes wait for one another
     (twice the time on two cores).
 
     An interrupt ends them silently, so that results so far can be reported.
@@ -48,7 +48,7 @@ class Progress:
         self.last = time.monotonic()
 
     def add(self, failure: str = "") -> None:
-        """Count one more, and print what is wrong with it."""
+        """Count one more job, and print its failure, if any."""
         self.done += 1
         self.failures += bool(failure)
         now = time.monotonic()

@@ -38,7 +38,7 @@ def unequal(first: Result, second: Result) -> list[str]:
 
 
 def twice(compiled: Compiled, *given: Any, **settings: Any) -> Result:
-    """Return the run of a model after a comparison with the run of its file, except where start values that a file stores as
+    """Return the run of a model after a comparison with the run of its file, unless start values that a file stores as
     found may depend on changed ones."""
     result = _first(compiled, *given, **settings)
     changed = settings.get("parameters") or settings.get("initial")

@@ -127,7 +127,7 @@ def rod() -> Graph:
 
 def lever() -> Graph:
     """A dependent storage by a nonlinear law, a modulated transformer, a body's Euler junction, and a start value that follows
-    from others."""
+    from other start values."""
     graph, v1, v2 = Graph("lever"), J1("v1", domain="translation"), J1("v2", domain="translation")
     ratio = MTF("arm", lambda q: 1.0 / (3.0 + 0.1 * sin(q)), signals=["spring.q"])
     graph.connect(v1, I("m1", 2.0, initial=1.0)).connect(v1, ratio.port("1")).connect(ratio.port("2"), v2)
@@ -141,7 +141,7 @@ def lever() -> Graph:
 
 
 def clutch() -> Graph:
-    """A node that an automaton empties, an excited motor, a plane that turns by its own products, without a matrix."""
+    """A node that an automaton empties, an excited motor, a plane turned by formulas for the products, not by a matrix."""
     graph, rail, node = Graph("clutch"), J0("rail", domain="electrical"), X0("node", automaton="key", active=["on", "held"])
     graph.connect(Sf("feed", 1.0), rail).connect(rail, R("leak", 2.0)).connect(rail, node).connect(node, R("heater", 3.0))
     graph.connect(rail, C("buffer", capacitance=0.1, initial=0.05))
@@ -188,8 +188,8 @@ def mixture() -> Graph:
 
 
 def kettle() -> Graph:
-    """A heater whose resistance grows as it warms water, which cools; a brake that warms a drum by a pseudo-bond; an open heat
-    port."""
+    """A heater whose resistance grows as it warms water, which cools; a brake that warms a drum through a pseudo-bond; an open
+    heat port."""
     graph, loop, water, v = Graph("kettle"), J1("loop", domain="electrical"), J0("water", domain="thermal"), J1("v")
     heater = R("heater", effort=lambda i, T: 0.02 * T * i, signals=["heater.heat.effort"], heat=True)
     graph.connect(Se("u", 10.0), loop).connect(loop, heater).connect(heater.port("heat"), water)

@@ -404,7 +404,7 @@ CHECKED: dict[str, Checked] = {
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    """Print the deviation of each model, with its own numbers and with drawn ones; return 1 if one is too large, or a run
+    """Print the deviation of each model, with its own numbers and with drawn ones; return 1 if a deviation is too large, or a run
     warns."""
     parser = argparse.ArgumentParser(prog="python -m campaigns.twelve_models", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--count", type=int, default=2, help="draws of each model (2)")

@@ -100,7 +100,7 @@ class Judge:
             raise NotCompared("Pinocchio has another number of joints")
 
     def update(self, q: np.ndarray) -> None:
-        """Compute poses and mass matrix at the joint coordinates q (n,); S (m, n) takes our joint velocities to Pinocchio's."""
+        """Compute poses and mass matrix at the joint coordinates q (n,); S (m, n) maps our joint velocities to Pinocchio's."""
         pin, tree = self.pin, self.robot.tree
         at, S = pin.neutral(self.model), np.zeros((self.model.nv, tree.freedoms))
         for joint in self.robot.joints:
@@ -152,7 +152,7 @@ def plain(name: str) -> str:
 
 
 def compare(pin: Any, robot: Robot, text: bytes) -> str:
-    """Return how a robot compares with Pinocchio, which reads the file as it is, or else mended."""
+    """Return how a robot compares with Pinocchio, which reads the file as it is, or else a mended copy."""
     as_it_is = compare_text(pin, robot, text)
     if as_it_is.startswith("poses agree"):
         return as_it_is
@@ -190,7 +190,7 @@ def compare_text(pin: Any, robot: Robot, text: bytes) -> str:
 
 
 def main() -> int:
-    """1 if a file raises anything but a `ModelError`, or differs from Pinocchio."""
+    """Return 1 if a file raises anything but a `ModelError`, or differs from Pinocchio."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path)
     parser.add_argument("--names", action="store_true", help="print the file of every refusal and difference")

@@ -1,7 +1,7 @@
 """A solid ball rolls on a turntable: it does not fly off but moves in circles, at 2/7 of the table's rate.
 
 The table is a plane with a prescribed twist (an Sf), the ball a free body under its weight, the contact "rolling" without the
-constraint on omega_z: the ball touches the table in a point. The circle agrees with the closed form for a homogeneous ball, for
+constraint on omega_z: the ball touches the table at a point. The circle agrees with the closed form for a homogeneous ball, for
 any size, mass and start.
 """
 

@@ -1,5 +1,5 @@
 """A ball on the floor, three ways: a constraint that an automaton of three states switches (Bortoff 2020, section 2), an impact
-with Newton's restitution whose bounces accumulate, and the same constraint without damping, where the ball gains height.
+with Newton's restitution whose bounces accumulate, and the same constraint without damping, by which the ball gains height.
 
 While the ball touches, h'' + a1 h' + a0 h + a2 h^3 = 0 defines the force; else the force is zero. The ball leaves when the
 force would have to pull.
@@ -31,7 +31,7 @@ def on_constraint(a1: float, a0: float = 100.0, a2: float = 1e6) -> Graph:
 
 
 def with_restitution(e: float = 0.8) -> Graph:
-    """Impacts v -> -e v; where they accumulate the contact closes, and the ball rests on the floor."""
+    """Impacts v -> -e v; when they accumulate, the contact closes, and the ball rests on the floor."""
     floor = Constraint("floor", initial=HEIGHT, automaton="contact", active=["resting"], restitution=e)
     bounce = Transition("free", "free", lambda h: -h, ("floor.h",), kind="bounces", impact=("floor",), accumulates="resting")
     lift = Transition("resting", "free", lambda force: -force, ("floor.multiplier",), kind="lifts off")

@@ -1,6 +1,6 @@
-"""An arm of two links moves from stretched out to a bent pose in the shortest time that its motors allow. The equations of its
-graph go to CasADi; direct collocation at Legendre points makes a nonlinear program of them (Betts 2010, section 4.5), which IPOPT
-solves; the torques found then drive the graph itself to the goal."""
+"""An arm of two links moves from a stretched to a bent pose in the shortest time that its motors allow. The equations of its
+graph go to CasADi; direct collocation at Legendre points turns them into a nonlinear program (Betts 2010, section 4.5), which
+IPOPT solves; the torques found then drive the graph itself to the goal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bondgraph.export import to_casadi
 from screws import joints, pose
 
 GOAL, LIMITS = np.array([-1.0, 1.5]), np.array([8.0, 3.0])  # angles, rad; torques of shoulder and elbow, N m
-INTERVALS, POINTS = 40, 3  # of constant torque; of collocation in each
+INTERVALS, POINTS = 40, 3  # intervals of constant torque, and collocation points in each
 MOTORS = ("shoulder.value", "elbow.value")
 
 

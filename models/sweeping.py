@@ -1,4 +1,4 @@
-"""Command `screwbond sweep`: run a model file by a plan file into a store of runs and a table, and resume an existing store.
+"""Command `screwbond sweep`: run a model file at the points of a plan file, store the runs, write a table, and resume a store.
 
 Plans of sweeps: read varied parameters, run length, measures and settings from a JSON file.
 

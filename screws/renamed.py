@@ -113,8 +113,8 @@ SETTING_VALUES = {"impacts": {"together": "simultaneous", "sequence": "sequentia
 
 
 class MissingAttribute(ScrewbondError, AttributeError):
-    """Error of a name that a package or an object lacks (E684). Its text, which says where the name is, is composed on reading:
-    most of these errors only answer `hasattr`."""
+    """Error of a name that a package or an object lacks (E684). Its text, which says where the name is, is composed when read:
+    most of these errors only serve `hasattr`."""
 
     code = "E684"
 
@@ -208,7 +208,7 @@ def _for_package(package: str) -> None:
 
 
 def _missing(module: Any, package: str, name: str) -> AttributeError:
-    """Return the error of a name that a package lacks; names such as `__path__`, which Python looks up, get a plain one."""
+    """Return the error of a name that a package lacks; names such as `__path__`, which Python looks up, get a plain error."""
     if name.startswith("_"):
         return AttributeError(f"module {package!r} has no attribute {name!r}", name=name, obj=module)
     return MissingAttribute(module, name)
@@ -251,7 +251,7 @@ class _OldImports(MetaPathFinder):
         module = sys.modules.get(package)
         answering = getattr(vars(module or object).get("__getattr__"), "__module__", None) == __name__
         wanted = answering and not name.startswith("_")
-        # Without a cure, `importlib.util.find_spec` gets its None.
+        # Without a cure, this returns None, as `importlib.util.find_spec` expects for a missing module.
         if wanted and (instead := near_or_elsewhere(name, getattr(module, "__all__", ()))):
             raise MissingImport(f"E684 cannot import name {name!r} from {package!r}; {instead}", name=package)
 

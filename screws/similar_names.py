@@ -87,5 +87,5 @@ def _exports() -> dict[str, set[str]]:
 
 
 def _listed(file: Path) -> set[str]:
-    """Return the names in the `__all__` of a file, empty without one."""
+    """Return the names in the `__all__` of a file; none if it lacks an `__all__`."""
     return set(re.findall(r"""["'](\w+)["']""", file.read_text("utf-8").partition("__all__")[2]))

@@ -25,11 +25,11 @@ _REACHABLE = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD
 def bound(about: str, formula: Formula, count: int, parameters: Mapping[str, Any] | None, signals: Signals = ()) -> Formula:
     """Return the formula as a function of its `count` first arguments, then all parameters, then all signals.
 
-    Arguments named like parameters, or like the keys of `signals`, take these in any position; all others take the remaining
-    parameters and signals, or the signals alone, in their order. A formula without such an argument is returned unchanged, and so
-    is an `Op`.
+    Arguments named like parameters, or like the keys of `signals`, take their values in any position; all others take the
+    remaining parameters and signals, or the signals alone, in their order. A formula without such an argument is returned
+    unchanged, and so is an `Op`.
 
-    Raises `ModelError` E567 where the remaining arguments do not fit.
+    Raises `ModelError` E567 if the remaining arguments do not fit.
     """
     if formula is None or isinstance(formula, Op):
         return formula

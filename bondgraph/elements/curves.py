@@ -1,6 +1,6 @@
 """Curves and maps through tabulated data: piecewise polynomials of one or two variables, found by bisection.
 
-They are formulas like any other, called with floats, SymPy symbols or scalars of the tape, where their data are arrays. Their
+They are formulas like any other, called with floats, SymPy symbols or scalars of the tape, in which their data are arrays. Their
 derivatives come from the polynomials.
 """
 

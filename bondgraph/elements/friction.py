@@ -42,18 +42,18 @@ def Friction(
     symbols: Mapping[str, str] | None = None,
     frame: str | None = None,
 ) -> Element:
-    """Return dry (Coulomb) friction with an exact stick state: it sticks, with zero flow, while the effort that this takes is
+    """Return dry (Coulomb) friction with an exact stick state: it sticks, with zero flow, while the effort needed to hold it is
     below `stick_limit` (by default `limit`); otherwise it slips with the effort `limit` + `viscous` |f| against the flow.
 
     At a dead centre no effort can hold the flow: friction changes its direction there, and takes no impulse.
 
     Its automaton has its name and the states "stick", "forward" and "backward"; it starts in slip if its parts move against each
-    other. `scale`(*parameters, *signals) multiplies both limits, for example the normal force where the limits are coefficients
-    of friction; a run ends where it becomes negative. `backward` is the scale of negative efforts, if it differs. Both may be
+    other. `scale`(*parameters, *signals) multiplies both limits, for example the normal force if the limits are coefficients
+    of friction; a run ends when it becomes negative. `backward` is the scale of negative efforts, if it differs. Both may be
     piecewise linear in variables that the friction itself affects, as in a gear whose loss follows its load.
 
-    With a `dimension` of 2 (or more) it acts in all directions of a plane: limits apply to the size of the effort (a cone, where
-    the normal force scales them), which opposes the flow during slip. Then the states are "stick" and "slip", and the signal
+    With a `dimension` of 2 (or more) it acts in all directions of a plane: limits apply to the size of the effort (a cone, if the
+    normal force scales them), which opposes the flow during slip. Then the states are "stick" and "slip", and the signal
     `<name>.heading` is the slip direction, stored when slip begins and after each turn by more than 60 degrees.
 
     If its effort has no influence on its flow, as with an Sf that commands the flow, it holds nothing: it slips in the sense of
@@ -63,7 +63,7 @@ def Friction(
     In several directions it needs an inertia there.
 
     If the scale is the multiplier of an ideal constraint, the normal force depends on the friction that it causes. A run ends
-    (E324) where their equation has no solution or several (Painleve); in a collision, friction contributes to the impulse.
+    (E324) if their equation has no solution or several (Painleve); in a collision, friction contributes to the impulse.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def Friction(
 
 
 def with_commanded_law(element: Element, automaton: Automaton) -> tuple[Element, Automaton]:
-    """Return dry friction, and its automaton, for an effort that has no influence on the flow, as where a source commands the
+    """Return dry friction, and its automaton, for an effort that has no influence on the flow, as when a source commands the
     flow.
 
     Friction then holds nothing. It leaves "stick" as the flow leaves zero; while the commanded flow is zero, any effort below the
@@ -151,7 +151,7 @@ def with_commanded_law(element: Element, automaton: Automaton) -> tuple[Element,
 
 
 def with_flow_law(element: Element, automaton: Automaton) -> tuple[Element, Automaton]:
-    """Return dry friction along a line, and its automaton, that takes its effort from springs and gives its flow.
+    """Return dry friction along a line that computes its flow from the effort of springs, and its automaton.
 
     When it comes to rest, its effort is at the limit, up to the error of the run. The state `beyond` stores the excess over the
     limit, so that it slips again only when the effort rises further.
@@ -193,7 +193,7 @@ def _notes(dimension: int) -> dict[str, StateSpec]:
 
 
 _Parts = tuple[tuple[str, ...], Callable[..., Any], list[Transition]]
-"""States, the effort of slipping, and transitions."""
+"""States, slip effort and transitions."""
 
 
 def _along_a_line(name: str, size: Callable[..., Any], other: Callable[..., Any], signals: tuple[str, ...]) -> _Parts:
@@ -262,7 +262,7 @@ _STILL = 1e-8
 
 
 def _sliding(flow: Any, heading: Any, pace: Any) -> Any:
-    """Return the direction of the friction effort: the flow's, or the heading's where the flow is past rest or small relative to
+    """Return the direction of the friction effort: the flow's, or the heading's if the flow is past rest or small relative to
     its pace, so that in a step past rest it neither reverses nor follows rounding errors."""
     still, forward = _STILL * pace, less(0.0, _dot(flow, heading))
     ahead = still * still / (length(flow) + still + _NO_FLOW)
@@ -270,12 +270,12 @@ def _sliding(flow: Any, heading: Any, pace: Any) -> Any:
 
 
 def _turned(flow: Any, heading: Any, pace: Any) -> Any:
-    """Return a guard that is positive where the flow is more than 60 degrees away from the heading."""
+    """Return a guard that is positive while the flow is more than 60 degrees away from the heading."""
     return _dot(flow, flow) - 4.0 * _dot(flow, heading) ** 2 - (_STILL * pace) ** 2
 
 
 def _slows(flow: Any, rate: Any, pace: Any) -> Any:
-    """Return a guard that is positive where the flow decreases after it has exceeded twice the pace."""
+    """Return a guard that is positive while the flow decreases after it has exceeded twice the pace."""
     return minimum(_dot(flow, flow) - 4.0 * pace * pace, -_dot(flow, rate))
 
 

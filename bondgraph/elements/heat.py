@@ -31,7 +31,7 @@ def HeatTransfer(
 
     Signals: `<name>.power`, the heat Q; `<name>.entropy`, the entropy produced, W/K; `<name>.1.effort` ... `<name>.2.flow`.
 
-    Raises `ModelError` E110 unless exactly one of the two is given; a model is refused (E153) where a formula without signals
+    Raises `ModelError` E110 unless exactly one of the two is given; a model is refused (E153) if a formula without signals
     moves heat from cold to hot.
 
     Source: Thoma 1975; Karnopp, Margolis and Rosenberg 2012, chapter 12.

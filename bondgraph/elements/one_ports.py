@@ -443,10 +443,10 @@ def Switch(
 ) -> Element:
     """Return an ideal switch: no effort while the automaton is in one of the `closed` states, no flow in all others.
 
-    Where it closes on charged capacitors or opens on a current, an impulse redistributes charge or flux, which are conserved, and
+    When it closes on charged capacitors or opens on a current, an impulse redistributes charge or flux, which are conserved, and
     the energy ledger records the energy as lost. Rounding errors decay with `alpha1`, 1/s.
 
-    With `heat` it has a port "heat" as an `R` has. An ideal switch takes no power: only rounding errors flow out there, and the
+    With `heat` it has a port "heat", as on an `R`. An ideal switch takes no power: only rounding errors flow out there, and the
     loss of an impulse does not. Model the heat of a real switch by an R in series.
     """
     law = IdealSwitch(automaton, active=names_of(closed, "closed"))
@@ -471,8 +471,8 @@ def Diode(
     node)` conducts from ground into the node.
 
     Its automaton has its name and the states "open" and "closed"; it opens as the flow falls through zero and closes as the
-    effort rises through zero. Signals: `<name>.mode`, `<name>.inflow` (the flow into it; the negative of the bond's
-    where the arrow points away). `heat` as for `Switch`.
+    effort rises through zero. Signals: `<name>.mode`, `<name>.inflow` (the flow into it; the negative of the bond's if the arrow
+    points away). `heat` as for `Switch`.
     """
     closes = Transition("open", "closed", Op("e", lambda e: e, "#1"), (f"{name}.effort",), kind=f"{name} closes")
     opens = Transition("closed", "open", Op("-f", lambda f: -f, "-#1"), (f"{name}.inflow",), kind=f"{name} opens")

@@ -107,9 +107,9 @@ def table(
 
 
 def comparator(name: str, input: str, threshold: Any = 0.0, *, symbol: str = "") -> Element:
-    """Comparator: y = 1 where u > threshold, else 0; `threshold` is a number or the path of a second signal.
+    """Comparator: y = 1 if u > threshold, else 0; `threshold` is a number or the path of a second signal.
 
-    The jump is not an event: where the motion depends on its exact instant, use an `Automaton`.
+    The jump is not an event: if the motion depends on its exact instant, use an `Automaton`.
     """
     if isinstance(threshold, str):
         return static_block(name, formulas.GREATER, [input, threshold], {}, symbol=symbol)

@@ -273,7 +273,7 @@ the number of ticks since the last difference, -1 before the first tick."""
 
 @cache
 def sampled_pid(integral: bool, slope: int, limited: bool) -> Op:
-    """Return (e, period, kp[, ki, integral][, kd, slope][, lowest, highest]) -> y[, integral]; `slope` is its sign or 0."""
+    """Return (e, period, kp[, ki, integral][, kd, slope][, lowest, highest]) -> y[, integral]; `slope` is kd's sign, or 0."""
 
     def formula(e: Any, period: Any, kp: Any, *arguments: Any) -> Any:
         values = iter(arguments)

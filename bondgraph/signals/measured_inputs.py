@@ -27,7 +27,7 @@ _QUOTIENT = re.compile(r"(.+?)\s+/\s+(.+)")
 _MISSING = frozenset(("", "na", "n/a", "nan", "null", "none", "-", "#n/a"))
 _SHOWN_ROWS = 4
 _DAY = "0001-01-02"
-"""Date of a time of day that has none."""
+"""Date of a time of day without a date."""
 _HALF_A_DAY = 43200.0
 
 
@@ -150,7 +150,7 @@ def _checked(name: str, columns: _Columns) -> _Columns:
 
 
 def _split(header: str) -> tuple[str, str]:
-    """Return name and unit of a header, "height (mm)"; "" for none."""
+    """Return name and unit of a header, "height (mm)"; the unit is "" if it has none."""
     match = _HEADER.fullmatch(header.strip())
     if match is None and (match := _QUOTIENT.fullmatch(header.strip())) and isinstance(conversion(match[2], ""), Unreadable):
         match = None  # "left / right"
@@ -183,7 +183,7 @@ def _times(headers: Sequence[str], value: str | None) -> list[str]:
 
 def _numbers(name: str, header: str, column: Any) -> np.ndarray:
     """Return a column as floats, dates as seconds since the first one."""
-    dates = getattr(column, "dt", column)  # of a Series, or of an index
+    dates = getattr(column, "dt", column)  # a Series has its date methods in `dt`
     if getattr(dates, "tz", None) is not None:
         column = dates.tz_convert(None)
     array = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)

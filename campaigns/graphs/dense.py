@@ -41,7 +41,7 @@ def residual_and_power(
     modes: Mapping[str, str] | None = None,
     causality: Causality | None = None,
 ) -> tuple[float, float]:
-    """Largest violation of an element's relation by given values of all bonds, and of power continuity, both relative to
+    """Largest violations of element relations and of power continuity for given values of all bonds, both relative to
     the largest terms. States may depend on each other here; their rates are not checked."""
     states = {
         path: np.asarray(values[resolve(f"{path}.{element.law.state}")])

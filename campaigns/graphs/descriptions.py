@@ -62,7 +62,7 @@ class Description:
 
 
 def drawn(rng: np.random.Generator) -> Description:
-    """A tree of up to five junctions, sometimes with a ring, with storages that lead and follow, resistors and sources."""
+    """A tree of up to five junctions, sometimes with a ring, with independent and dependent storages, resistors and sources."""
     joints = tuple(Joint(f"j{k}", int(rng.integers(2))) for k in range(rng.integers(1, 6)))
     links: list[Link] = []
     pairs = [(int(rng.integers(k)), k) for k in range(1, len(joints))]
@@ -154,7 +154,7 @@ def reordered(d: Description, rng: np.random.Generator) -> Description:
 
 
 def renamed(d: Description, rng: np.random.Generator) -> Description:
-    """Other names, in another order of the alphabet."""
+    """Other names, in another alphabetical order."""
     words = iter(rng.permutation(1000))
     new = {name: f"n{next(words)}" for name in [j.name for j in d.joints] + [x.name for x in (*d.links, *d.parts)]}
     return replace(

@@ -43,22 +43,22 @@ def random_graph(rng: np.random.Generator) -> Graph:
 
 
 def rigid_graph(rng: np.random.Generator) -> Graph:
-    """Linear, as `random_graph`, but storages are often dependent, loops frequent, and ideal constraints hold junctions."""
+    """Linear, like `random_graph`, but storages are often dependent, loops frequent, and ideal constraints hold junctions."""
     return consistent(Rigid(rng, int(rng.choice([1, 1, 1, 2, 3]))).graph)
 
 
 def switched_graph(rng: np.random.Generator) -> Graph:
-    """As `rigid_graph`, with switched constraints, ideal switches and dry friction."""
+    """Like `rigid_graph`, with switched constraints, ideal switches and dry friction."""
     return consistent(Switched(rng, int(rng.choice([1, 1, 1, 1, 2, 3]))).graph)
 
 
 def curved_graph(rng: np.random.Generator) -> Graph:
-    """As `rigid_graph`, but storages and resistors are curved: loops are solved by Newton's method."""
+    """Like `rigid_graph`, but storages and resistors are curved: loops are solved by Newton's method."""
     return consistent(Curved(rng, int(rng.choice([1, 1, 2]))).graph)
 
 
 def consistent(graph: Graph) -> Graph:
-    """The graph without start values of storages that follow from others."""
+    """The graph without the start values of dependent storages."""
     try:
         causality = assign_causality(graph.freeze())
     except ModelError:
@@ -185,7 +185,7 @@ class Draw:
         return R(name, flow=lambda e, g: g * e, parameters={"conductance": self.rng.uniform(0.5, 2.0)}, dimension=self.n)
 
     def branch(self, a: Element, b: Element) -> None:
-        """Connect two junctions: directly if they differ, else through a gyrator; matrices in a direction that is possible."""
+        """Connect two junctions: directly if they differ, else through a gyrator; a matrix in a possible direction."""
         alike = a.kind[-1] == b.kind[-1]
         if self.rng.random() > SENSIBLE:
             alike = not alike
@@ -292,12 +292,12 @@ class Switched(Rigid):
 
 
 def sinh(x):
-    """Apply it to each component."""
+    """Hyperbolic sine of each component."""
     return (exp(x) - exp(-x)) / 2
 
 
 def asinh(y):
-    """Apply it to each component."""
+    """Inverse hyperbolic sine of each component."""
     return log(y + sqrt(y * y + 1.0))
 
 
@@ -308,7 +308,7 @@ def cosh_less_one(x):
 
 
 class Curved(Rigid):
-    """A rigid graph with storages and resistors that are not linear."""
+    """A rigid graph with nonlinear storages and resistors."""
 
     def storage(self, kind) -> Element:
         name = self.name(kind.__name__.lower())

@@ -14,8 +14,8 @@ import numpy as np
 from campaigns.graphs.point import Point
 
 NEGLIGIBLE = 1e-11
-"""Fraction of the largest singular value below which others are zero: rows are scaled to one, and random numbers are of the order
-of one."""
+"""Fraction of the largest singular value below which a singular value counts as zero: rows are scaled to one, and random numbers
+are of the order of one."""
 FREQUENCIES = (0.7 + 1.1j, -1.3 + 0.4j)
 """Values of s at which the pencil s N + G is examined, 1/s."""
 
@@ -172,7 +172,7 @@ def least_squares(matrix: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np
 
 
 def sizes_of_columns(matrix: np.ndarray) -> np.ndarray:
-    """The largest entry of each column, 1 for empty ones."""
+    """The largest entry of each column; 1 for an empty column."""
     sizes = np.abs(matrix).max(axis=0, initial=0.0)
     return np.where(sizes > 0.0, sizes, 1.0)
 

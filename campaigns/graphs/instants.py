@@ -30,12 +30,12 @@ def run_differs(compiled: Compiled, drawn: Drawn) -> str:
     """Return how a run differs from the expected one; "" if it does not.
 
     Every automaton whose guard rises at the instant acts there, and only then; states continue unchanged, except for those that a
-    transition sets; and the final states of a linear graph are those of the exponentials. A run may end where a loop has no
+    transition sets; and the final states of a linear graph are those of the exponentials. A run may end if a loop has no
     solution.
     """
     laws = [element.law for element in compiled.model.elements.values()]
     if any(isinstance(law, (IdealConstraint, IdealSwitch)) for law in laws):
-        return ""  # these act by themselves, and by impulses
+        return ""  # these switch on their own, with impulses
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RunEndedWarning)
         result = compiled.simulate(END, rtol=1e-8, samples=[0.0, END], progress=False)

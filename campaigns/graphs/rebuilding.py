@@ -35,7 +35,7 @@ def path_of(path: str, names: Mapping[str, str]) -> str:
 def rebuilt(graph: Graph, names: Mapping[str, str] = NOTHING, elsewhere: Mapping[str, str] = NOTHING, prefix: str = "") -> Graph:
     """Return a copy that shares no graph with the original, with ports named at the ends of bonds.
 
-    `names` renames parts by their paths; `elsewhere` maps the path of a signal to the one read instead.
+    `names` renames parts by their paths; `elsewhere` maps the path of a signal to the path that is read instead.
     """
     new = Graph(names.get(prefix.removesuffix("."), graph.name))
     made: dict[int, Element | Graph] = {}
@@ -94,7 +94,7 @@ def _element(part: Element, name: str, signal: Callable[[str], str]) -> Element:
 
 
 def automaton_of(automaton: Automaton, signal: Callable[[str], str]) -> Automaton:
-    """An automaton that reads, sets and is called by other names."""
+    """The automaton with other names for itself and for what it reads and sets."""
     edges = tuple(
         replace(
             t,

@@ -101,7 +101,7 @@ def reordered(graph: Graph, rng: np.random.Generator) -> Rewritten:
 
 
 def renamed(graph: Graph, rng: np.random.Generator) -> Rewritten:
-    """Other names for all parts and automata, in another order of the alphabet."""
+    """Other names for all parts and automata, in another alphabetical order."""
     old = names_of(graph)
     words = rng.permutation(10 * len(old))[: len(old)]
     names = {path: f"n{word}" for path, word in zip(old, words, strict=True)}

@@ -27,7 +27,7 @@ def modes_of(model: Model) -> list[dict[str, str]]:
 
 
 def indices_of(model: Model, modes: Mapping[str, str]) -> np.ndarray:
-    """Modes as the kernels have them."""
+    """Modes in the form that kernels take."""
     return np.array([float(a.states.index(modes[a.name])) for a in model.automata.values()])
 
 

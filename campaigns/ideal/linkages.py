@@ -70,7 +70,7 @@ def _closed(dyad: Dyad, pin: np.ndarray) -> tuple[np.ndarray, Place]:
 
 
 class Reduced:
-    """M(a), V(a) and the rates k_j(a) of the joints for a rate 1 of the crank, periodic in a."""
+    """M(a), V(a) and the rates k_j(a) of the joints at unit rate of the crank, periodic in a."""
 
     def __init__(self, linkage: Linkage):
         a = np.linspace(0.0, 2.0 * np.pi, POINTS)

@@ -17,7 +17,7 @@ from campaigns.ideal.records import Masses
 ROUNDING = 1e-11
 """Fraction of an impulse's bound, and of the largest velocity, that counts as zero."""
 NOTHING = 1e-6
-"""Velocity (m/s) that counts as zero where those of interest are of order one."""
+"""Velocity (m/s) that counts as zero; the velocities of interest are of order one."""
 
 
 def slips(masses: Masses) -> np.ndarray:

@@ -26,7 +26,7 @@ def of(name: str) -> dict[str, str]:
 
 
 def trapezoid(low: float = -5.0) -> Element:
-    """Source of a trapezoidal voltage up to 5 V, of 10 Hz, which begins in the middle of its upper level."""
+    """Source of a 10 Hz trapezoidal voltage up to 5 V, which begins in the middle of its upper level."""
 
     def voltage(t: Any) -> Any:
         return low + (5.0 - low) * maximum(minimum(1.75 - 50 * absolute(t - floor(10 * t + 0.5) / 10), 1.0), 0.0)
@@ -79,7 +79,7 @@ def noninverting_amplifier() -> Graph:
 
 @MODELS.model(MSL + "VoltageFollower", statements=14, t_end=1.0, signals=OUT, tolerance=1e-6)
 def voltage_follower() -> Graph:
-    """Amplifier of gain 1 with a load."""
+    """Unity-gain amplifier with a load."""
     plus, minus, out = amplifier(graph := Graph("voltage follower"))
     return graph.between(None, plus, trapezoid(), R("ri", 1.0)).connect(out, minus).between(out, None, R("rl", 1.0))
 
@@ -101,7 +101,7 @@ def subtracter() -> Graph:
 
 
 def subtracting(graph: Graph, less: Sequence[Any], more: Sequence[Any], name: str = "op") -> Element:
-    """Add an amplifier of the voltage of one inlet (node, parts ...) minus the voltage of another; return its output."""
+    """Add an amplifier of the voltage of the inlet `more` (node, parts ...) minus that of `less`; return its output."""
     plus, minus, out = amplifier(graph, name)
     graph.between(less[0], minus, *less[1:], R(f"r1 of {name}", 1e3)).between(out, minus, R(f"r3 of {name}", 1e3))
     graph.between(more[0], plus, *more[1:], R(f"r2 of {name}", 1e3)).between(plus, None, R(f"r4 of {name}", 1e3))
@@ -124,25 +124,25 @@ def differential_amplifier() -> Graph:
 
 @MODELS.model(MSL + "Integrator", statements=9, t_end=1.0, signals=of("integrator"), tolerance=1e-6)
 def integrator() -> Graph:
-    """Integrating amplifier, of gain 2 at 10 Hz."""
+    """Integrating amplifier with a gain of 2 at 10 Hz."""
     return single("integrator", trapezoid(), R("r", 1e3), back=[C("c", capacitance=1 / (40e3 * pi))])
 
 
 @MODELS.model(MSL + "Differentiator", statements=9, t_end=1.0, signals=of("der_"), tolerance=1e-6)
 def differentiator() -> Graph:
-    """Differentiating amplifier, of gain 2 at 10 Hz."""
+    """Differentiating amplifier with a gain of 2 at 10 Hz."""
     return single("differentiator", trapezoid(), C("c", capacitance=1 / (10e3 * pi)), back=[R("r", 1e3)])
 
 
 @MODELS.model(MSL + "LowPass", statements=9, t_end=1.0, signals=of("firstOrder"), tolerance=1e-6)
 def low_pass() -> Graph:
-    """Low-pass filter of first order at 1 Hz."""
+    """First-order low-pass filter at 1 Hz."""
     return single("low-pass", trapezoid(0.0), R("r1", 1e3), back=[R("r2", 1e3), C("c", capacitance=1 / (2e3 * pi))])
 
 
 @MODELS.model(MSL + "HighPass", statements=9, t_end=1.0, signals=of("derivative"), tolerance=1e-6)
 def high_pass() -> Graph:
-    """High-pass filter of first order at 1 Hz."""
+    """First-order high-pass filter at 1 Hz."""
     return single("high-pass", trapezoid(0.0), C("c", capacitance=1 / (2e3 * pi)), R("r1", 1e3), back=[R("r2", 1e3)])
 
 
@@ -171,7 +171,7 @@ def schmitt_trigger() -> Graph:
 
 @MODELS.model(MSL + "Multivibrator", statements=17, t_end=1.0, signals={"c.v": "c.effort", **OUT}, tolerance=2e-3)
 def multivibrator() -> Graph:
-    """Oscillator of 10 Hz: a trigger, and a capacitor that its output charges."""
+    """10 Hz oscillator: a trigger, and a capacitor that its output charges."""
     plus, minus, out = amplifier(graph := Graph("multivibrator"))
     graph.between(out, plus, R("r2", 1e3)).between(plus, None, R("r1", 1e3)).between(out, minus, R("r", 1e3))
     return graph.between(minus, None, C("c", capacitance=1 / (2e4 * log(3)), initial=1 / (2e4 * log(3))))
@@ -182,7 +182,7 @@ SHAPES = {"c.v": "c.effort", "opAmp1.out.v": "out of trigger.effort", "opAmp2.ou
 
 @MODELS.model(MSL + "SignalGenerator", statements=23, t_end=1.0, signals=SHAPES, tolerance=1e-6)
 def signal_generator() -> Graph:
-    """Generator of a rectangle and a triangle: a trigger, and an integrator of its output."""
+    """Generator of square and triangle waves: a trigger, and an integrator of its output."""
     plus, minus, out = amplifier(graph := Graph("signal generator"), "trigger")
     triangle = inverting(graph, (out, R("r", 1e3)), back=[[C("c", capacitance=37.5e-6)]], name="integrator")
     graph.between(out, plus, R("r2", 1.5e3)).between(plus, triangle, R("r1", 1e3))
@@ -194,7 +194,7 @@ TANK = {"c.v": "c.effort", "l.i": "l.flow", "opAmp.out.v": "out of op.effort"}
 
 @MODELS.model(MSL + "LCOscillator", statements=20, t_end=0.01, signals=TANK, tolerance=1e-3)
 def lc_oscillator() -> Graph:
-    """Oscillator of 1 kHz whose amplifier just makes up for the damping."""
+    """1 kHz oscillator whose amplifier just makes up for the damping."""
     plus, minus, out = amplifier(graph := Graph("LC oscillator"))
     graph.between(out, minus, R("r2", 10.0)).between(minus, None, R("r1", 1e4)).between(out, plus, R("r", 1e4))
     c = 1 / ((2000 * pi) ** 2 * 1e-3)
@@ -212,7 +212,7 @@ CONTROLLED = {
 
 @MODELS.model(MSL + "ControlCircuit", statements=36, t_end=1.0, signals=CONTROLLED, tolerance=1e-6)
 def control_circuit() -> Graph:
-    """Control of a plant of second order with a disturbance, by amplifiers, and by blocks for comparison."""
+    """Control of a second-order plant with a disturbance, by amplifiers, and by blocks for comparison."""
     graph, measured = Graph("control circuit"), J0("measured")
     set_point, load = (Se(f"{name} source", lambda u: u, signals=f"{name}.y") for name in ("set point", "load"))
     error = subtracting(graph, (measured,), (None, set_point), "error")

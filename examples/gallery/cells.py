@@ -59,7 +59,7 @@ P8 + 2 H <-> P9 : 11612934.8748; P9 <-> P10 + H : 11612934.8748; P10 <-> P1 + Pi
 
 @MODELS.model("Tran et al. 2009, Pan et al. 2018, calcium pump", statements=24, t_end=200.0, signals=STATES, tolerance=1e-7)
 def calcium_pump() -> Graph:
-    """SERCA of the heart, whose store fills up at the start; constants of species and reactions in fmol, 310 K."""
+    """Calcium pump of the heart (SERCA), whose store fills up at the start; constants of species and reactions in fmol, 310 K."""
     K, amounts = ({name: each[k] for name, each in PUMP.items()} for k in range(2))
     held = {name: amounts.pop(name) for name in PUMP if name not in STATES}
     return network("SERCA", CYCLE, amounts, chemostats=held, constants=K, T=310.0)
@@ -86,7 +86,7 @@ def _inward(v):
 
 @MODELS.model("Beeler and Reuter 1977, ventricle", statements=40, t_end=600.0, signals=VENTRICLE, tolerance=1e-5)
 def cardiac_action_potential() -> Graph:
-    """Action potential of the heart's ventricle after its start above the threshold; mV, ms, uA/cm^2."""
+    """Action potential of a heart ventricle that starts above the threshold; mV, ms, uA/cm^2."""
     graph, membrane = Graph("ventricle"), J0("membrane")
     for name, *numbers in map(str.split, GATES.splitlines()):
         x, *c = map(float, numbers)

@@ -33,7 +33,7 @@ def fired(graph: Graph, name: str, shift: float = 0.0) -> Graph:
 
 
 def rectified(graph: Graph, upper: list[Graph], lower: list[Graph], *load: Element) -> Graph:
-    """Add a bridge from 110 V, 50 Hz and its load, between nodes plus and minus, and measure it."""
+    """Add a bridge from 110 V, 50 Hz, and its load between nodes plus and minus, and measure the load."""
     line, plus, minus = J0("line"), J0("plus"), J0("minus")
     bridge(graph, [line, None], plus, minus, upper, lower).between(None, line, sine("source", 110 * sqrt(2), 50.0))
     graph.between(plus, minus, *load)
@@ -42,7 +42,7 @@ def rectified(graph: Graph, upper: list[Graph], lower: list[Graph], *load: Eleme
 
 
 def thyristor_bridge(*load: Element) -> Graph:
-    """Bridge of two pulses with four thyristors."""
+    """Two-pulse bridge of four thyristors."""
     graph = Graph("thyristor bridge")
     upper, lower = ([fired(graph, f"{side} {k}", shift) for k, shift in enumerate(shifts, 1)] for side, shifts in SIDES)
     return rectified(graph, upper, lower, *load)
@@ -92,7 +92,7 @@ def thyristor_bridge_rlv() -> Graph:
 
 
 def tapped(graph: Graph, angles: Sequence[float], valves: Sequence[Graph], frequency: float, *load: Element) -> Graph:
-    """Add valves from windings of 110 V, 50 Hz, that have one end at ground, and their load, and measure it."""
+    """Add valves from 110 V, 50 Hz windings with one end at ground, and their load, and measure the load."""
     plus = J0("plus")
     for angle, valve in zip(angles, valves, strict=True):
         graph.between(None, plus, sine(f"source {valve.name}", 110 * sqrt(2), 50.0, angle), valve)
@@ -104,20 +104,20 @@ TAP = MSL + "ACDC.RectifierCenterTap2Pulse."
 
 @MODELS.model(TAP + "DiodeCenterTap2Pulse", statements=22, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def centre_tap() -> Graph:
-    """Two diodes at a winding with a tap."""
+    """Two diodes at a centre-tapped winding."""
     return tapped(Graph("centre tap"), (0.0, pi), diodes("diode", 2), 100.0, R("load", 20.0))
 
 
 @MODELS.model(TAP + "ThyristorCenterTap2Pulse_R", statements=3, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def centre_tap_thyristors() -> Graph:
-    """Two thyristors at a winding with a tap."""
+    """Two thyristors at a centre-tapped winding."""
     graph = Graph("centre tap")
     return tapped(graph, (0.0, pi), [fired(graph, "p"), fired(graph, "n", pi)], 100.0, R("load", 20.0))
 
 
 @MODELS.model(TAP + "ThyristorCenterTap2Pulse_RL", statements=5, t_end=0.1, signals=INDUCTIVE, tolerance=1e-6)
 def centre_tap_coil() -> Graph:
-    """Two thyristors at a winding with a tap, with a coil."""
+    """Two thyristors at a centre-tapped winding, with a coil."""
     graph, load = Graph("centre tap"), (R("load", 20.0), I("inductor", inductance=1.0))
     return tapped(graph, (0.0, pi), [fired(graph, "p"), fired(graph, "n", pi)], 100.0, *load)
 
@@ -130,13 +130,13 @@ M_TAP, TWO_M_TAP = MSL + "ACDC.RectifierCenterTapmPulse.", MSL + "ACDC.Rectifier
 
 @MODELS.model(M_TAP + "DiodeCenterTapmPulse", statements=21, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def three_diodes() -> Graph:
-    """Three diodes at the windings of a star."""
+    """Three diodes at star-connected windings."""
     return tapped(Graph("three diodes"), STAR, diodes("diode", 3), 150.0, R("load", 20.0))
 
 
 @MODELS.model(TWO_M_TAP + "DiodeCenterTap2mPulse", statements=24, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def six_windings() -> Graph:
-    """Six diodes at the windings of two stars."""
+    """Six diodes at two star-connected sets of windings."""
     angles = [*STAR, *(angle + pi for angle in STAR)]
     return tapped(Graph("six windings"), angles, diodes("diode", 6), 300.0, R("load", 20.0))
 
@@ -255,7 +255,7 @@ def h_bridge_rl() -> Graph:
 
 
 def inverter(*load: Element) -> Graph:
-    """Inverter of one phase between sources of 50 V, whose pulse width is a sine of 50 Hz."""
+    """Single-phase inverter between sources of 50 V, whose pulse width is a sine of 50 Hz."""
     graph, plus, minus = Graph("inverter"), J0("plus"), J0("minus")
     graph.between(None, plus, Se("upper", 50.0)).between(None, minus, Se("lower", -50.0))
     graph.add(signals.sine("duty", 0.5, 100 * pi, offset=0.5))

@@ -93,7 +93,7 @@ CAUER = {"C1.v": "C1.effort", "C3.v": "C3.effort", "C5.v": "C5.effort", "L1.i": 
 
 @MODELS.model(MSL + "CauerLowPassAnalog", statements=27, t_end=60.0, signals=CAUER, tolerance=1e-4)
 def cauer_low_pass() -> Graph:
-    """Low-pass filter of fifth order."""
+    """Fifth-order low-pass filter."""
     graph, n1, n3, n5 = Graph("Cauer low-pass"), J0("n1"), J0("n3"), J0("n5")
     graph.between(None, n1, Se("step", lambda u: u, signals="V.y"), R("R1", 1.0)).add(signals.step("V", 1.0))
     for a, b, k, L, w in ((n1, n3, 1, 1.304, 1.704992), (n3, n5, 2, 0.8586, 1.179945)):
@@ -134,7 +134,7 @@ VARIABLE = {"VariableResistor.i": "variable.flow", "R2.i": "R2.flow"}
 
 @MODELS.model(MSL + "ShowVariableResistor", statements=20, t_end=1.0, signals=VARIABLE, tolerance=1e-6)
 def variable_resistor() -> Graph:
-    """Resistors in series, parallel to a row in which one grows with time."""
+    """Resistors in series, in parallel with a row in which one resistance grows with time."""
     graph, node = Graph("variable resistor"), J0("node")
     variable = R("variable", effort=lambda i, t: (2 + 2.5 * t) * i, signals=["time"])
     graph.between(None, node, sine("source", -1.0, 1.0)).between(node, None, R("R4", 1.0), variable, R("R5", 1.0))
@@ -206,7 +206,7 @@ CAUER_OP = {f"C{k}.v": f"C{k}.effort" for k in (1, 2, 3, 4, 7)}
 
 @MODELS.model(MSL + "CauerLowPassOPV", statements=116, t_end=60.0, signals=CAUER_OP, tolerance=1e-4)
 def cauer_amplifiers() -> Graph:
-    """Low-pass filter of fifth order with five amplifiers, and negative resistances."""
+    """Fifth-order low-pass filter with five amplifiers, and negative resistances."""
     graph, (l1, l2) = Graph("Cauer low-pass with amplifiers"), (1.304, 0.8586)
     c1, c2, c3, c4, c5 = 1.072, 1 / (1.704992**2 * l1), 1.682, 1 / (1.179945**2 * l2), 0.7262
     node = {f"{pin}{k}": J0(f"{pin}{k}") for pin in "mo" for k in range(1, 6)}

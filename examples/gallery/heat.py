@@ -136,7 +136,7 @@ def saturated_inductor() -> Graph:
 OPEN = [0.595, 0.656, 0.688, 0.714, 0.737, 0.744, 0.750, 0.754, 0.756, 0.758, 0.761, 0.774, 0.786, 0.795, 0.804]
 OPEN += [0.811, 0.818, 0.826, 0.835, 0.843, 0.855, 0.871, 0.888, 0.905, 0.926, 0.943, 0.964, 0.980, 1.00]
 CHARGE = [0.01 * k for k in range(10)] + [0.05 * k for k in range(2, 21)]
-"""Open voltage of a cell, as a fraction of 4.2 V, over its charge, as a fraction of 18000 C."""
+"""Open-circuit voltage of a cell, as a fraction of 4.2 V, over its charge, as a fraction of 18000 C."""
 
 
 def charged(name: str, pairs: dict[int, tuple[float, float]]) -> Graph:

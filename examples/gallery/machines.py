@@ -23,7 +23,7 @@ NOMINAL = 95.0 / (2 * pi * 1425 / 60)
 
 
 def loaded(graph: Graph, motor: Graph, torque: Element, inertia: float = 0.15) -> Graph:
-    """Add an inertia and a torque to a motor, and the angle of both."""
+    """Add an inertia and a torque to a motor's shaft, and the signal of its angle."""
     graph.connect(motor.port("shaft"), shaft := J1("shaft", domain="rotation"))
     graph.connect(shaft, I("load inertia", inertia=inertia)).connect(shaft, torque)
     graph.add(signals.integrator("angle", "motor.rotor.flow"))

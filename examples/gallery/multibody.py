@@ -99,7 +99,7 @@ SPRINGS = {"p1.s": "masses.q[0]", "p1.v": "masses.v[0]", "p2.s": "masses.q[1]", 
 
 @MODELS.model(MSL + "Elementary.SpringMassSystem", statements=20, t_end=5.0, signals=SPRINGS, tolerance=3e-5)
 def spring_mass_system() -> Graph:
-    """Two masses that slide: on a spring along the joint, and on a spring between two points."""
+    """Two sliding masses: one on a spring along the joint, one on a spring between two points."""
     graph, down, body = Graph("springs"), joints.prismatic(-Y), BodyInertia(1.0, (0.001, 0.001, 0.001))
     tree = Tree("masses", (Link("body1", down, body), Link("body2", down, body, parent=None)))
     masses = chain_graph(tree, ports="body2", joint_ports="body1", position=(0.1, 0.1), gravity=GRAVITY)
@@ -324,7 +324,7 @@ BEAM = 40
     tolerance=1e-6,
 )
 def beam() -> Graph:
-    """Elastic beam of 40 links, clamped at one end and pushed at the other, without units (Hairer and Wanner 1996, IV.1)."""
+    """Elastic beam of 40 links, clamped at one end and pushed at the other, dimensionless (Hairer and Wanner 1996, IV.1)."""
     n = BEAM
 
     def beside(factors, sign, x):

@@ -20,8 +20,8 @@ class Entry:
     Parameters
     ----------
     source : its name in the library from which it comes.
-    statements : number of declarations and equations of the original, one for each connection, without parameters, and without
-        templates and parts that several models share.
+    statements : number of declarations and equations of the original; a connection counts as one; parameters, and templates and
+        parts that several models share, do not count.
     t_end : end of the run, s.
     signals : signal of the original -> signal here, with a minus sign in front if its sign is opposite.
     tolerance : largest deviation, as a fraction of the largest value of each signal, that the published results resolve.

@@ -32,7 +32,7 @@ FRICTION = {"clutch.w_rel": "clutch.flow", "inertia3.w": "inertia3.flow", "sprin
 
 @MODELS.model(MSL + "Friction", statements=31, t_end=3.0, signals=FRICTION, tolerance=3e-5)
 def friction() -> Graph:
-    """Drive train with a clutch that slips and a brake."""
+    """Drive train with a slipping clutch and a brake."""
     graph = Graph("friction")
     graph.add(signals.step("press", start=0.5))
     drive = Se("torque", lambda t: where(t < 0.5, 200 * sin(100 * t), 0.0), signals="time")

@@ -153,14 +153,14 @@ MATRIX_PREFERENCE = 1.25
 
 @dataclass(frozen=True)
 class Cost:
-    """Number of operations of one more section."""
+    """Number of operations for each further section."""
 
     fixed: float
     """Operations for mass matrix, velocity forces and weight."""
     carried: float
-    """Operations to transform its momentum, and the momentum of each section that it carries, to the frame before."""
+    """Operations to transform the momentum of the section, and of each section that it carries, to the frame before."""
     articulated: float
-    """Operations for its articulated body and acceleration."""
+    """Operations for the articulated body and the acceleration of the section."""
 
 
 PARALLEL, RIGHT_ANGLED, OBLIQUE = Cost(67, 9, 105), Cost(162, 17, 307), Cost(470, 45, 724)

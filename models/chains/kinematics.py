@@ -44,13 +44,13 @@ def step(section: Section, x: Any) -> Frame:
 
 
 def steps(tree: Tree, q: Any) -> list[Frame]:
-    """Return the frame of every section in the one before it."""
+    """Return the frame of every section in the frame before it."""
     sections = tree.sections
     return [step(section, x) for section, x in zip(sections.freedoms, sections.positions(q), strict=True)]
 
 
 def after(first: Frame, second: Frame) -> Frame:
-    """Compose two frames: return the second, given in the first, in the frame of the first."""
+    """Compose two frames: return `second`, which is given in `first`, relative to the frame in which `first` is given."""
     return first[0] @ second[0], first[0] @ second[1] + first[1]
 
 

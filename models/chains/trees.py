@@ -343,11 +343,11 @@ class Tree:
     Parameters
     ----------
     name : name of the mechanism.
-    links : links from the base outward, every link after its carrier; without `parent`, each is carried by the one before.
+    links : links from the base outward, every link after its carrier; without `parent`, each is carried by the preceding link.
     base : (4, 4) pose of the base in the world.
 
-    A joint that mimics another has no coordinate of its own; the n coordinates of the others are in the order of the links. The
-    first link of a floating mechanism has a free joint, `joints.free()`.
+    A joint that mimics another has no coordinate of its own; the n coordinates of the other joints are in the order of the links.
+    The first link of a floating mechanism has a free joint, `joints.free()`.
 
     Raises `ModelError` E450 without links or freedoms, for objects that are not links or joints, for two links of the same name;
     E451 for an invalid pose; E452 for a screw that is not a unit screw; E453 for damping or limits that do not fit the joint, or
@@ -477,7 +477,7 @@ class Tree:
 @short_repr
 @dataclass(frozen=True, eq=False)
 class Chain(Tree):
-    """Serial chain: a tree in which each link is carried by the one before.
+    """Serial chain: a tree in which each link is carried by the preceding link.
 
     Raises the errors of `Tree`, and `ModelError` E536 if it branches.
     """

@@ -35,8 +35,7 @@ def collisions(
     pairs: Iterable[tuple[Body, Body]] | None = None,
     exclude: Iterable[tuple[Body, Body]] = (),
 ) -> Graph:
-    """Let bodies with shapes collide, in time stepping (`bondgraph.stepping.free_bodies`, `bondgraph.stepping`). A graph may have
-    several such sets.
+    """Let bodies with shapes collide, in time stepping (`bondgraph.stepping`). A graph may have several such sets.
 
     Parameters
     ----------

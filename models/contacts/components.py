@@ -35,7 +35,7 @@ def ordered_components(constrained: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _as_tuple(constrained: Any) -> tuple[Any, ...]:
-    """Return the constrained components that a caller gave as a tuple, whatever their type."""
+    """Return, as a tuple, the constrained components that a caller gave, whatever their type."""
     return tuple(constrained) if isinstance(constrained, (Sequence, set)) and not isinstance(constrained, str) else (constrained,)
 
 

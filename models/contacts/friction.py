@@ -19,7 +19,7 @@ stick  |w| <= mu N:  u = 0,                          f = w
 slip   |w| >  mu N:  u = (1 - mu N / |w|) w / c,     f = k q + c (v - u) = mu N w / |w|
 ```
 
-The law is continuous, so that it does not chatter, and below the limit there is no creep. Where c is the same for v_x and v_y the
+The law is continuous, so that it does not chatter, and below the limit there is no creep. If c is the same for v_x and v_y, the
 force is opposite to the slip. The slider dissipates the power f . u.
 
 Dry friction in the tangent plane of a contact, with exact sticking.
@@ -60,7 +60,7 @@ FRICTION_STATES = ("off", "stick", "slip")
 
 _OFF, _SLIP = 0.0, 2.0
 _TINY = 1e-300
-# Relative to the terms of the normal force.
+# Excess that counts as rounding, relative to the terms of the normal force.
 _ROUNDING = 1e-12
 
 
@@ -130,7 +130,7 @@ def friction_problems(name: str, cones: Sequence[Cone], chosen: Sequence[str], d
 def connect_friction(graph: Graph, force: Element, chosen: Sequence[str], cones: Sequence[Cone]) -> None:
     """Connect a slider for each cone to the 0-junction `force` of the constrained components, with its signals and automaton.
 
-    Signals: `<cone> cone.normal` N (N), `.trial` w, `.excess` |w| - mu N (positive where it would slip); `<cone> slider.flow`
+    Signals: `<cone> cone.normal` N (N), `.trial` w, `.excess` |w| - mu N (positive when it would slip); `<cone> slider.flow`
     u and `.effort` f, in C2.
     """
     for cone in cones:
@@ -211,7 +211,7 @@ EXCESS_BEYOND_ROUNDING = Op(
     lambda excess, coefficient, pressing: excess - _ROUNDING * coefficient * pressing - 2.0 * _TINY**0.5,
     r"#1 - 10^{-12}\,#2\,#3",
 )
-"""Excess of the force over its limit, beyond rounding: N is zero where the bodies separate, and so is w after a straight drop."""
+"""Excess of the force over its limit, beyond rounding: N is zero when the bodies separate, and so is w after a straight drop."""
 SLIP_RATE = Op("slip", _slip, r"(1 - #3 / |#2|)\,#2 / #4 \text{ while it slips, else } 0")
 CONTACT_GUARD = Op("contact", lambda mode: mode - 0.5, r"#1 - \tfrac12")
 SEPARATION_GUARD = Op("no contact", lambda mode: 0.5 - mode, r"\tfrac12 - #1")
@@ -279,7 +279,7 @@ def friction_coefficient_problems(name: str, friction: Any, chosen: Sequence[str
 
 
 def connect_dry_friction(graph: Graph, split: Element, friction: Any, force: str, switch: SwitchStates) -> None:
-    """Connect friction between the bodies, limited to the coefficient times the normal force; None connects nothing."""
+    """Connect friction between the bodies, limited to the coefficient times the normal force; nothing if it is None."""
     if friction is None:
         return
     domain = domain_of(IN_PLANE)

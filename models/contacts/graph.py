@@ -5,7 +5,7 @@
             |
            MTF  Ad(H_0^C2)          expresses it in the Gauss frame C2 of body 2
             |- - - - - - - - - - ->  contact kinematics: (u1, v1, u2, v2, alpha, d), whose d drives the switch
-            X0                      on while there is contact; where the law has springs
+            X0                      on while there is contact; if the law has springs
             |
             1  T_O2^{C2,O1}
            / \
@@ -166,7 +166,7 @@ def _numbered_places(
     pose1, H = np.reshape(H1, (4, 4)), np.reshape(H_1_2, (4, 4))
     minima = contact_places(*surfaces, H)
     if not minima:
-        minima = [closest_points(*surfaces, H)]  # or raises the reason why there is none
+        minima = [closest_points(*surfaces, H)]  # or raises the error that says why there is none
     touching = sum(contact.d < 0.0 for contact in minima)
     if len(minima) < count:
         title = f'contact "{name}" has {count} places, but its bodies are close to each other in only {len(minima)} at the start'

@@ -86,7 +86,7 @@ def _ratio(k_x: Any, k_y: Any) -> Any:
 def rotate_components(s: Any, k: Any, turn: Any, vectors: Sequence[tuple[int, int]]) -> Any:
     """Return components s in axes turned by `turn` about z.
 
-    Where the stiffnesses k of a pair differ, sqrt(k) s turns, so that the energy is unchanged.
+    If the stiffnesses k of a pair differ, sqrt(k) s turns, so that the energy is unchanged.
     """
     entries = list(s)
     for x, y in vectors:

@@ -191,7 +191,7 @@ def _tied(H: np.ndarray, length: Scalar) -> Row:
 
 
 def _swings(rows: Callable[[np.ndarray], np.ndarray]) -> Formula:
-    """Return a formula for a rod, its turns about x and y of A and the turns of B relative to it, from `rows`(H): x and y of B's
+    """Return a formula for the turns of a rod about x and y of A, and of B relative to the rod, from `rows`(H): x and y of B's
     origin, and the turns of B."""
 
     def formula(H: np.ndarray, length: Scalar) -> np.ndarray:

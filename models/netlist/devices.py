@@ -333,4 +333,4 @@ DEVICES: Mapping[str, Callable[[Circuit, Device], None]] = {
     "h": _by_current,
     "k": _coupling,
 }
-"""Devices by letter; F, H and K come last, because they name others."""
+"""Devices by letter; F, H and K come last, because they name other devices."""

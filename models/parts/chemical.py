@@ -131,7 +131,7 @@ def electrode(eta: Value, i0: Value, alpha: Value, n: Value, T: Value) -> Value:
 
 
 def stoichiometry(text: Text, *, held: Mapping[str, float] = EMPTY, rates: Mapping[str, float] = EMPTY) -> Stoichiometry:
-    """Return the structure of a network: matrix, conserved moieties, cycles and the affinities that held amounts give them.
+    """Return the structure of a network: matrix, conserved moieties, cycles and the affinities that held amounts impose on them.
 
     Source: Polettini and Esposito 2014.
     """
@@ -171,7 +171,7 @@ def network(
     species : all species, so that a mistyped one in the text is refused.
     rates : values of the rates that the text names.
     contents : conserved quantities of the species, such as {"charge": {"Ca": 2, "ATP": -4}}.
-    constants : K of species, 1/mol, where the rates leave a choice. A reaction whose species all have constants may have one rate
+    constants : K of species, 1/mol, if the rates leave a choice. A reaction whose species all have constants may have one rate
         kappa, as a `Re`.
 
     Raises `ModelError` E568 for text that cannot be read, E569 for a reaction that does not balance, E570 for an unknown species,

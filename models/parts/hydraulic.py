@@ -38,7 +38,7 @@ def orifice(p: Value, K: Value, opening: Value, p0: Value) -> Value:
     R, "flow", r"Q = G \max(p - p_c, 0) + G_l\, p", "Merritt 1967", "G=1e-8 m^3/s/Pa, cracking=1e4 Pa, leak=1e-15 m^3/s/Pa"
 )
 def check_valve(p: Value, G: Value, cracking: Value, leak: Value) -> Value:
-    """Check valve, opens above its cracking pressure."""
+    """Check valve, which opens above its cracking pressure."""
     return G * maximum(p - cracking, 0.0) + leak * p
 
 
@@ -47,7 +47,7 @@ RELIEF = r"Q = K u \sqrt{p},\quad u = \min(\max((p - p_c) / (p_o - p_c), 0), 1)"
 
 @SHELF.law(R, "flow", RELIEF, "Merritt 1967, section 8.5", "K=1e-7 m^3/s/Pa^0.5, cracking=1e7 Pa, full=1.1e7 Pa, p0=1e3 Pa")
 def relief_valve(p: Value, K: Value, cracking: Value, full: Value, p0: Value) -> Value:
-    """Relief valve, opens linearly between cracking pressure and full-opening pressure."""
+    """Relief valve, which opens linearly between cracking pressure and full-opening pressure."""
     return _root_flow(p, K * minimum(maximum((p - cracking) / (full - cracking), 0.0), 1.0), p0)
 
 
@@ -59,7 +59,7 @@ def relief_valve(p: Value, K: Value, cracking: Value, full: Value, p0: Value) ->
     "K=1e-7 m^3/s/Pa^0.5, downstream=0 Pa signal, setting=5e6 Pa, band=5e5 Pa, p0=1e3 Pa",
 )
 def reducing_valve(p: Value, K: Value, downstream: Value, setting: Value, band: Value, p0: Value) -> Value:
-    """Pressure-reducing valve, closes as the downstream pressure, a signal, reaches the set point."""
+    """Pressure-reducing valve, which closes as the downstream pressure, a signal, reaches the set point."""
     return _root_flow(p, K * minimum(maximum((setting - downstream) / band, 0.0), 1.0), p0)
 
 

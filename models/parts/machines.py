@@ -143,7 +143,7 @@ def induction_motor(
     "teeth=50, k=0.2 V s/rad, R_s=1 ohm, L_s=2e-3 H, J=1e-5 kg m^2, b=1e-3 N m s/rad",
 )
 def stepper_motor(name: str, teeth: Value, k: Value, R_s: Value, L_s: Value, J: Value, b: Value) -> Graph:
-    """Hybrid stepper motor of two phases; ports a, b and `shaft`."""
+    """Two-phase hybrid stepper motor; ports a, b and `shaft`."""
     part, gaps = Graph(name), []
     part.add(_angle())
     for phase, form in (("a", lambda x: -sin(x)), ("b", cos)):

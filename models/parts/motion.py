@@ -47,7 +47,7 @@ def rack_and_pinion(name: str, r: Value) -> Element:
 
 @SHELF.part(r"v = h\,\omega / (2\pi),\quad \tau = h F / (2\pi)", "Karnopp, Margolis and Rosenberg 2012", "lead=0.005 m signed")
 def lead_screw(name: str, lead: Value) -> Element:
-    """Lossless lead screw, moves by its lead per turn; port 1 rotates, port 2 translates."""
+    """Lossless lead screw, which moves by its lead per turn; port 1 rotates, port 2 translates."""
     return MTF(name, lambda lead: lead / (2 * pi), parameters={"lead": lead}, domains=_TO_LINE)
 
 
@@ -154,7 +154,7 @@ def engine_map(name: str, throttle: Value, torque: Curve = ENGINE) -> Element:
     "M=10 N m, hold=1, pressure=1 signal",
 )
 def clutch(name: str, M: Value, hold: Value, pressure: Value) -> Element:
-    """Clutch or brake with torque M at pressure 1 (may be a signal); holds `hold` times as much at rest."""
+    """Clutch or brake with torque M at pressure 1; the pressure may be a signal; holds `hold` times as much at rest."""
     numbers, signals = modulated(u=pressure)
     held = number(M) * number(hold)
     return Friction(
@@ -168,7 +168,7 @@ def clutch(name: str, M: Value, hold: Value, pressure: Value) -> Element:
     "M=10 N m, slip=1 N m",
 )
 def torque_limiter(name: str, M: Value, slip: Value) -> Element:
-    """Torque limiter: disengages at torque M, slips with less, engages again at equal speeds."""
+    """Torque limiter: disengages at torque M, slips at a lower torque, engages again at equal speeds."""
     return Friction(name, slip, stick_limit=M, domain="rotation")
 
 

@@ -105,7 +105,7 @@ class Stoichiometry:
 
     @property
     def affinities(self) -> tuple[float, ...]:
-        """Affinity of each cycle over R T that the held amounts give; zero in equilibrium, infinite through "->"."""
+        """Affinity of each cycle over R T that the held amounts impose; zero in equilibrium, infinite through "->"."""
         held = self.rows(tuple(self.held)).T @ np.log(np.array([*self.held.values()]))
         return tuple(
             sum(n * (self.reactions[k].log_constant - held[k]) for k, n in cycle.items()) if self._reversible(cycle) else inf
@@ -121,7 +121,7 @@ class Stoichiometry:
         return all(each.reverse is not None for each in self.reactions)
 
     def eliminated(self, amounts: Mapping[str, float]) -> dict[str, dict[str, float]]:
-        """Return free species that follow from others, with the factors of the others.
+        """Return the free species that follow from other species, with the factors of those.
 
         A moiety whose total is zero sets no scale: its members may become arbitrarily small, and the rounding of the fast
         reactions between them exceeds the slow change of other species. The member with the most reactions is eliminated.
@@ -138,7 +138,7 @@ class Stoichiometry:
 
     def constants(self, name: str, fixed: Mapping[str, float]) -> dict[str, float]:
         """Return constants K of species in mu = R T ln(K q) by detailed balance, ln(kf / kr) = -N^T ln K, with the least norm of
-        ln K where the rates leave a choice; E572 for a cycle, or `fixed` constants, that contradict the rates."""
+        ln K if the rates leave a choice; E572 for a cycle, or `fixed` constants, that contradict the rates."""
         logs = np.array([each.log_constant for each in self.reactions])
         self._refuse_cycles(name, logs)
         others = tuple(each for each in self.species if each not in fixed)

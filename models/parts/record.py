@@ -104,7 +104,7 @@ class Shelf:
         passive: bool = True,
     ) -> Callable[[Callable[..., Any]], Callable[..., Element]]:
         """Decorate the formula of a one-port: `relation` is the argument of `make` that takes it. The part also takes `initial`,
-        `nominal` and `heat` where `make` does."""
+        `nominal` and `heat` if `make` does."""
         taken = inspect.signature(make).parameters
         checked = {"passive": True} if passive and "passive" in taken else {}
         defaults = defaults_of(parameters)

@@ -29,14 +29,14 @@ def conductance(name: str, G: Value) -> Element:
 
 @SHELF.part(r"Q = h A\,(T_1 - T_2)", "Newton 1701", "h=10 W/m^2/K signal, A=1 m^2")
 def convection(name: str, h: Value, A: Value) -> Element:
-    """Convection at a wall of area A, from port 1 to port 2; h may be a signal."""
+    """Convection from port 1 to port 2 at a wall of area A; h may be a signal."""
     numbers, signals = modulated(A=A, h=h)
     return HeatTransfer(name, heat=lambda T1, T2, h, A: h * A * (T1 - T2), parameters=numbers, signals=signals)
 
 
 @SHELF.part(r"Q = \varepsilon \sigma A\,(T_1^4 - T_2^4)", "Boltzmann 1884", "epsilon=0.9, A=1 m^2")
 def radiation(name: str, epsilon: Value, A: Value) -> Element:
-    """Radiation between a body and its enclosure; from port 1 to port 2."""
+    """Radiation between a body and its enclosure, from port 1 to port 2."""
 
     def heat(T1: Value, T2: Value, epsilon: Value, A: Value) -> Value:
         return 5.670374419e-8 * epsilon * A * (T1**4 - T2**4)

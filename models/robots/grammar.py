@@ -182,7 +182,7 @@ class Grammar:
     rule: ElementRule
     reasons: Mapping[str, str]
     unknown: str
-    """Reason for anything else; "" if it is refused."""
+    """Reason for ignoring anything else; "" if it is refused."""
     anchors: tuple[str, ...] = ("link", "joint")
     """Elements that messages name without the elements around them."""
 
@@ -215,7 +215,7 @@ def check(file: Path, root: Any, grammar: Grammar = URDF_GRAMMAR, *, drawn: str 
 
 
 FILE = "screwbond-file"
-"""Attribute that gives elements of an included file its path."""
+"""Attribute with the path of the included file from which an element comes."""
 
 
 class _Checker:

@@ -152,7 +152,7 @@ class Geoms:
         return self.meshes[name]
 
     def inertia(self, element: Any, attributes: Mapping[str, str]) -> InertiaTerms | None:
-        """Return the inertia of a shape in its body; None without mass. Raises `ModelError` E298 if it is unknown."""
+        """Return the inertia of a shape in its body; None without mass. Raises `ModelError` E298 if the inertia is unknown."""
         kind = attributes.get("type", "sphere")
         density, mass = float(attributes.get("density", DENSITY)), values(attributes, "mass")
         low, high = self.settings.groups

@@ -290,7 +290,7 @@ class _Model:
         return self.pose @ self.frame(roots[0].get("name"), place_of(self.file, roots[0]))
 
     def links(self) -> tuple[LinkEntry, ...]:
-        """Return the links, with "world" where a joint starts there."""
+        """Return the links, including "world" if a joint starts there."""
         entries = []
         if WORLD in self.parents and WORLD not in self.lines:
             entries.append(LinkEntry(WORLD, place_of(self.file, self.model)))

@@ -17,7 +17,7 @@ ON_AXIS = 1e-12
 the axis."""
 
 FAR = 1e9
-"""Limit of slides, efforts and velocities where URDF requires one and the tree has none."""
+"""Limit of slides, efforts and velocities if URDF requires one and the tree has none."""
 
 
 def to_urdf(tree: Tree) -> str:

@@ -96,7 +96,7 @@ def spatial_spring(
 
 @cache
 def _laws(form: str, coupled: bool) -> tuple[Op, Op]:
-    """Return wrench and energy of (parameters ..., H); all springs of a form share one pair, and so its code."""
+    """Return the functions (parameters ..., H) -> wrench and energy; all springs of a form share them, and so their code."""
 
     def of_signals(formula: Any) -> Any:
         return lambda *arguments: formula(arguments[-1], *arguments[:-1], form=form)

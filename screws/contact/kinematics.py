@@ -124,7 +124,7 @@ def motion_rate(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar, T: Sequenc
     At gaps of several radii, d |S| > `FAR`, nothing turns that fast: |S| grows with the gap, so that the rate would make the
     equations of distant bodies stiff. There |omega| + (|v| + |v_z|) `FAR` / d replaces it: an error in length decays as the gap
     to the power `FAR` while the bodies approach. Very far away, |v| / d, the rate at which the direction from body to body turns,
-    replaces |v| `FAR` / d: where body 1 turns, |v| is its rate times the gap.
+    replaces |v| `FAR` / d: if body 1 turns, |v| is its rate times the gap.
     """
     s11, _, _, s22 = relative_curvature(g1, g2, alpha, d)[2]
     turning = absolute(T[0]) + absolute(T[1]) + absolute(T[2])

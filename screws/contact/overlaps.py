@@ -47,7 +47,7 @@ class Overlap:
 @dataclass(frozen=True)
 class InsidePoint:
     """Sample of one body inside the other: its point (3,) in the axes of body 1, m, the number of its body, its depth below
-    the nearest sample of the other, m, and the coordinates of both."""
+    the nearest sample of the other, m, and the coordinates of both samples."""
 
     point: np.ndarray
     body: int
@@ -61,7 +61,7 @@ def overlap_elsewhere(
     """Return the deepest place where two bodies overlap away from the points `contacts` (k, 3) of body 1, or None.
 
     `H_1_2` is the pose (4, 4) of body 2 in body 1. A place is a pair of points with opposite normals along their common line, or,
-    where none converges, a point that lies clearly deeper in the other body than the contacts, whose depth is `known_depth`, m.
+    if none converges, a point that lies clearly deeper in the other body than the contacts, whose depth is `known_depth`, m.
     Overlaps between the samples of the surfaces may escape the search.
     """
     bodies, inside = Bodies(surface1, surface2, H_1_2), inside_points(surface1, surface2, H_1_2, contacts)
@@ -121,7 +121,7 @@ def _surface(bodies: Bodies, body: int) -> Surface:
 
 def _samples_inside(bodies: Bodies, body: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the samples (k, 3) of a body in the axes of body 1, their depths (k,) in the other body, m, not positive outside,
-    and the indices (k,) of its nearest samples, -1 where it has a closed form or the sample lies far outside."""
+    and the indices (k,) of its nearest samples, -1 if that body has a closed form or the sample lies far outside."""
     samples, other = bounded_samples(_surface(bodies, body)), _surface(bodies, 3 - body)
     points = samples.points if body == 1 else bodies.in_first(samples)[0]
     in_other = bodies.in_second(points) if body == 1 else points
@@ -157,8 +157,8 @@ def has_samples(surface: Surface) -> bool:
 
 
 def _depths(surface: Surface, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the depths (k,) of points (k, 3) below a surface, m, and the indices (k,) of its nearest samples, -1 where it has a
-    closed form."""
+    """Return the depths (k,) of points (k, 3) below a surface, m, and the indices (k,) of its nearest samples, -1 if the
+    surface has a closed form."""
     none = np.full(len(points), -1)
     if isinstance(surface.shape, Plane):
         return -points[:, 2], none

@@ -33,7 +33,7 @@ def points_half_space(points: np.ndarray, shapes2: PlacedShapes, reach: float) -
 
 
 def round_box(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> NearestPoints:
-    """Return the nearest point of a ball or a capsule and a box; if the core lies above a face, both ends of its part there.
+    """Return the point of a ball or a capsule nearest to a box; if the core lies above a face, both ends of its part there.
 
     A core that enters the box is pushed out through the nearest face.
     """
@@ -143,8 +143,8 @@ NEXT, AFTER = [1, 2, 0], [2, 0, 1]
 
 
 def box_box(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> NearestPoints:
-    """Return at most eight corners of a common patch, or one point. The gap is the distance where boxes are apart, and at most
-    `FACE_PREFERENCE` of a box below the least penetration depth where they overlap."""
+    """Return at most eight corners of a common patch, or one point. The gap is the distance if the boxes are apart, and at most
+    `FACE_PREFERENCE` of a box below the least penetration depth if they overlap."""
     C = np.matmul(np.swapaxes(shapes1.R, 1, 2), shapes2.R)
     d1 = rotate_back(shapes1.R, shapes2.p - shapes1.p)
     d2 = rotate_back(shapes2.R, shapes2.p - shapes1.p)

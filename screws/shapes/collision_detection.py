@@ -109,7 +109,7 @@ def _hull_pair(k: int, a: CoalSolid, shapes1: PlacedShapes, b: CoalSolid, shapes
     gap = exit2 - exit1
     p1, p2 = corner_points + exit1[:, None] * n, corner_points + exit2[:, None] * n
     corners = NearestPoints(np.full(len(gap), k), p1, p2, np.tile(n, (len(gap), 1)), gap)
-    # No gap along n is less than the gap of the nearest points; if a corner's is, its line misses a hull.
+    # No gap along n is less than the gap of the nearest points: if a corner seems to have one, its line misses a hull.
     corners = corners.take(np.flatnonzero(gap >= distance - OUTSIDE_TOLERANCE * size))
     # A patch holds the points in a plane, within a tolerance; a single edge or corner has no patch.
     points = (

@@ -99,7 +99,7 @@ def _mean_volume(surface: Surface, count: int) -> float:
 
 
 def check_patch(surface: Surface, inside: Any, count: int = 12) -> None:
-    """Refuse a single chart that is not finite in its whole range, irregular (G105) or turned inward (G104, where the side of the
+    """Refuse a single chart that is not finite in its whole range, irregular (G105) or turned inward (G104, if the side of the
     material is defined)."""
     ranges = surface.shape.ranges()
     _check_finite(surface, count)
@@ -125,7 +125,7 @@ def _check_finite(surface: Surface, count: int) -> None:
 
 
 def _point(surface: Surface, q: tuple[float, float]) -> np.ndarray:
-    """Return a point (3,) of a single chart, nan where the formula has no value."""
+    """Return a point (3,) of a single chart, nan if the formula has no value."""
     with np.errstate(all="ignore"):
         try:
             return np.asarray(surface.point(q), dtype=float)
@@ -234,7 +234,7 @@ def _grids(surface: Surface, lines: int) -> Iterator[tuple[float, np.ndarray, np
 
 
 def _edge_point(surface: Surface, q: np.ndarray, chart: float) -> SurfacePoint | None:
-    """Return a point of a surface; None where the formula has no finite value."""
+    """Return a point of a surface; None if the formula has no finite value."""
     with np.errstate(all="ignore"):
         try:
             geometry: Geometry = surface.geometry(q, chart)

@@ -36,7 +36,7 @@ class Shape(Protocol):
 
     @property
     def latex(self) -> tuple[str, ...]:
-        """LaTeX of the point, an equation of c and one of each further letter, in `letters` and u, v, or the vector n of a closed
+        """LaTeX of the point: an equation for c and for each further letter, in `letters` and u, v, or the vector n of a closed
         surface; empty for a user's formulas."""
 
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
@@ -83,7 +83,7 @@ class Surface:
 
     @property
     def latex(self) -> tuple[tuple[str, ...], ...]:
-        """LaTeX of the point c(u, v) in each chart: an equation of c and one of each further letter, in `letters`; empty for a
+        """LaTeX of the point c(u, v) in each chart: an equation for c and each further letter, in `letters`; empty for a
         user's formulas."""
         if not self.shape.latex:
             return ()

@@ -147,7 +147,7 @@ def contact_states(
 
     Parameters
     ----------
-    gap, rate, force : signals, m, m/s and N, the force positive where it presses.
+    gap, rate, force : signals, m, m/s and N, the force positive when it presses.
     kinds : kinds of the events touched, released, apart and touched again.
     resets : states that are set when it opens. further : further transitions of the automaton.
 
@@ -171,7 +171,7 @@ class ThreeState(FrictionLaw):
     """Stabilised constraint d'' + alpha1 d' + alpha0 d + alpha2 d^3 = 0 while the bodies touch and the force presses.
 
     An impact is smooth: the speed decays in a time of about 1 / alpha1. Energy from stabilisation counts as injected. Constrained
-    components other than v_z come to rest with the same alpha1; with friction v_x and v_y slip where their force would exceed its
+    components other than v_z come to rest with the same alpha1; with friction v_x and v_y slip if their force would exceed its
     limit.
 
     Attributes
@@ -219,7 +219,7 @@ class Impact(FrictionLaw):
     small to resolve, the bodies stay together until the force would have to pull.
 
     Constrained components other than v_z do not move: an impact stops them, and contact holds them. With friction v_x and v_y
-    slip where their force would exceed its limit.
+    slip if their force would exceed its limit.
 
     Attributes
     ----------
