@@ -170,8 +170,8 @@ def newton_in_own_units(
     conserve: bool,
     sizes: Callable[[np.ndarray], np.ndarray],
 ) -> NewtonResult:
-    """Solve as `newton`, and continue in smaller units if a step is small only relative to `nominal`: at the first charges of a
-    capacitor behind a diode, 1e-14 C, the equation is far from balanced.
+    """Solve as `newton`, and continue in smaller units if a step is small only relative to `nominal`: when a capacitor behind a
+    diode holds its first 1e-14 C, the equation is far from balanced.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class IndeterminateCircuits:
     """Statically indeterminate modes (states of self-stress) with too many circuits of elements to list."""
 
     basis: np.ndarray = field(compare=False)
-    """Null vectors (n, k) of the equations of the elements while all hold."""
+    """Null vectors (n, k) of the equations of the elements while all elements hold."""
     gates: tuple[tuple[int, tuple[int, ...]] | None, ...]
     """Slot and states in which each element holds; None if it always does."""
     names: tuple[str, ...]

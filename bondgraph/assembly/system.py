@@ -95,7 +95,7 @@ class LoweredTransition:
     accumulates: int | None = None
     """State of the automaton once this event accumulates (Zeno)."""
     passes: int | None = None
-    """State of the automaton where the quantity that this event would stop passes through zero by itself."""
+    """State of the automaton if the quantity that this event would stop passes through zero by itself."""
 
     contradicting: tuple[tuple[str, ...], str] | None = None
     """Elements whose equations may contradict each other in a mode, and the text of the mode; a contradiction ends the run."""
@@ -339,7 +339,7 @@ def evaluate_statements(
 def computed(system: System, name: str, inputs: Mapping[str, Any]) -> Any:
     """Evaluate one value from the `inputs` (states, parameters, modes) by the statements that it needs, with floats."""
     producers = system.producers
-    env = ChainMap(dict[str, Any](), cast(MutableMapping[str, Any], inputs))  # results go into the first
+    env = ChainMap(dict[str, Any](), cast(MutableMapping[str, Any], inputs))  # results go into the first mapping
 
     def evaluate(value: str) -> None:
         if value not in env:

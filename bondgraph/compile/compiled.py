@@ -358,7 +358,7 @@ class Compiled(Frozen):
         return linearise(self, inputs, outputs, t, initial, parameters, modes)
 
     def near(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> list[dict[str, Any]]:
-        """Return all values by name at points that differ from this one by rounding."""
+        """Return all values by name at points that differ from the given point by rounding."""
         return [
             self.evaluate(t, x * (1.0 + by_x), p * (1.0 + by_p), m)
             for by_x, by_p in zip(perturbations(len(x)), perturbations(len(p)), strict=True)

@@ -74,7 +74,7 @@ class Misfit:
 
     @property
     def fits(self) -> bool:
-        """True if the misfit is rounding, or the error of start values of six digits."""
+        """True if the misfit is rounding, or the error of start values given to six digits."""
         return not self.energy > VELOCITY_RTOL**2 * max(self.kinetic, self.stored)
 
 
@@ -95,8 +95,8 @@ def misfit(motion: Motion, x: np.ndarray) -> Misfit:
 
 
 def fitting(motion: Motion, x: np.ndarray, kept: Sequence[int]) -> np.ndarray | None:
-    """Find by Newton iteration the states with the nearest velocities that fit, those at the indices `kept` unchanged; None if
-    there are none."""
+    """Find the states with the nearest velocities that fit by Newton iteration, without changing those at the indices `kept`;
+    None if no velocities fit."""
     x = x.copy()
     free = np.flatnonzero(~np.isin(motion.moving, list(kept)))
     metric, strides = _metric(motion, x)
@@ -123,7 +123,7 @@ def _step(
     free = free[~inert[free]]
     if len(free):
         root = np.linalg.cholesky(metric[np.ix_(free, free)])
-        normal = np.linalg.solve(root, slopes[:, free].T).T  # f = normal @ y, |y|^2 twice the energy
+        normal = np.linalg.solve(root, slopes[:, free].T).T  # f = normal @ y, and |y|^2 is twice the energy
         rows = np.linalg.norm(normal, axis=1)
         scale = 1.0 / np.where(rows > 0.0, rows, 1.0)
         least = np.linalg.lstsq(normal * scale[:, None], -flows * scale, rcond=RANK_RTOL)[0]
@@ -155,7 +155,7 @@ def _metric(motion: Motion, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 Keep = Sequence[str] | Mapping[str, Any]
-"""Names of states, parts or other values that stay, or these with their new values."""
+"""Names of states, parts or other values that stay, or a mapping from such names to new values."""
 
 MOTIONS = 3
 """Number of random motions with which redundant constraints are tested."""
@@ -174,7 +174,8 @@ class HeldConstraints:
     moving: np.ndarray
 
     def motion(self, program: Program, flows_of: Kernel, t: float, p: np.ndarray, m: np.ndarray) -> Motion:
-        """Return the functions that start velocities must fit; `flows_of` gives the flows of all constraints as first outputs."""
+        """Return the functions that start velocities must fit; `flows_of` gives the flows of all constraints as its first
+        outputs."""
         energies = program.energies
         assert energies is not None
 

@@ -89,8 +89,8 @@ def _deferred(group: Sequence[Code]) -> dict[str, Kernel]:
 
 def _compiled_later(needed: Mapping[str, Code]) -> list[list[str]]:
     """Return groups of event routines to compile at their first call, because a run without the event never calls them: one
-    group for each event with long routines, and one for all other events. There are none above `QUICK` steps in total, where
-    the bits of a routine depend on the others in its group."""
+    group for each event with long routines, and one for all other events. There are no groups if all routines together have more
+    than `QUICK` steps, because the bits of a routine then depend on the others in its group."""
     at_once = {r.name: () if isinstance(r, SpecialisedRoutine) else r.cases for r in _compiled_at_once(needed)}
     if not any(name.partition("_")[0] in IMPULSE_ROUTINES for name in at_once):
         return []

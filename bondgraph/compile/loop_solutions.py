@@ -150,8 +150,8 @@ def _newton(evaluate: Evaluate, starts: np.ndarray, roots: np.ndarray | None = N
     """Return the ends (rows, k) of Newton iterations from many starts (rows, k); NaN where one fails.
 
     Each step is halved until the residual falls, or, if not `damped`, until it is finite: with exponentials in series, damped
-    steps end in a narrow valley, and undamped steps come back by one power of e each. With known `roots` (count, k) the residuals
-    are divided by the distances from them, so that no iteration ends there.
+    steps end in a narrow valley, but each undamped step divides too large an exponential by e. With known `roots` (count, k) the
+    residuals are divided by the distances from them, so that no iteration ends there.
     """
     roots = starts[:0] if roots is None else roots
     at, part = starts.copy(), np.ones(len(starts))
@@ -301,8 +301,9 @@ def start_on_branch(
 ) -> np.ndarray:
     """Return the start state x (n,) with the solution of the nonlinear loops: the only one, or the nearest to the guesses by
     name. A start from which Newton's method finds the only solution is returned unchanged. Loops of `begun` unknowns (indices in
-    x), whose elements have start values of their own, are left to Newton's method. If no solution is found, one is followed from
-    zero sources; `parameters`(part) gives p with the sources at the fraction `part` of their values.
+    x), whose elements have start values of their own, are left to Newton's method. If no solution is found, the loops are solved
+    again as the sources are scaled up from zero; `parameters`(part) gives p with the sources at the fraction `part` of their
+    values.
 
     Raises `ModelError` E215 if there are several solutions and no guess distinguishes them, E206 if residuals overflow and no
     solution is found.

@@ -279,7 +279,7 @@ def _start_problems(compiled: Compiled) -> list[Problem]:
 
 
 def _is_singular(value: Any) -> bool:
-    """Return True for a matrix with fewer independent rows and columns than it could have."""
+    """Return True for a matrix that does not have full rank."""
     matrix = np.asarray(value, dtype=float)
     if matrix.ndim != 2 or min(matrix.shape) < 2 or not np.all(np.isfinite(matrix)):
         return False

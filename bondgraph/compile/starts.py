@@ -173,7 +173,7 @@ def violated_constraints(
     if not held or program.outputs is None:
         return []
     kernel, starts = program.outputs, tuple(slot.start for slot in slots.values())
-    if program.choose is not None:  # one kernel for all that may hold, whatever the mode
+    if program.choose is not None:  # one kernel for all constraints that may hold, whatever the mode
         kernel, starts = program.choose(tuple(slots.values()))
     columns = {path: slice(start, start + slot.size) for (path, slot), start in zip(slots.items(), starts, strict=True)}
     steps = np.eye(len(x) + len(p)) * START_STEP

@@ -57,8 +57,8 @@ class NvidiaDevice:
         self._kernels = dict[tuple[str, str], tuple[Any, LoadedKernel]]()
 
     def memory_left(self, kernel: LoadedKernel) -> int:
-        """Return the free bytes in addition to the stacks of a kernel, which the driver reserves at its first launch, for all
-        threads that the GPU can hold, and keeps."""
+        """Return the bytes that remain free beside the stacks of a kernel. At its first launch the driver reserves, and then
+        keeps, stacks for all threads that the GPU can hold."""
         self._use()
         more = max(kernel.stack - self._stack, 0) * self.facts.threads
         return int(self._call("cuMemGetInfo")[0]) - more

@@ -230,7 +230,7 @@ class _Search:
 
 
 def _variation(y: np.ndarray) -> float:
-    """Return the standard deviation of a time series, or if it is constant, its size, or one for zero."""
+    """Return the standard deviation of a time series; for a constant series, its absolute value, or 1 if it is zero."""
     with np.errstate(over="ignore"):  # `refuse_sizes` refuses overflow
         return float(np.std(y) or np.max(np.abs(y), initial=0.0) or 1.0)
 

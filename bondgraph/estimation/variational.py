@@ -341,7 +341,7 @@ class SensitivityWeights(ErrorWeights):
 
     def unresolved(self, rtol: float, numbers: np.ndarray) -> bool:
         """Return True if rounding in steps exceeded `rtol` times the weight of an entry of S. Columns in which a change of the
-        varied `numbers` (k,) by their sizes has no effect are rounding themselves and do not count."""
+        varied `numbers` (k,) by their sizes has no effect are only rounding and do not count."""
         n = self._count
         if not self.exceeded[n:].any():
             return False

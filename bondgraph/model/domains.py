@@ -30,7 +30,7 @@ class Domain:
     displacement_unit: str
     momentum_unit: str
     dimension: int | None = None
-    """Dimension of every bond of the domain; None where it is free."""
+    """Dimension of every bond of the domain; None if it is free."""
 
     parts: tuple[str, str, str] = ("a compliance", "an inertia", "a resistance")
     """Names of a C, an I and an R."""

@@ -91,7 +91,7 @@ _LOOKED_UP: WeakKeyDictionary[Element, Callable[[], str]] = WeakKeyDictionary()
 
 
 def remember_description(element: Element, look_up: Callable[[], str]) -> None:
-    """Let the repr of an element call `look_up` for its description, and describe the element alone if that is empty."""
+    """Let the repr of an element call `look_up` for its description, and show the element alone if the description is empty."""
     _LOOKED_UP[element] = look_up
 
 

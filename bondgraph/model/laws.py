@@ -1,4 +1,4 @@
-"""Constitutive laws of elements, of any graph: storages, resistors, sources, constraints, switches, junctions, blocks.
+"""Constitutive laws of elements: storages, resistors, sources, constraints, switches, junctions, blocks.
 
 Arguments of every operation: the law's own variable first, then the element's parameters, then its signals, in their order.
 """
@@ -156,7 +156,7 @@ TWO_PORTS = ("1.effort", "1.flow", "2.effort", "2.flow")
 @short_repr
 @dataclass(frozen=True)
 class Action:
-    """Products of a matrix N(parameters, signals) with a vector, without the matrix."""
+    """Products of a matrix N(parameters, signals) with a vector, computed without forming the matrix."""
 
     forward: Op
     """Operation (parameters, signals, f) -> N f."""
@@ -244,13 +244,13 @@ class IdealConstraint(Switched):
     start: StateSpec
     """Start value of h, if h is the integral of the flow."""
     released: Op | None = None
-    """Effort while the constraint is off, (mode, flow, noted, parameters, signals); None for zero."""
+    """Operation (mode, flow, states `noted`, parameters, signals) -> effort while the constraint is off; None for zero."""
     noted: Mapping[str, StateSpec] = field(default_factory=dict)
     """States that only transitions set."""
     impulsive: bool = True
-    """True if an impulse sets the flow to zero where the constraint begins to hold; else the flow decays as h does."""
+    """True if an impulse sets the flow to zero when the constraint begins to hold; else the flow decays as h does."""
     stores_position: bool = True
-    """True if h is a state where no position is given; else only the flow is stabilised, f' + a1 f = 0."""
+    """True if h is a state when no position is given; else only the flow is stabilised, f' + a1 f = 0."""
     coordinates: int = 0
     """Number of coordinates: the first signals, on which `position` depends, and whose rates are the flows of one port each. Then
     h' = sum of J_k f_k, with J_k the derivatives of the position. 0: one port, whose flow is h' itself."""

@@ -192,7 +192,7 @@ def constant(value: Any) -> Constant:
 
 
 def _through(matrix: Any, vector: Any) -> Any:
-    """Return matrix @ vector: a scalar matrix multiplies, a (n,) matrix is one row, a bond of dimension 1 has a scalar."""
+    """Return matrix @ vector; a number scales the vector, (n,) is a single row, and a single component is a scalar."""
     shape = np.shape(matrix)
     if not shape:
         return matrix * vector

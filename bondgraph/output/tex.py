@@ -24,7 +24,7 @@ _SPECIAL = {
     **{sign: "\\" + sign for sign in "_&#%${}"},
 }
 _CAPITALS = ("gamma", "delta", "theta", "lambda", "xi", "pi", "sigma", "phi", "psi", "omega", "upsilon")
-"""Capital Greek letters that LaTeX knows; the others look like Latin ones."""
+"""Capital Greek letters that LaTeX knows; the other capitals look like Latin letters."""
 
 
 EXACT = 17

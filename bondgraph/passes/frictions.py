@@ -1,8 +1,8 @@
 """Assembly of models with dry friction, whose law depends on its place in the graph.
 
 Friction with an inertia sets its effort, so that it can hold its flow at zero. Behind springs without inertia it takes its effort
-and sets its flow (Prandtl, Jenkin). Where its effort has no influence on its flow, as where a source sets the flow, it holds
-nothing: the equation of its stick state would be singular. Then it has a law without an unknown.
+and sets its flow (Prandtl, Jenkin). If its effort has no influence on its flow, for example because a source sets the flow, it
+holds nothing: the equation of its stick state would be singular. Then it has a law without an unknown.
 """
 
 from __future__ import annotations

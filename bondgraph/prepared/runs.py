@@ -225,7 +225,7 @@ class PreparedRun:
         compiled, program = self.compiled, self.compiled.program
         try:
             start, p = start_rows(compiled, initial, runs), parameter_rows(compiled, parameters, runs)
-        except ModelError:  # `start_values` raises it for that run
+        except ModelError:  # `start_values` raises the error for the run that has it
             start = p = None
         if start is None or p is None:
             widths = program.states, program.parameters, program.modes

@@ -219,12 +219,12 @@ PREPARED = ("rates", "powers", "guards")
 """Routines that every step of a run calls; their expressions of parameters are computed in `prepare`."""
 
 EAGER = ("prepare", "rates", "powers", "energies")
-"""Routines that are compiled at once, because every model is evaluated at its start; the others at their first use."""
+"""Routines that are compiled at once, because every model is evaluated at its start; others are compiled at their first use."""
 
 _STATES = GIVEN.index("x")
 
 UNOPTIMISED = ("outputs",)
-"""Large routines that a run calls only a few times, so that they are compiled without an optimiser."""
+"""Large routines that are compiled without an optimiser, because a run calls them only a few times."""
 
 
 def select_in_loops(routines: Scheduled, indices: Sequence[int], machine_code: bool) -> tuple[Kernel, tuple[int, ...]]:

@@ -1,7 +1,7 @@
 """Taylor coefficients of the solution of x' = f(t, x) by recurrences over the operations of f on a tape.
 
 R. E. Moore, Interval Analysis, 1966, chapter 11; A. Griewank, A. Walther, Evaluating Derivatives, 2008, chapter 13. A product
-is a convolution; a function y of a has y' = s a' with its slope s, which the tape knows, so that y_k = sum_j j a_j s_(k-j) / k.
+is a convolution; a function y of a has y' = s a' with its slope s, written on the tape, so that y_k = sum_j j a_j s_(k-j) / k.
 """
 
 from __future__ import annotations

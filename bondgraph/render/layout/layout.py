@@ -59,7 +59,7 @@ def _scaling(distances: np.ndarray, turns: int = 60) -> np.ndarray:
 
 
 def _unit(direction: np.ndarray) -> np.ndarray:
-    """Return a vector scaled to length 1; a zero vector, as perpendicular to nodes on a line, stays zero."""
+    """Return a vector scaled to length 1; a zero vector, such as the one perpendicular to nodes on a line, stays zero."""
     size = float(np.sqrt((direction * direction).sum()))
     return direction / size if size > 0.0 else direction
 

@@ -98,7 +98,7 @@ def _merge(patterns: Instances) -> np.ndarray:
 
 
 def _ranks(patterns: Instances) -> np.ndarray:
-    """Return the rank of each name, lowest preferred, as in `remove_aliases`."""
+    """Return the rank of each name, of which the lowest is preferred, as in `remove_aliases`."""
     bonds = np.array([len(bond.name) for bond in patterns.model.bonds], dtype=int)
     paths = np.array([len(path) for path in patterns.paths], dtype=int)
     ranks = np.empty(patterns.values, dtype=int)
@@ -122,7 +122,7 @@ def _ranks(patterns: Instances) -> np.ndarray:
 
 def _negatives(patterns: Instances, roots: np.ndarray) -> np.ndarray | None:
     """Return pairs (k, 2) of a value named as a negative and the value that it negates, in the order of writing; None if two of
-    them are the same value."""
+    these negatives are one value."""
     columns = [column for column in patterns.columns() if column.op is NEGATE and column.negative]
     if not columns:
         return np.zeros((0, 2), dtype=int)

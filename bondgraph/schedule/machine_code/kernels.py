@@ -280,8 +280,8 @@ MAX_OPTIMISED_LENGTH = 60_000
 
 
 def jacobian_kernel(schedule: Schedule) -> Kernel:
-    """Compile a Jacobian, which stiff runs call often and others a dozen times; it is optimised only if its text is short, as for
-    identical parts. Products and sums are not fused, so that results match the reference bit by bit."""
+    """Compile a Jacobian, which stiff runs call often and other runs a dozen times; it is optimised only if its text is short, as
+    for identical parts. Products and sums are not fused, so that results match the reference bit by bit."""
     text = kernels_text([schedule], quick=True, fused=False)
     quick = len(text) > MAX_OPTIMISED_LENGTH
     text = text if quick else kernels_text([schedule], fused=False)
