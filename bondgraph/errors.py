@@ -79,7 +79,7 @@ def caller_place() -> Place | None:
 
 @functools.lru_cache(maxsize=10_000)
 def _place(file: str, line: int) -> Place:
-    """Return the place of a line; cached, since loops create many objects at one line."""
+    """Return the place of a line; cached, since loops create many objects on one line."""
     return Place(file, line)
 
 

@@ -24,7 +24,7 @@ from bondgraph.tracing.on_tape.values import scalars_of, shaped
 
 @dataclass(frozen=True)
 class Reciprocity:
-    """Result of the checks of one element: the worst of all points.
+    """Result of the checks of one element: the worst values at any point.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 NULL_TOLERANCE = 1e-9
-"""Fraction of the largest singular value below which others count as zero; also for entries of unit vectors."""
+"""Fraction of the largest singular value below which another counts as zero; also for entries of unit vectors."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from screws.scalars import array
 
 @dataclass(frozen=True)
 class Value:
-    """Type of a named quantity: shape, unit and symbol; quantities of equal type share one."""
+    """Type of a named quantity: shape, unit and symbol; quantities of equal type share one record."""
 
     shape: tuple[int, ...] | None
     """None until the statements have been evaluated once."""
@@ -100,7 +100,7 @@ class LoweredTransition:
     contradicting: tuple[tuple[str, ...], str] | None = None
     """Elements whose equations may contradict each other in a mode, and the text of the mode; a contradiction ends the run."""
     paradox: tuple[str, ...] = ()
-    """Friction and its normal constraints, if they may have no solution or several (Painlevé paradox), which ends the run."""
+    """Friction and normal constraints that may have no solution, or several (Painlevé paradox), which ends the run."""
 
     @property
     def found(self) -> bool:
@@ -123,7 +123,7 @@ class Clock:
     updates: tuple[tuple[str, str], ...] = ()
     """(state, value after the tick)."""
     delay: str = ""
-    """Parameter that is a delay: instead of ticks, the states take these values after this time."""
+    """Parameter that is a delay: the states take these values after this time, and not at ticks."""
     history: Callable[[float], float] | float | None = None
     """Values before the start, as in `laws.SignalBlock`."""
     library: ForeignLibrary | None = None

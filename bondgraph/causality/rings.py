@@ -168,7 +168,7 @@ def _times(powers: tuple[tuple[str, int], ...], path: str, exponent: int) -> tup
 
 @dataclass(frozen=True)
 class _Sums:
-    """Equations of junctions: for each variable, the variable that it equals, or those whose signed sum it is."""
+    """Equations of junctions: for each variable, the variable that it equals, or the variables whose signed sum it equals."""
 
     shared: dict[int, int]
     balances: dict[int, Row]

@@ -177,7 +177,7 @@ class StartCall:
     results: tuple[Any, ...]
 
     def fits(self, values: Sequence[Any]) -> bool:
-        """Return True if it was called with these values."""
+        """Return True if the function was called with these values."""
         return all(np.array_equal(old, new) for old, new in zip(self.arguments, values, strict=True))
 
 
@@ -298,7 +298,7 @@ def _differ(first: Any, second: Any) -> bool:
 def dependent_among(
     model: Model, system: System, causality: Causality, changes: Mapping[str, Any]
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Split changes into start values of storages in derivative causality, by the name of the state, and all others.
+    """Split changes into start values of storages in derivative causality, by the name of the state, and all other changes.
 
     Raises `ModelError` E124 if the former do not fit.
     """

@@ -1,5 +1,5 @@
-"""Consistent initial values: the constraints that hold at the start, the misfit of start velocities, and the nearest ones that
-fit.
+"""Consistent initial values: the constraints that hold at the start, the misfit of start velocities, and the nearest velocities
+that fit.
 
 A constraint that holds has no flow. If the start velocities give it a flow, stabilisation would remove that flow with a force
 that also adds or removes energy. The nearest velocities that fit are those of an impulse: the least change in the kinetic metric,

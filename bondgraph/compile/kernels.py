@@ -43,7 +43,8 @@ DEFERRED = UNFUSED | {"closing_matrix"}
 """Routines that are compiled at their first use."""
 
 LONG = 300
-"""Minimum number of steps of the routines of an event, or of all shorter ones together, that are compiled at the first call."""
+"""Minimum number of steps with which the routines of an event, or all shorter routines together, are compiled at the first
+call."""
 
 INTERPRETED = frozenset({"closures"})
 """Routines that are evaluated for many samples at once, or rarely: not worth compiling."""
@@ -314,7 +315,7 @@ def compile_formula(formula: Formula, arguments: Mapping[str, tuple[int, ...]], 
     formula : function of arrays, in the order of `arguments`, that returns its results by name, written with the functions of
         `screws.scalars`, without branches on values.
     arguments : shape of each argument by name; () for a number.
-    backend : "llvm" (machine code), "numpy" (the reference) or "auto" (LLVM where llvmlite is installed).
+    backend : "llvm" (machine code), "numpy" (the reference) or "auto" (LLVM if llvmlite is installed).
 
     Raises `ModelError` E123 for another backend, and any error of the formula.
 

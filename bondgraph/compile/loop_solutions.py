@@ -147,7 +147,7 @@ def _multiples(root: np.ndarray) -> np.ndarray:
 
 
 def _newton(evaluate: Evaluate, starts: np.ndarray, roots: np.ndarray | None = None, damped: bool = True) -> np.ndarray:
-    """Return the ends (rows, k) of Newton iterations from many starts (rows, k); NaN where one fails.
+    """Return the ends (rows, k) of Newton iterations from many starts (rows, k); NaN if one fails.
 
     Each step is halved until the residual falls, or, if not `damped`, until it is finite: with exponentials in series, damped
     steps end in a narrow valley, but each undamped step divides too large an exponential by e. With known `roots` (count, k) the
@@ -188,7 +188,7 @@ def _deflated(evaluate: Evaluate, at: np.ndarray, roots: np.ndarray) -> tuple[np
 
 
 def _solves(evaluate: Evaluate, ends: np.ndarray) -> np.ndarray:
-    """Return True for ends (rows, k) at which Newton's method stops and near which the residuals grow, (rows,): where a matrix is
+    """Return True for ends (rows, k) at which Newton's method stops and near which the residuals grow, (rows,): if a matrix is
     singular except for rounding, steps are small even far from a solution."""
     finite = np.isfinite(ends).all(axis=1)
     residual, step = evaluate(np.where(finite[:, None], ends, 0.0))

@@ -105,7 +105,7 @@ def compile_model(
     Parameters
     ----------
     model : a `Graph` is frozen (and so checked) first.
-    backend : "llvm" (machine code), "numpy" (the reference) or "auto" (LLVM where llvmlite is installed).
+    backend : "llvm" (machine code), "numpy" (the reference) or "auto" (LLVM if llvmlite is installed).
     progress : show a bar on a terminal when compilation takes longer than two seconds.
     guess : efforts or flows, {"load.effort": 72.0}, that select the nearest of several solutions of a loop at the start.
 
@@ -159,7 +159,7 @@ def simulate(
     sink: Sinkable | None = None,
     **settings: Unpack[RunSettings],
 ) -> Result:
-    """Compile a model if needed, and run it from `t_start` to `t_end` (s); errors as for `Compiled.simulate`.
+    """Compile a model if needed, and run it from `t_start` to `t_end` (s); errors are those of `Compiled.simulate`.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""Checks of start values: dependent storages that contradict others, switches and dry friction whose mode does not hold."""
+"""Checks of start values: dependent storages that contradict other storages, switches and dry friction whose mode does not
+hold."""
 
 from __future__ import annotations
 
@@ -165,8 +166,8 @@ def violated_constraints(
 ) -> list[Problem]:
     """Report constraints that hold at the start although their position is far from zero (E218).
 
-    Stabilisation would pull the parts together within a second, by unbounded forces. The size of a position is its sensitivity to
-    relative changes of states and parameters, so that units do not matter.
+    Stabilisation would pull the parts together within a second, with unbounded forces. The size of a position is its sensitivity
+    to relative changes of states and parameters, so that units do not matter.
     """
     slots = _position_slots(model, system, program.layout)
     held = [path for path in _positions_held(model, system, m) if path in slots]

@@ -14,7 +14,7 @@ from bondgraph.errors import Problem, RunError
 from bondgraph.output.extras import require_package
 
 THREADS = 64
-"""Number of threads per block: few, since each takes all the registers it can get."""
+"""Number of threads per block: few, since each thread takes all the registers it can get."""
 _MOST_KERNELS = 8
 """Number of kernels that stay loaded: the driver takes seconds to compile one."""
 _OLD = {36, 209, 222, 803, 804}

@@ -78,8 +78,8 @@ def multiport(
         flows (n,) from its efforts (n,), or the reverse; flows count into the element.
     ports : domains by name; None for the domain of the connected element.
     initial : x at the start (n,); not for an R.
-    gives : "flow" or "effort", which the law of an R returns. Where the graph sets that variable, Newton iteration
-        solves for the other.
+    gives : "flow" or "effort", which the law of an R returns. At a port where the graph sets that variable, Newton iteration
+        solves for the other variable.
     passive : True if an R never gives power, which is tested at many values.
     guess : {"base.effort": 0.7}, for an R in an algebraic loop with several solutions.
 

@@ -59,7 +59,7 @@ class Domain:
 
     @property
     def power_unit(self) -> str:
-        """Unit of effort times flow; "W" where energies are in J."""
+        """Unit of effort times flow; "W" if energies are in J."""
         if self.pseudo:
             return self.flow_unit
         pairs = list(zip(parts(self.effort_unit), parts(self.flow_unit), strict=False))

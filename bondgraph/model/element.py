@@ -22,7 +22,7 @@ L = TypeVar("L", bound=Law)
 @short_repr
 @dataclass(frozen=True)
 class Port:
-    """Port of an element. Dimension, domain and frame are None where the bond determines them."""
+    """Port of an element. Dimension, domain and frame are None if the bond determines them."""
 
     name: str
     dimension: int | None = None

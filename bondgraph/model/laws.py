@@ -417,7 +417,7 @@ class Storage(Storing):
     energy: Op | None
     """Operation (coordinate, parameters, signals) -> stored energy; None for an energy by quadrature."""
     rate: Op | None = None
-    """Operation (x, input, parameters, signals) -> x'; None where the state is the integral of the input."""
+    """Operation (x, input, parameters, signals) -> x'; None if the state is the integral of the input."""
     inverse: Op | None = None
     """Operation (output, parameters, signals) -> x. Without it, derivative causality solves for the state by Newton iteration;
     without `output`, integral causality solves for the output."""

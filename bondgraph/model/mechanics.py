@@ -44,7 +44,7 @@ def gradient(energy: Op) -> Op:
 def partials(formula: Callable[[Any], Sequence[Any]], x: Any, others: Sequence[Any] = ()) -> np.ndarray:
     """Return partial derivatives (m, n) of the m scalars of `formula`(x) with respect to the n entries of x.
 
-    Other values in the formula, `others`, count as constant, even where they depend on x. Scalars of a tape are differentiated on
+    Other values in the formula, `others`, count as constant, even if they depend on x. Scalars of a tape are differentiated on
     that tape, SymPy expressions symbolically, and floats on a temporary tape. A foreign scalar provides a method
     `__partials__(formula, x, others)`.
     """

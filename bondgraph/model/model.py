@@ -70,7 +70,7 @@ class ContactPoint:
     path: str
     """Path of its graph; a separate name if one graph holds several."""
     gap: str
-    """Signal: distance between the surfaces, m, negative where they overlap."""
+    """Signal: distance between the surfaces, m, negative if they overlap."""
     gap_rate: str
     """Signal: rate of the gap, m/s."""
     normal: SignalEntry | None = None

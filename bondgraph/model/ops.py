@@ -54,7 +54,7 @@ class Op(Frozen):
     latex: str = ""
     """LaTeX of the right-hand side with #1, #2 ... for its arguments; empty: name(arguments)."""
     source: str = ""
-    """Source of the formula: a work and its equations, "corrected" where they are wrong in print, entries separated by "; ":
+    """Source of the formula: a work and its equations, "corrected" if they are wrong in print, entries separated by "; ":
     "VI02 (18), (20); VI02 (19), (21), corrected". docs/papers.md lists the works and their equations. Empty without a source;
     else one line for all results, or one for each printed line of results and remarks."""
     note: str = ""

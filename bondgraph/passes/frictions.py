@@ -48,7 +48,7 @@ def is_dry_friction(element: Element, model: Model) -> bool:
 
 
 def _with_springs_at_frictions(model: Model, causality: Causality) -> Model:
-    """Return the model with friction taking its effort from springs where causality requires it."""
+    """Return the model with friction taking its effort from springs if causality requires it."""
     bonds = {path: model.bonds_at(path)[0] for path, element in model.elements.items() if is_dry_friction(element, model)}
     return _changed(model, [path for path, bond in bonds.items() if causality.effort_into(bond, path)], with_flow_law)
 

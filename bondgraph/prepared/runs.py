@@ -45,7 +45,7 @@ def parameter_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> 
     """Return parameters of the kernels, (runs, parameters), if only single numbers vary; else None: they are read run by run.
 
     Valid ranges are intervals, so that only the smallest and largest number are checked. Raises `ModelError` as
-    `Compiled.parameters`.
+    `Compiled.parameters` does.
     """
     system, p = compiled.system, flat(compiled.system.parameters.values())
     if not varied:
@@ -142,7 +142,7 @@ class PreparedRun:
     program: PreparedProgram
 
     def __call__(self, *, parameters: Mapping[str, Any] | None = None, initial: Initial | None = None) -> Result:
-        """Run as `Compiled.simulate`, with its warnings and errors."""
+        """Run as `Compiled.simulate` does, with its warnings and errors."""
         return self.program.result(*self.start_values(parameters, initial))
 
     def start_values(
@@ -191,7 +191,7 @@ class PreparedRun:
         ----------
         parameters, initial : by name as for a run, each with a value for every run, (runs, *shape).
 
-        Raises `ModelError` as `Compiled.initial`, and E124 if a run has no value, or the numbers of runs differ.
+        Raises `ModelError` as `Compiled.initial` does, and E124 if a run has no value, or the numbers of runs differ.
         """
         compiled, name = self.compiled, self.compiled.model.name
         varied, starts = (
@@ -269,7 +269,7 @@ class PreparedRun:
         check_rank: bool = True,
         is_stored: bool = False,
     ) -> GPULauncher | None:
-        """Return a launcher of runs on the GPU that `device=` names, None for the CPU; raises as `run_many`. If `is_stored`,
+        """Return a launcher of runs on the GPU that `device=` names, None for the CPU; raises as `run_many` does. If `is_stored`,
         results are stored in chunks and take no memory here."""
         if device is None:
             return None

@@ -226,7 +226,7 @@ MIN_REPETITION = 4
 """Minimum number of statements per kind at which loops pay off; kinds that differ only in constants count as one."""
 
 MIN_STATEMENTS = 2000
-"""Number of statements from which kinds that differ only in constants are identified, which requires tracing each."""
+"""Number of statements from which kinds that differ only in constants are identified, which requires tracing each kind."""
 
 MAX_STEPS = 3000
 """Maximum number of steps of straight-line code: it is slightly faster than loops, and compiles quickly."""

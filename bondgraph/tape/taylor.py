@@ -133,7 +133,7 @@ class _Series:
 
     def _convolution(self, a: int, b: int, first: int, k: int, weights: Mapping[int, int] | None = None, last: int = -1) -> int:
         """Return the sum of a_j b_(k-j) for j from `first` to `last`, k by default, each a_j times its weight. The latest
-        coefficients come last, so that the others need not wait for them."""
+        coefficients come last, so that earlier products need not wait for them."""
         tape, total = self._tape, self._zero
         for j in sorted(range(first, (k if last < 0 else last) + 1), key=lambda j: max(j, k - j)):
             factor = self.at(a, j) if weights is None else tape.multiply(weights[j], self.at(a, j))

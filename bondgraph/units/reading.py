@@ -1,4 +1,4 @@
-"""Reader of units: a text such as "kN/mm" in, its exact factor and dimension over SI base units out."""
+"""Reader of units: it turns a text such as "kN/mm" into an exact factor and a dimension over SI base units."""
 
 from __future__ import annotations
 
