@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from screws.errors import ScrewbondError
 
 MAX_TITLE = 320
-"""Maximum number of characters of a title in a message."""
+"""Maximum length of a title in a message, in characters."""
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ _ENTRIES = (
 )
 
 METHODS = {entry.name: entry for entry in _ENTRIES}
-"""Every method by its name."""
+"""Methods by name."""
 
 AUTO = "auto"
 START, STIFF = METHODS["dop853"], METHODS["rodas5p"]

@@ -95,7 +95,7 @@ def _factorised(jacobian: Any, scale: np.ndarray, conserve: bool) -> _Solver:
     def step(r: np.ndarray) -> np.ndarray:
         dz = -(short @ (r / size))
         if len(weight):
-            # these combinations of the rates vanish, so the same combinations of the states are conserved; hold them where
+            # these combinations of the rates vanish, so the same combinations of the states are conserved; hold them if
             # possible
             move, *_ = np.linalg.lstsq(weight @ free, -(weight @ dz), rcond=_RANK)
             moved = dz + free @ move

@@ -198,7 +198,7 @@ class Loop:
     stop: int
     unknowns: tuple[Unknown, ...]
     guesses: tuple[str, ...] = ()
-    """States that track the unknowns of a nonlinear loop along the run, where Newton iteration starts."""
+    """States that track the unknowns of a nonlinear loop along the run, from which Newton iteration starts."""
     sizes: tuple[float, ...] = ()
     """Natural size of each scalar unknown of a nonlinear loop."""
     weights: tuple[float, ...] = ()

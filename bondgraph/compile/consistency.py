@@ -45,7 +45,7 @@ RANK_RTOL = 1e-9
 """Singular values below this fraction of the largest count as zero: redundant constraints."""
 
 MAX_NEWTON_STEPS = 20
-"""Maximum number of Newton iterations for velocities whose inertia is not constant."""
+"""Maximum number of Newton iterations for velocities if the inertia is not constant."""
 
 
 @dataclass(frozen=True)

@@ -274,7 +274,7 @@ def guesses_in_si(model: Model, system: System, guesses: Mapping[str, Any]) -> d
 
 
 def unexpected_guesses(model: Model, program: Program, guesses: Mapping[str, Any]) -> list[Problem]:
-    """Report guesses that name no value of the model, or are not a finite number (E216)."""
+    """Report guesses that name no value of the model, or are not finite numbers (E216)."""
     problems = []
     for name, value in guesses.items():
         exists = name in program.layout and program.layout[name].block in ("out", "x")

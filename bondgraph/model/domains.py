@@ -149,7 +149,7 @@ class Coefficient:
 
     @property
     def positive(self) -> bool:
-        """True if zero is excluded: the law needs the inverse, as the argument follows from the stored quantity."""
+        """True if zero is excluded: the law needs the inverse, because the argument follows from the stored quantity."""
         return self.makes in STORED
 
 

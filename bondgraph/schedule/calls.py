@@ -153,7 +153,7 @@ def numbered(system: System, extra: Sequence[Statement] = ()) -> StatementTable:
     outs: list[tuple[int, ...]] = []
     formulas: list[int] = []
     producer: dict[int, int] = {}
-    depth: dict[int, int] = {}  # of values that depend on parameters only
+    depth: dict[int, int] = {}  # for values that depend on parameters only
     varies, values = {value for value, fixed in enumerate(book.fixed) if not fixed}, system.values
     first = [Statement((name,), Op("in the expected unit", convert), (f"{name}:declared",), "") for convert, _, name in converted]
     numbers.update((f"{name}:declared", number) for _, number, name in converted)

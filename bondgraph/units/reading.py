@@ -31,7 +31,7 @@ class Unit:
 
     @property
     def coherent(self) -> bool:
-        """True if numbers in this unit are numbers in SI."""
+        """True if numbers in this unit are already in SI."""
         return self.ratio == 1 and not self.turns and not self.zero
 
     @property

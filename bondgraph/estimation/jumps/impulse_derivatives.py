@@ -394,14 +394,15 @@ def refuse_separating(
 
 
 def refuse_opening(context: EventScales, transition: int, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> None:
-    """Refuse a triggered collision whose contact was already closed, at zero speed, if another value opens it."""
+    """Refuse a triggered collision whose contact was already closed, at zero speed, if a change of the varied numbers opens
+    it."""
     at_zero, moved = closed(context, transition, at, D, dt)
     if at_zero and moved.any():
         raise coincidence_refusal(context.kernels, context.event, transition, moved)
 
 
 def closed(context: EventScales, transition: int, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> tuple[bool, np.ndarray]:
-    """Return True if a guard is zero, and along which directions (k,) it does not stay zero."""
+    """Return True if a guard is zero, and a mask (k,) of the directions along which it does not stay zero."""
     kernels, (n, k) = context.kernels, D.shape
     nothing = np.zeros(k)
     guard, f = kernels.variational.guard(transition), kernels.rates(at)

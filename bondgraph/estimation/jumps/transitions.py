@@ -183,7 +183,7 @@ class EventJumps:
         at.S = D - np.multiply.outer(kernels.rates(at), dt)
 
     def _refuse_order(self, step: _Step, earlier: Sequence[_Step], event_dt: np.ndarray, dt: np.ndarray) -> None:
-        """Refuse a sequence of interacting contacts whose order another value would change."""
+        """Refuse a sequence of interacting contacts whose order changes with the varied numbers."""
         tolerance = MAX_RESIDUAL * self._kernels.rtol * np.maximum(np.abs(event_dt), np.abs(dt)).max(initial=0.0)
         off = np.abs(event_dt - dt) > tolerance
         if off.any() and self._acts(step, earlier):

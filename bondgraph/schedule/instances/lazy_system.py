@@ -41,7 +41,7 @@ class SortedInstances:
     roots: np.ndarray
     """Value that replaces each value."""
     negatives: Mapping[int, int]
-    """Value whose negative each value is."""
+    """Value of which each value is the negative."""
     columns: tuple[StatementInstances, ...]
     """All statements without duplicates; `numbers` are their positions in the order."""
 
