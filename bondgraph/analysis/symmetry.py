@@ -30,7 +30,7 @@ class Reciprocity:
     ----------
     asymmetry : |J - J^T| / |J| of the law's Jacobian (Maxwell's relations); nan if the law has no square Jacobian.
     imbalance : for a storage, |dH/dt - effort . flow| over the size of the power; nan for a resistor.
-    dissipation : for a resistor, smallest effort . flow over |effort| |flow|, negative if it gives power; nan for a storage.
+    dissipation : for a resistor, smallest effort . flow over |effort| |flow|, negative if it supplies power; nan for a storage.
     points : number of points with finite values.
     """
 
@@ -54,7 +54,7 @@ class Reciprocity:
 
     @property
     def passive(self) -> bool:
-        """True if a resistor gave no power at any point."""
+        """True if a resistor supplied no power at any point."""
         return not self.dissipation < -self.tolerance
 
     @property

@@ -174,7 +174,7 @@ class HeldConstraints:
     moving: np.ndarray
 
     def motion(self, program: Program, flows_of: Kernel, t: float, p: np.ndarray, m: np.ndarray) -> Motion:
-        """Return the functions that start velocities must fit; `flows_of` gives the flows of all constraints as its first
+        """Return the functions that start velocities must fit; `flows_of` returns the flows of all constraints as its first
         outputs."""
         energies = program.energies
         assert energies is not None
@@ -300,7 +300,7 @@ def fitting_start(
 ) -> dict[str, Any]:
     """Return start values by name with velocities that fit, while the states and values of `keep` stay or get their new values.
 
-    `values`(name) gives the function of x for a value that is not a state. E122 for unknown names, E432 if none fit.
+    `values`(name) returns the function of x for a value that is not a state. E122 for unknown names, E432 if none fit.
     """
     indices = {name: where for name, where in system.places.items() if np.isin(motion.moving, where).any()}
     x, kept, rows = x.copy(), [], [motion.flows]

@@ -43,7 +43,7 @@ DEFERRED = UNFUSED | {"closing_matrix"}
 """Routines that are compiled at their first use."""
 
 LONG = 300
-"""Minimum number of steps with which the routines of an event, or all shorter routines together, are compiled at the first
+"""Minimum number of steps for which the routines of an event, or all shorter routines together, are compiled at the first
 call."""
 
 INTERPRETED = frozenset({"closures"})

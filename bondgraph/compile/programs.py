@@ -56,9 +56,9 @@ def program_of(
 ) -> Program:
     """Return the program of a system: its kernels, transitions, clocks and the names of all numbers.
 
-    The model gives its bonds and the messages with which a run ends. Called at first use: `differentiate` for the Jacobian with
-    its sparsity pattern, `couple` for the Jacobian of error control, `choose` for a kernel of some outputs, `in_lanes` for SIMD
-    kernels of several runs, `texts` for the LLVM texts of many runs, `expand` for Taylor coefficients up to an order. If
+    The model provides its bonds and the messages with which a run ends. Called at first use: `differentiate` for the Jacobian
+    with its sparsity pattern, `couple` for the Jacobian of error control, `choose` for a kernel of some outputs, `in_lanes` for
+    SIMD kernels of several runs, `texts` for the LLVM texts of many runs, `expand` for Taylor coefficients up to an order. If
     `autonomous`, no rate depends on the time.
     """
     breaks = breaks_of(system) if _moves_with_time(system, model) else None

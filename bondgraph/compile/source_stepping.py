@@ -41,7 +41,7 @@ def follow_sources(
 ) -> CurveEnd:
     """Follow the unknowns of nonlinear loops, which are in x (n,), from zero sources to the given ones.
 
-    `parameters`(part) gives p (parameters,) of the kernels with all sources at this fraction of their values. If this does not
+    `parameters`(part) returns p (parameters,) of the kernels with all sources at this fraction of their values. If this does not
     reach the given sources, charged storages are scaled too.
     """
     alone = _continued(program, t, lambda part: x, parameters, m)

@@ -317,7 +317,8 @@ class SensitivityWeights(ErrorWeights):
         self._measure(t, x, m)
 
     def test_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Update the scales after rejected steps of length h, and test if the tolerance is below the rounding of the rates."""
+        """Update the scales after rejected steps of length h, and test whether the tolerance is below the rounding of the
+        rates."""
         self.refresh(t, x, m)
         if self.noise.any():
             self._noise_gain = min(2.0 * self._noise_gain, error_weights.MAX_NOISE_GAIN)

@@ -80,7 +80,7 @@ def multiport(
     initial : x at the start (n,); not for an R.
     gives : "flow" or "effort", which the law of an R returns. At a port where the graph sets that variable, Newton iteration
         solves for the other variable.
-    passive : True if an R never gives power, which is tested at many values.
+    passive : True if an R never supplies power, which is tested at many values.
     guess : {"base.effort": 0.7}, for an R in an algebraic loop with several solutions.
 
     The state is `<name>.storage.q` (or `.p`), (n,), a number for a single port; an R has `<name>.<port>.effort` and `.flow`.

@@ -307,7 +307,7 @@ class Resistor(Law):
     effort: Op | None
     flow: Op | None
     passive: bool = False
-    """True if its author declares that it never gives power."""
+    """True if its author declares that it never supplies power."""
     linear: bool = False
     """True if effort and flow are proportional; the factor (a number, a diagonal or a matrix) is the only parameter."""
     relation: Op | None = None
@@ -351,7 +351,7 @@ class Source(Law):
 
     gives: Variable
     value: Op | None = None
-    """Value of the source; None for a structural zero, which gives no power."""
+    """Value of the source; None for a structural zero, which supplies no power."""
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         return PORT

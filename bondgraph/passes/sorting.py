@@ -209,7 +209,7 @@ def evaluation_order(needs: Sequence[Sequence[int]]) -> list[int] | None:
 def refuse_undefined_values(system: System, model: Model) -> System:
     """Return the system unchanged if every value is defined.
 
-    Raises `ModelError`: E206 if a ring of junctions passes a value around and nothing else sets it, E173 if no statement gives
+    Raises `ModelError`: E206 if a ring of junctions passes a value around and nothing else sets it, E173 if no statement computes
     it.
     """
     defined = {"time", *(s.name for s in system.states), *system.parameters, *system.modes}

@@ -29,7 +29,7 @@ class Kind:
 
 
 class Call(NamedTuple):
-    """Call of a kernel: its kind, the values that it reads and the values that it gives."""
+    """Call of a kernel: its kind, the values that it reads and the values that it computes."""
 
     kind: Kind
     ins: tuple[int, ...]
@@ -79,7 +79,7 @@ class Plan:
     calls: tuple[Call, ...]
     n_out: int
     results: Mapping[int, int]
-    """Offset in `out` of each value that a call gives."""
+    """Offset in `out` of each value that a call computes."""
     numbers: Mapping[float, Sequence[int]] = field(default_factory=dict)
     """Positions of each constant in `out`."""
     copied_block: str | None = None

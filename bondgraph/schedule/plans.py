@@ -198,7 +198,7 @@ class KernelCache:
     shared: dict[TracedGroup, Substitute] = field(default_factory=dict)
     prepared: Calls = field(default_factory=dict)
     makers: dict[int, Call] = field(default_factory=dict)
-    """Call of `prepared` that gives each value."""
+    """Call of `prepared` that computes each value."""
     sums: dict[object, Kind] = field(default_factory=dict)
 
     @property

@@ -131,7 +131,7 @@ def agree(a: np.ndarray, b: np.ndarray) -> bool:
 
 _RANK, _BALANCED, _NO_LIMIT = 1e-10, 1e-6, 1e-13
 """Singular value that counts as zero, relative to the largest; fraction of the energy that counts as zero for impulses chosen to
-give none; friction limit that counts as zero, relative to the impact's flows."""
+add none; friction limit that counts as zero, relative to the impact's flows."""
 
 
 class DegeneracyKind(Enum):

@@ -151,7 +151,8 @@ def _without_duplicates(column: StatementInstances, outs: np.ndarray) -> Stateme
 
 
 def _producers(patterns: Instances, columns: Sequence[StatementInstances]) -> np.ndarray | None:
-    """Return the statement that gives each value, -1 for none; None if two give one value, or an argument has no producer."""
+    """Return the statement that computes each value, -1 for none; None if two compute one value, or an argument has no
+    producer."""
     producer = np.full(patterns.values, -1)
     for column in columns:
         producer[column.outs] = column.numbers[:, None]
@@ -175,7 +176,7 @@ def _in_order(columns: Sequence[StatementInstances], order: Sequence[int]) -> tu
 
 
 def _dependencies(columns: Sequence[StatementInstances], producer: np.ndarray, count: int) -> list[Sequence[int]]:
-    """Return, for each statement, the statements that give its arguments."""
+    """Return, for each statement, the statements that compute its arguments."""
     needs: list[Sequence[int]] = [()] * count
     for column in columns:
         before = producer[column.args]
