@@ -167,8 +167,8 @@ class RunSettings(TypedDict, total=False):
         str,
         Setting(
             "simultaneous",
-            'collisions at the same time, to a thousandth of rtol, are solved together, "simultaneous", or one after'
-            ' another in the order of their names, "sequential".',
+            'collisions at the same time, to within a thousandth of rtol, are solved together, "simultaneous", or one'
+            ' after another in the order of their names, "sequential".',
         ),
     ]
     singular: Annotated[

@@ -250,8 +250,8 @@ class Linear:
             return _labelled(drawn.axes, "phase (degrees)", "gain (dB)")
 
     def margins(self, input: str | None = None, output: str | None = None) -> Margins:
-        """Return gain, phase and delay margins of a loop with unity negative feedback, with python-control; they print in words.
-        Names and errors are those of `bode`."""
+        """Return gain, phase and delay margins, which print in words, of a loop with unity negative feedback, with
+        python-control. Names and errors are those of `bode`."""
         control, part = self._control(), self._single(input, output)
         return margins_of(control, part.to_control(), part.dense(), part.period)
 

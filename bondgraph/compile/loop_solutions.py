@@ -170,8 +170,8 @@ def _newton(evaluate: Evaluate, starts: np.ndarray, roots: np.ndarray | None = N
 
 
 def _deflated(evaluate: Evaluate, at: np.ndarray, roots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the size of the residuals (rows,) and the Newton steps (rows, k), with the known roots deflated by the factor
-    1 + 1 / distance^2 each."""
+    """Return the size of the residuals (rows,) and the Newton steps (rows, k), with each known root deflated by the factor 1 + 1
+    / distance^2."""
     residual, step = evaluate(at)
     size = np.abs(residual).max(axis=1)
     if len(roots):

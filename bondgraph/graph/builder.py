@@ -373,8 +373,8 @@ class Graph(Draft):
         labels: BondLabels = False,
         colours: str | Mapping[str, str] = "colour",
     ) -> Diagram:
-        """Draw the graph: see `bondgraph.render.diagram.diagram(graph)` for the arguments; `.write("graph.pdf")` writes a file,
-        or .svg, .png, .tex."""
+        """Draw the graph: see `bondgraph.render.diagram.diagram(graph)` for the arguments; `.write("graph.pdf")` writes a file;
+        the endings .svg, .png and .tex work too."""
         from bondgraph.render.diagram import diagram
 
         return diagram(

@@ -131,7 +131,7 @@ class Access:
 
 @dataclass(frozen=True, eq=False)
 class KernelLoop:
-    """A kernel over `count` instances; `parallel` if none reads the result of another."""
+    """A kernel over `count` instances; `parallel` if no instance reads the result of another."""
 
     kind: Kind
     count: int
