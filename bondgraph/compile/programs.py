@@ -166,7 +166,7 @@ def _collisions(system: System, kernels: Mapping[str, Kernel]) -> Collisions | N
 
 
 def _clocks(system: System, kernels: Mapping[str, Kernel], layout: Layout) -> tuple[RunClock, ...]:
-    """Return the clocks that change states, with their times as indices in p."""
+    """Return the clocks that change states, with the indices of their times in p."""
     return tuple(
         RunClock(
             clock.element,

@@ -111,7 +111,7 @@ class OnePort(TypedDict, total=False):
     """Common arguments of elements with one kind of port."""
 
     dimension: int | None
-    """Number of components of its effort and flow; None if its start value or parameters, or else its bond, determine it."""
+    """Number of components of its effort and flow; None if it follows from its start value, its parameters or its bond."""
     domain: Domain | str | None
     symbols: Mapping[str, str] | None
     """LaTeX of its signals and parameters, by local name."""

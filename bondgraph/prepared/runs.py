@@ -279,7 +279,7 @@ class PreparedRun:
 
 
 def prepared_run(compiled: Compiled, t_end: float, kept: KeepOptions, settings: RunSettings) -> PreparedRun:
-    """Prepare runs: `Compiled.prepare_run`."""
+    """Prepare runs; see `Compiled.prepare_run`."""
     return PreparedRun(compiled, prepare(compiled.program, t_end, kept, **settings))
 
 
@@ -291,7 +291,7 @@ def run_once(
     kept: KeepOptions,
     settings: RunSettings,
 ) -> Result:
-    """Run a model: `Compiled.simulate`, by a prepared run that is cached while the settings stay the same."""
+    """Run a model, as `Compiled.simulate` does, by a prepared run that is cached while the settings stay the same."""
     return shared_runs(compiled, t_end, kept, settings)(parameters=parameters, initial=initial)
 
 
@@ -306,6 +306,6 @@ def shared_runs(compiled: Compiled, t_end: float, kept: KeepOptions, settings: R
 def ode_of(
     compiled: Compiled, t: float, initial: Initial | None, parameters: Mapping[str, Any] | None, sparse: bool
 ) -> OdeFunctions:
-    """Return the model as functions of arrays from a start at the time t, s: `Compiled.ode`."""
+    """Return the model as functions of arrays from a start at the time t, s; see `Compiled.ode`."""
     x, p, m = prepared_run(compiled, t + 1.0, KeepOptions(), {"t_start": t, "progress": False}).start_values(parameters, initial)
     return ode_functions(compiled.program, t, x, p, m, sparse)
