@@ -47,8 +47,8 @@ def has_ring(strokes: Strokes) -> bool:
 
 @dataclass(frozen=True)
 class Ring:
-    """Elements that set interdependent values around a ring, in the order of the model; and the sum of these values that
-    vanishes. Both are empty if there is no ring; the sum is also empty if it has factors other than 1 and -1."""
+    """Elements that set interdependent values around a ring, in the order of the model; and a sum of these values, with signs,
+    that is always zero. Both are empty if there is no ring; the sum is also empty if it has factors other than 1 and -1."""
 
     elements: tuple[str, ...] = ()
     sum: Mapping[int, int] = field(default_factory=dict)

@@ -95,7 +95,7 @@ def misfit(motion: Motion, x: np.ndarray) -> Misfit:
 
 
 def fitting(motion: Motion, x: np.ndarray, kept: Sequence[int]) -> np.ndarray | None:
-    """Find the states with the nearest velocities that fit by Newton iteration, without changing those at the indices `kept`;
+    """Find, by Newton iteration, the states with the nearest velocities that fit, without changing those at the indices `kept`;
     None if no velocities fit."""
     x = x.copy()
     free = np.flatnonzero(~np.isin(motion.moving, list(kept)))

@@ -82,7 +82,7 @@ def ordered(links: Links, marks: Sequence[Sequence[Any]], ties: Sequence[Any]) -
 
 
 def _first_alike(colours: Sequence[int]) -> list[int]:
-    """Return the items of the first colour that several have."""
+    """Return the items of the first colour that several items have."""
     by_colour: dict[int, list[int]] = {}
     for i, colour in enumerate(colours):
         by_colour.setdefault(colour, []).append(i)
