@@ -59,7 +59,7 @@ _LAZY_MODULES |= {"render": "bondgraph.render.diagram"}
 """Packages that `import bondgraph` does not load: the module to import on first access, by name."""
 _LAZY_NAMES = dict.fromkeys(("dump_model", "load_model", "parse_model", "read_graph", "save_model"), "interchange")
 _LAZY_NAMES |= {"quasistatic": "stepping", "sweep": "sweeps"}
-"""Package of each public name that these packages provide."""
+"""Package of each public name that is imported on first access."""
 
 
 if not TYPE_CHECKING:

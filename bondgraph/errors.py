@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from screws.errors import ScrewbondError
 
 MAX_TITLE = 320
-"""Maximum number of characters of a title in a message."""
+"""Maximum length of a title in a message, in characters."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def caller_place() -> Place | None:
 
 @functools.lru_cache(maxsize=10_000)
 def _place(file: str, line: int) -> Place:
-    """Return the place of a line; cached, since loops create many objects at one line."""
+    """Return the place of a line; cached, since loops create many objects on one line."""
     return Place(file, line)
 
 

@@ -93,7 +93,7 @@ _ENTRIES = (
         order=5,
         dense=4,
         meaning="Radau IIA, implicit Runge-Kutta, exact Jacobian (Hairer and Wanner)",
-        use="fast modes without damping, far below the tolerance: elastic beams, lines",
+        use="fast undamped modes with amplitudes far below the tolerance: elastic beams, lines",
         safety=1e-1,
         stiff=True,
         needs_jacobian=True,
@@ -112,7 +112,7 @@ _ENTRIES = (
 )
 
 METHODS = {entry.name: entry for entry in _ENTRIES}
-"""Every method by its name."""
+"""Methods by name."""
 
 AUTO = "auto"
 START, STIFF = METHODS["dop853"], METHODS["rodas5p"]

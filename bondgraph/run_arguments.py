@@ -97,7 +97,7 @@ Sinkable = str | os.PathLike[str] | Sink | Callable[[np.ndarray, Mapping[str, np
 
 @runtime_checkable
 class NamedMeasure(Protocol):
-    """A measure of a run: `what` is measured, and `of` which quantity or event."""
+    """Measure of a run, with the name `what`, `of` a quantity or an event."""
 
     @property
     def what(self) -> str:
@@ -167,8 +167,8 @@ class RunSettings(TypedDict, total=False):
         str,
         Setting(
             "simultaneous",
-            'collisions at the same time, to a thousandth of rtol, are solved together, "simultaneous", or one after'
-            ' another in the order of their names, "sequential".',
+            'collisions at the same time, to within a thousandth of rtol, are solved together, "simultaneous", or one'
+            ' after another in the order of their names, "sequential".',
         ),
     ]
     singular: Annotated[

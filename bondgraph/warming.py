@@ -57,7 +57,7 @@ PARTS: Mapping[str, Callable[[], object]] = {
     "layout of diagrams": board.machine_code,
     PAGES: _of_pages,
 }
-"""Functions that compile or load the machine code of this project, by its purpose."""
+"""Functions that compile or load the machine code of this project, by purpose."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Damped Newton iteration for square, under- and overdetermined equations.
 
-A step is accepted by the natural monotonicity test, which does not depend on the scaling of the equations; where the Jacobian is
-singular the step keeps conserved quantities if possible, and is the shortest one otherwise.
+A step is accepted by the natural monotonicity test, which does not depend on the scaling of the equations; if the Jacobian is
+singular, the step keeps conserved quantities if possible, and is the shortest one otherwise.
 
 References
 ----------
@@ -95,7 +95,7 @@ def _factorised(jacobian: Any, scale: np.ndarray, conserve: bool) -> _Solver:
     def step(r: np.ndarray) -> np.ndarray:
         dz = -(short @ (r / size))
         if len(weight):
-            # these combinations of the rates vanish, so the same combinations of the states are conserved; hold them where
+            # these combinations of the rates vanish, so the same combinations of the states are conserved; hold them if
             # possible
             move, *_ = np.linalg.lstsq(weight @ free, -(weight @ dz), rcond=_RANK)
             moved = dz + free @ move
@@ -170,8 +170,8 @@ def newton_in_own_units(
     conserve: bool,
     sizes: Callable[[np.ndarray], np.ndarray],
 ) -> NewtonResult:
-    """Solve as `newton`, and continue in smaller units if a step is small only relative to `nominal`: at the first charges of a
-    capacitor behind a diode, 1e-14 C, the equation is far from balanced.
+    """Solve as `newton` does, and continue in smaller units if a step is small only relative to `nominal`: when a capacitor
+    behind a diode holds its first 1e-14 C, the equation is far from balanced.
 
     Parameters
     ----------

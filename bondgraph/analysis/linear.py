@@ -233,7 +233,7 @@ class Linear:
         self, input: str | None = None, output: str | None = None, *, omega: Frequencies = None, axes: Any = None
     ) -> np.ndarray:
         """Plot the Nyquist curve of a loop, with the point -1, with python-control; return Matplotlib axes, (1,). Names and
-        errors as `bode`."""
+        errors are those of `bode`."""
         control, part = self._control(), self._single(input, output)
         with styled():
             drawn = control.nyquist_plot(part.to_control(), omega, title=part._title, ax=_axes(axes, 1))
@@ -243,15 +243,15 @@ class Linear:
         self, input: str | None = None, output: str | None = None, *, omega: Frequencies = None, axes: Any = None
     ) -> np.ndarray:
         """Plot the Nichols chart of a loop, gain in dB over phase in degrees, with python-control; return Matplotlib axes,
-        (1,). Names and errors as `bode`."""
+        (1,). Names and errors are those of `bode`."""
         control, part = self._control(), self._single(input, output)
         with styled():
             drawn = control.nichols_plot(part.to_control(), omega, title=part._title, ax=_axes(axes, 1))
             return _labelled(drawn.axes, "phase (degrees)", "gain (dB)")
 
     def margins(self, input: str | None = None, output: str | None = None) -> Margins:
-        """Return gain, phase and delay margins of a loop with unity negative feedback, with python-control; they print in words.
-        Names and errors as `bode`."""
+        """Return gain, phase and delay margins, which print in words, of a loop with unity negative feedback, with
+        python-control. Names and errors are those of `bode`."""
         control, part = self._control(), self._single(input, output)
         return margins_of(control, part.to_control(), part.dense(), part.period)
 
@@ -278,8 +278,8 @@ class Linear:
     def step(
         self, input: str | None = None, output: str | None = None, *, t_end: float | None = None, axes: Any = None
     ) -> np.ndarray:
-        """Plot the response to a unit step with python-control; return Matplotlib axes, (1,). Names and errors as `bode`;
-        `t_end` in s."""
+        """Plot the response to a unit step with python-control; return Matplotlib axes, (1,). Names and errors are those of
+        `bode`; `t_end` in s."""
         control, part = self._control(), self._single(input, output)
         response = control.step_response(part.to_control(), t_end, **({} if self.period else {"T_num": 500}))
         with styled():
@@ -287,8 +287,8 @@ class Linear:
             return _labelled(drawn.axes, "time (s)", part.outputs[0])
 
     def pzmap(self, input: str | None = None, output: str | None = None, *, axes: Any = None) -> np.ndarray:
-        """Plot poles and zeros in the complex plane (1/s) with python-control; return Matplotlib axes, (1,). Names and errors as
-        `bode`."""
+        """Plot poles and zeros in the complex plane (1/s) with python-control; return Matplotlib axes, (1,). Names and errors are
+        those of `bode`."""
         control, part = self._control(), self._single(input, output)
         unit = "" if self.period else " (1/s)"
         with styled():

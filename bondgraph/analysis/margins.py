@@ -22,7 +22,7 @@ _UNSTABLE = "the closed loop is unstable; at each crossing a pole reaches the st
 @short_repr
 @dataclass(frozen=True)
 class Margins:
-    """Margins of the loop L with unity negative feedback, 1 + L = 0; infinite where nothing crosses. For an unstable loop they
+    """Margins of the loop L with unity negative feedback, 1 + L = 0; infinite if there is no crossing. For an unstable loop they
     are crossings of the stability limit, at which it need not become stable.
 
     Parameters

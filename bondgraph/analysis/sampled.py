@@ -45,7 +45,7 @@ def linearise_sampled(
 
     x[k] is the state just before a tick, including the states that blocks hold; the ticks, and the motion up to the next tick,
     are differentiated exactly along the run from the point, which need not be at rest (`Linear.rates` is the change of x). Inputs
-    are constant over a period. The loop is stable where all poles are inside the unit circle. States that blocks hold for their
+    are constant over a period. The loop is stable if all poles are inside the unit circle. States that blocks hold for their
     first tick only, such as a missing difference, take their values after that tick.
 
     Arguments are those of `linearise`. Raises `ModelError` E565 for a model without a clock, or with several of different periods

@@ -187,7 +187,7 @@ def steady_state(
 ) -> OperatingPoint:
     """Find the steady state by Newton iteration from the start values (or `initial`), with all parameters given.
 
-    It may be unstable: see `steady_state(compiled).linearise().poles()`. Errors as in `operating_point`.
+    It may be unstable: see `steady_state(compiled).linearise().poles()`. Errors are those of `operating_point`.
     """
     return operating_point(compiled_form(model, "steady_state"), initial, parameters=parameters, modes=modes)
 

@@ -24,13 +24,13 @@ from bondgraph.tracing.on_tape.values import scalars_of, shaped
 
 @dataclass(frozen=True)
 class Reciprocity:
-    """Result of the checks of one element: the worst of all points.
+    """Result of the checks of one element: the worst values at any point.
 
     Parameters
     ----------
     asymmetry : |J - J^T| / |J| of the law's Jacobian (Maxwell's relations); nan if the law has no square Jacobian.
     imbalance : for a storage, |dH/dt - effort . flow| over the size of the power; nan for a resistor.
-    dissipation : for a resistor, smallest effort . flow over |effort| |flow|, negative if it gives power; nan for a storage.
+    dissipation : for a resistor, smallest effort . flow over |effort| |flow|, negative if it supplies power; nan for a storage.
     points : number of points with finite values.
     """
 
@@ -54,7 +54,7 @@ class Reciprocity:
 
     @property
     def passive(self) -> bool:
-        """True if a resistor gave no power at any point."""
+        """True if a resistor supplied no power at any point."""
         return not self.dissipation < -self.tolerance
 
     @property

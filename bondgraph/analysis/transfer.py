@@ -196,8 +196,7 @@ class TransferFunction:
         return typeset(self.latex())
 
     def __call__(self, s: Any) -> Any:
-        """Return the value at complex frequencies s, rad/s; from the factors, which keep their digits where polynomials do
-        not."""
+        """Return the value at complex frequencies s, rad/s; from the factors, which remain accurate when polynomials do not."""
         s = np.asarray(s, dtype=complex)
         value = np.full(s.shape, self.gain, dtype=complex)
         for k in range(max(len(self.zeros), len(self.poles))):

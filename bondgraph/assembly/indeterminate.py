@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 NULL_TOLERANCE = 1e-9
-"""Fraction of the largest singular value below which others count as zero; also for entries of unit vectors."""
+"""Fraction of the largest singular value below which another counts as zero; also for entries of unit vectors."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Indeterminate:
         return " and ".join(f'"{state}" of "{automaton}"' for automaton, state in self.mode.items())
 
     def marks(self, modes: np.ndarray) -> dict[str, np.ndarray]:
-        """Return, for each quantity, True at the samples (k,) of the modes (k, slots) where it is shared."""
+        """Return, for each quantity, a mask (k,) of the samples, in the modes (k, slots), at which it is shared."""
         here = np.asarray(np.all([modes[:, slot] == state for slot, state in self.slots.items()], axis=0))
         return dict.fromkeys(self.quantities, here)
 
@@ -39,7 +39,7 @@ class IndeterminateCircuits:
     """Statically indeterminate modes (states of self-stress) with too many circuits of elements to list."""
 
     basis: np.ndarray = field(compare=False)
-    """Null vectors (n, k) of the equations of the elements while all hold."""
+    """Null vectors (n, k) of the equations of the elements while all elements hold."""
     gates: tuple[tuple[int, tuple[int, ...]] | None, ...]
     """Slot and states in which each element holds; None if it always does."""
     names: tuple[str, ...]
@@ -56,7 +56,7 @@ class IndeterminateCircuits:
         return "circuits of elements that hold"
 
     def marks(self, modes: np.ndarray) -> dict[str, np.ndarray]:
-        """Return, for each quantity, True at the samples (k,) of the modes (k, slots) where it is shared."""
+        """Return, for each quantity, a mask (k,) of the samples, in the modes (k, slots), at which it is shared."""
         always = np.ones(len(modes), dtype=bool)
         holds = np.array([always if gate is None else np.isin(modes[:, gate[0]], gate[1]) for gate in self.gates]).T
         patterns, of_sample = np.unique(holds, axis=0, return_inverse=True)

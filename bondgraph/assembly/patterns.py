@@ -40,7 +40,7 @@ _PATTERN_LAWS = (
 @dataclass(frozen=True, eq=False)
 class Pattern:
     """Template for adding identical elements to a draft. Numbers are indices into all names: first new values, then the variables
-    of the bonds, and the signals."""
+    of the bonds, then the signals."""
 
     texts: tuple[str, ...]
     """The new names, each with one `%s`."""

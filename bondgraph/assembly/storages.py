@@ -29,7 +29,7 @@ from bondgraph.model.units import per_second
 
 
 def storage(draft: Assembly, path: str, element: Element) -> None:
-    """Write a storage: its input determines the rate of its state, which gives the output; or the reverse."""
+    """Write a storage: its input determines the rate of its state, which determines the output; or the reverse."""
     law, bond = element.law_as(Storage), draft.bond_at(path)
     unit = bond.domain.displacement_unit if law.gives == "effort" else bond.domain.momentum_unit
     symbol = element.symbols.get(law.state, law.spec.symbol)

@@ -24,7 +24,7 @@ from screws.scalars import array
 
 @dataclass(frozen=True)
 class Value:
-    """Type of a named quantity: shape, unit and symbol; quantities of equal type share one."""
+    """Type of a named quantity: shape, unit and symbol; quantities of equal type share one record."""
 
     shape: tuple[int, ...] | None
     """None until the statements have been evaluated once."""
@@ -95,12 +95,12 @@ class LoweredTransition:
     accumulates: int | None = None
     """State of the automaton once this event accumulates (Zeno)."""
     passes: int | None = None
-    """State of the automaton where the quantity that this event would stop passes through zero by itself."""
+    """State of the automaton if the quantity that this event would stop passes through zero by itself."""
 
     contradicting: tuple[tuple[str, ...], str] | None = None
     """Elements whose equations may contradict each other in a mode, and the text of the mode; a contradiction ends the run."""
     paradox: tuple[str, ...] = ()
-    """Friction and its normal constraints, if they may have no solution or several (Painlevé paradox), which ends the run."""
+    """Friction and normal constraints that may have no solution, or several (Painlevé paradox), which ends the run."""
 
     @property
     def found(self) -> bool:
@@ -123,7 +123,7 @@ class Clock:
     updates: tuple[tuple[str, str], ...] = ()
     """(state, value after the tick)."""
     delay: str = ""
-    """Parameter that is a delay: instead of ticks, the states take these values after this time."""
+    """Parameter that is a delay: the states take these values after this time, and not at ticks."""
     history: Callable[[float], float] | float | None = None
     """Values before the start, as in `laws.SignalBlock`."""
     library: ForeignLibrary | None = None
@@ -198,7 +198,7 @@ class Loop:
     stop: int
     unknowns: tuple[Unknown, ...]
     guesses: tuple[str, ...] = ()
-    """States that track the unknowns of a nonlinear loop along the run, where Newton iteration starts."""
+    """States that track the unknowns of a nonlinear loop along the run, from which Newton iteration starts."""
     sizes: tuple[float, ...] = ()
     """Natural size of each scalar unknown of a nonlinear loop."""
     weights: tuple[float, ...] = ()
@@ -339,7 +339,7 @@ def evaluate_statements(
 def computed(system: System, name: str, inputs: Mapping[str, Any]) -> Any:
     """Evaluate one value from the `inputs` (states, parameters, modes) by the statements that it needs, with floats."""
     producers = system.producers
-    env = ChainMap(dict[str, Any](), cast(MutableMapping[str, Any], inputs))  # results go into the first
+    env = ChainMap(dict[str, Any](), cast(MutableMapping[str, Any], inputs))  # results go into the first mapping
 
     def evaluate(value: str) -> None:
         if value not in env:

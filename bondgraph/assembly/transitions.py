@@ -1,4 +1,4 @@
-"""Lowered transitions of automata (events): guards, resets, and impulses where constraints begin to hold; and their
+"""Lowered transitions of automata (events): guards, resets, and impulses when constraints begin to hold; and their
 descriptions."""
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Causality assignment: decide which end of every bond sets its effort (sequential causality assignment procedure, SCAP).
 
 All components of a vector bond share one stroke. Order: elements with only one causality, then storages in integral causality,
-then resistors with one formula in its causality, then other resistors, then the remaining bonds; each choice is propagated before
-the next, and taken back if it leads to a dead end (a ring of junctions can do that). A resistor used against its formula is
-solved for the argument of the formula.
+then resistors with one formula in the causality of that formula, then other resistors, then the remaining bonds; each choice is
+propagated before the next, and taken back if it leads to a dead end, as in a ring of junctions. A resistor used against its
+formula is solved for the argument of the formula.
 
 If storages cannot all be integral, their properties decide which become dependent (`first_integral`), not the order in which a
 graph was written. Rigidly coupled storages have one motion, so any choice is right. A switched junction that opens is different:

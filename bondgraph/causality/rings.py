@@ -47,8 +47,8 @@ def has_ring(strokes: Strokes) -> bool:
 
 @dataclass(frozen=True)
 class Ring:
-    """Elements that set interdependent values around a ring, in the order of the model; and the sum of these values that
-    vanishes. Both are empty if there is no ring; the sum also if it has factors other than 1 and -1."""
+    """Elements that set interdependent values around a ring, in the order of the model; and a sum of these values, with signs,
+    that is always zero. Both are empty if there is no ring; the sum is also empty if it has factors other than 1 and -1."""
 
     elements: tuple[str, ...] = ()
     sum: Mapping[int, int] = field(default_factory=dict)
@@ -90,7 +90,8 @@ class Term:
 
 def tie_of(model: Model, strokes: Strokes, path: str, ring: Ring) -> tuple[str, tuple[Term, ...]] | None:
     """Return the junction that computes the input of a dependent element of a ring, and this input as a sum of variables that
-    elements set; None if it also depends on others. As the junctions add it up, it is a difference in which unknowns cancel.
+    elements set; None if it also depends on other variables. The sum that the junctions form is a difference in which unknowns
+    cancel.
     """
     sums, ratios = _sums(strokes), _ratios(model, strokes)
     bond = model.bonds_by_port(path)[0]
@@ -167,7 +168,7 @@ def _times(powers: tuple[tuple[str, int], ...], path: str, exponent: int) -> tup
 
 @dataclass(frozen=True)
 class _Sums:
-    """Equations of junctions: for each variable, the variable that it equals, or those whose signed sum it is."""
+    """Equations of junctions: for each variable, the variable that it equals, or the variables whose signed sum it equals."""
 
     shared: dict[int, int]
     balances: dict[int, Row]

@@ -92,7 +92,7 @@ def _conserves(element: Element) -> bool:
 
 
 def _one_junction(model: Model, path: str, element: Element) -> Iterator[Problem]:
-    """Report a 1-junction where the heat that enters differs from the heat that leaves, because its bonds have one flow."""
+    """Report a 1-junction where the heat that enters differs from the heat that leaves, because its bonds share one flow."""
     bonds = model.bonds_at(path)
     if not bonds or not bonds[0].domain.pseudo:
         return

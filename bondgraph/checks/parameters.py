@@ -264,7 +264,7 @@ def check_passive(model: Model) -> Iterator[Problem]:
 
 
 def _active_field(element: Element, law: ResistorField, values: list[Any]) -> Iterator[Problem]:
-    """Yield the problem of a field of several ports that gives power."""
+    """Yield the problem of a field of several ports that supplies power."""
 
     def formula(x: Any, *others: Any) -> np.ndarray:
         return np.asarray(law.formula(np.atleast_1d(x), *others), dtype=float)
@@ -315,7 +315,7 @@ def _bisected(function: Callable[[float], float], begin: float, end: float) -> f
 
 
 def _active_sample(formula: Any, values: list[Any], dimension: int) -> tuple[Any, float] | None:
-    """Return a sample at which the relation gives power, and the power; None if there is none."""
+    """Return a sample at which the relation supplies power, and the power; None if there is none."""
     for sample in _samples(dimension):
         with np.errstate(all="ignore"):
             result = np.asarray(formula(sample, *values), dtype=float)

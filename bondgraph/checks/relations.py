@@ -34,7 +34,7 @@ MAX_NOISE = 0.2
 """Largest deviation from a fitted parabola, as a fraction of the difference; a difference that is rounding deviates by its whole
 size."""
 EVERY, MAX_REST = 8, 1e-10
-"""Stride of the sampled quadrature nodes, and largest share of the first, nearest to zero, in the sum of their terms."""
+"""Stride of the sampled quadrature nodes, and largest share of the first node, the nearest to zero, in the sum of their terms."""
 TRIALS = 3
 """Number of points with a finite energy that are tried."""
 AGREEMENT = 1e-6

@@ -177,7 +177,7 @@ class StartCall:
     results: tuple[Any, ...]
 
     def fits(self, values: Sequence[Any]) -> bool:
-        """Return True if it was called with these values."""
+        """Return True if the function was called with these values."""
         return all(np.array_equal(old, new) for old, new in zip(self.arguments, values, strict=True))
 
 
@@ -298,7 +298,7 @@ def _differ(first: Any, second: Any) -> bool:
 def dependent_among(
     model: Model, system: System, causality: Causality, changes: Mapping[str, Any]
 ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """Split changes into start values of storages in derivative causality, by the name of the state, and all others.
+    """Split changes into start values of storages in derivative causality, by the name of the state, and all other changes.
 
     Raises `ModelError` E124 if the former do not fit.
     """
@@ -324,7 +324,8 @@ def _refuse_second_name(model: str, name: str, root: str, name_used: dict[str, s
 
 
 def _unit_of(system: System, root: str, value: Any) -> str:
-    """Return the unit of a quantity if its value has one; "" for bare numbers, so that large models need no names."""
+    """Return the unit of a quantity if its value has one; "" for bare numbers, so that the values of large models need no
+    names."""
     return system.values[root].unit if isinstance(value, Parameter) else ""
 
 

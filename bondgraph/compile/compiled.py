@@ -214,8 +214,8 @@ class Compiled(Frozen):
             below it); or new values, {"hinge.rate": 2.0}. All others change as little as possible, measured by kinetic energy,
             as if by an impulse of the constraints.
 
-        Returns `initial` with all states that an impulse can move. Raises `ModelError` as `initial`, E122 for unknown names, and
-        E432 if no velocities fit.
+        Returns `initial` with all states that an impulse can move. Raises `ModelError` as `initial` does, E122 for unknown names,
+        and E432 if no velocities fit.
         """
         x, m, p = self.starting_point(initial, parameters)
         held, kernel, changes = self.held_in(m), self.program.closures, dict(self._changes("initial", initial))
@@ -291,9 +291,9 @@ class Compiled(Frozen):
         ----------
         parameters, initial, keep, sink : as for `bondgraph.simulate`; nothing is compiled again.
 
-        Raises `ModelError` as `initial`, E309 for parameters from which no finite quantity follows, E214 for switches whose modes
-        do not hold at the start, E455 for start velocities that do not fit the constraints; `RunError` for invalid settings, E322
-        for an unknown setting, E346 and E348 for quantities to keep.
+        Raises `ModelError` as `initial` does, E309 for parameters from which no finite quantity follows, E214 for switches whose
+        modes do not hold at the start, E455 for start velocities that do not fit the constraints; `RunError` for invalid
+        settings, E322 for an unknown setting, E346 and E348 for quantities to keep.
         """
         from bondgraph.prepared.runs import run_once
 
@@ -336,7 +336,7 @@ class Compiled(Frozen):
         >>> round(float(solve_ivp(ode.rates, (0.0, 1.0), ode.start, rtol=1e-9, atol=1e-9).y[0, -1]), 6)
         0.367879
 
-        Raises as `simulate` for parameters and start values; `RunError` E349 for models with sampled blocks.
+        Raises as `simulate` does for parameters and start values; `RunError` E349 for models with sampled blocks.
         """
         from bondgraph.prepared.runs import ode_of
 
@@ -352,13 +352,13 @@ class Compiled(Frozen):
         parameters: Mapping[str, Any] | None = None,
         modes: Mapping[str, str] | None = None,
     ) -> Linear:
-        """Linearise the model at a point; arguments as for `bondgraph.analysis.linearise`."""
+        """Linearise the model at a point; the arguments are those of `bondgraph.analysis.linearise`."""
         from bondgraph.analysis.derivatives import linearise
 
         return linearise(self, inputs, outputs, t, initial, parameters, modes)
 
     def near(self, t: float, x: np.ndarray, p: np.ndarray, m: np.ndarray) -> list[dict[str, Any]]:
-        """Return all values by name at points that differ from this one by rounding."""
+        """Return all values by name at points that differ from the given point by rounding."""
         return [
             self.evaluate(t, x * (1.0 + by_x), p * (1.0 + by_p), m)
             for by_x, by_p in zip(perturbations(len(x)), perturbations(len(p)), strict=True)

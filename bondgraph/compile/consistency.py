@@ -1,5 +1,5 @@
-"""Consistent initial values: the constraints that hold at the start, the misfit of start velocities, and the nearest ones that
-fit.
+"""Consistent initial values: the constraints that hold at the start, the misfit of start velocities, and the nearest velocities
+that fit.
 
 A constraint that holds has no flow. If the start velocities give it a flow, stabilisation would remove that flow with a force
 that also adds or removes energy. The nearest velocities that fit are those of an impulse: the least change in the kinetic metric,
@@ -45,7 +45,7 @@ RANK_RTOL = 1e-9
 """Singular values below this fraction of the largest count as zero: redundant constraints."""
 
 MAX_NEWTON_STEPS = 20
-"""Maximum number of Newton iterations for velocities whose inertia is not constant."""
+"""Maximum number of Newton iterations for velocities if the inertia is not constant."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Misfit:
 
     @property
     def fits(self) -> bool:
-        """True if the misfit is rounding, or the error of start values of six digits."""
+        """True if the misfit is rounding, or the error of start values given to six digits."""
         return not self.energy > VELOCITY_RTOL**2 * max(self.kinetic, self.stored)
 
 
@@ -95,8 +95,8 @@ def misfit(motion: Motion, x: np.ndarray) -> Misfit:
 
 
 def fitting(motion: Motion, x: np.ndarray, kept: Sequence[int]) -> np.ndarray | None:
-    """Find by Newton iteration the states with the nearest velocities that fit, those at the indices `kept` unchanged; None if
-    there are none."""
+    """Find, by Newton iteration, the states with the nearest velocities that fit, without changing those at the indices `kept`;
+    None if no velocities fit."""
     x = x.copy()
     free = np.flatnonzero(~np.isin(motion.moving, list(kept)))
     metric, strides = _metric(motion, x)
@@ -123,7 +123,7 @@ def _step(
     free = free[~inert[free]]
     if len(free):
         root = np.linalg.cholesky(metric[np.ix_(free, free)])
-        normal = np.linalg.solve(root, slopes[:, free].T).T  # f = normal @ y, |y|^2 twice the energy
+        normal = np.linalg.solve(root, slopes[:, free].T).T  # f = normal @ y, and |y|^2 is twice the energy
         rows = np.linalg.norm(normal, axis=1)
         scale = 1.0 / np.where(rows > 0.0, rows, 1.0)
         least = np.linalg.lstsq(normal * scale[:, None], -flows * scale, rcond=RANK_RTOL)[0]
@@ -155,7 +155,7 @@ def _metric(motion: Motion, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 Keep = Sequence[str] | Mapping[str, Any]
-"""Names of states, parts or other values that stay, or these with their new values."""
+"""Names of states, parts or other values that stay, or a mapping from such names to new values."""
 
 MOTIONS = 3
 """Number of random motions with which redundant constraints are tested."""
@@ -174,7 +174,8 @@ class HeldConstraints:
     moving: np.ndarray
 
     def motion(self, program: Program, flows_of: Kernel, t: float, p: np.ndarray, m: np.ndarray) -> Motion:
-        """Return the functions that start velocities must fit; `flows_of` gives the flows of all constraints as first outputs."""
+        """Return the functions that start velocities must fit; `flows_of` returns the flows of all constraints as its first
+        outputs."""
         energies = program.energies
         assert energies is not None
 
@@ -299,7 +300,7 @@ def fitting_start(
 ) -> dict[str, Any]:
     """Return start values by name with velocities that fit, while the states and values of `keep` stay or get their new values.
 
-    `values`(name) gives the function of x for a value that is not a state. E122 for unknown names, E432 if none fit.
+    `values`(name) returns the function of x for a value that is not a state. E122 for unknown names, E432 if none fit.
     """
     indices = {name: where for name, where in system.places.items() if np.isin(motion.moving, where).any()}
     x, kept, rows = x.copy(), [], [motion.flows]

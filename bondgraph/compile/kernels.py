@@ -43,7 +43,8 @@ DEFERRED = UNFUSED | {"closing_matrix"}
 """Routines that are compiled at their first use."""
 
 LONG = 300
-"""Minimum number of steps of the routines of an event, or of all shorter ones together, that are compiled at the first call."""
+"""Minimum number of steps for which the routines of an event, or all shorter routines together, are compiled at the first
+call."""
 
 INTERPRETED = frozenset({"closures"})
 """Routines that are evaluated for many samples at once, or rarely: not worth compiling."""
@@ -89,8 +90,8 @@ def _deferred(group: Sequence[Code]) -> dict[str, Kernel]:
 
 def _compiled_later(needed: Mapping[str, Code]) -> list[list[str]]:
     """Return groups of event routines to compile at their first call, because a run without the event never calls them: one
-    group for each event with long routines, and one for all other events. There are none above `QUICK` steps in total, where
-    the bits of a routine depend on the others in its group."""
+    group for each event with long routines, and one for all other events. There are no groups if all routines together have more
+    than `QUICK` steps, because the bits of a routine then depend on the others in its group."""
     at_once = {r.name: () if isinstance(r, SpecialisedRoutine) else r.cases for r in _compiled_at_once(needed)}
     if not any(name.partition("_")[0] in IMPULSE_ROUTINES for name in at_once):
         return []
@@ -314,7 +315,7 @@ def compile_formula(formula: Formula, arguments: Mapping[str, tuple[int, ...]], 
     formula : function of arrays, in the order of `arguments`, that returns its results by name, written with the functions of
         `screws.scalars`, without branches on values.
     arguments : shape of each argument by name; () for a number.
-    backend : "llvm" (machine code), "numpy" (the reference) or "auto" (LLVM where llvmlite is installed).
+    backend : "llvm" (machine code), "numpy" (the reference) or "auto" (LLVM if llvmlite is installed).
 
     Raises `ModelError` E123 for another backend, and any error of the formula.
 

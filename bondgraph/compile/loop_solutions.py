@@ -147,11 +147,11 @@ def _multiples(root: np.ndarray) -> np.ndarray:
 
 
 def _newton(evaluate: Evaluate, starts: np.ndarray, roots: np.ndarray | None = None, damped: bool = True) -> np.ndarray:
-    """Return the ends (rows, k) of Newton iterations from many starts (rows, k); NaN where one fails.
+    """Return the ends (rows, k) of Newton iterations from many starts (rows, k); NaN if one fails.
 
     Each step is halved until the residual falls, or, if not `damped`, until it is finite: with exponentials in series, damped
-    steps end in a narrow valley, and undamped steps come back by one power of e each. With known `roots` (count, k) the residuals
-    are divided by the distances from them, so that no iteration ends there.
+    steps end in a narrow valley, but each undamped step divides too large an exponential by e. With known `roots` (count, k) the
+    residuals are divided by the distances from them, so that no iteration ends there.
     """
     roots = starts[:0] if roots is None else roots
     at, part = starts.copy(), np.ones(len(starts))
@@ -170,8 +170,8 @@ def _newton(evaluate: Evaluate, starts: np.ndarray, roots: np.ndarray | None = N
 
 
 def _deflated(evaluate: Evaluate, at: np.ndarray, roots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the size of the residuals (rows,) and the Newton steps (rows, k), with the known roots deflated by the factor
-    1 + 1 / distance^2 each."""
+    """Return the size of the residuals (rows,) and the Newton steps (rows, k), with each known root deflated by the factor 1 + 1
+    / distance^2."""
     residual, step = evaluate(at)
     size = np.abs(residual).max(axis=1)
     if len(roots):
@@ -188,7 +188,7 @@ def _deflated(evaluate: Evaluate, at: np.ndarray, roots: np.ndarray) -> tuple[np
 
 
 def _solves(evaluate: Evaluate, ends: np.ndarray) -> np.ndarray:
-    """Return True for ends (rows, k) at which Newton's method stops and near which the residuals grow, (rows,): where a matrix is
+    """Return True for ends (rows, k) at which Newton's method stops and near which the residuals grow, (rows,): if a matrix is
     singular except for rounding, steps are small even far from a solution."""
     finite = np.isfinite(ends).all(axis=1)
     residual, step = evaluate(np.where(finite[:, None], ends, 0.0))
@@ -274,7 +274,7 @@ def guesses_in_si(model: Model, system: System, guesses: Mapping[str, Any]) -> d
 
 
 def unexpected_guesses(model: Model, program: Program, guesses: Mapping[str, Any]) -> list[Problem]:
-    """Report guesses that name no value of the model, or are not a finite number (E216)."""
+    """Report guesses that name no value of the model, or are not finite numbers (E216)."""
     problems = []
     for name, value in guesses.items():
         exists = name in program.layout and program.layout[name].block in ("out", "x")
@@ -301,8 +301,9 @@ def start_on_branch(
 ) -> np.ndarray:
     """Return the start state x (n,) with the solution of the nonlinear loops: the only one, or the nearest to the guesses by
     name. A start from which Newton's method finds the only solution is returned unchanged. Loops of `begun` unknowns (indices in
-    x), whose elements have start values of their own, are left to Newton's method. If no solution is found, one is followed from
-    zero sources; `parameters`(part) gives p with the sources at the fraction `part` of their values.
+    x), whose elements have start values of their own, are left to Newton's method. If no solution is found, the loops are solved
+    again as the sources are scaled up from zero; `parameters`(part) returns p with the sources at the fraction `part` of their
+    values.
 
     Raises `ModelError` E215 if there are several solutions and no guess distinguishes them, E206 if residuals overflow and no
     solution is found.

@@ -105,7 +105,7 @@ def compile_model(
     Parameters
     ----------
     model : a `Graph` is frozen (and so checked) first.
-    backend : "llvm" (machine code), "numpy" (the reference) or "auto" (LLVM where llvmlite is installed).
+    backend : "llvm" (machine code), "numpy" (the reference) or "auto" (LLVM if llvmlite is installed).
     progress : show a bar on a terminal when compilation takes longer than two seconds.
     guess : efforts or flows, {"load.effort": 72.0}, that select the nearest of several solutions of a loop at the start.
 
@@ -159,7 +159,7 @@ def simulate(
     sink: Sinkable | None = None,
     **settings: Unpack[RunSettings],
 ) -> Result:
-    """Compile a model if needed, and run it from `t_start` to `t_end` (s); errors as for `Compiled.simulate`.
+    """Compile a model if needed, and run it from `t_start` to `t_end` (s); errors are those of `Compiled.simulate`.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def _routines(
 
 
 def _check_start(compiled: Compiled) -> Compiled:
-    """Return the model if its start gives finite numbers and contradicts neither itself nor the constraints."""
+    """Return the model if its values at the start are finite, and contradict neither each other nor the constraints."""
     model, causality, system = compiled.model, compiled.causality, compiled.system
     raise_if_any(model.name, unexpected_guesses(model, compiled.program, model.guesses))
     raise_if_any(model.name, _start_problems(compiled))
@@ -279,7 +279,7 @@ def _start_problems(compiled: Compiled) -> list[Problem]:
 
 
 def _is_singular(value: Any) -> bool:
-    """Return True for a matrix with fewer independent rows and columns than it could have."""
+    """Return True for a matrix that does not have full rank."""
     matrix = np.asarray(value, dtype=float)
     if matrix.ndim != 2 or min(matrix.shape) < 2 or not np.all(np.isfinite(matrix)):
         return False

@@ -56,10 +56,10 @@ def program_of(
 ) -> Program:
     """Return the program of a system: its kernels, transitions, clocks and the names of all numbers.
 
-    The model gives its bonds and the messages with which a run ends. Called at first use: `differentiate` for the Jacobian with
-    its sparsity pattern, `couple` for the Jacobian of error control, `choose` for a kernel of some outputs, `in_lanes` for SIMD
-    kernels of several runs, `texts` for the LLVM texts of many runs, `expand` for Taylor coefficients up to an order. If
-    `autonomous` no rate depends on the time.
+    The model provides its bonds and the messages with which a run ends. Called at first use: `differentiate` for the Jacobian
+    with its sparsity pattern, `couple` for the Jacobian of error control, `choose` for a kernel of some outputs, `in_lanes` for
+    SIMD kernels of several runs, `texts` for the LLVM texts of many runs, `expand` for Taylor coefficients up to an order. If
+    `autonomous`, no rate depends on the time.
     """
     breaks = breaks_of(system) if _moves_with_time(system, model) else None
     layout = Layout(LazyTable(lambda: _slots(system)))
@@ -166,7 +166,7 @@ def _collisions(system: System, kernels: Mapping[str, Kernel]) -> Collisions | N
 
 
 def _clocks(system: System, kernels: Mapping[str, Kernel], layout: Layout) -> tuple[RunClock, ...]:
-    """Return the clocks that change states, with their times as indices in p."""
+    """Return the clocks that change states, with the indices of their times in p."""
     return tuple(
         RunClock(
             clock.element,
@@ -206,7 +206,7 @@ def _delays(system: System, kernels: Mapping[str, Kernel], layout: Layout) -> tu
 def _reads_delays(system: System, value: str) -> bool:
     """Return True if a value may depend on a delayed signal at the same time."""
     delayed = {state for clock in system.clocks if clock.delay for state, _ in clock.updates}
-    delayed |= {unknown.value for unknown in system.unknowns}  # may depend on anything
+    delayed |= {unknown.value for unknown in system.unknowns}  # an unknown may depend on anything
     pending, seen = [value], set[str]()
     while pending:
         name = pending.pop()

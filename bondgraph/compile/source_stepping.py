@@ -1,6 +1,6 @@
 """Source stepping: the unknowns of nonlinear loops at the start, followed from zero sources to the given ones (homotopy).
 
-Newton's method fails where the first guess overflows: of five exponential diodes in series on 24 V, one gets the whole voltage.
+Newton's method fails if the first guess overflows: of five exponential diodes in series on 24 V, one gets the whole voltage.
 As the sources are scaled up from zero, the solution follows a curve from zero; secants predict its next point, Newton's method
 corrects it, and the step grows or shrinks with its success (Nagel 1975, SPICE2; Allgower and Georg 1990).
 """
@@ -41,7 +41,7 @@ def follow_sources(
 ) -> CurveEnd:
     """Follow the unknowns of nonlinear loops, which are in x (n,), from zero sources to the given ones.
 
-    `parameters`(part) gives p (parameters,) of the kernels with all sources at this fraction of their values. If this does not
+    `parameters`(part) returns p (parameters,) of the kernels with all sources at this fraction of their values. If this does not
     reach the given sources, charged storages are scaled too.
     """
     alone = _continued(program, t, lambda part: x, parameters, m)

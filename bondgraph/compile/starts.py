@@ -1,4 +1,5 @@
-"""Checks of start values: dependent storages that contradict others, switches and dry friction whose mode does not hold."""
+"""Checks of start values: dependent storages that contradict other storages, switches and dry friction whose mode does not
+hold."""
 
 from __future__ import annotations
 
@@ -55,7 +56,7 @@ def contradicting_starts(
 ) -> list[Problem]:
     """Report storages in derivative causality whose `starts`, by the name of the state, differ from the computed values (E213).
 
-    `evaluate` gives all values at the start; it is called only if there are such starts.
+    `evaluate` returns all values at the start; it is called only if there are such starts.
     """
     if not starts:
         return []
@@ -89,8 +90,8 @@ def contradicting_switches(
 ) -> list[Problem]:
     """Report switches and diodes that start closed with an effort across them, or open with a flow through them (E214).
 
-    A mode that begins during a run begins with an impulse; the start does not. `values` are those at the start; `near` gives them
-    at points that differ by rounding, `switched` in other modes; these functions are called only if needed. A flow that is
+    A mode that begins during a run begins with an impulse; the start does not. `values` are those at the start; `near` returns
+    them at points that differ by rounding, `switched` in other modes; these functions are called only if needed. A flow that is
     negligible compared with the flows that the sources supply in other modes is rounding.
     """
     problems: list[Problem] = []
@@ -126,8 +127,8 @@ def _largest(values: Mapping[str, Any], names: Sequence[str]) -> float:
 
 
 def _switches(model: Model, system: System) -> Iterator[tuple[Unknown, bool, tuple[str, ...], tuple[str, ...]]]:
-    """Yield each unknown of a switch or diode, True if it is zero in the closed state, the values that give its scale, and their
-    duals."""
+    """Yield each unknown of a switch or diode, True if it is zero in the closed state, the values that determine its scale, and
+    their duals."""
     references = dict[tuple[Domain, bool], tuple[str, ...]]()
     for unknown in system.unknowns:
         if not isinstance(model.elements[unknown.element].law, IdealSwitch):
@@ -165,15 +166,15 @@ def violated_constraints(
 ) -> list[Problem]:
     """Report constraints that hold at the start although their position is far from zero (E218).
 
-    Stabilisation would pull the parts together within a second, by unbounded forces. The size of a position is its sensitivity to
-    relative changes of states and parameters, so that units do not matter.
+    Stabilisation would pull the parts together within a second, with unbounded forces. The size of a position is its sensitivity
+    to relative changes of states and parameters, so that units do not matter.
     """
     slots = _position_slots(model, system, program.layout)
     held = [path for path in _positions_held(model, system, m) if path in slots]
     if not held or program.outputs is None:
         return []
     kernel, starts = program.outputs, tuple(slot.start for slot in slots.values())
-    if program.choose is not None:  # one kernel for all that may hold, whatever the mode
+    if program.choose is not None:  # one kernel for all constraints that may hold, whatever the mode
         kernel, starts = program.choose(tuple(slots.values()))
     columns = {path: slice(start, start + slot.size) for (path, slot), start in zip(slots.items(), starts, strict=True)}
     steps = np.eye(len(x) + len(p)) * START_STEP
@@ -243,7 +244,7 @@ def frictions_of(model: Model) -> dict[str, Element]:
 def sliding_at_start(model: Model, system: System, inputs_of: Callable[[], Mapping[str, Any]]) -> dict[str, Sliding]:
     """Return, by path, the dry friction whose parts move against each other at the start.
 
-    `inputs_of` gives all states, parameters, modes (as numbers) and the time. A flow that depends on the effort of the friction
+    `inputs_of` returns all states, parameters, modes (as numbers) and the time. A flow that depends on the effort of the friction
     does not count, nor does rounding.
     """
     sliding, frictions = {}, frictions_of(model)

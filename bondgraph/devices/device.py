@@ -19,7 +19,7 @@ class DeviceFacts:
 
     Parameters
     ----------
-    name : name for `device=`, "cuda:0"; title : name by its maker.
+    name : name for `device=`, "cuda:0"; title : its maker's name for it.
     single_to_double : ratio of single to double precision speed.
     threads : number of threads that it can hold at a time, each with a stack.
     """
@@ -53,7 +53,7 @@ class Device(Protocol):
         """Facts about the GPU."""
 
     def memory_left(self, kernel: LoadedKernel) -> int:
-        """Return the free bytes in addition to the stacks of a kernel; zero or negative if the stacks alone do not fit."""
+        """Return the bytes that remain free beside the stacks of a kernel; zero or negative if the stacks alone do not fit."""
 
     def load(self, text: str, entry: str) -> LoadedKernel:
         """Compile PTX text for the GPU; return the kernel of this name, which stays loaded for further calls."""

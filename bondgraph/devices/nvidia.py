@@ -14,7 +14,7 @@ from bondgraph.errors import Problem, RunError
 from bondgraph.output.extras import require_package
 
 THREADS = 64
-"""Number of threads per block: few, since each takes all the registers it can get."""
+"""Number of threads per block: few, since each thread takes all the registers it can get."""
 _MOST_KERNELS = 8
 """Number of kernels that stay loaded: the driver takes seconds to compile one."""
 _OLD = {36, 209, 222, 803, 804}
@@ -57,8 +57,8 @@ class NvidiaDevice:
         self._kernels = dict[tuple[str, str], tuple[Any, LoadedKernel]]()
 
     def memory_left(self, kernel: LoadedKernel) -> int:
-        """Return the free bytes in addition to the stacks of a kernel, which the driver reserves at its first launch, for all
-        threads that the GPU can hold, and keeps."""
+        """Return the bytes that remain free beside the stacks of a kernel. At its first launch the driver reserves, and then
+        keeps, stacks for all threads that the GPU can hold."""
         self._use()
         more = max(kernel.stack - self._stack, 0) * self.facts.threads
         return int(self._call("cuMemGetInfo")[0]) - more

@@ -268,7 +268,7 @@ def _ranges(
 
 
 def _lower_limit(compiled: Compiled, varied: FreeParameters, j: int) -> float:
-    """Return the lower limit of a number: zero if it must not be negative, as a resistance, else -inf."""
+    """Return the lower limit of a number: zero if it must not be negative, like a resistance, else -inf."""
     at = varied.values(compiled.parameters(), compiled.initial()[0])
     try:
         compiled.initial(*reversed(with_values(compiled, varied.alone(j), [-abs(at[j]) or -1.0])))

@@ -42,7 +42,7 @@ SCALE_SAMPLES = 32
 """Number of samples at which the variational equations are evaluated for the scale of S."""
 
 MAX_DIFFERENCE = 1e3
-"""Largest difference between x in both runs at the end of a segment, in units of the run's rtol times the size of x."""
+"""Largest difference between x in the two runs at the end of a segment, in units of the run's rtol times the size of x."""
 
 
 class _SensitivityIntegration:
@@ -72,7 +72,7 @@ class _SensitivityIntegration:
 
         Return S (samples, n, k), and reasons not to trust it.
 
-        Raises `RunError` E373 for an event whose guard only touches zero, E374 for a collision without a derivative, E375 where S
+        Raises `RunError` E373 for an event whose guard only touches zero, E374 for a collision without a derivative, E375 if S
         cannot be integrated.
         """
         bound, ticks, event_jumps, clock_jumps = self.bound, self.ticks, self.event_jumps, self.clock_jumps

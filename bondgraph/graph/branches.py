@@ -58,8 +58,8 @@ def joined(junction: Any, parts: Iterable[Node]) -> Iterator[Arrow]:
 
 
 def junction_name(graph: str, word: str, parts: Sequence[Node], taken: Container[str]) -> str:
-    """Return the name of a junction, after the first of its parts: "loop of supply"; with the port if that name is taken: "branch
-    of transformer 2".
+    """Return the name of a junction, after the first of its parts, such as "loop of supply", or, if that name is taken, also
+    after the port: "branch of transformer 2".
 
     Raises `ModelError` E178 for no parts.
     """

@@ -355,7 +355,7 @@ class Graph(Draft):
         **settings: Unpack[RunSettings],
     ) -> Result:
         """Compile the graph, and run it from `t_start` to `t_end` (s): `bondgraph.simulate(graph, t_end)`. For many runs, compile
-        it once: `compiled = graph.compile()`. Other arguments as for `bondgraph.simulate`.
+        it once: `compiled = graph.compile()`. Other arguments are those of `bondgraph.simulate`.
         """
         from bondgraph.compile.pipeline import simulate
 
@@ -373,8 +373,8 @@ class Graph(Draft):
         labels: BondLabels = False,
         colours: str | Mapping[str, str] = "colour",
     ) -> Diagram:
-        """Draw the graph: see `bondgraph.render.diagram.diagram(graph)` for the arguments; `.write("graph.pdf")` writes a file,
-        or .svg, .png, .tex."""
+        """Draw the graph: see `bondgraph.render.diagram.diagram(graph)` for the arguments; `.write("graph.pdf")` writes a file;
+        the endings .svg, .png and .tex work too."""
         from bondgraph.render.diagram import diagram
 
         return diagram(

@@ -78,9 +78,9 @@ def multiport(
         flows (n,) from its efforts (n,), or the reverse; flows count into the element.
     ports : domains by name; None for the domain of the connected element.
     initial : x at the start (n,); not for an R.
-    gives : "flow" or "effort", which the law of an R returns. Where the graph sets that variable, Newton iteration
-        solves for the other.
-    passive : True if an R never gives power, which is tested at many values.
+    gives : "flow" or "effort", which the law of an R returns. At a port where the graph sets that variable, Newton iteration
+        solves for the other variable.
+    passive : True if an R never supplies power, which is tested at many values.
     guess : {"base.effort": 0.7}, for an R in an algebraic loop with several solutions.
 
     The state is `<name>.storage.q` (or `.p`), (n,), a number for a single port; an R has `<name>.<port>.effort` and `.flow`.
@@ -142,5 +142,5 @@ def _storage_field(
 
 
 def _of_one_port(energy: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the energy as a function of a number, which a bond of dimension 1 has, instead of an array (1,)."""
+    """Return the energy of a field with one port as a function of a number instead of an array (1,)."""
     return lambda x, *others: energy(array([x]), *others)

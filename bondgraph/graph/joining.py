@@ -324,7 +324,8 @@ class SignalNames:
 
 
 def signal_names(scopes: list[Scope], elements: Mapping[str, Element], problems: list[Problem]) -> SignalNames:
-    """Return all signals of a model; report two with the same name, except within a block, where `checks.check_blocks` does."""
+    """Return all signals of a model; report two with the same name, except within a block, whose names `checks.check_blocks`
+    compares."""
 
     def twice(signal: str, why: str, place: Place | None, what: str) -> None:
         cures = (f"give the {what} another name",)

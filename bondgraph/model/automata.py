@@ -21,20 +21,20 @@ class Transition:
     target: str
     guard: Op | Callable[..., Any]
     signals: Sequence[str]
-    """Signals of the guard; a single one may be plain text. Stored as a tuple, like all lists of names here."""
+    """Signals of the guard; a single signal may be plain text. Stored as a tuple, like all lists of names here."""
     resets: Sequence[tuple[str, Op | Callable[..., Any], Sequence[str]]] = ()
     """Values of states after the transition: (state, op, signals)."""
     kind: str = ""
     internal: bool = False
-    """True for an event of the method (a change of chart), not of the physics."""
+    """True for an event of the numerical method (a change of chart), not of the physics."""
     error: str | None = None
     """Reason why the run ends here; None to continue."""
     impact: Sequence[str] = ()
     """Constraints whose flow f becomes -e f by an impulse of this transition (restitution e); momentum is conserved."""
     accumulates: str | None = None
-    """State that follows once firings of this transition accumulate (Zeno), such as the rest of a bouncing ball."""
+    """State that follows once firings of this transition accumulate (Zeno), such as that of a bouncing ball at rest."""
     passes: str | None = None
-    """State instead of the target where the quantity that the impulse would stop passes through zero by itself: then nothing
+    """State instead of the target if the quantity that the impulse would stop passes through zero by itself: then nothing
     jumps."""
 
     def __post_init__(self) -> None:

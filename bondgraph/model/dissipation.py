@@ -18,15 +18,15 @@ HEAT_PORT = "heat"
 @dataclass(frozen=True)
 class ResistorField(Law):
     """Dissipator with n ports of dimension 1: all flows from all efforts, or all efforts from all flows; flows count into the
-    element. Where the graph sets a variable that the formula gives, Newton iteration solves for the variable that the formula
-    takes at this port.
+    element. At a port where the graph sets the variable that the formula gives, Newton iteration solves for the variable that the
+    formula takes.
     """
 
     gives: Variable
     formula: Op
     """Operation (the other variable (n,), parameters, signals) -> the variable `gives` (n,)."""
     passive: bool = False
-    """True if its author declares that it never gives power."""
+    """True if its author declares that it never supplies power."""
 
     @property
     def takes(self) -> Variable:

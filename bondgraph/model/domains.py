@@ -30,7 +30,7 @@ class Domain:
     displacement_unit: str
     momentum_unit: str
     dimension: int | None = None
-    """Dimension of every bond of the domain; None where it is free."""
+    """Dimension of every bond of the domain; None if it is free."""
 
     parts: tuple[str, str, str] = ("a compliance", "an inertia", "a resistance")
     """Names of a C, an I and an R."""
@@ -59,7 +59,7 @@ class Domain:
 
     @property
     def power_unit(self) -> str:
-        """Unit of effort times flow; "W" where energies are in J."""
+        """Unit of effort times flow; "W" if energies are in J."""
         if self.pseudo:
             return self.flow_unit
         pairs = list(zip(parts(self.effort_unit), parts(self.flow_unit), strict=False))
@@ -149,7 +149,7 @@ class Coefficient:
 
     @property
     def positive(self) -> bool:
-        """True if zero is excluded: the law needs the inverse, as the argument follows from the stored quantity."""
+        """True if zero is excluded: the law needs the inverse, because the argument follows from the stored quantity."""
         return self.makes in STORED
 
 

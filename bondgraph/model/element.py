@@ -22,7 +22,7 @@ L = TypeVar("L", bound=Law)
 @short_repr
 @dataclass(frozen=True)
 class Port:
-    """Port of an element. Dimension, domain and frame are None where the bond determines them."""
+    """Port of an element. Dimension, domain and frame are None if the bond determines them."""
 
     name: str
     dimension: int | None = None
@@ -91,7 +91,7 @@ _LOOKED_UP: WeakKeyDictionary[Element, Callable[[], str]] = WeakKeyDictionary()
 
 
 def remember_description(element: Element, look_up: Callable[[], str]) -> None:
-    """Let the repr of an element call `look_up` for its description, and describe the element alone if that is empty."""
+    """Let the repr of an element call `look_up` for its description, and show the element alone if the description is empty."""
     _LOOKED_UP[element] = look_up
 
 
@@ -111,7 +111,7 @@ class OnePort(TypedDict, total=False):
     """Common arguments of elements with one kind of port."""
 
     dimension: int | None
-    """Number of components of its effort and flow; None if its start value or parameters, or else its bond, determine it."""
+    """Number of components of its effort and flow; None if it follows from its start value, its parameters or its bond."""
     domain: Domain | str | None
     symbols: Mapping[str, str] | None
     """LaTeX of its signals and parameters, by local name."""

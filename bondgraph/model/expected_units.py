@@ -1,6 +1,6 @@
 """Expected units of parameters and ratios, by the law of an element and the domains of its ports, and conversions to them.
 
-Formulas read numbers in the expected unit, or in SI where none is implied (custom formulas, bonds without a domain). The
+Formulas read numbers in the expected unit, or in SI if none is implied (in custom formulas, or at bonds without a domain). The
 parameters of a model, and changes to them, are in their declared units.
 """
 

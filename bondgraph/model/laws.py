@@ -1,4 +1,4 @@
-"""Constitutive laws of elements, of any graph: storages, resistors, sources, constraints, switches, junctions, blocks.
+"""Constitutive laws of elements: storages, resistors, sources, constraints, switches, junctions, blocks.
 
 Arguments of every operation: the law's own variable first, then the element's parameters, then its signals, in their order.
 """
@@ -156,7 +156,7 @@ TWO_PORTS = ("1.effort", "1.flow", "2.effort", "2.flow")
 @short_repr
 @dataclass(frozen=True)
 class Action:
-    """Products of a matrix N(parameters, signals) with a vector, without the matrix."""
+    """Products of a matrix N(parameters, signals) with a vector, computed without forming the matrix."""
 
     forward: Op
     """Operation (parameters, signals, f) -> N f."""
@@ -244,13 +244,13 @@ class IdealConstraint(Switched):
     start: StateSpec
     """Start value of h, if h is the integral of the flow."""
     released: Op | None = None
-    """Effort while the constraint is off, (mode, flow, noted, parameters, signals); None for zero."""
+    """Operation (mode, flow, states `noted`, parameters, signals) -> effort while the constraint is off; None for zero."""
     noted: Mapping[str, StateSpec] = field(default_factory=dict)
     """States that only transitions set."""
     impulsive: bool = True
-    """True if an impulse sets the flow to zero where the constraint begins to hold; else the flow decays as h does."""
+    """True if an impulse sets the flow to zero when the constraint begins to hold; else the flow decays as h does."""
     stores_position: bool = True
-    """True if h is a state where no position is given; else only the flow is stabilised, f' + a1 f = 0."""
+    """True if h is a state when no position is given; else only the flow is stabilised, f' + a1 f = 0."""
     coordinates: int = 0
     """Number of coordinates: the first signals, on which `position` depends, and whose rates are the flows of one port each. Then
     h' = sum of J_k f_k, with J_k the derivatives of the position. 0: one port, whose flow is h' itself."""
@@ -307,7 +307,7 @@ class Resistor(Law):
     effort: Op | None
     flow: Op | None
     passive: bool = False
-    """True if its author declares that it never gives power."""
+    """True if its author declares that it never supplies power."""
     linear: bool = False
     """True if effort and flow are proportional; the factor (a number, a diagonal or a matrix) is the only parameter."""
     relation: Op | None = None
@@ -351,7 +351,7 @@ class Source(Law):
 
     gives: Variable
     value: Op | None = None
-    """Value of the source; None for a structural zero, which gives no power."""
+    """Value of the source; None for a structural zero, which supplies no power."""
 
     def signals(self, ports: Sequence[str]) -> tuple[str, ...]:
         return PORT
@@ -417,7 +417,7 @@ class Storage(Storing):
     energy: Op | None
     """Operation (coordinate, parameters, signals) -> stored energy; None for an energy by quadrature."""
     rate: Op | None = None
-    """Operation (x, input, parameters, signals) -> x'; None where the state is the integral of the input."""
+    """Operation (x, input, parameters, signals) -> x'; None if the state is the integral of the input."""
     inverse: Op | None = None
     """Operation (output, parameters, signals) -> x. Without it, derivative causality solves for the state by Newton iteration;
     without `output`, integral causality solves for the output."""

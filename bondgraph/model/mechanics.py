@@ -44,7 +44,7 @@ def gradient(energy: Op) -> Op:
 def partials(formula: Callable[[Any], Sequence[Any]], x: Any, others: Sequence[Any] = ()) -> np.ndarray:
     """Return partial derivatives (m, n) of the m scalars of `formula`(x) with respect to the n entries of x.
 
-    Other values in the formula, `others`, count as constant, even where they depend on x. Scalars of a tape are differentiated on
+    Other values in the formula, `others`, count as constant, even if they depend on x. Scalars of a tape are differentiated on
     that tape, SymPy expressions symbolically, and floats on a temporary tape. A foreign scalar provides a method
     `__partials__(formula, x, others)`.
     """
@@ -91,7 +91,7 @@ def _in_floats(formula: Callable[[Any], Sequence[Any]], x: Any) -> np.ndarray:
 
 
 def _differentiated(tape: Tape, block: str, formula: Callable[[Any], Sequence[Any]], x: Any) -> tuple[np.ndarray, SparseJacobian]:
-    """Return a block of inputs of the tape instead of x, and the derivatives of the formula with respect to them."""
+    """Return a block of inputs of the tape that replaces x, and the derivatives of the formula with respect to them."""
     inputs = tape.inputs(block, max(np.size(x), 1))
     return inputs, jacobian(list(formula(_shaped(inputs, x))), list(inputs))
 
@@ -201,7 +201,7 @@ class Mechanics:
         return slopes[:-1] @ v - slopes[-1]
 
     def momentum_rate(self, q: Any, v: Any, effort: Any, *others: Any) -> Any:
-        """Return p' of Hamilton's equations, p' = e + dT/dq - dV/dq; dH/dq at constant p is -dT/dq at constant v."""
+        """Return p' = e - dH/dq of Hamilton's equations, which is e + dT/dq - dV/dq with dT/dq at constant v."""
         return effort + self.own_momentum_rate(q, v, *others)
 
     def own_momentum_rate(self, q: Any, v: Any, *others: Any) -> Any:
@@ -229,7 +229,7 @@ def _rates(path: Callable[[Any], Sequence[Any]], others: Sequence[Any]) -> np.nd
 
 
 def on_bond(mechanics: Mechanics, method: Formula, vectors: int) -> Formula:
-    """Return a method for a bond of any dimension: its first `vectors` arguments, and its result, are scalars where n = 1.
+    """Return a method for a bond of any dimension: its first `vectors` arguments, and its result, are scalars if n = 1.
 
     It closes over the user's formulas, not over the record, so that equal methods compare equal.
     """

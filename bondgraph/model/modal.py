@@ -23,8 +23,9 @@ def by_mode(automaton: str, values: Mapping[str, Any]) -> ByMode | Parameter:
     automaton : its name, as in `X0(automaton=...)`.
     values : number, array or `Parameter` for each state of the automaton, all of the same shape and dimension.
 
-    The parameter `damper.resistance` is then a signal, and `damper.resistance in free` a parameter for each state. The change of
-    the stored energy of a C or I at a change of mode is booked as lost. Raises E139 if the states are not the automaton's.
+    The parameter `damper.resistance` is then a signal, and `damper.resistance in free` a parameter for each state. If a change of
+    mode changes the stored energy of a C or I, the difference is booked as lost. Raises E139 if the states are not the
+    automaton's.
 
     >>> from bondgraph import R, by_mode
     >>> damper = R("damper", by_mode("bumper", {"free": 0.0, "contact": 5.0}))
@@ -67,6 +68,6 @@ def choose_by(indices: tuple[int, ...]) -> Op:
 
 def modal_parameters(element: Element) -> dict[str, ByMode]:
     """Return the parameters of an element that depend on the mode of an automaton."""
-    if not element.parameters:  # as for all junctions
+    if not element.parameters:  # true of all junctions
         return {}
     return {name: p.value for name, p in element.parameters.items() if isinstance(p.value, ByMode)}

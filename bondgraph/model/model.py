@@ -68,9 +68,9 @@ class ContactPoint:
     by the names of its signals."""
 
     path: str
-    """Path of its graph; a separate name where one graph holds several."""
+    """Path of its graph; a separate name if one graph holds several."""
     gap: str
-    """Signal: distance between the surfaces, m, negative where they overlap."""
+    """Signal: distance between the surfaces, m, negative if they overlap."""
     gap_rate: str
     """Signal: rate of the gap, m/s."""
     normal: SignalEntry | None = None
@@ -152,7 +152,7 @@ class Visible:
     shape: Any = None
     """Frozen record that only the drawing function reads."""
     path: str = ""
-    """Path of its graph; a separate name where one graph holds several of a kind."""
+    """Path of its graph; a separate name if one graph holds several of a kind."""
 
 
 @short_repr
@@ -223,7 +223,7 @@ class Model(Frozen):
         """Fraction of the heat into an element that leaves the model there, by path; 1 for other elements at pseudo-bonds.
 
         An R between two temperatures, at a 1-junction with both, passes on all its heat: 0. Without a second temperature it
-        conducts to surroundings at zero, which no element represents: 1, or its share where several are at a junction.
+        conducts to surroundings at zero, which no element represents: 1, or its share if several are at a junction.
         """
         shares: dict[str, float] = {}
         for path in dict.fromkeys(end.element for bond in self.bonds if bond.domain.pseudo for end in bond.ends):

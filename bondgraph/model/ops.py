@@ -54,7 +54,7 @@ class Op(Frozen):
     latex: str = ""
     """LaTeX of the right-hand side with #1, #2 ... for its arguments; empty: name(arguments)."""
     source: str = ""
-    """Source of the formula: a work and its equations, "corrected" where they are wrong in print, entries separated by "; ":
+    """Source of the formula: a work and its equations, "corrected" if they are wrong in print, entries separated by "; ":
     "VI02 (18), (20); VI02 (19), (21), corrected". docs/papers.md lists the works and their equations. Empty without a source;
     else one line for all results, or one for each printed line of results and remarks."""
     note: str = ""
@@ -192,7 +192,7 @@ def constant(value: Any) -> Constant:
 
 
 def _through(matrix: Any, vector: Any) -> Any:
-    """Return matrix @ vector: a scalar matrix multiplies, a (n,) matrix is one row, a bond of dimension 1 has a scalar."""
+    """Return matrix @ vector; a number scales the vector, (n,) is a single row, and a single component is a scalar."""
     shape = np.shape(matrix)
     if not shape:
         return matrix * vector

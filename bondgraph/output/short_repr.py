@@ -16,7 +16,7 @@ _MAX_VALUE_LENGTH, _MAX_ENTRIES = 60, 4
 
 
 def short_repr(record: type[T]) -> type[T]:
-    """Decorate a dataclass or named tuple: its `repr` names the fields and gives long ones by their size.
+    """Decorate a dataclass or named tuple: its `repr` names the fields, and shows only the size of long ones.
 
     >>> @short_repr
     ... @dataclasses.dataclass(frozen=True)

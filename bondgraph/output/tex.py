@@ -24,7 +24,7 @@ _SPECIAL = {
     **{sign: "\\" + sign for sign in "_&#%${}"},
 }
 _CAPITALS = ("gamma", "delta", "theta", "lambda", "xi", "pi", "sigma", "phi", "psi", "omega", "upsilon")
-"""Capital Greek letters that LaTeX knows; the others look like Latin ones."""
+"""Capital Greek letters that LaTeX knows; the other capitals look like Latin letters."""
 
 
 EXACT = 17
@@ -56,7 +56,7 @@ def escape_latex(text: str) -> str:
 
 
 def _non_ascii(character: str) -> str:
-    """Return a character beyond ASCII as text for any LaTeX."""
+    """Return a character beyond ASCII as text that every LaTeX engine accepts."""
     category, _, rest = unicodedata.name(character, "").partition(" ")
     if category == "SUBSCRIPT" and character.isdigit():
         return f"$_{{{unicodedata.digit(character)}}}$"

@@ -1,8 +1,8 @@
 """Assembly of models with dry friction, whose law depends on its place in the graph.
 
 Friction with an inertia sets its effort, so that it can hold its flow at zero. Behind springs without inertia it takes its effort
-and sets its flow (Prandtl, Jenkin). Where its effort has no influence on its flow, as where a source sets the flow, it holds
-nothing: the equation of its stick state would be singular. Then it has a law without an unknown.
+and sets its flow (Prandtl, Jenkin). If its effort has no influence on its flow, for example because a source sets the flow, it
+holds nothing: the equation of its stick state would be singular. Then it has a law without an unknown.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def is_dry_friction(element: Element, model: Model) -> bool:
 
 
 def _with_springs_at_frictions(model: Model, causality: Causality) -> Model:
-    """Return the model with friction taking its effort from springs where causality requires it."""
+    """Return the model with friction taking its effort from springs if causality requires it."""
     bonds = {path: model.bonds_at(path)[0] for path, element in model.elements.items() if is_dry_friction(element, model)}
     return _changed(model, [path for path, bond in bonds.items() if causality.effort_into(bond, path)], with_flow_law)
 

@@ -93,7 +93,7 @@ def _generators_of(operation: Op) -> list[Any]:
             continue
         seen.add(id(each))
         if each is random or each is np.random:
-            pending.append(each.random)  # a method of the generator of the module
+            pending.append(each.random)  # a method of the module's own generator
         elif isinstance(each, _GENERATORS):
             generators.append(each)
         elif isinstance(each, Op):

@@ -152,7 +152,7 @@ def _evaluate(statement: Statement, system: System, model: Model, values: dict[s
             return None
         shapes = [_shape(result) for result in results]
     except (ScrewbondError, ArithmeticError):
-        return None  # says nothing about shapes: other start values may work
+        return None  # not a matter of shapes: other start values may work
     except Exception as error:  # the user sees whatever a formula raises, with its element
         return _failure(statement, system, model, arguments, error)
     if len(results) != len(outs):

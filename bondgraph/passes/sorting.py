@@ -19,7 +19,7 @@ from bondgraph.model.model import Model
 from bondgraph.model.ops import APPLY_INVERSE, SOUGHT, combine
 
 NODES_PER_CUT = 100
-"""Number of nodes of a strongly connected component per node cut before the components are determined again."""
+"""Number of nodes of a strongly connected component for each node that is cut before the components are determined again."""
 
 
 MAX_UNKNOWNS = 6
@@ -86,7 +86,7 @@ def _cut(
         if node not in alive:
             continue
         if value != -score(node):
-            heapq.heappush(heap, (-score(node), node))  # its score has fallen since
+            heapq.heappush(heap, (-score(node), node))  # its score has fallen since it was pushed
             continue
         chosen.add(node)
         pending = [node]
@@ -209,7 +209,7 @@ def evaluation_order(needs: Sequence[Sequence[int]]) -> list[int] | None:
 def refuse_undefined_values(system: System, model: Model) -> System:
     """Return the system unchanged if every value is defined.
 
-    Raises `ModelError`: E206 if a ring of junctions passes a value around and nothing else sets it, E173 if no statement gives
+    Raises `ModelError`: E206 if a ring of junctions passes a value around and nothing else sets it, E173 if no statement computes
     it.
     """
     defined = {"time", *(s.name for s in system.states), *system.parameters, *system.modes}

@@ -45,7 +45,7 @@ def parameter_rows(compiled: Compiled, varied: Mapping[str, Any], runs: int) -> 
     """Return parameters of the kernels, (runs, parameters), if only single numbers vary; else None: they are read run by run.
 
     Valid ranges are intervals, so that only the smallest and largest number are checked. Raises `ModelError` as
-    `Compiled.parameters`.
+    `Compiled.parameters` does.
     """
     system, p = compiled.system, flat(compiled.system.parameters.values())
     if not varied:
@@ -142,7 +142,7 @@ class PreparedRun:
     program: PreparedProgram
 
     def __call__(self, *, parameters: Mapping[str, Any] | None = None, initial: Initial | None = None) -> Result:
-        """Run as `Compiled.simulate`, with its warnings and errors."""
+        """Run as `Compiled.simulate` does, with its warnings and errors."""
         return self.program.result(*self.start_values(parameters, initial))
 
     def start_values(
@@ -191,7 +191,7 @@ class PreparedRun:
         ----------
         parameters, initial : by name as for a run, each with a value for every run, (runs, *shape).
 
-        Raises `ModelError` as `Compiled.initial`, and E124 if a run has no value, or the numbers of runs differ.
+        Raises `ModelError` as `Compiled.initial` does, and E124 if a run has no value, or the numbers of runs differ.
         """
         compiled, name = self.compiled, self.compiled.model.name
         varied, starts = (
@@ -225,7 +225,7 @@ class PreparedRun:
         compiled, program = self.compiled, self.compiled.program
         try:
             start, p = start_rows(compiled, initial, runs), parameter_rows(compiled, parameters, runs)
-        except ModelError:  # `start_values` raises it for that run
+        except ModelError:  # `start_values` raises the error for the run that has it
             start = p = None
         if start is None or p is None:
             widths = program.states, program.parameters, program.modes
@@ -269,7 +269,7 @@ class PreparedRun:
         check_rank: bool = True,
         is_stored: bool = False,
     ) -> GPULauncher | None:
-        """Return a launcher of runs on the GPU that `device=` names, None for the CPU; raises as `run_many`. If `is_stored`,
+        """Return a launcher of runs on the GPU that `device=` names, None for the CPU; raises as `run_many` does. If `is_stored`,
         results are stored in chunks and take no memory here."""
         if device is None:
             return None
@@ -279,7 +279,7 @@ class PreparedRun:
 
 
 def prepared_run(compiled: Compiled, t_end: float, kept: KeepOptions, settings: RunSettings) -> PreparedRun:
-    """Prepare runs: `Compiled.prepare_run`."""
+    """Prepare runs; see `Compiled.prepare_run`."""
     return PreparedRun(compiled, prepare(compiled.program, t_end, kept, **settings))
 
 
@@ -291,7 +291,7 @@ def run_once(
     kept: KeepOptions,
     settings: RunSettings,
 ) -> Result:
-    """Run a model: `Compiled.simulate`, by a prepared run that is cached while the settings stay the same."""
+    """Run a model, as `Compiled.simulate` does, by a prepared run that is cached while the settings stay the same."""
     return shared_runs(compiled, t_end, kept, settings)(parameters=parameters, initial=initial)
 
 
@@ -306,6 +306,6 @@ def shared_runs(compiled: Compiled, t_end: float, kept: KeepOptions, settings: R
 def ode_of(
     compiled: Compiled, t: float, initial: Initial | None, parameters: Mapping[str, Any] | None, sparse: bool
 ) -> OdeFunctions:
-    """Return the model as functions of arrays from a start at the time t, s: `Compiled.ode`."""
+    """Return the model as functions of arrays from a start at the time t, s; see `Compiled.ode`."""
     x, p, m = prepared_run(compiled, t + 1.0, KeepOptions(), {"t_start": t, "progress": False}).start_values(parameters, initial)
     return ode_functions(compiled.program, t, x, p, m, sparse)

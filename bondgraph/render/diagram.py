@@ -112,7 +112,7 @@ class Diagram:
 
     svg: str
     positions: Mapping[str, tuple[float, float]]
-    """Element -> centre (x, y) in px, y downwards: change some of them and pass them to `diagram` again."""
+    """Element -> centre (x, y) in px, y downwards: change some centres and pass the mapping to `diagram` again."""
     width: float
     height: float
     title: str = ""

@@ -158,7 +158,7 @@ def _plain(point: np.ndarray) -> tuple[float, float]:
 
 HEIGHT = LABEL_SIZE + 2.0
 ROUNDS = 3
-"""Number of placement rounds: the first takes only earlier names into account, the others all names."""
+"""Number of placement rounds: the first considers only earlier names, the others consider all names."""
 Rectangle = tuple[float, float, float, float]
 """Left, top, right, bottom in px."""
 

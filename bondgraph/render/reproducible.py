@@ -51,7 +51,7 @@ class Noise:
     """Random numbers that Python reproduces for a seed on every machine and in every version; NumPy generates many at once."""
 
     def __init__(self, seed: int):
-        self._random = RandomState([seed])  # gives the numbers of `random.Random(seed)`
+        self._random = RandomState([seed])  # the same numbers as `random.Random(seed)` gives
         self._ahead = np.zeros(0)
 
     def ahead(self, count: int) -> np.ndarray:

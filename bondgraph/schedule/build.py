@@ -72,7 +72,7 @@ def _evaluate_loop(schedule: Schedule, loop: KernelLoop, memory: dict[str, np.nd
 
 
 def jumps(cache: KernelCache, changes: Mapping[str, Mapping[int, int]], states: int) -> list[Plan]:
-    """Return the plan of each jump, which gives all `states` scalars; `changes` maps each jump to the new values of its
+    """Return the plan of each jump, which computes all `states` scalars; `changes` maps each jump to the new values of its
     states."""
     parts = group_rows(cache, [list(changed.values()) for changed in changes.values()])
     return [_plan(cache, name, part, changes[name], states) for name, part in zip(changes, parts, strict=True)]
@@ -99,7 +99,7 @@ class Scheduled:
     select: Callable[[Sequence[int]], tuple[Schedule, tuple[int, ...]]]
     """Function that builds the schedule of the outputs with these indices, and returns their positions in the results."""
     jumps: tuple[str, ...]
-    """Routines of transitions, each of which gives all states and changes a few of them."""
+    """Routines of transitions, each of which returns all states and changes a few of them."""
     build_jumps: Callable[[], list[Schedule]]
     """Function that builds the schedules of the jumps, which are compiled together."""
     autonomous: bool
@@ -108,7 +108,7 @@ class Scheduled:
 
 @functools.cache
 def _masked(source: float) -> Op:
-    """Return the operation that gives a guard if its automaton is in state `source`, else -1."""
+    """Return the operation that returns a guard if its automaton is in state `source`, else -1."""
     return Op("guard", lambda mode, guard: where(equal(mode, source), guard, -1.0))
 
 
@@ -219,12 +219,12 @@ PREPARED = ("rates", "powers", "guards")
 """Routines that every step of a run calls; their expressions of parameters are computed in `prepare`."""
 
 EAGER = ("prepare", "rates", "powers", "energies")
-"""Routines that are compiled at once, because every model is evaluated at its start; the others at their first use."""
+"""Routines that are compiled at once, because every model is evaluated at its start; others are compiled at their first use."""
 
 _STATES = GIVEN.index("x")
 
 UNOPTIMISED = ("outputs",)
-"""Large routines that a run calls only a few times, so that they are compiled without an optimiser."""
+"""Large routines that are compiled without an optimiser, because a run calls them only a few times."""
 
 
 def select_in_loops(routines: Scheduled, indices: Sequence[int], machine_code: bool) -> tuple[Kernel, tuple[int, ...]]:

@@ -29,7 +29,7 @@ class Kind:
 
 
 class Call(NamedTuple):
-    """Call of a kernel: its kind, the values that it reads and the values that it gives."""
+    """Call of a kernel: its kind, the values that it reads and the values that it computes."""
 
     kind: Kind
     ins: tuple[int, ...]
@@ -79,7 +79,7 @@ class Plan:
     calls: tuple[Call, ...]
     n_out: int
     results: Mapping[int, int]
-    """Offset in `out` of each value that a call gives."""
+    """Offset in `out` of each value that a call computes."""
     numbers: Mapping[float, Sequence[int]] = field(default_factory=dict)
     """Positions of each constant in `out`."""
     copied_block: str | None = None
@@ -153,7 +153,7 @@ def numbered(system: System, extra: Sequence[Statement] = ()) -> StatementTable:
     outs: list[tuple[int, ...]] = []
     formulas: list[int] = []
     producer: dict[int, int] = {}
-    depth: dict[int, int] = {}  # of values that depend on parameters only
+    depth: dict[int, int] = {}  # for values that depend on parameters only
     varies, values = {value for value, fixed in enumerate(book.fixed) if not fixed}, system.values
     first = [Statement((name,), Op("in the expected unit", convert), (f"{name}:declared",), "") for convert, _, name in converted]
     numbers.update((f"{name}:declared", number) for _, number, name in converted)

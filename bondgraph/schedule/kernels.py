@@ -31,9 +31,9 @@ CONSTANT, FIXED, VARYING = 0, 1, 2
 class Split:
     """A kernel in two parts.
 
-    `prepare` reads the arguments that are parameters and gives scalars; `main` reads the varying arguments `reads` and then those
-    scalars. `results[i]` is the source of output `i`: `(CONSTANT, number)`, `(FIXED, scalar of prepare)` or `(VARYING, result of
-    main)`.
+    `prepare` reads the arguments that are parameters and computes scalars; `main` reads the varying arguments `reads` and then
+    those scalars. `results[i]` is the source of output `i`: `(CONSTANT, number)`, `(FIXED, scalar of prepare)` or `(VARYING,
+    result of main)`.
     """
 
     prepare: Kind | None
@@ -180,7 +180,7 @@ def merge_kernels(kernels: Iterable[TracedGroup]) -> dict[TracedGroup, Substitut
     """Return substitutes for kernels that differ from many others only in constants, which become arguments like parameters.
 
     A formula may hold a constant of its own, as `lambda t, w=w: sin(w * t)` does in a loop over sections. Each such formula
-    is traced separately, which gives the same steps with other constants.
+    is traced separately, which yields the same steps with other constants.
     """
     by_form: dict[Hashable, list[TracedGroup]] = {}
     for kernel in dict.fromkeys(kernels):
@@ -226,14 +226,14 @@ MIN_REPETITION = 4
 """Minimum number of statements per kind at which loops pay off; kinds that differ only in constants count as one."""
 
 MIN_STATEMENTS = 2000
-"""Number of statements from which kinds that differ only in constants are identified, which requires tracing each."""
+"""Number of statements from which kinds that differ only in constants are identified, which requires tracing each kind."""
 
 MAX_STEPS = 3000
 """Maximum number of steps of straight-line code: it is slightly faster than loops, and compiles quickly."""
 
 MAX_MERGED_STEPS = 60_000
 """Maximum number of steps of straight-line code with both logarithms and exponentials, as for species and reactions: on one tape
-these are products (`tape.nodes`), at a sixth of the cost of loops."""
+they become products (`tape.nodes`), at a sixth of the cost of loops."""
 
 
 def is_large(system: System) -> bool:

@@ -16,7 +16,7 @@ from bondgraph.tape.routine import Listing
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Calls of one kind, evaluated in order; `parallel` if none depends on another of the batch."""
+    """Calls of one kind, evaluated in order; `parallel` if no call depends on another one."""
 
     calls: tuple[Call, ...]
     parallel: bool
@@ -69,7 +69,8 @@ def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
     tallest = [max(map(height.__getitem__, part), default=-1) for part in ready]
 
     def rank(number: int) -> tuple[bool, int, int]:
-        """Return the priority of a lane, smallest first; a priority in the queue is outdated if it differs."""
+        """Return the priority of a lane; the smallest goes first. A priority in the queue that differs from this one is
+        outdated."""
         return len(ready[number]) != remaining[number], -tallest[number], number
 
     queue = [rank(number) for number, part in enumerate(ready) if part]
@@ -131,7 +132,7 @@ class Access:
 
 @dataclass(frozen=True, eq=False)
 class KernelLoop:
-    """A kernel over `count` instances; `parallel` if none reads the result of another."""
+    """A kernel over `count` instances; `parallel` if no instance reads the result of another."""
 
     kind: Kind
     count: int

@@ -97,9 +97,9 @@ def _predecessors(table: StatementTable, targets: Sequence[int]) -> list[int]:
 
 
 def narrow(table: StatementTable, targets: set[int]) -> dict[int, tuple[int, ...]]:
-    """Return values that depend on no more scalars than they have themselves, with the values that they depend on. A Jacobian
-    costs less without them: the chain rule through a matrix that depends on a pose takes many products, derivatives with respect
-    to the pose take few.
+    """Return values that depend on no more scalars than they have components, with the values that they depend on. A Jacobian
+    costs less without them: the chain rule through a matrix that depends on a pose takes many products, whereas derivatives with
+    respect to the pose take few.
     """
     size, fixed = table.book.sizes.__getitem__, table.book.fixed
     origins: dict[int, tuple[int, ...]] = {}
@@ -198,7 +198,7 @@ class KernelCache:
     shared: dict[TracedGroup, Substitute] = field(default_factory=dict)
     prepared: Calls = field(default_factory=dict)
     makers: dict[int, Call] = field(default_factory=dict)
-    """Call of `prepared` that gives each value."""
+    """Call of `prepared` that computes each value."""
     sums: dict[object, Kind] = field(default_factory=dict)
 
     @property

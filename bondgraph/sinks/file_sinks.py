@@ -133,7 +133,7 @@ class _FileSink(Sink):
 class CsvSink(_FileSink):
     """CSV file, for pandas: `read_csv(path, comment="#")`. Numbers are exact.
 
-    The first line names the model and the units; the last line says why a run ended early or is in doubt, if so.
+    The first line names the model and the units; if a run ended early or is in doubt, the last line says why.
     """
 
     def __init__(self, path: str | os.PathLike[str]):
@@ -323,7 +323,7 @@ class Observer(Sink):
 
 
 def sink_for(target: object) -> Sink:
-    """Return the sink for a target: the target itself, a sink by the ending of a path, or an observer for a function.
+    """Return the sink for a target: the target itself, a sink chosen by the ending of a path, or an observer for a function.
 
     Raises `RunError` E348 for anything else, `FileError` E415 for an unknown ending.
     """

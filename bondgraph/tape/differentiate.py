@@ -238,7 +238,8 @@ def _forward(tape: Nodes, order: list[int], roots: list[int], seeded: Mapping[in
 
 
 def _varying(tape: Nodes, position: int, active: Container[int]) -> list[tuple[int, int]]:
-    """Return the partial derivatives with respect to the arguments that vary; for `power`, the others are not even written."""
+    """Return the partial derivatives with respect to the arguments that vary; for `power`, derivatives with respect to constant
+    arguments are not even written."""
     node = tape.nodes[position]
     if node[0] == op.POWER and node[2] not in active:
         slope = tape.power(node[1], tape.subtract(node[2], tape.constant(1.0)))

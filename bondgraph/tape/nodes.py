@@ -30,7 +30,7 @@ _Table = Sequence[tuple[Any, ...]]
 
 
 MAX_NODES = 64
-"""Maximum number of nodes of an exponent to examine; longer ones are not mass action."""
+"""Maximum number of nodes of an exponent to examine; longer exponents are not mass action."""
 
 
 MAX_POWER = 16
@@ -331,7 +331,7 @@ class Nodes:
         return self.multiply(a, self.reciprocal(b))
 
     def power(self, a: int, b: int) -> int:
-        """a to the power of b: products where b is a constant multiple of one half, up to 64."""
+        """a to the power of b, as products if b is a constant multiple of one half, up to 64."""
         exponent = self.value(b)
         if exponent is None or (2.0 * exponent) % 1.0 or abs(exponent) > 64.0:
             base = self.value(a)

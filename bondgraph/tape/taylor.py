@@ -1,7 +1,7 @@
 """Taylor coefficients of the solution of x' = f(t, x) by recurrences over the operations of f on a tape.
 
 R. E. Moore, Interval Analysis, 1966, chapter 11; A. Griewank, A. Walther, Evaluating Derivatives, 2008, chapter 13. A product
-is a convolution; a function y of a has y' = s a' with its slope s, which the tape knows, so that y_k = sum_j j a_j s_(k-j) / k.
+is a convolution; a function y of a has y' = s a' with its slope s, written on the tape, so that y_k = sum_j j a_j s_(k-j) / k.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class _Series:
 
     def _convolution(self, a: int, b: int, first: int, k: int, weights: Mapping[int, int] | None = None, last: int = -1) -> int:
         """Return the sum of a_j b_(k-j) for j from `first` to `last`, k by default, each a_j times its weight. The latest
-        coefficients come last, so that the others need not wait for them."""
+        coefficients come last, so that earlier products need not wait for them."""
         tape, total = self._tape, self._zero
         for j in sorted(range(first, (k if last < 0 else last) + 1), key=lambda j: max(j, k - j)):
             factor = self.at(a, j) if weights is None else tape.multiply(weights[j], self.at(a, j))

@@ -1,4 +1,4 @@
-"""Reader of units: a text such as "kN/mm" in, its exact factor and dimension over SI base units out."""
+"""Reader of units: it turns a text such as "kN/mm" into an exact factor and a dimension over SI base units."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Unit:
 
     @property
     def coherent(self) -> bool:
-        """True if numbers in this unit are numbers in SI."""
+        """True if numbers in this unit are already in SI."""
         return self.ratio == 1 and not self.turns and not self.zero
 
     @property

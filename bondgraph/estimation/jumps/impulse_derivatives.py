@@ -401,7 +401,7 @@ def refuse_opening(context: EventScales, transition: int, at: SensitivityState, 
 
 
 def closed(context: EventScales, transition: int, at: SensitivityState, D: np.ndarray, dt: np.ndarray) -> tuple[bool, np.ndarray]:
-    """Return True if a guard is zero, and along which directions (k,) it does not stay zero."""
+    """Return True if a guard is zero, and a mask (k,) of the directions along which it does not stay zero."""
     kernels, (n, k) = context.kernels, D.shape
     nothing = np.zeros(k)
     guard, f = kernels.variational.guard(transition), kernels.rates(at)

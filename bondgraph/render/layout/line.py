@@ -139,7 +139,7 @@ def straight(start: np.ndarray, end: np.ndarray) -> Route:
 
 
 def through(corners: Sequence[np.ndarray], reach: float) -> Route:
-    """Return a line through corners, without those where it does not turn."""
+    """Return a line through corners, omitting those where it does not turn."""
     kept = [np.asarray(corners[0], dtype=float)]
     for k in range(1, len(corners) - 1):
         a, b = corners[k] - kept[-1], corners[k + 1] - corners[k]

@@ -47,7 +47,7 @@ def canonical(sketch: Sketch) -> Sketch:
 
 
 def mark_of(edge: Edge) -> tuple[int, int]:
-    """Return the mark of an edge: bond with its dimension, or signal."""
+    """Return the mark of an edge: a bond with its dimension, or a signal."""
     return (0, edge.bond.dimension) if edge.bond is not None else (1, 0)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 MIN_PATH, ONE_ROW = 10, 12
-"""Minimum number of nodes of a path that is laid in rows, and maximum number in a single row."""
+"""Minimum number of nodes of a path that is laid out in rows, and maximum number in a single row."""
 WIDENESS = 3.0
 """Square of the number of nodes in a row, relative to the length of the path: a drawing is wider than high."""
 

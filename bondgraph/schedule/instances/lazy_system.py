@@ -41,7 +41,7 @@ class SortedInstances:
     roots: np.ndarray
     """Value that replaces each value."""
     negatives: Mapping[int, int]
-    """Value whose negative each value is."""
+    """Value of which each value is the negative."""
     columns: tuple[StatementInstances, ...]
     """All statements without duplicates; `numbers` are their positions in the order."""
 
@@ -98,7 +98,7 @@ def _merge(patterns: Instances) -> np.ndarray:
 
 
 def _ranks(patterns: Instances) -> np.ndarray:
-    """Return the rank of each name, lowest preferred, as in `remove_aliases`."""
+    """Return the rank of each name, of which the lowest is preferred, as in `remove_aliases`."""
     bonds = np.array([len(bond.name) for bond in patterns.model.bonds], dtype=int)
     paths = np.array([len(path) for path in patterns.paths], dtype=int)
     ranks = np.empty(patterns.values, dtype=int)
@@ -122,7 +122,7 @@ def _ranks(patterns: Instances) -> np.ndarray:
 
 def _negatives(patterns: Instances, roots: np.ndarray) -> np.ndarray | None:
     """Return pairs (k, 2) of a value named as a negative and the value that it negates, in the order of writing; None if two of
-    them are the same value."""
+    these negatives are one value."""
     columns = [column for column in patterns.columns() if column.op is NEGATE and column.negative]
     if not columns:
         return np.zeros((0, 2), dtype=int)
@@ -151,7 +151,8 @@ def _without_duplicates(column: StatementInstances, outs: np.ndarray) -> Stateme
 
 
 def _producers(patterns: Instances, columns: Sequence[StatementInstances]) -> np.ndarray | None:
-    """Return the statement that gives each value, -1 for none; None if two give one value, or an argument has no producer."""
+    """Return the statement that computes each value, -1 for none; None if two compute one value, or an argument has no
+    producer."""
     producer = np.full(patterns.values, -1)
     for column in columns:
         producer[column.outs] = column.numbers[:, None]
@@ -175,7 +176,7 @@ def _in_order(columns: Sequence[StatementInstances], order: Sequence[int]) -> tu
 
 
 def _dependencies(columns: Sequence[StatementInstances], producer: np.ndarray, count: int) -> list[Sequence[int]]:
-    """Return, for each statement, the statements that give its arguments."""
+    """Return, for each statement, the statements that compute its arguments."""
     needs: list[Sequence[int]] = [()] * count
     for column in columns:
         before = producer[column.args]

@@ -26,7 +26,7 @@ from bondgraph.schedule.memory_layout import Access, KernelLoop, Schedule, Table
 from bondgraph.tape import opcodes as op
 
 MAX_VECTORISED_STEPS = 60
-"""Maximum number of steps of a kernel that is vectorised over instances; longer ones run out of registers."""
+"""Maximum number of steps of a kernel that is vectorised over instances; longer kernels run out of registers."""
 
 NOT_VECTORISED = """!0 = distinct !{!0, !1}
 !1 = !{!"llvm.loop.vectorize.enable", i1 false}"""
@@ -153,7 +153,7 @@ def _pointer(routine: str, name: str, access: Access, index: str | None, suffix:
         return [f"%{name} = getelementptr inbounds double, ptr {base}, i64 {access.start}"]
     if access.table < 0:
         counted = index if access.stride == 1 else f"{index}.by{access.stride}"
-        inside = " inbounds" if access.stride > 0 else ""  # a negative counter lies before the block until its start is added
+        inside = " inbounds" if access.stride > 0 else ""  # negative counters point before the block until the start is added
         return [
             f"%a{name} = getelementptr{inside} double, ptr {base}, i64 {counted}",
             f"%{name} = getelementptr inbounds double, ptr %a{name}, i64 {access.start}",
@@ -280,8 +280,8 @@ MAX_OPTIMISED_LENGTH = 60_000
 
 
 def jacobian_kernel(schedule: Schedule) -> Kernel:
-    """Compile a Jacobian, which stiff runs call often and others a dozen times; it is optimised only if its text is short, as for
-    identical parts. Products and sums are not fused, so that results match the reference bit by bit."""
+    """Compile a Jacobian, which stiff runs call often and other runs a dozen times; it is optimised only if its text is short, as
+    for identical parts. Products and sums are not fused, so that results match the reference bit by bit."""
     text = kernels_text([schedule], quick=True, fused=False)
     quick = len(text) > MAX_OPTIMISED_LENGTH
     text = text if quick else kernels_text([schedule], fused=False)

@@ -1,5 +1,5 @@
-"""Loop blocking (tiling): run a group of loops in rounds of a few hundred instances, so that the results of one are still in the
-processor's cache when the next reads them.
+"""Loop blocking (tiling): run a group of loops in rounds of a few hundred instances, so that the results of one loop are still in
+the processor's cache when the next loop reads them.
 
 In round r a loop evaluates TILE instances from r TILE + lag on. A loop lags behind an earlier one if it reads or overwrites
 values that later instances of the earlier loop write or read, so that dependent accesses keep their order.
@@ -73,7 +73,7 @@ def tiled(loops: Sequence[KernelLoop]) -> list[Tiled]:
 
 
 def _lag(group: Tiled, loop: KernelLoop) -> int | None:
-    """Return the lag of a loop behind the loops of a group in instances, None if it is more than a round."""
+    """Return the lag, in instances, of a loop behind the loops of a group; None if it is more than a round."""
     if group.loops[0].count < 2 * TILE or not group.loops[0].parallel:
         return None
     lag = 0
