@@ -185,13 +185,13 @@ MEASURES: Mapping[str, MeasureKind] = {
     ),
     "last": MeasureKind("value at the last sample", lambda result, name: result[name][-1], MachineRule.LAST),
     "peak": MeasureKind(
-        "largest value, also between samples and at events, as `Result.peak`",
+        "largest value, also between samples and at events, like `Result.peak`",
         lambda result, name: extreme(result, name)[1],
         MachineRule.PEAK,
         scalar=True,
     ),
     "lowest": MeasureKind(
-        "smallest value, found as for `peak`",
+        "smallest value, found like `peak`",
         lambda result, name: extreme(result, name, -1.0)[1],
         MachineRule.LOWEST,
         scalar=True,
@@ -211,7 +211,7 @@ MEASURES: Mapping[str, MeasureKind] = {
         of_event=True,
     ),
     "events": MeasureKind(
-        "count of events of this kind or of this switch; of all events without a name",
+        "count of events of this kind or of this switch; without a name, of all events",
         lambda result, event: len(_times_of(result, event)),
         MachineRule.EVENTS,
         lambda _: "",

@@ -20,7 +20,7 @@ from screws.similar_names import similar_names
 
 _REPLACEMENTS = dict.fromkeys(methods.GONE, "setting removed: use `method=` alone, or `compiled.ode()` with your own solver")
 _REPLACEMENTS |= dict.fromkeys(("t_eval", "times", "dt", "step"), "samples=[0.0, 0.5, 1.0], or samples=0.01 for a step in s")
-_REPLACEMENTS |= {"tol": "rtol=1e-8", "reltol": "rtol=1e-8", "abstol": "atol=1e-9", "solver": "method=", "integrator": "method="}
+_REPLACEMENTS |= {"tol": "rtol=1e-8", "reltol": "rtol=1e-8", "abstol": "atol=1e-9", "integrator": "method="}
 _REPLACEMENTS |= {
     "inputs": "signals.measured(...) or another block, for an input over time",
     "events": "an Automaton in the graph",

@@ -33,7 +33,7 @@ def pictures(wanted: bool) -> object:
 WORK: dict[str, Work] = {
     'compiling "hand"': lambda wanted: compile_model(Hand().graph(), backend="numpy", progress=wanted),
     "workspace": lambda wanted: workspace(FIT, GRID, GRID, 0.4, progress=wanted),
-    "poles over angle": lambda wanted: sweep_poles(DeltaRobot(FIT), [0.5, 0.6], progress=wanted),
+    "poles at motor angles": lambda wanted: sweep_poles(DeltaRobot(FIT), [0.5, 0.6], progress=wanted),
     "runs over both gains": lambda wanted: robustness(MazeParameters(), [0.32], [0.04, 0.05], t_end=0.1, progress=wanted),
     "effective masses": lambda wanted: study_poses(default_striker().striking_point.chain, count=2, progress=wanted),
     "pictures": pictures,

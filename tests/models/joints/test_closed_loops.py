@@ -84,7 +84,7 @@ def test_start_velocities_that_do_not_fit_a_loop_are_refused_and_the_advice_work
     pushed = {"crank.inertia.p": [0.0, 0.01, 0.0, 0.0, 0.0, 0.0]}
     with pytest.raises(ModelError, match="E455") as refused:
         compiled.simulate(1.0, initial=pushed)
-    assert "of kinetic energy" in str(refused.value) and '"A.constraint"' in str(refused.value)
+    assert "of the kinetic energy" in str(refused.value) and '"A.constraint"' in str(refused.value)
     started = compiled.consistent(keep={"A.rate": 2.0})
     result = compiled.simulate(0.3, initial=started, rtol=1e-10, samples=0.01, progress=False)
     assert result.ok and abs(result["A.rate"][0] - 2.0) < 1e-12
