@@ -6,6 +6,7 @@ import ast
 import contextlib
 import functools
 import re
+import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
@@ -32,9 +33,14 @@ def graphs_of(page: str) -> dict[str, Model | None]:
 
     A repeated name gets a number, "train #2".
     """
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):  # for files that a page writes
+        return _graphs_of(blocks(page))
+
+
+def _graphs_of(codes: list[str]) -> dict[str, Model | None]:
     space: dict[str, Any] = {"__name__": "page"}
     found, seen = dict[str, Model | None](), list[Graph]()
-    for code in blocks(page):
+    for code in codes:
         for statement in ast.parse(code).body:
             for piece in _building(statement):
                 with warnings.catch_warnings(), contextlib.suppress(Exception):  # it needs an omitted result
