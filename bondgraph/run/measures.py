@@ -191,10 +191,7 @@ MEASURES: Mapping[str, MeasureKind] = {
         scalar=True,
     ),
     "lowest": MeasureKind(
-        "smallest value, found like `peak`",
-        lambda result, name: extreme(result, name, -1.0)[1],
-        MachineRule.LOWEST,
-        scalar=True,
+        "smallest value, found like `peak`", lambda result, name: extreme(result, name, -1.0)[1], MachineRule.LOWEST, scalar=True
     ),
     "mean": MeasureKind("mean over the time from the first sample to the last", _mean, MachineRule.MEAN),
     "integral": MeasureKind(
