@@ -32,7 +32,7 @@ from bondgraph.run.kernel_functions import formula_time
 SCALE_PART = 0.1
 """Fraction of the natural scale against which errors of a smaller state are measured."""
 MAX_GUESS = 1e3
-"""Largest scale of the guess for a loop unknown, relative to its size: the drivers alone would move it much further."""
+"""Largest scale of the guess for a loop unknown, relative to its size: a scale from the drivers alone can be far too large."""
 RENEWALS = tuple(2**k for k in range(2, 12))
 """Numbers of steps after which the scales are refreshed."""
 NEVER = 2**62

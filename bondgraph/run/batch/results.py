@@ -97,7 +97,7 @@ class BatchResult:
     failures, warnings : by run number, the reason for an early end, and the reasons why a run that reached its end cannot be
         trusted.
     errors : by run number, the error in its input numbers.
-    by_gpu : name of the GPU, and True for the runs that it made (runs,); None if the CPU made all.
+    by_gpu : name of the GPU, and a mask (runs,) of the runs that it made; None if the CPU made all.
     """
 
     t: np.ndarray

@@ -104,8 +104,8 @@ def fire_next(s: EventTable, t: float, probe: float, index: int, number: int) ->
 
 
 def leave_rest(s: EventTable, index: int) -> None:
-    """Prevent bounces whose rest ends by transition `index` from firing again at this instant: the force that held them crosses
-    zero, so their guards and the rates of these guards are zero up to integration errors of either sign."""
+    """If transition `index` ends the rest of bounces, prevent them from firing again at this instant: the force that held them
+    crosses zero, so their guards and the rates of these guards are zero up to integration errors of either sign."""
     for i in range(s.transitions):
         same = s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index]
         if same and s.may_rest[i] == 1 and s.rest_modes[i] == s.sources[index]:

@@ -18,7 +18,7 @@ GROW = 6.0
 STALE = 100
 """Number of steps after which noise is measured again."""
 _SAFE, _SHRINK = 0.9, 0.2
-# Factor on the smallest step size for another attempt, after the error weights are updated once.
+# Factor by which a step that has become too small is lengthened for one more attempt, with updated error weights.
 _ANOTHER = 1e3
 
 

@@ -1,7 +1,7 @@
 """Matrices of one step's quadratic program: stiffness, damping, inertia and contact rows, and their layout in one buffer.
 
-Let v be the velocities of the independent inertias, and J = d(flow)/dv of any bond. Everything except the contribution of v is
-taken at the end of the step:
+Let v be the velocities of the independent inertias, and J = d(flow)/dv of any bond. All terms are evaluated at the end of the
+step, in the state to which sources alone move the system:
 
     F = -sum of J^T e over storages and resistors, + over sources            virtual power; J and e from the graph
     K = sum of J^T (de/dq) J over C                                          material stiffness

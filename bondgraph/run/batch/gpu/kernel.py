@@ -65,7 +65,7 @@ class GPUKernel:
         return self.memory.shared_at(address)
 
     def same_clocks(self, p: np.ndarray) -> np.ndarray:
-        """Return True (runs,) for the runs with parameters p (runs, parameters) that have the clocks of the kernel."""
+        """Return a mask (runs,) of the runs, with parameters p (runs, parameters), that have the clocks of the kernel."""
         mine, theirs = (np.ascontiguousarray(self.clock_values(each)).view(np.uint64) for each in (self.first[None], p))
         return np.asarray((theirs == mine).all(axis=1))
 

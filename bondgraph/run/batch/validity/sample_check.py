@@ -55,7 +55,7 @@ class SampleCheck(Table):
     constraint `entries` after the values."""
 
     # kernel: code for the constraint matrix, or for all values at a sample followed by that matrix; t, x, p, m, out: its blocks,
-    # with a sample per lane; spoilt: for each state, integrated power and value, zero in a lane while all were finite.
+    # with a sample per lane; spoilt: for each state, integrated power and value in a lane, 0, or NaN once it was not finite.
     kernel: Kernel
     dates: Reals
     t: PerSample

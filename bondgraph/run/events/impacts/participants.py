@@ -79,7 +79,7 @@ def participants_of(
         return None
     table = unit_impulses(bound, t, x, m)
     contacts = [*_bouncing_contacts(bound, history, t, x, m, table, first, options), *_held_contacts(bound, m, table)]
-    # The first contact approaches at its flow, or at a replacement speed if the flow is only rounding.
+    # The first contact takes part even if its flow is only rounding.
     contacts = [c for c in contacts if c.held or c.index == first or _approaches(c, table, first)]
     if len(contacts) < (1 if collisions.frictions else 2) or all(c.index != first for c in contacts):
         return None

@@ -32,7 +32,7 @@ from bondgraph.run.events.impacts.participants import (
 from bondgraph.run.program import Collisions
 
 LAST_FRICTION_MODE = 2.0
-"""Last mode of friction itself; a model may add modes in which friction is off."""
+"""Last mode in which friction acts; a model may add modes in which it is off."""
 
 
 def collide(

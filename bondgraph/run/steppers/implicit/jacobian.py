@@ -47,7 +47,7 @@ class ImplicitTable(IntegratorTable):
     flows: Flows
 
     nonzero_count: int
-    # True if the rounding of a state, driven for a step by its own rate, is as large as the tolerance.
+    # True if the rounding of a state changes its own rate, times the step size, by more than the tolerance.
     fast: bool
 
 

@@ -25,7 +25,7 @@ the pair, and kept corners."""
 
 
 def box_box(c: PileTable, one: int, other: int, reach: float) -> None:
-    """Add at most eight corners of a common patch; or one point, and corners of the facing faces that are apart."""
+    """Add at most eight corners of a common patch; or one point, and corners of the facing faces that do not touch yet."""
     C = empty_like(c.gap, 15)
     d1, d2 = C[WAY1:], C[WAY2:]
     R1, R2, h1, h2 = c.shape_R[one * 9 :], c.shape_R[other * 9 :], c.half[one * 3 :], c.half[other * 3 :]
@@ -74,8 +74,8 @@ def box_box(c: PileTable, one: int, other: int, reach: float) -> None:
 
 
 def add_apart(c: PileTable, one: int, other: int, face: int, size: float, reach: float, first: int) -> None:
-    """Add the corners of the patch of a face (faces 3 to 5 are those of the second box) that are apart, as speculative contacts:
-    boxes that turn during the step may strike there, and a single point does not keep them apart."""
+    """Add the corners of the patch of a face (3 to 5 for the second box) that do not touch yet, as speculative contacts: boxes
+    that turn during the step may strike there, and a single point does not keep them apart."""
     begin = c.contacts
     if face < 3:
         patch(c, one, other, face, size, reach, 1.0)
