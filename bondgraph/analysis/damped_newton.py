@@ -203,7 +203,7 @@ def _numbers(jacobian: Any) -> np.ndarray:
 
 
 def least_change(matrix: Any, right: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return X (n, k) with matrix X = -right that keeps conserved quantities, and True for each column that solves its
+    """Return X (n, k) such that matrix @ X = -right, keeping conserved quantities; and True for each column that solves its
     equation."""
     solver = _factorised(matrix, scale, conserve=True)
     columns = [solver.step(column) for column in right.T]
