@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def in_rows(values: Any) -> Any:
-    """Return the values of the runs in order, ignoring the index of a pandas series: numbers (runs, ...), or a list of words;
+    """Return the values of the runs in order, ignoring the index of a pandas object: numbers (runs, ...), or a list of words;
     None without a first axis."""
     array = real(values)
     if array is not None:
