@@ -22,8 +22,8 @@ _RANK = 1e-10
 _MAX_DENSE = 3000
 _MIN_DAMPING = 2.0**-60
 _ROUNDING, _NOTHING = 1e-14, 1e-13
-"""Relative to the terms of an equation in units of `nominal`: the largest residual that may be rounding; and the smallest size of
-the terms, for unknowns at zero, which have no size of their own."""
+"""Largest residual that may be rounding; and smallest size of the terms of an equation, for unknowns at zero, which have no size
+of their own; both relative to its terms at |z| + nominal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +203,7 @@ def _numbers(jacobian: Any) -> np.ndarray:
 
 
 def least_change(matrix: Any, right: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return X (n, k) with matrix X = -right that keeps conserved quantities, and True for each column that solves its
+    """Return X (n, k) such that matrix @ X = -right, keeping conserved quantities; and True for each column that solves its
     equation."""
     solver = _factorised(matrix, scale, conserve=True)
     columns = [solver.step(column) for column in right.T]

@@ -113,7 +113,7 @@ def with_slopes(
 
 
 def rates_of(traced: Traced, state: State) -> list[Any]:
-    """Return the time derivatives of a state on the tape, in which the quaternion q of a pose also has the rate (1 - q.q) q.
+    """Return the time derivatives of a state on the tape, with (1 - q.q) q added to the rate of the quaternion q of a pose.
 
     No other rate depends on |q|, whose own rate vanishes at rest. Without this term the Jacobian would be singular there.
     """

@@ -118,7 +118,7 @@ class Linear:
 
         Parameters
         ----------
-        tolerance : relative size below which a compression counts as zero; by default a few rounding errors.
+        tolerance : relative size below which singular values count as zero; by default a few rounding errors.
         """
         return invariant_zeros(self.dense(), tolerance)
 

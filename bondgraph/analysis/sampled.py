@@ -49,7 +49,7 @@ def linearise_sampled(
     first tick only, such as a missing difference, take their values after that tick.
 
     Arguments are those of `linearise`. Raises `ModelError` E565 for a model without a clock, or with several of different periods
-    or offsets, for an event within the period, and for ticks that differ (a `filter_period`); the errors of `linearise`;
+    or offsets, for an event within the period, and for ticks that are not all alike (`filter_period`); the errors of `linearise`;
     `RunError` E323 if the run is not ok.
 
     Source: Blanes and Moan 2006 (the product of exponentials of fourth order for the motion).

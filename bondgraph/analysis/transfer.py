@@ -131,8 +131,8 @@ def _reached(a: np.ndarray, b: np.ndarray, small: float) -> tuple[np.ndarray, in
 def minimal_basis(matrices: Matrices, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
     """Return matrices L (r, n), K (n, r) of the minimal realisation (L A K, L B, C K, D), L K = I.
 
-    Unreachable states are dropped first, then unobservable ones. A compression counts as zero below `tolerance` times the norm of
-    the balanced system.
+    Unreachable states are dropped first, then unobservable ones. Singular values count as zero below `tolerance` times the norm
+    of the balanced system.
     """
     (a, b, c, _), scale = balanced(matrices)
     small = tolerance * max(_size((a, b, c)), 1e-300)
@@ -157,8 +157,8 @@ def by_real_part(numbers: np.ndarray) -> np.ndarray:
 class TransferFunction:
     """Transfer function gain * prod(s - zeros) / prod(s - poles) = num(s) / den(s), from `input` to `output`.
 
-    `num` and `den` hold the highest power first, `den` starts with 1. For a sampled system (`period`, s) they are polynomials in
-    z.
+    `num` and `den` hold coefficients, the highest power first; `den` starts with 1. For a sampled system (`period`, s) they are
+    polynomials in z.
     """
 
     input: str

@@ -173,7 +173,7 @@ class Unknown:
     algebraic: bool = False
     """True if `vanishing` depends on the unknowns themselves, so that its time derivative is not needed."""
     sense: int = 1
-    """For a constraint or switch: +1 if value times `vanishing` is power in, -1 if it is power out."""
+    """Sign of the power of a constraint or switch: +1 if value times `vanishing` is power in, -1 if it is power out."""
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,7 @@ class Strokes:
                 for j, at_head in node.bonds:
                     if self.into_head[j] is None:
                         yield j, (not special) == at_head, cause
-        else:  # the second-to-last weak stroke, or the last
+        else:  # a weak stroke that leaves one bond open, or none
             weak = tuple(j for j, _ in node.bonds if self.into_head[j] is not None)
             if node.open == 0:
                 raise Clash(node, i, "none", [(j,) for j in weak])

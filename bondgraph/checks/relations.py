@@ -36,7 +36,7 @@ size."""
 EVERY, MAX_REST = 8, 1e-10
 """Stride of the sampled quadrature nodes, and largest share of the first node, the nearest to zero, in the sum of their terms."""
 TRIALS = 3
-"""Number of points with a finite energy that are tried."""
+"""Maximum number of points with a finite energy to try."""
 AGREEMENT = 1e-6
 """Relative difference up to which two formulas agree."""
 

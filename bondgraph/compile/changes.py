@@ -324,8 +324,8 @@ def _refuse_second_name(model: str, name: str, root: str, name_used: dict[str, s
 
 
 def _unit_of(system: System, root: str, value: Any) -> str:
-    """Return the unit of a quantity if its value has one; "" for bare numbers, so that the values of large models need no
-    names."""
+    """Return the unit of a quantity for a value with a unit; "" for bare numbers, so that large models need not name all
+    values."""
     return system.values[root].unit if isinstance(value, Parameter) else ""
 
 

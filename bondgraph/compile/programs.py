@@ -58,8 +58,8 @@ def program_of(
 
     The model provides its bonds and the messages with which a run ends. Called at first use: `differentiate` for the Jacobian
     with its sparsity pattern, `couple` for the Jacobian of error control, `choose` for a kernel of some outputs, `in_lanes` for
-    SIMD kernels of several runs, `texts` for the LLVM texts of many runs, `expand` for Taylor coefficients up to an order. If
-    `autonomous`, no rate depends on the time.
+    SIMD kernels of several runs, `texts` for the LLVM texts of kernels that many runs call, `expand` for Taylor coefficients up
+    to an order. If `autonomous`, no rate depends on the time.
     """
     breaks = breaks_of(system) if _moves_with_time(system, model) else None
     layout = Layout(LazyTable(lambda: _slots(system)))

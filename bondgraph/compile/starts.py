@@ -90,7 +90,7 @@ def contradicting_switches(
 ) -> list[Problem]:
     """Report switches and diodes that start closed with an effort across them, or open with a flow through them (E214).
 
-    A mode that begins during a run begins with an impulse; the start does not. `values` are those at the start; `near` returns
+    A mode that begins during a run begins with an impulse; a start has none. `values` are those at the start; `near` returns
     them at points that differ by rounding, `switched` in other modes; these functions are called only if needed. A flow that is
     negligible compared with the flows that the sources supply in other modes is rounding.
     """

@@ -34,8 +34,8 @@ class Transition:
     accumulates: str | None = None
     """State that follows once firings of this transition accumulate (Zeno), such as that of a bouncing ball at rest."""
     passes: str | None = None
-    """State instead of the target if the quantity that the impulse would stop passes through zero by itself: then nothing
-    jumps."""
+    """State that follows instead of the target, without a jump, if the quantity that the impulse would stop passes through zero
+    by itself."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "signals", names_of(self.signals, "signals"))

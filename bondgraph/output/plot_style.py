@@ -83,7 +83,7 @@ def styled() -> Iterator[None]:
             yield
         finally:
             interactive = matplotlib.is_interactive()
-    # the notebook backend sets this with the first figure; otherwise only that figure would be shown
+    # notebooks turn interactive mode on with the first figure; were it restored too, only that figure would be shown
     matplotlib.interactive(interactive)
 
 

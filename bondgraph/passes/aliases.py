@@ -91,7 +91,8 @@ def _merge(system: System) -> Names:
 
 
 MARK_PENALTY, NO_SYMBOL_PENALTY, FREE_PENALTY = 2**26, 2**27, 2**28
-"""Ranks added for a name that is marked, has no symbol, or is not fixed from outside; each exceeds the length of any name."""
+"""Ranks added for names with a colon or prime, without a symbol, or not fixed from outside; each exceeds the length of any
+name."""
 
 
 def _negatives(system: System, roots: Mapping[str, str]) -> Names:

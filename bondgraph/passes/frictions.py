@@ -72,7 +72,7 @@ def _changed(model: Model, paths: Sequence[str], change: Callable[[Element, Auto
 
 
 class _Influence:
-    """Values on which a value acts at an instant: through statements, rates of differentiated states, and unknowns."""
+    """Influence of values on others at the same instant: through statements, rates of differentiated states, and unknowns."""
 
     def __init__(self, system: System):
         rates = {state.name: state.rate for state in system.states}

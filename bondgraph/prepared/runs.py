@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 
 def in_rows(values: Any) -> Any:
-    """Return the values of runs by run number, not by the index of a table: numbers (runs, ...), or a list of words; None
-    without a first axis."""
+    """Return the values of the runs in order, ignoring the index of a pandas object: numbers (runs, ...), or a list of words;
+    None without a first axis."""
     array = real(values)
     if array is not None:
         return array if array.ndim else None

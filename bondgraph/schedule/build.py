@@ -124,7 +124,7 @@ def _guards(system: System) -> list[Statement]:
 def values_of_routines(system: System) -> dict[str, list[str]]:
     """Return the names of the values of every routine except the outputs, in the order of its results.
 
-    There is no `rates_and_powers`: with thousands of states the call that it saves is negligible.
+    There is no `rates_and_powers`: with thousands of states the call that it would save is negligible.
     """
     routines = {
         "rates": [state.rate for state in system.states],

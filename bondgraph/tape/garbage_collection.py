@@ -15,8 +15,8 @@ def paused_collection() -> Iterator[None]:
     """Pause the search for circular garbage within the block; also a decorator.
 
     Records of a model are kept, so the search finds nothing; with the million records of a chain of 10,000 sections it would take
-    half of the time. Many new objects are moved to the oldest generation at once, which saves the next search, but not if the
-    user has frozen objects, because this would thaw them.
+    half of the time. Many new objects are moved to the oldest generation at once, which saves the next search, unless the user
+    has frozen objects, which this would thaw.
     """
     active = gc.isenabled()
     gc.disable()

@@ -20,7 +20,7 @@ _NUMBERS = (int, float, np.number, np.bool_)
 
 
 class TraceError(ScrewbondError, TypeError):
-    """A formula applies an operation to a traced value that cannot be recorded."""
+    """A formula applies to a traced value an operation that cannot be recorded."""
 
 
 class Tape(Nodes):

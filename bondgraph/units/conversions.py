@@ -107,7 +107,7 @@ def _components(text: str, shape: tuple[int, ...]) -> np.ndarray | None:
 
 
 def _whole(declared: str, expected: str, bases: frozenset[str]) -> Any:
-    """Check units of components that cannot be assigned to the numbers: return None if all are expected units, else a fault."""
+    """Check units that cannot be assigned to the numbers: return None if each is an expected or SI unit, else a fault."""
     targets = [read(part, bases) for part in _parts(expected)]
     dimensions = [target.dimension for target in targets if isinstance(target, Unit)]
     for part in _parts(declared):

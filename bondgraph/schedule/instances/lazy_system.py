@@ -41,7 +41,7 @@ class SortedInstances:
     roots: np.ndarray
     """Value that replaces each value."""
     negatives: Mapping[int, int]
-    """Value of which each value is the negative."""
+    """Value that each negative negates."""
     columns: tuple[StatementInstances, ...]
     """All statements without duplicates; `numbers` are their positions in the order."""
 
@@ -98,7 +98,7 @@ def _merge(patterns: Instances) -> np.ndarray:
 
 
 def _ranks(patterns: Instances) -> np.ndarray:
-    """Return the rank of each name, of which the lowest is preferred, as in `remove_aliases`."""
+    """Return the rank of each name, as in `remove_aliases`: among equal values the name of lowest rank is kept."""
     bonds = np.array([len(bond.name) for bond in patterns.model.bonds], dtype=int)
     paths = np.array([len(path) for path in patterns.paths], dtype=int)
     ranks = np.empty(patterns.values, dtype=int)
