@@ -48,7 +48,7 @@ class Touchable(Protocol):
 
 
 def connect_bodies(graph: Graph, part: Graph, bodies: Mapping[str, Touchable], cheapest: bool = False) -> Graph:
-    """Connect a part to two bodies by the names of its ports for them: half arrows second body -> part -> first body, and the
+    """Connect a part to two `bodies`, given by the names of its ports: half arrows second body -> part -> first body, and the
     poses of both as its inputs `pose <port>`, (7,) unless it takes them in the `cheapest` form. Raises `ModelError` E488 for a
     part that is connected already, E591 for one body twice."""
     (first, body1), (second, body2) = bodies.items()

@@ -1,4 +1,4 @@
-"""Validation of numeric arguments: real numbers become floats; text, booleans and other objects nan, never a number."""
+"""Validation of numeric arguments: real numbers become floats; text, booleans and other objects become nan."""
 
 from __future__ import annotations
 

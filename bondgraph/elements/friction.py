@@ -225,7 +225,7 @@ def _in_a_plane(name: str, size: Callable[..., Any], signals: tuple[str, ...]) -
     The direction of the flow varies, and the flow reaches zero in all components at once, or passes near zero. So the effort
     keeps its direction through zero, as in a straight motion. The `heading` gives this direction: it stays within a right angle
     of the flow, since it is stored again before they are that far apart, and a flow whose component along it falls to zero has
-    come to rest. A flow is small relative to the `pace`, the highest speed stored."""
+    come to rest. The `pace` is the highest speed stored; a flow far below it counts as small."""
 
     def slip(mode: Any, flow: Any, heading: Any, pace: Any, *others: Any) -> Any:
         _began, limit, _most, viscous, *arguments = others

@@ -23,7 +23,8 @@ extrapolated."""
 HALVINGS = 5
 
 CLOSEST, TINY = 1e-6, 1e-100
-"""Relative change of a number, so small that it changes a mode only at an edge; change of a zero, small in any unit."""
+"""Relative change of a number, so small that it changes a mode only at an edge; change of a number that is zero, small in any
+unit."""
 
 MAX_SCATTER = 1e-6
 """Largest relative difference of two extrapolations at which a derivative counts as determined."""

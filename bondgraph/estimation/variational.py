@@ -2,7 +2,7 @@
 
 With x' = f(t, x, p) the sensitivities S = dx/dp (n, k) follow S' = f_x S + f_p. A tape gives these products along k directions at
 once, without the matrices: each kernel takes S after x, in the same block, by columns. At an event (`jumps`), the time itself
-depends on p: dt/dp (k,) follows, and another direction (f, 1) along the motion.
+depends on p: a kernel then also takes dt/dp (k,) and f, and differentiates along the motion too, in the direction (f, 1).
 
 Step size control weights errors of sensitivities as follows.
 

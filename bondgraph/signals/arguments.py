@@ -195,7 +195,7 @@ class BlockBuilder:
 
         Parameters
         ----------
-        spec : of the state and of the previous value; this and the count of ticks since the last difference are also states.
+        spec : of the state and of the previous value, which is also a state, like the count of ticks since the last difference.
         fresh : local name of the state after the tick.
         time, between : parameters, T and the time between differences, a multiple of the period, s.
         """

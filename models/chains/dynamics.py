@@ -223,8 +223,8 @@ def inverse_dynamics(
 
 
 def _newton_euler(tree: Tree, q: Any, v: Any, acceleration: Any, rise: np.ndarray, numbers: Sequence[Any]) -> np.ndarray:
-    """Return the efforts of a motion on a base with the acceleration `rise` (3,), in its axes; an `acceleration` (n,) of None is
-    zero."""
+    """Return the efforts of a motion on a base with the acceleration `rise` (3,), in the base's axes; an `acceleration` (n,) of
+    None is zero."""
     moves, freedoms = steps(tree, q), tree.sections.freedoms
     carried = section_moments(tree, numbers)
     twists = section_twists(tree, moves, v)

@@ -89,7 +89,7 @@ def dissipation(tree: Tree, factor: float, unit: str) -> Element:
 
 def add_limit_events(graph: Graph, tree: Tree, *, ends: bool) -> None:
     """Add an automaton `limits of <coordinate>` for every limited coordinate: "inside", "below", "above". With `ends`, a run that
-    starts beyond them is refused (E339)."""
+    starts beyond a limit is refused (E339)."""
     watched = [k for k in range(tree.freedoms) if np.isfinite(tree.limits[k]).any()]
     names = [f"limits of {tree.coordinates[k]}" for k in watched]
     for name, k in zip(names, watched, strict=True):

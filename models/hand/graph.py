@@ -148,7 +148,7 @@ CONTACT_NUMBERS = tuple(name for name in COMPLIANCE_UNITS if name != "torsional_
 """Parameters with the same names in the hand and its contacts."""
 
 GRASP = "grasp"
-"""Automaton with the states "held" and "lost": does any tip touch the object?"""
+"""Automaton with the states "held", while any tip touches the object, and "lost"."""
 
 
 def finger_name(i: int) -> str:

@@ -208,11 +208,10 @@ def need_mobile(where: StrikingPoint, n: np.ndarray, kind: str) -> np.ndarray:
 
 
 def locked_ratio(where: StrikingPoint, normal: Vector) -> float:
-    """Return the composite body's speed at the point, relative to the point's speed (WA22, table I): 1 as if the joints were
-    locked.
+    """Return the composite body's speed at the point, relative to the point's speed (WA22, table I).
 
-    The point moves against the normal without rotation of its link, with minimum-norm joint velocities. At 1, no part of the arm
-    moves relative to the point, as (9) assumes.
+    The point moves against the normal without rotation of its link, with minimum-norm joint velocities. The ratio is 1 if no part
+    of the arm moves relative to the point, as with locked joints; (9) assumes this.
 
     Raises `ModelError` E541 for a normal without direction, E542 if the point cannot move in this direction.
     """

@@ -74,7 +74,7 @@ class Striker:
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """First arguments of `effective_mass` and `graph_effective_mass`; they also take `link`."""
+        """First arguments of `effective_mass` and `graph_effective_mass`; both functions also take `link`."""
         return self.chain, self.q, self.point, self.normal
 
 
@@ -205,7 +205,7 @@ def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> I
 
 
 def _impact_run(single: ForceLaw, result: Result) -> ImpactRun:
-    """Return the impact from the contact's events: the first is the touch, the first later one without force the release."""
+    """Return the impact from the contact's events: the touch comes first, and the release is the next event without force."""
     events = [event for event in result.events if event.name == "touch.switch"]
     released = [event for event in events[1:] if result.at_event(event, "touch.normal force")[1] == 0.0]
     if not released:

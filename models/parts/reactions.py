@@ -121,7 +121,7 @@ class Stoichiometry:
         return all(each.reverse is not None for each in self.reactions)
 
     def eliminated(self, amounts: Mapping[str, float]) -> dict[str, dict[str, float]]:
-        """Return the free species that follow from other species, with the factors of those.
+        """Return the free species that follow from other species, each as the factors of the other species.
 
         A moiety whose total is zero sets no scale: its members may become arbitrarily small, and the rounding of the fast
         reactions between them exceeds the slow change of other species. The member with the most reactions is eliminated.

@@ -37,7 +37,7 @@ from screws.joints import fixed, free
 from screws.poses import inverse
 
 ROUNDING, GYRATION = 1e-12, 1e-10
-"""Moments that count as zero: below this fraction of the other moments, or with a radius of gyration below this size of an atom,
+"""Moments that count as zero: below this fraction of the other moments, or with a radius of gyration below the size of an atom,
 m."""
 
 KINDS = ("collision", "visual", False)

@@ -89,7 +89,7 @@ def names_in(tree: Tree) -> Iterator[str]:
 
 
 def extent(tree: Tree, of_names: Mapping[str, tuple[int, int]] = MappingProxyType({})) -> tuple[int, int]:
-    """Return the number of nodes and the depth of a formula in which names stand for formulas of these extents."""
+    """Return the number of nodes and the depth of a formula in which names stand for formulas with the extents `of_names`."""
     if tree[0] in ("name", "number"):
         return of_names.get(tree[1], (1, 1)) if tree[0] == "name" else (1, 1)
     below = [extent(each, of_names) for each in tree[1:]]

@@ -5,7 +5,7 @@
        |
       MTF  Ad(H_0^B)   T_B_A_B
        |
-       C               V(H_A_B); of a damper, an R
+       C               V(H_A_B); in a damper, an R
 ```
 """
 

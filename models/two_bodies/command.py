@@ -163,7 +163,7 @@ class ContactRun:
 
 
 def _check_bodies(name: str, *bodies: Any) -> None:
-    """Refuse (E459) anything but bodies, including links of a chain, that have a surface."""
+    """Refuse (E459) anything but bodies, or links of a chain, with a surface."""
     problems = []
     for body in bodies:
         cures: tuple[str, ...]

@@ -50,7 +50,7 @@ def relative_curvature(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar) -> 
 def contact_rates(
     g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar, T: Sequence[Scalar] | np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, Scalar, Scalar]:
-    """Return the rates of the contact coordinates for a relative twist, gap of either sign.
+    """Return the rates of the contact coordinates for a relative twist, with a gap of either sign.
 
     Parameters
     ----------
@@ -118,7 +118,8 @@ which sliding counts less."""
 def motion_rate(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar, T: Sequence[Scalar] | np.ndarray) -> Scalar:
     """Return the rate of rotation, and of sliding over the curvature, rad/s; independent of the unit of length.
 
-    |omega| + |v| |S| of the twist T of body 2 relative to body 1 in C2, sums of sizes, S = K2 B + A the relative curvature.
+    It is |omega| + |v| |S| for the twist T of body 2 relative to body 1 in C2 and the relative curvature S = K2 B + A; |.| sums
+    absolute values, for S on its diagonal.
     Contact coordinates drift in proportion to the motion; a correction at this rate removes an error within a radian of it.
 
     At gaps of several radii, d |S| > `FAR`, nothing turns that fast: |S| grows with the gap, so that the rate would make the

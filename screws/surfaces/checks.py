@@ -248,7 +248,7 @@ def _edge_point(surface: Surface, q: np.ndarray, chart: float) -> SurfacePoint |
 
 
 def _jump(surface: Surface, a: SurfacePoint, b: SurfacePoint) -> float:
-    """Return by how much the normal or position changes from a to b beyond its mean slope, rad."""
+    """Return how much more the normal or position changes from a to b than its mean slope explains, rad."""
     dq = b.q - a.q
     turn = b.normal - a.normal - 0.5 * (a.bend + b.bend) @ dq
     step = b.position - a.position - 0.5 * (a.tangents + b.tangents) @ dq

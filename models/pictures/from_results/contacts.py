@@ -154,6 +154,6 @@ def balance_panels(energies: Mapping[str, ArrayLike], residual: Array | None) ->
         total = np.sum([curve.values for curve in curves], axis=0)
         panels.append(Panel("energy", "J", (*curves, Curve("sum", total, INK, dashed=True)), key=True))
     if residual is not None:
-        # Mostly rounding: worth a look where the account of a run does not close. In J, not in the smaller unit of the energies.
+        # Mostly rounding errors, of interest only if the energy account does not close. In J, whatever the unit of the energies.
         panels.append(Panel("energy ledger\nresidual (J)", "", (Curve("", residual, AXES[0]),), level=True, on_demand=True))
     return tuple(panels)

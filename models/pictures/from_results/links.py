@@ -153,8 +153,8 @@ def linkage_solids(tree: Tree, q: Array, name: str = "", signal: str = "") -> li
 
 
 def _link_ends(tree: Tree) -> dict[int, list[Array]]:
-    """Return the end points of links that carry no other: their frames or, for frames on the joints, the points at twice the
-    distance of the centre of mass."""
+    """Return the end points of links that carry no other: the origins of their frames or, for frames on the joints, the points at
+    twice the distance of the centre of mass."""
     bones, ends = RodLinks(tree), {}
     for k, link in enumerate(tree.links):
         home = np.asarray(link.home)

@@ -93,7 +93,7 @@ def draw_length(image: Any, pixels_per_metre: float, foot: float, scale: float) 
 
 
 def mark_time(image: Any, x: float, rows: Sequence[float], scale: float) -> None:
-    """Draw a line with a foot across a plot, between its first and last rows of pixels."""
+    """Draw a line down a plot, between its first and last rows of pixels, with a dot at its lower end."""
     from PIL import ImageDraw
 
     draw, r = ImageDraw.Draw(image), 4.5 * scale
