@@ -111,5 +111,5 @@ def _normal_force_reduction(context: TracingContext, acting: ActingUnknowns, fri
         try:
             total = total + solve_in_modes(context, equations, right, ideal, held).values[j]
         except (SingularSystem, SingularMode):
-            return 0.0  # the equations do not determine N, which is the least-norm choice
+            return 0.0  # the equations do not determine N: it is only the least-norm choice
     return total
