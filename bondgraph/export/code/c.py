@@ -27,7 +27,7 @@ RESULT_TABLES = {
 """Function -> table of its results."""
 
 _LETTERS = {"states": "X", "parameters": "P", "modes": "M", "outputs": "Y", "powers": "POWER", "energies": "ENERGY"}
-"""Table -> prefix of its constants, after the name of the model."""
+"""Table -> prefix of its constants, which follows the model's name."""
 
 _TITLES = {
     "states": "states x, and their rates",

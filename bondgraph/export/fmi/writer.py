@@ -213,7 +213,7 @@ def _deciding_starts(
 ) -> tuple[int, ...]:
     """Return the indices of the parameters that determine start values or modes, found by changing each by a millionth."""
     x, m, p = compiled.starting_point(initial, parameters)
-    solved = [k for name in content.system.guesses for k in content.system.places[name]]  # the run solves for them at its start
+    solved = [k for name in content.system.guesses for k in content.system.places[name]]  # the run itself solves for these
     deciding = list[int]()
     for entry in content.p:
         if entry.identifier:

@@ -399,7 +399,7 @@ def _along(slopes: Mapping[int, Any], vector: Mapping[int, Any]) -> Any:
 def _motions(
     context: TracingContext, held: Holding, ideal: Ideal, vectors: Sequence[Mapping[int, Any]], misfits: Sequence[Any]
 ) -> list[LinearForm | None]:
-    """Return for each circuit the rate of its contradiction along the motion; None if the circuit does not act on it."""
+    """Return for each circuit the rate of its contradiction along the motion; None if its reactions do not change this rate."""
     left = [{i: n * held.factors[i] for i, n in vector.items()} for vector in vectors]
     equations: list[LinearForm | None] = []
     for (slopes, value), vector in zip(ideal.derived(left, misfits) if left else [], vectors, strict=True):
