@@ -2,8 +2,8 @@
 
 | variable | meaning |
 |---|---|
-| `SCREWBOND_CACHE` | the folder, or `off`; by default `$XDG_CACHE_HOME/screwbond`, else the system's folder for caches | |
-`SCREWBOND_CACHE_SIZE` | limit in megabytes (256); the least recently used code is deleted first |
+| `SCREWBOND_CACHE` | the folder, or `off`; by default `$XDG_CACHE_HOME/screwbond`, else the system's folder for caches |
+| `SCREWBOND_CACHE_SIZE` | limit in megabytes (256); the least recently used code is deleted first |
 
 Cached code is executed, so it is trusted only if no other user can have written it. A folder that another user owns or can
 write to is not used at all (with one warning). A file that another user owns or can write to, that is damaged, or that was

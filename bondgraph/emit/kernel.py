@@ -216,8 +216,7 @@ AT_SAMPLE = "at_sample"
 @dataclass(frozen=True, eq=False)
 class LaneKernels:
     """Routines for several runs in SIMD lanes: the number of `lanes`, the addresses of the routines by name, and the object
-    that keeps them loaded. Their blocks and outputs have one number per lane for each number in those of
-    a `Kernel`."""
+    that keeps them loaded. Their blocks and outputs have one number per lane for each number of a `Kernel`."""
 
     lanes: int
     addresses: Mapping[str, int]

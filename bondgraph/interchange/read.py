@@ -258,7 +258,7 @@ def parse_model(
     model = decoder.record(content["model"], "", (Model,), Model)
     elements = dict(model.elements)
     for path, element in model.elements.items():
-        if element.automaton:  # the model stores it under the same path
+        if element.automaton:  # the automaton is among those of the model, under the same path
             elements[path] = replace(element, automaton=model.automata.get(path))
     model = replace(model, elements=elements)
     raise_if_any(file, inconsistencies(model))

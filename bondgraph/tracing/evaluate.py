@@ -154,7 +154,7 @@ def _with_late(context: TracingContext, inputs: Values) -> Traced | TraceObstacl
 
     def at(scalars: Sequence[Any]) -> Traced:
         traced = early(scalars)
-        assert isinstance(traced, Traced)  # a linear loop stays linear with values instead of other unknowns
+        assert isinstance(traced, Traced)  # a linear loop stays linear when values replace other unknowns
         return replace(traced, values=with_derivatives(context, traced.values, {}, yielding)[0])
 
     bent = acting.values is not values

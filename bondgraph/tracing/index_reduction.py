@@ -58,8 +58,8 @@ def depending_on_unknowns(context: TracingContext, values: Values, unknown_at: M
 def with_derivatives(
     context: TracingContext, values: Values, unknown_at: Mapping[int, Unknown], earlier: Mapping[str, Yielding]
 ) -> tuple[Values, dict[str, Yielding]]:
-    """Add time derivatives along the motion and the values that need them. Also return the vanishing quantities of yielding
-    elements: those in `earlier`, or else those found to depend on the unknowns."""
+    """Add time derivatives along the motion and the values that need them. Also return the vanishing quantity of each
+    element in `stages.yielding`, on which unknowns act directly: from `earlier`, else found from the values."""
     yielding, moving = dict(earlier), dict[int, Sequence[Any]]()
     for index in context.stages.late:
         statement = context.system.statements[index]

@@ -4,10 +4,9 @@ The guesses w~ follow the solution w as w~' = dw/dt + kappa (w - w~), so that th
 To keep the model from becoming stiff, kappa does not exceed its fastest rate. Before a run and after events, a damped Newton
 iteration outside the tape computes the guesses (`bondgraph.run.bound`).
 
-Unknowns and residuals of a loop have natural sizes, whatever their units.
-
-The matrix and residuals at zero give the sizes of a linear network. Their common factor is that of the sources or of the values
-at which the matrix begins to change, whichever is larger.
+Unknowns and residuals of a loop have natural sizes, whatever their units. The matrix at zero gives the sizes of the unknowns up
+to a common factor; the sources (residuals at zero) or the values at which the matrix begins to change set this factor,
+whichever are larger.
 """
 
 from __future__ import annotations
@@ -42,7 +41,8 @@ def loop_sizes(
 ) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return sizes of the unknowns of a loop and factors of its residuals, (k,) each, as powers of two.
 
-    A change of the unit of an unknown or residual changes its own size by the same factor, and no other size.
+    A change of an unknown's unit scales only its own size, by the same factor; that of a residual's unit only its own factor,
+    inversely.
     """
     count = len(residuals)
     at = {**entries, **{(i, count): residual for i, residual in enumerate(residuals)}}

@@ -471,7 +471,7 @@ def _of_loop(stuck: Unsolvable, system: System, model: Model) -> Problem:
 
 
 def _against_relation(loop: Loop, system: System, elements: Sequence[Element]) -> list[tuple[Element, str, str]]:
-    """Return resistors used against their only relation in the loop, each with the output and argument of the relation."""
+    """Return resistors of the loop whose only relation is needed in inverse form, each with its output and argument."""
     unknown = {u.value for u in loop.unknowns}
     taking = [s for s in system.statements[loop.start : loop.stop] if s.args and s.args[0] in unknown]
     resistors = []

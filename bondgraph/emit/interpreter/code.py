@@ -53,7 +53,7 @@ derivatives."""
 Codes = Annotated[list[Any], Array(Code(by_value=True))]
 Step = Annotated[np.ndarray, Array(int, disjoint=True)]
 Values = Annotated[np.ndarray, Array(float, shared=True)]
-"""Numbers: shared by all lanes in one run, whose lanes hold columns; one per lane for runs in SIMD lanes."""
+"""Numbers: in one run, lanes hold columns and share every number; runs in SIMD lanes have one number per lane."""
 Rows = Annotated[np.ndarray, Array(float, by_offset=True)]
 IN_LANES = {Array(float, shared=True): Array(float, by_offset=True)}
 

@@ -27,7 +27,7 @@ RESULT_TABLES = {
 """Function -> table of its results."""
 
 _LETTERS = {"states": "X", "parameters": "P", "modes": "M", "outputs": "Y", "powers": "POWER", "energies": "ENERGY"}
-"""Table -> prefix of its constants, after the name of the model."""
+"""Table -> prefix of its constants, which follows the model's name."""
 
 _TITLES = {
     "states": "states x, and their rates",
@@ -180,7 +180,7 @@ C = Dialect(
     slot="w[{}]".format,
     table=("static const double {v}[] = {{{numbers}}};", lambda v, first, count: f"const double *{v} = &{first};"),
     max_unsplit=500,
-    part_size=250,  # gcc -O2 takes a third of the time that parts of 2000 take
+    part_size=250,  # gcc -O2 compiles these in a third of the time of parts of 2000 steps
 )
 C_LOOKUPS = {
     "searchsorted": """/* Number of the ascending points that are at most u. */

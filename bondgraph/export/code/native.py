@@ -1,4 +1,4 @@
-"""C source with the same bits as machine code: calls to this package's own elementary functions, and these functions.
+"""C source with the same bits as machine code: it calls this package's own elementary functions, which this module writes, too.
 
 Fused operations are steps of the program (`emit.fusions`), written as `fma` in C.
 """

@@ -73,7 +73,7 @@ def expressions(code: Listing, symbols: Sequence[Sequence[Any]]) -> tuple[tuple[
         return sympy.Piecewise((1, value), (0, True), evaluate=False) if code.steps[position][0] in op.CONDITIONS else value
 
     def compared(position: int) -> Any:
-        """Return a number for a comparison, without cases, which SymPy would fold into the condition, not always correctly."""
+        """Return a step as a number to compare, without cases: SymPy would fold them into the comparison, at times wrongly."""
         if numeric(position).has(sympy.Piecewise):
             if code.steps[position][0] in op.CONDITIONS:
                 symbol = sympy.Symbol(f"v{position}", real=True)

@@ -117,7 +117,7 @@ def _changed(base: Image, other: Image) -> np.ndarray | None:
 
 
 def _proportional(base: Image, other: Image | None, factor: float) -> np.ndarray | None:
-    """Return the words in which two images differ; None if they differ by more than this factor."""
+    """Return the words in which two images differ; None unless each is multiplied by this factor."""
     words = None if other is None else _changed(base, other)
     if words is None or other is None:
         return None

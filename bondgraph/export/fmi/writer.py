@@ -42,7 +42,7 @@ _CHANGE = 1e-6
 """Relative change of a parameter that shows its effect on the start."""
 _NOT_LIVE = "This page does not simulate: the llvmlite with which it was made cannot write WebAssembly."
 _SHIFT = 2.0**-20
-"""Shift of the start that shows its effect, as a fraction of the run; a power of two, so that sums are exact."""
+"""Shift of the start time that shows its effect, as a fraction of the run; a power of two, so that sums are exact."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ def _deciding_starts(
 ) -> tuple[int, ...]:
     """Return the indices of the parameters that determine start values or modes, found by changing each by a millionth."""
     x, m, p = compiled.starting_point(initial, parameters)
-    solved = [k for name in content.system.guesses for k in content.system.places[name]]  # the run solves for them at its start
+    solved = [k for name in content.system.guesses for k in content.system.places[name]]  # the run itself solves for these
     deciding = list[int]()
     for entry in content.p:
         if entry.identifier:

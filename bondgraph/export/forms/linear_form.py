@@ -113,7 +113,7 @@ def linear_equations(
     x, u = ([sympy.Symbol(name, real=True) for name in names] for names in (equations.states, equations.inputs))
     expanded = _expanded(equations, {*x, *u})
     rows = [_row(expression, x, u) for expression in expanded.values()]
-    if None in rows:  # a zero parameter, such as that of a cubic term, may be the only obstacle
+    if None in rows:  # perhaps only terms with coefficients of zero, such as a cubic term, are nonlinear
         zeros = {sympy.Symbol(name, real=True): sympy.S.Zero for name, number in equations.parameters.items() if number == 0.0}
         rows = [_row(expression.xreplace(zeros), x, u) for expression in expanded.values()]
     for name, row in zip(expanded, rows, strict=True):

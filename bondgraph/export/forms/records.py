@@ -284,7 +284,7 @@ def _vectors(letters: Mapping[str, str], vectors: Mapping[str, tuple[str, ...]])
 
 
 Case = tuple[str, Any]
-"""Modes in which a case holds, in words, and its expression."""
+"""Modes in which a case holds, in words, and the case's expression."""
 
 
 @short_repr

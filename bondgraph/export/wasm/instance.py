@@ -70,8 +70,8 @@ class Instance:
 
 
 def _sparse(words: np.ndarray) -> bytes:
-    """Return the distances between nonzero words, then these words; of both lists all first bytes, then all second
-    bytes, and so on, which compresses better."""
+    """Return the distances between nonzero words, then these words. Each list is stored as the first bytes of all entries,
+    then their second bytes, and so on, which compresses better."""
     places = np.flatnonzero(words)
     steps = np.diff(places, prepend=0).astype("<u4")
     return b"".join(each.view(np.uint8).reshape(len(places), -1).T.tobytes() for each in (steps, words[places].astype("<u8")))
@@ -148,7 +148,7 @@ def instance_of(run: RunContent, shown: Sequence[Slot]) -> Instance:
 
 
 def _starts(row: RowLayout) -> dict[str, int]:
-    """Return the first index, in the row of an event, of states and modes before and after it."""
+    """Return where the states and modes before and after an event begin in its row."""
     sides = {"x_before": row.x_before, "x_after": row.x_after, "m_before": row.m_before, "m_after": row.m_after}
     return {name: side.start for name, side in sides.items()}
 

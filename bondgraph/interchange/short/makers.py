@@ -201,7 +201,7 @@ class ElementReader:
         if texts or "signals" in described:
             coordinates = described.get("coordinates") or {}
             if coordinates and isinstance(coordinates, Mapping) and all(isinstance(each, str) for each in coordinates.values()):
-                arguments["coordinates"] = list(coordinates.values())  # named by their keys in the formula
+                arguments["coordinates"] = list(coordinates.values())  # the formula calls them by their keys
             else:
                 coordinates = dict.fromkeys(map(_last, coordinates))
             read = self._signals(path, described, list(texts.values()), (*parameters, *coordinates))

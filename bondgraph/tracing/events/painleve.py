@@ -86,7 +86,7 @@ def paradoxes(context: TracingContext, acting: ActingUnknowns) -> list[tuple[Low
         mode = friction.gate.args[0]
         slot = list(context.system.modes).index(mode)
         elements = tuple(dict.fromkeys((friction.unknown.element, *(acting.owners[j].element for j in friction.normals))))
-        for state in range(1, len(context.system.modes[mode][0])):  # in state 0 it sticks
+        for state in range(1, len(context.system.modes[mode][0])):  # friction sticks in state 0
             name = f":paradox {friction.unknown.element} {state}"
             event = LoweredTransition(
                 mode.removesuffix(".mode"), slot, state, state, name, (), "no or several solutions", False, None, paradox=elements
@@ -111,5 +111,5 @@ def _normal_force_reduction(context: TracingContext, acting: ActingUnknowns, fri
         try:
             total = total + solve_in_modes(context, equations, right, ideal, held).values[j]
         except (SingularSystem, SingularMode):
-            return 0.0  # the equations do not determine N, which is the least-norm choice
+            return 0.0  # the equations do not determine N: it is only the least-norm choice
     return total

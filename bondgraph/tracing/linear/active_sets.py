@@ -20,7 +20,7 @@ are the equations (diodes in series with a coil, or across a capacitor). An impl
 + h A1 of both levels. The rate of a combination n of vanishing quantities counts only if no unknown acts on it, n^T A0 = 0. So
 each equation of a rate belongs to its own circuit of A0. All are solved together: solving one level after the other would be
 wrong, because rates determine what a circuit of A0 does not. Reactions are undetermined along common null vectors of A0 and A1,
-where rates are redundant. There the terms p = A1 n of rates have n^T p = 0, so both have their equations.
+where rates are redundant. There the terms p of rates have n^T p = 0, so rates and reactions keep their own equations.
 
 The matrix of diodes and switches between floating potentials is monotone but partly skew, so that diagonal pivots may cancel: a
 run chooses the pivot of each column, with a small compliance and iterative refinement. If n^T b is not zero, either its rate
@@ -285,7 +285,7 @@ def _circuit_equations(
 
 
 def _rate_equations(levels: Levels, repeated: Sequence[Circuit]) -> list[_CircuitEquation]:
-    """Return the equations of rates, each as a circuit of one element, without the `repeated` circuits, on which nothing acts."""
+    """Return the equations of rates, each as a circuit of one element, without `repeated` circuits, which change no rate."""
     rows, held = rows_of(levels.every.entries, len(levels.every.right)), levels.every
     circuits = [(i, Circuit((i,), ())) for i in sorted(levels.rated - held.never)]
     return [
@@ -399,7 +399,7 @@ def _along(slopes: Mapping[int, Any], vector: Mapping[int, Any]) -> Any:
 def _motions(
     context: TracingContext, held: Holding, ideal: Ideal, vectors: Sequence[Mapping[int, Any]], misfits: Sequence[Any]
 ) -> list[LinearForm | None]:
-    """Return for each circuit the rate of its contradiction along the motion; None if the circuit does not act on it."""
+    """Return for each circuit the rate of its contradiction along the motion; None if its reactions do not change this rate."""
     left = [{i: n * held.factors[i] for i, n in vector.items()} for vector in vectors]
     equations: list[LinearForm | None] = []
     for (slopes, value), vector in zip(ideal.derived(left, misfits) if left else [], vectors, strict=True):

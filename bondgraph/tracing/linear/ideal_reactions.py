@@ -18,8 +18,8 @@ from bondgraph.tracing.on_tape.values import Entries, Values, nonzero, partials,
 from screws.scalars import maximum
 
 Derived = Callable[[Sequence[Mapping[int, Any]], Sequence[Any]], Sequence[tuple[Mapping[int, Any], Any]]]
-"""(combinations of equations, their right sides) -> the equation (entries, right side) of the rate of each; no entries if it has
-none."""
+"""(combinations of equations, their right sides) -> for each, the equation of its rate (entries, right side); no entries if it
+has no rate, or no unknown acts on the rate."""
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def solve_redundant_modes(
 
 
 def _repeating(entries: Entries, right: Sequence[Any], sizes: np.ndarray, rows: Sequence[int]) -> RedundantPart:
-    """Return the residuals of these rows alone; the other rows do not change whether they are consistent."""
+    """Return the residuals of these rows alone; the other rows have no effect on their consistency."""
     at = {i: k for k, i in enumerate(rows)}
     matrix = {(at[i], at[j]): a for (i, j), a in entries.items() if i in at and j in at}
     b = [right[i] for i in rows]

@@ -30,7 +30,7 @@ from bondgraph.tracing.on_tape.context import TracingContext
 from bondgraph.tracing.on_tape.values import Entries
 
 NORM_PART = 1e-7
-"""Increase of the mean diagonal by the mean weight of reactions, as a fraction of the diagonal (eps)."""
+"""Mean increase of the diagonal by eps Q, as a fraction of the diagonal; it determines eps."""
 
 SHARE_REFINEMENTS = 5
 """Corrections after the first solution; with three, the runs of some random trees of 40 masses ended early."""

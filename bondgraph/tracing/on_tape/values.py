@@ -58,7 +58,7 @@ def shapes_of(system: System, unknowns: Sequence[Unknown]) -> list[tuple[int, ..
 
 
 def owners_of(system: System, unknowns: Sequence[Unknown]) -> list[Unknown]:
-    """Return the unknown of each scalar in the row of all of them."""
+    """Return the unknown of each scalar, for the scalars of all unknowns in a row."""
     return [u for u, shape in zip(unknowns, shapes_of(system, unknowns), strict=True) for _ in range(int(np.prod(shape)))]
 
 

@@ -4,10 +4,10 @@ All clauses that assign or reinitialise the same variable form one chain of `els
 equation. Each iteration of an event takes one branch of a chain. If guards of several automata become true at once, the first
 automaton by name fires first, as in `simulate`: the others wait for the next iteration, when their guards may have changed.
 
-A transition reads states as simultaneous ticks have set them, and a later clock as earlier clocks have set them, as in
-`simulate`; everything else is read as it was before the instant.
+As in `simulate`, a transition reads the states that simultaneous ticks have set, and a clock those that earlier clocks have
+set; everything else is read as it was before the instant.
 
-A transition whose guard is positive at the start fires there: since `when` needs a condition that becomes true, all conditions
+A transition whose guard is positive at the start fires at once: since `when` needs a condition that becomes true, all conditions
 wait for `begun`, which the event at time 0 makes true. The unknowns of nonlinear loops follow from the modes and sampled states
 before an instant, so that a firing cannot depend on itself; the next iteration of the event solves for them again.
 """
@@ -212,8 +212,8 @@ def _fill(
     """Add to a branch the values that a routine sets.
 
     Tools carry out one `reinit` after the other, and some do not let a clock read states that another clock sets. So
-    expressions of states of either kind become separate variables, which are evaluated before all assignments. A state alone is
-    read with `pre`, because tools would replace such a variable by the state."""
+    expressions with such states become separate variables, which are evaluated before all assignments. An expression that is
+    just a state is read with `pre`, because tools would replace its variable by the state."""
     t, x, p, m = blocks
     jumping = {i for i in changed if i not in names.discrete}
     apart = (jumping if len(jumping) > 1 else set()) | {i for i in names.discrete if x[i] == names.x[i]}

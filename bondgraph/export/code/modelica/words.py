@@ -34,7 +34,7 @@ _SUPERSCRIPTS = str.maketrans(
 
 
 def quoted(name: str, index: tuple[int, ...] = ()) -> str:
-    """Return a name as a quoted identifier; `index`, from 0, is that of an entry of an array, written from 1.
+    """Return a name as a quoted identifier; `index` is that of an array entry, counted from 0; the result counts from 1.
 
     >>> quoted("ω's mass.p"), quoted("arm.q", (0, 1))
     ("'&omega;&#39;s mass.p'", "'arm.q[1,2]'")

@@ -86,7 +86,7 @@ class Definitions:
         return sympy.Add(self.define("", constant), *(self.define("", slope) * w for w, slope in slopes.items()))
 
     def mark(self) -> int:
-        """Return the number of definitions, for `forget`."""
+        """Return the number of definitions, as a mark for `forget`."""
         return len(self.expressions)
 
     def forget(self, mark: int, used: Iterable[Any]) -> None:

@@ -115,9 +115,9 @@ class _Elimination:
     def run_late(
         self, values: Values, sought: Mapping[Any, Unknown], derivatives: Mapping[str, list[Any]]
     ) -> tuple[Values, dict[str, list[Any]]]:
-        """Add time derivatives along the motion and the values that follow from them. Also return the differentiated
-        expressions of yielding elements: those in `derivatives`, or else those found to depend on the symbols `sought` of
-        unknowns."""
+        """Add time derivatives along the motion and the values that follow from them. Also return, for each element in
+        `stages.yielding`, the expressions that are differentiated: from `derivatives`, else as they are while none of the
+        unknowns `sought` acts on them."""
         moving, decided = dict(self.slopes), dict(derivatives)
         for state in own_states(self.system)[0]:
             if state.rate in values and state.name in values:

@@ -231,8 +231,8 @@ class _Balance:
         return self._record(names, x, {name: half * matrix for name, matrix in matrices.items()}, H)
 
     def _energy(self, path: str, value: str) -> Any:
-        """Return the energy of a storage in terms of its states; that of an IC field, a function of q and v, with v
-        replaced by M^-1 p."""
+        """Return the energy of a storage in terms of its states; in the energy of an IC field, a function of q
+        and v, M^-1 p replaces v."""
         compiled, values = self.model.compiled, self.model.values
         law, energy = compiled.model.elements[path].law, sympy.S(values[value])
         if not isinstance(law, laws.InertialField):

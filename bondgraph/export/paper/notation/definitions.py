@@ -333,7 +333,7 @@ def latex_parts(operation: Op, results: int) -> LatexParts | None:
     remarks += [remark for line in lines[results:] for remark in line.split(r",\; ")]
     new_letters = {letter for remark in remarks for letter in _letters(remark.partition("=")[0])}
     if any(_letters(left) & _letters(right) for left, _, right in (remark.partition("=") for remark in remarks)):
-        return None  # a letter without a formula
+        return None  # a remark gives a letter in terms of itself
     marked = [_marked(text, new_letters) for text in (*right, first, *remarks)]
     if any(_KNOWN.sub("", re.sub(r"\\mathsf\{\w\}|\\boldsymbol\{\\\w+\}", "", text)) for text in marked):
         return None

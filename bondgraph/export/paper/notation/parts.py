@@ -138,7 +138,7 @@ def _worthwhile(
 
 
 def _form(system: System, model: Model, parts: Parts, part: Component) -> tuple[object, tuple[str, ...]]:
-    """Return a form, the same for parts that are written once, and the values from outside in the order of their first use."""
+    """Return a form, equal for parts that can be written once, and the values from outside in the order of their first use."""
     statements = inside(system, part)
     if not statements:
         return part.path, ()
