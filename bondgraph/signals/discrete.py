@@ -194,9 +194,9 @@ def sampled_rate_limiter(
     dimension: int | None = None,
     **result: Unpack[Scaled],
 ) -> Element:
-    """Rate limiter: y[n] = y[n-1] + u[n] - y[n-1] held between `falling` period and `rising` period, both per second.
+    """Rate limiter: y[n] = y[n-1] + (u[n] - y[n-1] limited to `falling` period ... `rising` period), both rates per second.
 
-    It follows steps and slow signals alike, and is held between the ticks; `initial` before the first one.
+    It follows steps and slow signals alike. The output is held between ticks; before the first one, it is `initial`.
 
     Raises `ModelError` E142 unless the period is positive, E148 if falling is above rising.
     """
