@@ -77,7 +77,7 @@ STUDIES: Mapping[str, Callable[[], Study]] = {"motor": motor, "ball": ball, "del
 
 @functools.cache
 def study(name: str) -> Study:
-    """A study and its clean run, made once in a process."""
+    """Return a study, made once in a process."""
     return STUDIES[name]()
 
 

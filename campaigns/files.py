@@ -238,7 +238,7 @@ def _report(there: Any, name: str, data: bytes, folder: Path) -> None:
 
 
 def lines(outcomes: Counter[str], wrong: list[str]) -> Iterator[str]:
-    """Return the summary of a campaign."""
+    """Yield the lines of a campaign's summary."""
     for outcome, number in sorted(outcomes.items()):
         yield f"{number:6d}  {outcome}"
     yield from wrong

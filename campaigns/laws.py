@@ -85,7 +85,7 @@ def _differences(one: Found) -> Iterator[str]:
 
 
 def lines(found: list[Found]) -> Iterator[str]:
-    """Return the summary of a campaign."""
+    """Yield the lines of a campaign's summary."""
     for kind, number in Counter(one.kind for one in found).most_common():
         yield f"{number:6d}  {kind}"
     for law in TRANSFORMATIONS:

@@ -132,7 +132,7 @@ def campaign(
 
 
 def lines(outcomes: Counter[str]) -> Iterator[str]:
-    """Return the table of a campaign."""
+    """Yield the lines of a campaign's table."""
     for kind, number in outcomes.most_common():
         yield f"{number:7d}  {kind}"
 

@@ -53,5 +53,5 @@ def twice(compiled: Compiled, *given: Any, **settings: Any) -> Result:
 
 
 def pytest_configure() -> None:
-    """Make every run of a compiled model run twice."""
+    """Repeat every run of a compiled model with the model loaded from its file."""
     Compiled.simulate = twice  # type: ignore[method-assign]
