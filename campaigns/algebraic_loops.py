@@ -22,7 +22,7 @@ from campaigns.processes import Progress, each
 from screws.scalars import array
 
 AGREES = 1e-6
-"""Relative difference of a solution from the known one."""
+"""Largest relative difference of a solution from the known one."""
 
 
 @dataclass(frozen=True)

@@ -198,7 +198,7 @@ def campaign(count: int, runs: int, seed: int, *, first: int = 0, progress: bool
 
 
 def mutant(name: str, seed: int, number: int) -> bytes:
-    """Return the mutated file of a number, independent of the files before it."""
+    """Return the mutated file with this number, independent of the files before it."""
     rng = random.Random(f"{name} {seed} {number}")
     return mutated(rng.choice(FORMATS[name].seeds).encode(), rng)
 

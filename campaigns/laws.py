@@ -19,7 +19,7 @@ from campaigns.graphs.descriptions import TRANSFORMATIONS, Description, built, d
 from campaigns.processes import Progress, each
 
 AGREES = 1e-8
-"""Relative difference of energies and powers: the effect of rounding in graphs whose matrices are well conditioned."""
+"""Largest relative difference of energies and powers: rounding in graphs whose matrices are well conditioned."""
 
 
 @dataclass(frozen=True)

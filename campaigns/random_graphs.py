@@ -38,7 +38,7 @@ class Trial:
 
 
 def drawn(seed: int, number: int) -> Drawn:
-    """Return the graph of a number, independent of the graphs before it."""
+    """Return the graph with this number, independent of the graphs before it."""
     return widened(np.random.default_rng([seed, number]))
 
 

@@ -268,7 +268,7 @@ def outcome(form: str, text: str) -> tuple[str, str]:
 
 
 def mutant_of(form: str, seed: int, number: int) -> str:
-    """Return the mutated file of a number, independent of the files before it."""
+    """Return the mutated file with this number, independent of the files before it."""
     texts = TEXTS[form]()
     return mutant(texts[number % len(texts)], WORDS[form], random.Random(f"{form} {seed} {number}"))
 
