@@ -170,7 +170,7 @@ def graph(scene: Scene) -> Graph:
 
 
 def scene_xml(scene: Scene, step: float, constant: float) -> str:
-    """MuJoCo's side, with a time constant of contacts, s."""
+    """The scene in MuJoCo, with a time constant of contacts, s."""
 
     def words(values: Sequence[float] | np.ndarray) -> str:
         return " ".join(f"{value:.17g}" for value in values)
