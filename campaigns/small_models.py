@@ -141,7 +141,7 @@ def lever() -> Graph:
 
 
 def clutch() -> Graph:
-    """A node that an automaton empties, an excited motor, a plane turned by formulas for the products, not by a matrix."""
+    """A node that an automaton empties, an excited motor, a plane rotation by formulas for its products, not its matrix."""
     graph, rail, node = Graph("clutch"), J0("rail", domain="electrical"), X0("node", automaton="key", active=["on", "held"])
     graph.connect(Sf("feed", 1.0), rail).connect(rail, R("leak", 2.0)).connect(rail, node).connect(node, R("heater", 3.0))
     graph.connect(rail, C("buffer", capacitance=0.1, initial=0.05))

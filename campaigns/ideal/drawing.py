@@ -77,7 +77,7 @@ def _branches(rng: np.random.Generator) -> tuple[Branch, ...]:
 
 
 def without_dead_ends(network: Network) -> Network:
-    """Drop branches to nodes that nothing else joins, until none is left: graphs have no such junctions (E115)."""
+    """Drop branches to nodes that nothing else joins, until no such branch is left: graphs have no such junctions (E115)."""
     while True:
         degrees = Counter(node for branch in network.branches for node in (branch.tail, branch.head))
         ends = {node for node, degree in degrees.items() if degree == 1 and (node or not network.grounded)}
