@@ -45,7 +45,7 @@ T_END = 10.0
 ROWS = 100
 """Number of times at which the tool is compared, in equal steps to the end."""
 STABLE = 1.5
-"""Largest step times rate of the constraints' double pole that is tried with RK4."""
+"""Largest product of the step and the rate of the constraints' double pole that is tried with RK4."""
 GOAL = 1e-6
 """Largest distance of the tool from its place in the reference run, m."""
 

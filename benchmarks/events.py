@@ -52,7 +52,7 @@ AGREEMENT = 1e-6
 
 
 def boost() -> Graph:
-    """12 V, 50 kHz, half of the time on: two ideal switches that take turns."""
+    """Boost converter from 12 V at 50 kHz, half of the time on: two ideal switches that take turns."""
     half = 0.5 / 50e3
     graph, coil, node, rail, out = Graph("boost"), J1("coil"), J0("node"), J1("rail"), J0("out")
     graph.connect(Se("battery", 12.0), coil).connect(coil, I("l", 100e-6, initial=100e-6 * 4.0, nominal=1e-4))

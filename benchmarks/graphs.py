@@ -51,7 +51,7 @@ GRAPHS = {"s2a": rolling, "s1a": colliding}
 
 
 def random_states(name: str, states: int, samples: int, seed: int = 1) -> np.ndarray:
-    """States (samples, states) of all kinds that the charts allow, gaps of either sign."""
+    """Random states (samples, states), with coordinates within the charts and gaps of either sign."""
     random = np.random.default_rng(seed)
     x = np.empty((samples, states))
 

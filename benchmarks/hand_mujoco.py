@@ -119,7 +119,7 @@ def effective_mass(given: HandParameters, pose: Posture, step: float) -> float:
 
 
 def begin(model: Any, data: Any, given: HandParameters, pose: Posture) -> None:
-    """The start posture at rest."""
+    """Set the start posture, at rest."""
     import mujoco
 
     mujoco.mj_resetData(model, data)

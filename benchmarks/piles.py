@@ -90,7 +90,7 @@ def boxes(count: int = 30) -> Scene:
 
 
 def bag(count: int = 100, rolling: float = 0.0) -> Scene:
-    """Balls of 0.1 m across in layers of nine above a bag."""
+    """Balls 0.1 m across, in layers of nine above a bag."""
     rng = np.random.default_rng(1)
     layer, place = np.divmod(np.arange(count), 9)
     y, x = np.divmod(place, 3)
@@ -101,7 +101,7 @@ def bag(count: int = 100, rolling: float = 0.0) -> Scene:
 
 
 def wall(count: int = 1000, high: int = 25) -> Scene:
-    """A wall of bricks, 25 of them high, in its bond."""
+    """A wall of bricks in running bond, with `high` courses."""
     layer, place = np.divmod(np.arange(count), count // high)
     positions = np.column_stack([1.001 * EDGE * (place + 0.5 * (layer % 2)), np.zeros(count), EDGE * (layer + 0.5)])
     turns = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
@@ -143,7 +143,7 @@ def hopper(count: int = 5000) -> Scene:
 
 
 def graph(scene: Scene) -> Graph:
-    """Our side."""
+    """The scene as a graph."""
     walls = [HalfSpace(position=tuple(p), quaternion=tuple(q)) for p, q in scene.walls]
     plates = [Box(*edges, position=tuple(p), quaternion=tuple(q)) for p, q, edges in scene.plates]
     held = ground("ground", shape=[*walls, *plates])
@@ -170,7 +170,7 @@ def graph(scene: Scene) -> Graph:
 
 
 def scene_xml(scene: Scene, step: float, constant: float) -> str:
-    """MuJoCo's side, with a time constant of contacts, s."""
+    """The scene in MuJoCo, with a time constant of contacts, s."""
 
     def words(values: Sequence[float] | np.ndarray) -> str:
         return " ".join(f"{value:.17g}" for value in values)

@@ -29,7 +29,7 @@ LARGE = (RODAS, RADAU5, AUTO)
 
 
 def robertson() -> Graph:
-    """Three substances; the second turns over in a microsecond, the first in years."""
+    """Three substances: the second adapts within a millisecond, the first reacts for years."""
     rates = [
         ("fast", lambda b, c: 1e4 * b * c, ["b", "c"]),
         ("slow", lambda a: 0.04 * a, ["a"]),

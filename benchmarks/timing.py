@@ -1,4 +1,4 @@
-"""Times on a shared machine: calls in turn, medians, and ratios between neighbours in time."""
+"""Times on a shared machine: calls in turn, medians, and ratios of calls close in time."""
 
 from __future__ import annotations
 

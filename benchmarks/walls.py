@@ -32,7 +32,8 @@ SPAN = 1.0
 
 
 def levers(count: int, parent: Callable[[int], int] = lambda k: k - 1) -> Graph:
-    """Masses, each coupled by a lever to its parent, the mass before; the first is pushed, the last has a spring and a damper."""
+    """Masses, each coupled by a lever to its parent, by default the mass before; the first is pushed, the last has a spring and
+    a damper."""
     graph, nodes = Graph("levers"), [J1(f"v{k}") for k in range(count)]
     for k, node in enumerate(nodes):
         graph.connect(node, I(f"m{k}", 1.0 + 0.1 * (k % 7)))
@@ -88,7 +89,7 @@ def clamped(sections: int) -> Graph:
 
 
 def multiplier(stages: int) -> Graph:
-    """Cockcroft and Walton's: two capacitors and two diodes a stage, a resistance in series with each diode and at the source."""
+    """Cockcroft-Walton multiplier: two capacitors and two diodes per stage, resistances in series with diodes and source."""
     graph, top, bottom = Graph("multiplier"), J0("drive"), None
     source = J1("source")
     graph.connect(Se("wave", lambda t: 10.0 * sin(6.0 * t), signals=["time"]), source).connect(source, R("lead", 0.1))

@@ -1,8 +1,8 @@
 """Random nonlinear algebraic loops whose solutions are known: `python -m campaigns.algebraic_loops --count 500 --seed 0`.
 
 A source and a resistor feed a load whose relation has one to five solutions by construction. A single solution is found; if there
-are several, the model is refused, and at least two of them are named, or the nearest to a guess is taken. Order, arrows, names
-and units do not matter.
+are several, the model is refused with at least two of them listed, unless a guess selects the nearest. Order, arrows, names and
+units do not matter.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from campaigns.processes import Progress, each
 from screws.scalars import array
 
 AGREES = 1e-6
-"""Relative difference of a solution from the known one."""
+"""Largest relative difference of a solution from the known one."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Estimates from noisy data: `python -m campaigns.estimates --count 100 --seed 0`.
 
 Data are runs at known numbers with the noise of a seed. The ellipsoid of 95 per cent holds the true numbers for about 95 per cent
-of the seeds; by chance, it holds them fewer than `least` times once in a thousand campaigns.
+of the seeds; by chance, one campaign in a thousand has fewer than `least` such seeds.
 
 A check without estimates shows whether it is chance: with the derivatives J = U S V^T of the clean run over sigma, the linear
 problem is |U^T noise| off, the square of which is chi-square by construction. At the same noise, an estimate differs from the
@@ -77,7 +77,7 @@ STUDIES: Mapping[str, Callable[[], Study]] = {"motor": motor, "ball": ball, "del
 
 @functools.cache
 def study(name: str) -> Study:
-    """A study and its clean run, made once in a process."""
+    """Return a study, made once in a process."""
     return STUDIES[name]()
 
 

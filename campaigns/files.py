@@ -198,7 +198,7 @@ def campaign(count: int, runs: int, seed: int, *, first: int = 0, progress: bool
 
 
 def mutant(name: str, seed: int, number: int) -> bytes:
-    """Return the mutated file of a number, independent of the files before it."""
+    """Return the mutated file with this number, independent of the files before it."""
     rng = random.Random(f"{name} {seed} {number}")
     return mutated(rng.choice(FORMATS[name].seeds).encode(), rng)
 
@@ -238,7 +238,7 @@ def _report(there: Any, name: str, data: bytes, folder: Path) -> None:
 
 
 def lines(outcomes: Counter[str], wrong: list[str]) -> Iterator[str]:
-    """Return the summary of a campaign."""
+    """Yield the lines of a campaign's summary."""
     for outcome, number in sorted(outcomes.items()):
         yield f"{number:6d}  {outcome}"
     yield from wrong

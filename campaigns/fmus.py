@@ -23,7 +23,7 @@ from tests.models.fmu.units import CAN_BUILD, archive, block, built, pid_unit, p
 
 T_END = 0.2
 CLOCKS = ((1e-3, 0.0), (1e-3, 5e-4), (7e-4, 1e-4), (3e-4, 0.0))
-"""Periods and offsets, s; at tick 50 the reference steps."""
+"""Periods and offsets, s; the reference jumps at tick 50."""
 MOST = 10.0
 """CPU microseconds that a tick may take beyond a tick of a controller in the graph."""
 

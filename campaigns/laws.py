@@ -19,7 +19,7 @@ from campaigns.graphs.descriptions import TRANSFORMATIONS, Description, built, d
 from campaigns.processes import Progress, each
 
 AGREES = 1e-8
-"""Relative difference of energies and powers: the effect of rounding in graphs whose matrices are well conditioned."""
+"""Largest relative difference of energies and powers: rounding in graphs whose matrices are well conditioned."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def _differences(one: Found) -> Iterator[str]:
 
 
 def lines(found: list[Found]) -> Iterator[str]:
-    """Return the summary of a campaign."""
+    """Yield the lines of a campaign's summary."""
     for kind, number in Counter(one.kind for one in found).most_common():
         yield f"{number:6d}  {kind}"
     for law in TRANSFORMATIONS:

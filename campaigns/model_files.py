@@ -41,7 +41,7 @@ def seed_text(name: str) -> str:
 
 
 def mutant(name: str, seed: int, number: int) -> bytes:
-    """Return the mutated file of a number, independent of the files before it, mutated as any JSON file or by its content."""
+    """Return the mutated file with this number, independent of the files before it, mutated as JSON or by its content."""
     rng = random.Random(f"{name} {seed} {number}")
     data = seed_text(name).encode()
     return mutated(data, rng) if rng.random() < 0.3 else of_a_model(data, rng)
@@ -132,7 +132,7 @@ def campaign(
 
 
 def lines(outcomes: Counter[str]) -> Iterator[str]:
-    """Return the table of a campaign."""
+    """Yield the lines of a campaign's table."""
     for kind, number in outcomes.most_common():
         yield f"{number:7d}  {kind}"
 

@@ -42,7 +42,7 @@ PARTS: tuple[Any, ...] = (
 
 
 def exchanged(whole: Content, rng: random.Random) -> None:
-    """Replace a value with another of the same kind, or increase a number by one."""
+    """Replace a value with another of the same kind, change a number, or delete a value."""
     table: dict[type, list[tuple[Any, Any]]] = {}
     for home, key in homes(whole):
         table.setdefault(type(home[key]), []).append((home, key))

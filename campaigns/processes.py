@@ -65,7 +65,7 @@ class Progress:
 
 
 def limit_time(interrupted: float, ended: float) -> None:
-    """Interrupt this process, as a user would, after `interrupted` s of CPU time, and end it after `ended` s.
+    """Interrupt this process, as a user would, after `interrupted` s of CPU time, and end it `ended` s later.
 
     Wall time would end it earlier on a busy machine. Without such timers the process is not limited.
     """

@@ -1,6 +1,6 @@
 """Many runs by the code of a GPU, run as C, against the processor: `python -m campaigns.ptx [--bits] [--runs N] [NAME ...]`.
 
-A row gives the number of runs in which all ends, measures, counts and samples have the same bits, in threads that sleep and take
+A row gives the number of runs with equal bits of all final states, measures, counts and samples, in threads that sleep and take
 the next run; and, if `ptxas` is installed (pip: nvidia-cuda-nvcc), the figures of NVIDIA's assembler, which takes minutes for
 large models. Nothing here runs on a GPU. `--write` writes the rows into docs/gpu.md.
 """

@@ -38,7 +38,7 @@ class Trial:
 
 
 def drawn(seed: int, number: int) -> Drawn:
-    """Return the graph of a number, independent of the graphs before it."""
+    """Return the graph with this number, independent of the graphs before it."""
     return widened(np.random.default_rng([seed, number]))
 
 
@@ -85,7 +85,7 @@ def _failure(seed: int, found: Trial) -> Iterator[str]:
 
 
 def lines(trials: list[Trial], seed: int) -> Iterator[str]:
-    """Return the tables of a campaign."""
+    """Yield the lines of a campaign's tables."""
     rows = ("all", "any", "rigid", "switched", "curved", *FEATURES)
     yield f"{'':10}" + "".join(f"{kind:>17}" for kind in KINDS)
     for row in rows:

@@ -38,8 +38,8 @@ def unequal(first: Result, second: Result) -> list[str]:
 
 
 def twice(compiled: Compiled, *given: Any, **settings: Any) -> Result:
-    """Return the run of a model after a comparison with the run of its file, unless start values that a file stores as
-    found may depend on changed ones."""
+    """Return the run of a model, compared with the run of its file unless changed values may affect start values that the
+    file stores as numbers."""
     result = _first(compiled, *given, **settings)
     changed = settings.get("parameters") or settings.get("initial")
     if not _inside and not (compiled.model.starts and changed):
@@ -53,5 +53,5 @@ def twice(compiled: Compiled, *given: Any, **settings: Any) -> Result:
 
 
 def pytest_configure() -> None:
-    """Make every run of a compiled model run twice."""
+    """Repeat every run of a compiled model with the model loaded from its file."""
     Compiled.simulate = twice  # type: ignore[method-assign]

@@ -78,7 +78,7 @@ def rectifier() -> Graph:
 
 
 def bouncing() -> Graph:
-    """A ball on a floor with restitution, with accumulating bounces, with dry friction and a damper by mode."""
+    """A ball on a floor with restitution and accumulating bounces; a puck with dry friction and a damper by mode."""
     graph, fall, slide = Graph("bouncing"), J1("fall", domain="translation"), J1("slide", domain="translation")
     floor = Constraint("floor", initial=1.0, automaton="contact", active=["resting"], restitution=0.5)
     bounce = Transition("free", "free", lambda h: -h, ("floor.h",), impact=("floor",), accumulates="resting", kind="bounces")
@@ -116,7 +116,7 @@ def pendulum(form: str = "hamiltonian") -> Graph:
 
 
 def rod() -> Graph:
-    """A mass in a plane on a rod, held by its coordinates; and one that follows another through a lever."""
+    """A mass in a plane on a rod, by a constraint on its coordinates."""
     graph, place = Graph("rod"), J1("place", dimension=2)
     graph.connect(place, I("mass", inertia=np.array([1.0, 1.0]), initial=[0.0, 0.5]))
     graph.connect(Se("weight", [0.0, -9.81]), place).connect(place, C("where", energy=lambda q: 0.0 * q[0], initial=[1.0, 0.0]))
@@ -141,7 +141,7 @@ def lever() -> Graph:
 
 
 def clutch() -> Graph:
-    """A node that an automaton empties, an excited motor, a plane turned by formulas for the products, not by a matrix."""
+    """A node that an automaton empties, an excited motor, a plane rotation by formulas for its products, not its matrix."""
     graph, rail, node = Graph("clutch"), J0("rail", domain="electrical"), X0("node", automaton="key", active=["on", "held"])
     graph.connect(Sf("feed", 1.0), rail).connect(rail, R("leak", 2.0)).connect(rail, node).connect(node, R("heater", 3.0))
     graph.connect(rail, C("buffer", capacitance=0.1, initial=0.05))

@@ -223,7 +223,7 @@ def judged(form: str, text: str, read: Any) -> list[str]:
 
 
 def mutant(text: str, words: str, rng: random.Random) -> str:
-    """One to three mutations of a text: cut off, a word added, letters removed, lines, words or numbers exchanged."""
+    """Mutate a text one to three times: cut it off, add a word, remove letters, exchange lines or words, or replace a number."""
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         at = rng.randrange(len(text) + 1)
         kind = rng.choices(("end", "word", "gap", "lines", "tokens", "number"), (1, 4, 3, 2, 3, 5))[0]
@@ -268,7 +268,7 @@ def outcome(form: str, text: str) -> tuple[str, str]:
 
 
 def mutant_of(form: str, seed: int, number: int) -> str:
-    """Return the mutated file of a number, independent of the files before it."""
+    """Return the mutated file with this number, independent of the files before it."""
     texts = TEXTS[form]()
     return mutant(texts[number % len(texts)], WORDS[form], random.Random(f"{form} {seed} {number}"))
 

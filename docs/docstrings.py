@@ -26,7 +26,7 @@ def restructured(lines: Sequence[str]) -> list[str]:
 
 
 def blocks(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Return the blocks of lines between empty lines."""
+    """Yield the blocks of lines between empty lines."""
     block: list[str] = []
     for line in [*lines, ""]:
         if line.strip():

@@ -22,7 +22,7 @@ def falling(floor: Constraint, automaton: Automaton) -> Graph:
 
 
 def on_constraint(a1: float, a0: float = 100.0, a2: float = 1e6) -> Graph:
-    """The contact of Bortoff 2020, fig. 1: states free, contact and ballistic (the force is zero, the ball not yet off)."""
+    """The contact of Bortoff 2020, fig. 1: states free, contact and ballistic (penetration without force)."""
     floor = Constraint(
         "floor", alpha1=a1, alpha0=a0, alpha2=a2, initial=HEIGHT, automaton="contact", active=["contact"], closing="smooth"
     )

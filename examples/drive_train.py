@@ -38,7 +38,7 @@ def drive_train(duty: Callable[[float], float] = duty_of_drive) -> Graph:
     graph = Graph("drive train")
     bus, bridge = J0("bus", domain="electrical"), J0("bridge", domain="electrical")
     graph.between(bus, None, parts.electrical.battery("battery", **BATTERY))
-    graph.add(sawtooth("carrier", PERIOD, low=1e-9))  # above a duty of zero, which gives no pulse
+    graph.add(sawtooth("carrier", PERIOD, low=1e-9))  # a minimum above zero: zero duty gives no pulse
     gate = ("y", lambda t, saw: 0.5 + duty(t) - saw, ["t", "saw"])
     graph.add(Block("gate", [gate], inputs={"t": "time", "saw": "carrier.y"}))
     leg, minus = parts.electrical.half_bridge("leg", "gate.y", Ron=1e-3, knee=0.7), J0("minus", domain="electrical")

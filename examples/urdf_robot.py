@@ -22,7 +22,7 @@ FAILURE = 0.5  # s
 
 
 def read() -> Robot:
-    """The crane with the shapes of its elements <visual>."""
+    """The crane with the shapes of its <visual> elements."""
     return read_urdf(FILE, meshes="visual")
 
 

@@ -93,7 +93,7 @@ class Descriptor(Relations):
             self.right[-n:] = [forward * number["limit"]] * n
 
     def rows(self, still: list[tuple[slice, np.ndarray]], moving: list[tuple[slice, np.ndarray]] = ()) -> None:
-        """Equations sum(matrix @ y[part]) + sum(matrix @ y'[part]) = 0."""
+        """Add the equations sum(matrix @ y[part]) + sum(matrix @ y'[part]) = 0."""
         first = len(self.right)
         for entries, terms in ((self.entries, still), (self.moving, moving)):
             for part, factor in terms:

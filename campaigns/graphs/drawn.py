@@ -72,7 +72,8 @@ def consistent(graph: Graph) -> Graph:
 
 
 class Draw:
-    """Random graph: junctions, a part at each that decides its common variable, branches between them, and guests."""
+    """Random graph: junctions, each with a part that sets its common variable and guests that follow it, and branches between
+    junctions."""
 
     linear = False
     """True if relations with curves and modulated two-ports are left out."""
@@ -142,7 +143,7 @@ class Draw:
         return kind(name, **{"capacitance" if kind is C else "inertia": self.positive()}, initial=self.numbers())
 
     def decider(self, junction: Element) -> None:
-        """Return a part that sets the common variable of a junction."""
+        """Connect a part that sets the common variable of a junction."""
         zero, draw = junction.kind.endswith("0"), self.rng.random()
         if draw < 0.8:
             part = self.storage(C if zero else I)
@@ -232,7 +233,7 @@ class Rigid(Draw):
     linear = True
 
     def decider(self, junction: Element) -> None:
-        """Return a storage, in two of three cases with another that follows it, a resistor, or nothing."""
+        """Connect one or two storages, sometimes one with a constraint, or else a resistor."""
         zero, draw = junction.kind.endswith("0"), self.rng.random()
         if draw < 0.7:
             self.join(junction, self.storage(C if zero else I))

@@ -47,7 +47,7 @@ def split(graph: Graph, rng: np.random.Generator) -> Rewritten:
             continue
         key, given = numbers[0]
         share = float(rng.uniform(0.2, 0.8))
-        series = (junction.law.type == 1) == (key == "resistance")  # conductances in series belong to larger resistors
+        series = (junction.law.type == 1) == (key == "resistance")  # or conductances in parallel: shares that add up
         sizes = (share, 1.0 - share) if series else (1.0 / share, 1.0 / (1.0 - share))
         one, other = (
             replace(part, name=name, parameters={key: Parameter(size * np.asarray(given.value)[()], given.unit)})

@@ -23,7 +23,7 @@ FREQUENCIES = (0.7 + 1.1j, -1.3 + 0.4j)
 @dataclass(frozen=True)
 class Allowed:
     """Solution of the relations at a point: all of y and the rates of its states, which of them are determined, how far the rows
-    are from consistent, and how sensitive the solution is."""
+    are from being consistent, and how sensitive the solution is."""
 
     y: np.ndarray
     rates: np.ndarray

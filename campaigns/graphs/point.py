@@ -175,7 +175,7 @@ class Point:
                 raise TypeError(f"there is no relation for {element.kind}")
 
     def _inertial(self, path: str, element: Element, e: str, f: str, sign: int) -> None:
-        """q' = f, M a + h + dV/dq = e, and the flow from the motion."""
+        """Add the rows q' = f, M a + h + dV/dq = e, and the flow from the motion."""
         law = element.law
         assert isinstance(law, InertialField) and law.mechanics is not None
         q, motion, rate = f"{path}.q", f"{path}.{law.motion}", f"{path}:rate"
@@ -253,7 +253,7 @@ class Point:
             )
 
     def _vanishes(self, name: str, position: Terms, alpha1: float) -> None:
-        """Rows v' + a1 v + a0 h = 0; `settled` removes v' if v is not a state."""
+        """Add the rows v' + a1 v + a0 h = 0; `settled` removes v' if v is not a state."""
         one = np.eye(len(self.value(name)))
         self.rows.held.append((self.linear_rows([(name, alpha1 * one), *position], [(name, one)]), name))
 

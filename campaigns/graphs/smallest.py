@@ -1,4 +1,4 @@
-"""Reduce a graph that shows something to the smallest that still shows it, by leaving out parts."""
+"""Reduce a graph that shows a fault to a small one that still shows it, by leaving out parts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_TRIES = 150
 
 
 def smallest(graph: Graph, shows: Callable[[Graph], bool]) -> Graph:
-    """Leave out parts one by one, nested graphs as a whole, as long as the rest still shows it."""
+    """Leave out parts one by one, nested graphs as a whole, as long as the rest still shows the fault."""
     tries, again = 0, True
     while again:
         again = False

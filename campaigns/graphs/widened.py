@@ -100,7 +100,7 @@ class _Wide(Draw):
             late()
 
     def _automata(self) -> None:
-        """Two automata that act at the instant by guards with different slopes, or never."""
+        """Add two automata that act at the instant by guards with different slopes, or never."""
         if not {"instant", "ratio"} & set(self.features):
             return
         for name, slope in (("first", 1.0), ("second", 3.0)):
@@ -109,7 +109,7 @@ class _Wide(Draw):
             self.graph.add_automaton(Automaton(name, ("low", "high"), "low", edges))
 
     def either(self, one: object, other: object) -> object:
-        """A number in each state of one of the two automata."""
+        """Return a number by mode, with a value for each state of one of the two automata."""
         self.used.add("ratio")
         return by_mode("first" if self.rng.random() < 0.5 else "second", {"low": one, "high": other})
 
@@ -119,7 +119,7 @@ class _Wide(Draw):
         return bool({"instant", "ratio"} & set(self.features)) and self.rng.random() < 0.4
 
     def storage(self, kind: Callable[..., Element]) -> Element:
-        """An IC instead of some inertias."""
+        """Return a storage, with an IC instead of some inertias."""
         if "ic" in self.features and kind.__name__ == "I" and self.rng.random() < 0.6:
             return self._configuration()
         return super().storage(kind)
@@ -200,7 +200,7 @@ class _Wide(Draw):
         return float(rng.uniform(0.5, 2.0)), float(rng.uniform(0.5, 2.0)) * float(rng.choice([-1.0, 1.0]))
 
     def _field(self) -> None:
-        """A C-field or I-field of scalar ports, its ports at different junctions; curved as plates are, and positive."""
+        """Add a C-field or I-field of scalar ports at several junctions, with a convex energy that is not quadratic."""
         if self.n > 1:
             return
         rng = self.rng
@@ -225,7 +225,7 @@ class _Wide(Draw):
             self.join(at[k % len(at)], field.port(port))
 
     def _chemistry(self) -> None:
-        """Species at 0-junctions, reactions between complexes of them; coupled to the rest if that is scalar."""
+        """Add species at 0-junctions and reactions between complexes of them, sometimes coupled to a scalar rest of the graph."""
         rng, g = self.rng, self.graph
         self.used.add("reaction")
         count = int(rng.integers(2, 5))

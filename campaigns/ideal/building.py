@@ -28,7 +28,7 @@ def source(name: str, wave: Wave) -> Element:
 
 def timed(name: str, times: tuple[float, ...], closed: bool) -> tuple[Automaton, list[str]]:
     """Return an automaton that turns at given times, and its modes in which a switch is closed."""
-    modes = tuple(f"{name} {k}" for k in range(max(len(times), 1) + 1))  # if it never turns, one time that it does not reach
+    modes = tuple(f"{name} {k}" for k in range(max(len(times), 1) + 1))  # at least two, even if it never turns
     turns = [Transition(modes[k], modes[k + 1], lambda t, at=at: t - at, "time") for k, at in enumerate(times)]
     return Automaton(f"{name} turns", modes, modes[0], tuple(turns)), list(modes[0 if closed else 1 :: 2])
 

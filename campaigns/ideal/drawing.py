@@ -77,7 +77,7 @@ def _branches(rng: np.random.Generator) -> tuple[Branch, ...]:
 
 
 def without_dead_ends(network: Network) -> Network:
-    """Drop branches to nodes that nothing else joins, until none is left: graphs have no such junctions (E115)."""
+    """Drop branches to nodes that nothing else joins, until no such branch is left: graphs have no such junctions (E115)."""
     while True:
         degrees = Counter(node for branch in network.branches for node in (branch.tail, branch.head))
         ends = {node for node, degree in degrees.items() if degree == 1 and (node or not network.grounded)}
@@ -88,7 +88,7 @@ def without_dead_ends(network: Network) -> Network:
 
 
 def drawn_masses(seed: int, largest: int = 8) -> Masses:
-    """Draw a row, a tree or a drive: limits are equal, round or arbitrary, with many ties."""
+    """Draw a row, a tree or a drive: limits are all equal, or rounded to one decimal with many ties."""
     rng = np.random.default_rng([seed, 2])
     count, kind = int(rng.integers(2, largest + 1)), ("row", "tree", "drive")[int(rng.integers(3))]
     limits = rng.choice((1.0, 2.0)) * np.ones(3 * count) if seed % 2 else np.round(rng.uniform(0.2, 2.0, 3 * count), 1)

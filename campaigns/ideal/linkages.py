@@ -22,7 +22,7 @@ from campaigns.ideal.halving import SMALL, Reference
 from campaigns.ideal.records import Dyad, Link, Linkage
 
 POINTS = 4001
-"""Angles of the grid."""
+"""Number of angles of the grid."""
 STILL = 1e-7
 """Rate (rad/s) of a bounce that counts as rest."""
 TURN = 2.0 * np.pi

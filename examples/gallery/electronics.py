@@ -79,7 +79,7 @@ IDEAL = {"Ideal.v": "a.effort", "With_Ron_Goff.v": "b.effort", "With_Ron_Goff_Vk
 
 @MODELS.model(MSL + "CharacteristicIdealDiodes", statements=22, t_end=1.0, signals=IDEAL, tolerance=1e-6)
 def ideal_diodes() -> Graph:
-    """Three diodes: ideal, with resistances, with a knee."""
+    """Three diodes: ideal, with resistances, with resistances and a knee."""
     graph = Graph("ideal diodes")
     for name, offset, *values in (("a", 0.0, 0.0, 0.0, 0.0), ("b", -9.0, 0.1, 0.1, 0.0), ("c", 0.0, 0.2, 0.2, 5.0)):
         source = Se(f"source {name}", lambda t, offset=offset: 10 * sin(2 * pi * t) + offset, signals="time")

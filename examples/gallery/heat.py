@@ -47,7 +47,7 @@ def controlled_temperature() -> Graph:
 
 
 def cooled(graph: Graph, name: str, start: float, source: float) -> Element:
-    """Pipe with 0.1 J/K of coolant, and a body of 0.1 J/K, heated by a source, with 1 W/K between them."""
+    """Add a pipe with 0.1 J/K of coolant and a body of 0.1 J/K, heated by a source, with 1 W/K between them; return the pipe."""
     pipe, body = J0(f"pipe{name}", domain="heat"), J0(f"body{name}", domain="heat")
     graph.connect(pipe, C(f"coolant{name}", capacitance=0.1, initial=0.1 * AMBIENT))
     graph.connect(body, C(f"mass{name}", capacitance=0.1, initial=0.1 * start)).connect(Sf(f"source{name}", source), body)

@@ -41,7 +41,7 @@ def rod(start, end, diameter: float) -> BodyInertia:
 
 
 def gap(tree: Tree, a: int, b: int, point, axes) -> Callable[[Any], Any]:
-    """Return the distance between a point of one link and a point of another, along some axes, as a function of the joints."""
+    """Return, as a function of the joints, the offset along some axes of a point on link `b` from the same point on link `a`."""
     return lambda q: ((pose_of(tree, b, q) - pose_of(tree, a, q)) @ np.asarray(point, dtype=float))[list(axes)]
 
 

@@ -78,7 +78,7 @@ EDDY = {"heatCapacitor.T": "copper.T", "eddyCurrentTorque.lossPower": "brake.pow
 
 @MODELS.model(MSL + "EddyCurrentBrake", statements=5, t_end=1.0, signals=EDDY, tolerance=1e-5)
 def eddy_current_brake() -> Graph:
-    """Brake whose copper warms, so that its torque has its maximum at another speed."""
+    """Brake whose copper warms, which raises the speed of its maximum torque."""
     graph, warming = Graph("eddy"), [("w0", lambda T: 10 * (1 + 3.92e-3 * (T - 293.15)), "T")]
     graph.add(Block("copper", warming, inputs={"P": "brake.power"}, states={"T": 293.15}, rates={"T": "P"}))
     graph.series(I("inertia", 1.0, initial=20.0), m.eddy_current_brake("brake", 100.0, w0="copper.w0"))
