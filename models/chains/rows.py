@@ -97,7 +97,7 @@ def of_rows(*states: str) -> Callable[[Formula], Formula]:
                 leading = np.broadcast_shapes(*(values.shape[:-1] for values in rows.values()))
             except ValueError:
                 title = "the rows do not fit together: " + ", ".join(f"{state} {x.shape}" for state, x in rows.items())
-                raise refusal("E338", title, "the same number of rows of each", about=tree.name) from None
+                raise refusal("E338", title, "the same number of rows in each array", about=tree.name) from None
             for state, values in rows.items():
                 table = np.broadcast_to(values, (*leading, tree.freedoms)).reshape(-1, tree.freedoms)
                 call.arguments[state] = np.array([*map(Column, table.T.copy()), None], dtype=object)[:-1]

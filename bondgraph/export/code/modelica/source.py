@@ -23,7 +23,7 @@ from bondgraph.tape.routine import Listing
 
 @dataclass(frozen=True)
 class ModelicaSource:
-    """One model without dependencies, the text of a file."""
+    """Modelica source of one model without dependencies, as the text of a file."""
 
     name: str
     source: str = field(repr=False)
