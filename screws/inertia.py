@@ -44,8 +44,8 @@ def spatial_inertia(
 def check_inertia(mass: Any, rotational: Any, name: str = "the body") -> None:
     """Refuse a mass or rotational inertia (about the centre of mass) that no rigid body can have.
 
-    Raises `GeometryError` G111 mass, G112 not symmetric positive definite, G113 triangle inequality, G114 not numbers of the
-    right shape.
+    Raises `GeometryError` G111 for the mass, G112 for a matrix that is not symmetric positive definite, G113 if it violates the
+    triangle inequality, G114 for anything but numbers of the right shape.
     """
     matrix = not isinstance(rotational, str) and np.iterable(rotational) and all(map(np.iterable, rotational))
     rows = [reals(row, 3) for row in (rotational if matrix else [rotational])]

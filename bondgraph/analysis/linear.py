@@ -258,8 +258,8 @@ class Linear:
     def loop_transfer(self, at: str) -> Linear:
         """Return the loop transfer L, for negative feedback (1 + L = 0), from a signal back to itself, with the loop cut there.
 
-        The signal is an input and an output of this system, `linearise(model, ["u.y"], ["u.y"]).loop_transfer("u.y")`; other
-        loops stay closed. Raises `ModelError` E255 for a signal that is not both, or is not a number.
+        The signal must be an input and an output of this system, as in `linearise(model, ["u.y"], ["u.y"]).loop_transfer("u.y")`;
+        other loops stay closed. Raises `ModelError` E255 for a signal that is not scalar, or not both an input and an output.
         """
         part = self.part(at, at)
         a, b, c, d = part.dense()  # y = C x + D v, with v added to the signal; the signal is w instead of y if v = (w - C x) / D

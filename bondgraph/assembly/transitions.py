@@ -69,7 +69,7 @@ def dependent_resets(model: Model, causality: Causality) -> list[Problem]:
             f'automaton "{automaton.name}" resets "{target}", which is not an independent state',
             (f"it follows from {' and '.join(causality.forced_by.get(dependent[target], ())) or 'the rest of the graph'}",),
             (automaton.place,),
-            ("reset the storage that it follows",),
+            ("reset the independent storage that determines it",),
         )
         for automaton in model.automata.values()
         for transition in automaton.transitions

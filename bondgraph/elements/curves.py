@@ -153,8 +153,8 @@ class CharacteristicMap(Frozen):
 def curve(points: Numbers, values: Numbers, kind: str = "linear", outside: str = "hold") -> Curve:
     """Return the curve u -> value through (points, values), both (n,), n > 1: a function for formulas and laws.
 
-    Use it as `R("r", effort=curve)`, `C("c", output=curve)`, or in a formula, `lambda t: 2.0 * curve(t)`. As the output of a C or
-    I, its exact integral from zero is the energy. Data stay an array: 100,000 points compile in a second.
+    Use it as `R("r", effort=curve)`, `C("c", output=curve)`, or in a formula, `lambda t: 2.0 * curve(t)`. If it is the
+    output of a C or I, the energy is its exact integral from zero. Data stay an array: 100,000 points compile in a second.
 
     Parameters
     ----------

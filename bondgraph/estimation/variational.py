@@ -229,7 +229,7 @@ class Variational:
 
     @paused_collection()
     def _compiled(self, groups: Mapping[str, Sequence[Any]], more: tuple[str, ...]) -> dict[str, Kernel]:
-        """Compile kernels of groups of scalars, which share their parameters, and `prepare`; E372 if they are too long."""
+        """Compile a kernel for each group of scalars, and `prepare` for the parameters they share; E372 if one is too long."""
         tape, moved = appended(self._tape, [scalar for group in groups.values() for scalar in group], "x", more)
         hoisted = hoist(tape, moved)
         if len(hoisted.tape) > MAX_STEPS:

@@ -91,7 +91,7 @@ class ContactPoint:
     place: Place | None = field(default=None, compare=False)
     """Line of the user's source."""
     penetration: SignalEntry | None = None
-    """State of the law that equals the penetration depth while it acts, m; None if the law has no such state."""
+    """State of the law that equals the penetration depth, m, while the law acts; None if the law has no such state."""
 
 
 @dataclass(frozen=True)

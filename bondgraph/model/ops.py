@@ -138,7 +138,7 @@ def need_function(what: str, value: object, arguments: Sequence[str] = ("x",), a
 
 
 def _as_lambda(text: str) -> str:
-    """Return a formula in text as a function of the names in it; "" for other text."""
+    """Return the source of a lambda of the names in a formula, such as "lambda x: 2 * x"; "" if the text is no expression."""
     try:
         tree = ast.parse(text, mode="eval")
     except SyntaxError:

@@ -193,7 +193,7 @@ def _no_number(statement: Statement, model: Model, results: tuple[Any, ...]) -> 
     formula = transition_in_words(statement, model) or f"formula of {_readable(statement.outs[0])}"
     title = f"{_owner(statement, model)}: the {formula} returns {' and '.join(map(repr, results))}, not a number"
     owner = owner_of(statement, model)
-    return Problem("E129", title, (), (owner.place if owner else None,), ("a function that ends with return and a number",))
+    return Problem("E129", title, (), (owner.place if owner else None,), ("a function that returns a number on every path",))
 
 
 def _problem(code: str, title: str, statement: Statement, model: Model, arguments: list[Any], why: str = "") -> Problem:

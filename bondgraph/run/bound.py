@@ -202,7 +202,7 @@ def _into(kernel: Kernel) -> Callable[..., None]:
 
 
 def loop_arrays(program: Program) -> dict[str, list[float]]:
-    """Return the numbers of the algebraic loops for their table, loop by loop."""
+    """Return the data of the algebraic loops as lists for their table, one loop after another."""
     return {
         "loop_counts": [len(loop.states) for loop in program.loops],
         "loop_places": [state for loop in program.loops for state in loop.states],

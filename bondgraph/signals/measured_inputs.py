@@ -48,10 +48,10 @@ def measured(
 
     Parameters
     ----------
-    source : the path of a CSV file; a DataFrame or Series of pandas; columns by name, {"t": t, "height": h}; or two arrays,
+    source : the path of a CSV file; a pandas DataFrame or Series; columns by name, {"t": t, "height": h}; or two arrays,
         (t, h).
     value : header of the values, with or without its unit; it may be left out if there is only one.
-    over : header of the points; by default "t" or "time", else the index of pandas, or the first column of a file. Dates and
+    over : header of the points; by default "t" or "time", else the index of a DataFrame, or the first column of a file. Dates and
         times of day, in a file by ISO 8601 ("2026-01-31 12:00:00.5", "12:00"), become seconds since the first one. A time of
         day more than 12 h before the previous one belongs to the next day.
     clean : True sorts the rows, leaves out rows without a number, and averages rows at the same point, which are otherwise

@@ -107,7 +107,7 @@ def _faces(steps: Steps, workspace: StepWorkspace) -> list[_Face]:
 
 
 def _edges(rows: np.ndarray, exact: bool) -> np.ndarray:
-    """Return the edges of a cone, approximate for an exact cone."""
+    """Return the edges of a friction cone; for an exact (round) cone, the edges of a pyramid that approximates it."""
     return np.asarray(rows[0] + directions(2, _ROUND) @ rows[1:] if exact else rows)
 
 

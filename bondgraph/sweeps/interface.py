@@ -337,7 +337,18 @@ def _columns_of(
     for column in kept:
         if not isinstance(column.take, Measure) and "<" in column.described and _pickles(executor):
             title = f'the function of "{column.name}" cannot be sent to other processes'
-            problems.append(Problem("E366", title, (), (), ("a function of a module, by its name", "threads: executor=None")))
+            problems.append(
+                Problem(
+                    "E366",
+                    title,
+                    (),
+                    (),
+                    (
+                        "a function at the top level of a module, not a lambda or local function",
+                        "executor=None, which uses threads",
+                    ),
+                )
+            )
     raise_if_any(about, problems)
     return kept
 
@@ -348,7 +359,7 @@ def _check_method(method: Any, executor: Executor | None, about: str) -> None:
         return
     load = method.load.func if isinstance(method.load, functools.partial) else method.load
     if "<" in getattr(load, "__qualname__", "<"):
-        cures = ("a `load` that is a function of a module, by its name", "threads: executor=None")
+        cures = ("a `load` that is a function at the top level of a module", "executor=None, which uses threads")
         raise refusal("E366", f'the method "{method.name}" cannot be sent to other processes', *cures, about=about, places=())
 
 

@@ -131,7 +131,7 @@ def _mass_problems(tree: Tree, name: str, q0: np.ndarray, place: Place | None) -
         "another position=",
         "if the second angle of a free or spherical joint is 90 degrees: rotate the base, replace(tree, base=pose)",
     )
-    return [Problem("E454", f"{about}: its mass matrix is singular where it starts", details, (place,), cures)]
+    return [Problem("E454", f"{about}: its mass matrix is singular at the start position", details, (place,), cures)]
 
 
 def _without_inertia(tree: Tree, q: np.ndarray) -> list[str]:

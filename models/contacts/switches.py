@@ -1,4 +1,4 @@
-"""Automata of a contact, on and off with the gap and from chart to chart, and the transport of the springs' vectors.
+"""Automata that switch a contact on and off with its gap, and from chart to chart; transport of its springs' vectors.
 
 Transport of a contact's springs: motion of their tangential vectors while the axes of C2 turn.
 

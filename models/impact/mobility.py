@@ -199,7 +199,7 @@ def mass_at(where: StrikingPoint, normal: Vector, kind: str) -> float:
 
 
 def need_mobile(where: StrikingPoint, n: np.ndarray, kind: str) -> np.ndarray:
-    """Return W of a kind; raise E542 if the point cannot move along the unit normal n."""
+    """Return the inverse inertia matrix W for a kind of effective mass; raise E542 if the point cannot move along n."""
     W = kind_of(kind, where.chain).matrix(where)
     if n @ W @ n <= SINGULAR * np.trace(W):
         title = f'no joint of chain "{where.chain.name}" moves the point along the normal ({_numbers(n)})'

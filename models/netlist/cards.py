@@ -1,4 +1,4 @@
-"""Cards of a SPICE netlist, with continued lines, comments and case resolved, and their values: suffixes, expressions."""
+"""Cards of a SPICE netlist: lines are joined, comments removed, case ignored; values with suffixes; expressions."""
 
 from __future__ import annotations
 

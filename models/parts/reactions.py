@@ -241,7 +241,7 @@ def read(
         for each_species in {**each.reactants, **each.products} if species else ():
             if each_species not in species:
                 title = f'{_place(name, each.line, each.column(each_species))}: unknown species "{each_species}" in "{each.text}"'
-                raise refusal("E570", title, f"one of {', '.join(species)}, or {each_species} in species", about=name)
+                raise refusal("E570", title, f"one of {', '.join(species)}; or add {each_species} to species=", about=name)
     order = (*species, *(s for each in reactions for s in (*each.reactants, *each.products)))
     return Stoichiometry(tuple(dict.fromkeys(order)), tuple(reactions), dict(held))
 

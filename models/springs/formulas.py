@@ -1,4 +1,4 @@
-"""Energy and wrench of a spatial spring as formulas of the relative pose, its matrices and centre, and ports of springs.
+"""Spatial springs: energy and wrench as functions of the relative pose, stiffness matrices and centre; ports of springs.
 
 A is the attachment frame on body a, B the one on body b; R, p belong to H_A_B, and y = R^T p is p in B. At rest H_A_B = I. Near
 rest, with the small rotation vector theta, every form below is

@@ -36,8 +36,8 @@ class Shape(Protocol):
 
     @property
     def latex(self) -> tuple[str, ...]:
-        """LaTeX of the point: an equation for c and for each further letter, in `letters` and u, v, or the vector n of a closed
-        surface; empty for a user's formulas."""
+        """LaTeX of the point: equations that define c and each auxiliary letter in terms of `letters` and of u and v (of the
+        vector n on a closed surface); empty for a user's formulas."""
 
     def position(self, q: Coordinates, chart: Scalar, p: Values) -> Triple:
         """Return the point c of the surface."""

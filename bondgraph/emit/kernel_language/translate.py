@@ -56,7 +56,7 @@ class _Translation:
     def procedure_name(self, source: FunctionSource, fixed: Mapping[str, Any], first: bool = False) -> str:
         """Return the name of the procedure of a function with these fixed arguments; translate it at its first use.
 
-        Names with fixed arguments are numbered, except that of the first procedure, if it is never called.
+        The name of a procedure with fixed arguments is numbered, unless `first` is True and it is the first one of its function.
         """
         plain = source.function.__name__
         if getattr(source.function, "is_external", False):

@@ -179,7 +179,7 @@ def _refuse_python(compiled: Compiled, prepared: PreparedProgram) -> None:
         why = f"its clocks ({clocks}) act on the nonlinear loop of {loops}, which Python solves"
         raise _refused(compiled, why, here, "a small C or I that breaks the loop")
     if prepared.choice.entry.needs_series:
-        raise _refused(compiled, f"code of {prepared.choice.method} works only on this machine", 'method="dop853"')
+        raise _refused(compiled, f'code for the method "{prepared.choice.method}" runs only on this machine', 'method="dop853"')
     if is_large(compiled.system):
         raise _refused(compiled, "a model with this many equal parts is compiled to loops, which cannot be exported yet", here)
 

@@ -28,8 +28,8 @@ REACH_X, REACH_Y = 0.46, 0.34
 WINDOW = np.array([(i, j) for i in range(-3, 4) for j in range(-3, 4) if abs(i) + abs(j) <= 4], dtype=float)
 """Offsets of cells to which a node may move; near ones are also tried around the middle of its neighbours."""
 _ROUNDING, _DIGITS, _FAR = 6755399441055744.0, 1e9, 1e300
-"""Number 1.5 * 2^52, whose sum with a smaller number is an integer; ten to the power of the significant decimals; a number beyond
-all cells."""
+"""Number 1.5 * 2^52, which rounds a smaller number to an integer when added to it; ten to the power of the decimals kept; a
+number beyond all cells."""
 
 
 class BoardTable(Table):

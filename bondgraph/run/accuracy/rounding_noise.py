@@ -1,6 +1,7 @@
 """Rounding noise of rates and powers, measured by differences between states that differ by little more than rounding.
 
-Along a line of states about 2^-45 of their size apart, the rates are smooth far below their own rounding. Third and fourth
+At states on a line, spaced by about 2^-45 of their size, exact rates differ from a smooth curve by far less than their rounding
+errors. Third and fourth
 differences remove the smooth part; independent errors of size sigma leave sqrt(20) sigma and sqrt(70) sigma (binomial weights).
 The result includes rounding inside the formulas, and rounding of the states at which they are evaluated. Numbers much larger than
 the states round more coarsely, which shows only at larger distances; there, fourth differences far smaller than the third show

@@ -71,7 +71,7 @@ def first_fired(s: EventTable, t: float, probe: float) -> int:
 
 
 def first_firing(s: EventTable) -> int:
-    """Return the first transition in order whose guard fires and that has not fired `once`, or `NO_TRANSITION`."""
+    """Return the first transition in order whose guard rises and that `once` does not mark; `NO_TRANSITION` if there is none."""
     for k in range(s.transitions):
         i = s.order[k]
         if s.rising[i] == 1 and s.once[i] == 0:
@@ -113,8 +113,8 @@ def leave_rest(s: EventTable, index: int) -> None:
 
 
 def fires_again(s: EventTable, t: float, probe: float, number: int) -> bool:
-    """Return True if a transition in `struck`, in row `number`, leads into its own state, fires again at once, and has not fired
-    `once` before. Write bounces that fire again to `stuck`."""
+    """Return True if a transition in `struck`, in row `number`, leads into its own state, fires again at once, and is not
+    marked in `once`. Write bounces that fire again to `stuck`."""
     is_loop, anew = False, False
     for k in range(s.struck_count):
         if s.self_loop[s.struck[k]] == 1:

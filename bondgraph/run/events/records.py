@@ -151,7 +151,7 @@ class Events(Sequence[Event]):
 
     @property
     def internal(self) -> np.ndarray:
-        """Flags of events that change only the description (k,)."""
+        """Flags of events that change only the description of the state, not the physics (k,)."""
         return np.array([edge.internal for edge in self._program.transitions], dtype=bool)[self.transitions]
 
     @property

@@ -81,8 +81,8 @@ def proposed(c: IntegratorTable) -> int:
 
 
 def judged(c: IntegratorTable, error: float, method: Fixed) -> int:
-    """Accept a step with this error over tolerance, or reject it: retry a shorter one, test for noise, or fail. A step that is
-    rejected repeatedly is tested for noise early, because scatter does not fall with the order of the method."""
+    """Accept or reject a step by its `error` relative to the tolerance; after a rejection, retry a shorter one, test for noise,
+    or fail. Repeated rejections lead to an early test, because shorter steps reduce truncation errors but not noise."""
     h, is_finite, tiny = c.trial, finite(error), tiny_of(c.t)
     if error <= 1.0 or (c.is_landing and is_finite):
         c.retries = 0
@@ -125,7 +125,7 @@ def after_acceptance(c: IntegratorTable, error: float, stiff: bool, method: Fixe
 
 @inline
 def next_length(c: IntegratorTable, error: float, method: Fixed) -> float:
-    """Return the length of the step after an accepted one with this error over tolerance."""
+    """Return the length of the step after an accepted one with this error relative to the tolerance."""
     wish = _SAFE / method.root(larger(error, 1e-30))
     length = c.trial * smaller(c.grow, larger(_SHRINK, wish))
     if method.tempered is not None:

@@ -28,7 +28,7 @@ _LISTED = 3
 """Maximum number of elements of an island that a message lists."""
 
 _AT_ONCE = 2**20
-"""Maximum count of state values that are perturbed at once: 8 MB."""
+"""Maximum number of state values that are perturbed at once (8 MB)."""
 
 
 def validity_concerns(result: Result, ledger: Ledger, rtol: float) -> tuple[ValidityConcern, ...]:

@@ -156,7 +156,7 @@ def _add_contact(rows: ContactRows, values: StepValues, options: StepOptions, co
 
 
 def _slip(values: StepValues, contact: ContactPoint) -> tuple[list[Any], Any]:
-    """Return slip velocities and the coefficient of friction; no slips without friction."""
+    """Return the slip velocities and the coefficient of friction; an empty list and 0 for a contact without friction."""
     if contact.friction is None or not contact.slip:
         return [], 0.0
     sliding = []
