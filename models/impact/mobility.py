@@ -297,7 +297,7 @@ KINDS: dict[str, Assumption] = {
 
 
 def kind_of(kind: Any, chain: Tree) -> Assumption:
-    """Return the assumption of a kind; raise E541 for an unknown kind."""
+    """Return the assumption of a kind of effective mass; raise E541 for an unknown kind."""
     if not isinstance(kind, str) or kind not in KINDS:
         title = f"there is no inverse inertia matrix of the kind {kind!r}"
         raise refusal("E541", title, f"one of {', '.join(KINDS)}", about=getattr(chain, "name", "an impact"))

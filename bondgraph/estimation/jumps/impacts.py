@@ -53,7 +53,7 @@ def acting(table: UnitImpulses, scalars: np.ndarray, others: np.ndarray) -> bool
 
 @dataclass(frozen=True)
 class ImpactPart:
-    """Contacts and frictions of a collision that act on each other: their impact, the model's frictions in it, and the
+    """Contacts and friction elements of a collision that act on each other: their impact, the model's friction in it, and the
     transitions by which its contacts bounce, fastest first."""
 
     participants: ImpactParticipants
