@@ -138,7 +138,7 @@ def need_function(what: str, value: object, arguments: Sequence[str] = ("x",), a
 
 
 def _as_lambda(text: str) -> str:
-    """Return the source of a lambda of the names in a formula, such as "lambda x: 2 * x"; "" if the text is no expression."""
+    """Return the source of a lambda of the names in a formula, such as "lambda x: 2 * x"; "" for other texts."""
     try:
         tree = ast.parse(text, mode="eval")
     except SyntaxError:
