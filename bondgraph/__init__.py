@@ -32,7 +32,7 @@ from bondgraph.model.ops import Op
 from bondgraph.run import measures as measures
 from bondgraph.run.results.result import Result
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 if TYPE_CHECKING:
     from bondgraph import analysis as analysis

@@ -13,8 +13,9 @@ PAGE = Path(__file__).parent / "architecture.md"
 
 ROOMS = {
     "screws": (
-        ("errors", "linear", "numeric_arguments", "scalars", "similar_names"),
-        ("calls", "jets", "renamed", "rotations", "vectors"),
+        ("errors", "linear", "numeric_arguments", "scalars"),
+        ("names",),
+        ("calls", "jets", "rotations", "vectors"),
         ("poses", "surfaces", "twists"),
         ("contact", "inertia", "joints", "shapes"),
     ),

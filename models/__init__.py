@@ -45,7 +45,7 @@ from screwbond.models.two_bodies import (
 from screwbond.models.visuals import Visual
 
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = [
     "Body",

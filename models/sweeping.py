@@ -49,8 +49,8 @@ from bondgraph.run_arguments import SETTINGS
 from bondgraph.sweeps import Runs, loguniform, normal, sweep, uniform
 from bondgraph.sweeps.interface import OWN
 from bondgraph.sweeps.tasks import Keepable
-from screws.renamed import SETTINGS as OLD_SETTINGS
-from screws.renamed import current_settings
+from screws.names.renamed import SETTINGS as OLD_SETTINGS
+from screws.names.renamed import current_settings
 
 DISTRIBUTIONS = {"uniform": uniform, "loguniform": loguniform, "normal": normal}
 """Distributions with two parameters, by their names in files."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bondgraph import *  # noqa: F403
 # `contact` is a component in `models` and a package in `screws`: type checkers use the first import of it, Python the last.
 from screwbond.models import *  # noqa: E402, F403
-from screws.renamed import answer_old_names  # noqa: E402
+from screws.names import answer_old_names  # noqa: E402
 from screws import *  # type: ignore[assignment]  # noqa: E402, F403
 from screwbond.models import contact as contact  # noqa: E402
 # isort: on

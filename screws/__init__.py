@@ -8,8 +8,8 @@ from screws.calls import check_calls
 from screws.contact import ContactCoordinates, closest_points, contact_pose, contact_rates, relative_curvature, relative_pose
 from screws.errors import GeometryError
 from screws.inertia import check_inertia, inertia_in, kinetic_energy, momentum, spatial_inertia
+from screws.names import answer_old_names
 from screws.poses import Ad, ad, hat, inverse, pose, pose_from_state, pose_rate, pose_state, position_of, rotation_of, vee
-from screws.renamed import answer_old_names
 from screws.rotations import quaternion, quaternion_product, quaternion_rate, rotation, tilde, untilde
 from screws.surfaces import (
     Geometry,

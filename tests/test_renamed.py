@@ -24,9 +24,9 @@ from bondgraph.interchange import dump_model
 from bondgraph.run_arguments import SETTINGS as SETTINGS_NOW
 from bondgraph.stepping import stepper
 from bondgraph.sweeps import load_runs
-from screws.renamed import FILES, KEYWORDS, MEMBERS, MODULES, NAMES, SETTING_VALUES, SETTINGS
 from tests.inner.models_studies import select_names
 from tests.inner.models_sweeping import read_plan
+from tests.inner.screws import FILES, KEYWORDS, MEMBERS, MODULES, NAMES, SETTING_VALUES, SETTINGS
 
 BEFORE = Path(__file__).parent / "written_before"
 
@@ -98,7 +98,7 @@ def test_the_package_screwbond_answers_too() -> None:
 
 
 def answers(cls: object) -> bool:
-    return getattr(vars(cls).get("__getattr__"), "__module__", "") == "screws.renamed"
+    return getattr(vars(cls).get("__getattr__"), "__module__", "") == "screws.names.renamed"
 
 
 @pytest.mark.parametrize(("owner", "old", "new"), [(c, *pair) for c, names in MEMBERS.items() for pair in names.items()])

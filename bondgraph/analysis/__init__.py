@@ -14,7 +14,7 @@ from bondgraph.analysis.symmetry import Reciprocity, reciprocity
 from bondgraph.analysis.transfer import TransferFunction
 from bondgraph.compile.points import Point, point_of
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = [
     "Derivatives",

@@ -23,7 +23,7 @@ from bondgraph.errors import refusal
 from bondgraph.output.cells import cell, line, plural, table
 from bondgraph.output.plot_style import CYCLE, styled
 from bondgraph.output.short_repr import short_repr
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 Frequencies = Sequence[float] | np.ndarray | None
 SHOWN = 12

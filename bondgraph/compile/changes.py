@@ -26,7 +26,7 @@ from bondgraph.model.model import Model
 from bondgraph.model.ops import Op
 from bondgraph.quantities import real
 from bondgraph.tracing.on_tape.values import flat
-from screws.similar_names import similar_names
+from screws.names import similar_names
 
 _FIRST, _XTOL, _RTOL = 1e-3, 1e-15, 1e-9
 """First trial value of a state that is zero, relative tolerance of a state, and largest relative residual of a solution."""

@@ -39,7 +39,7 @@ from bondgraph.run_arguments import (
     start_of,
 )
 from bondgraph.tracing.on_tape.values import flat
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 if TYPE_CHECKING:
     from bondgraph.analysis.linear import Linear

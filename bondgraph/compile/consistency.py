@@ -29,7 +29,7 @@ from bondgraph.run.program import Program, Slot
 from bondgraph.run.results.failure import CURES
 from bondgraph.run.validation.constraint_matrix import ConstraintMatrix
 from bondgraph.run.validation.constraint_rank import MAX_CONTRADICTION
-from screws.similar_names import similar_names
+from screws.names import similar_names
 
 if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel

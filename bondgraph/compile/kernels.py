@@ -25,7 +25,7 @@ from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tape.specialise import Code, SpecialisedRoutine
 from bondgraph.tape.taylor import NoSeries, taylor_coefficients
 from bondgraph.tracing.routines import IMPULSE_ROUTINES, Pattern
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 from screws.scalars import array
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from bondgraph.model.arguments import names_of
 from bondgraph.output.tables import labels_of
 from bondgraph.tracing.evaluate import Traced
 from bondgraph.tracing.on_tape.values import scalars_of
-from screws.similar_names import similar_names
+from screws.names import similar_names
 
 _COMPONENT = re.compile(r"(.+)\[\s*(\d+(?:\s*,\s*\d+)*)\s*\]")
 

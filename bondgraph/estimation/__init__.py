@@ -5,7 +5,7 @@ from bondgraph.estimation.fitting import estimate
 from bondgraph.estimation.prediction_intervals import Uncertainty, uncertainty
 from bondgraph.estimation.sensitivity_results import RunSensitivities, run_sensitivities
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = ["Estimate", "Experiment", "RunSensitivities", "Uncertainty", "estimate", "run_sensitivities", "uncertainty"]
 

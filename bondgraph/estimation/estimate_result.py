@@ -21,7 +21,7 @@ from bondgraph.output.tables import unknown_name
 from bondgraph.quantities import real
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import Initial
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 Measured = Mapping[str, Sequence[Any]]
 """Times (s), values and, if known, the standard deviation of their noise, by name of the quantity."""

@@ -17,7 +17,7 @@ from bondgraph.estimation.sensitivity_results import RunSensitivities
 from bondgraph.output.cells import plural
 from bondgraph.quantities import real
 from bondgraph.run.results.curves import curves
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 _ROUNDING = 1e-9
 """Rounding error of a covariance whose variances are one."""

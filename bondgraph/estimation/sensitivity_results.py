@@ -36,7 +36,7 @@ from bondgraph.run.status import Status
 from bondgraph.run.steppers.choose import build
 from bondgraph.run.steppers.segment import Integrator, Selection
 from bondgraph.run_arguments import DEFAULTS, Initial, RunSettings, StartValues, spelled_settings, start_of
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 SCALE_SAMPLES = 32
 """Number of samples at which the variational equations are evaluated for the scale of S."""

@@ -29,7 +29,7 @@ from bondgraph.export.symbolic import sympy_statements
 from bondgraph.export.wasm.page import LivePage, live_page
 from bondgraph.tape.opcodes import OPERATIONS
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = [
     "OPERATIONS",

@@ -10,7 +10,7 @@ from bondgraph.graph.draft import Draft, Link
 from bondgraph.model.dissipation import HEAT_PORT
 from bondgraph.model.element import Element, PortRef
 from bondgraph.model.laws import Junction
-from screws.similar_names import similar_names
+from screws.names import similar_names
 
 Contents = Element | Draft
 

@@ -18,7 +18,7 @@ from bondgraph.model.element import Element
 from bondgraph.model.expected_units import expected_unit
 from bondgraph.model.laws import ByMode, Junction, Switched
 from bondgraph.model.model import Collider, CollisionSet, ContactPoint, End, Face, Model, SignalEntry, Visible
-from screws.similar_names import similar_names
+from screws.names import similar_names
 
 
 def flatten(graph: Draft) -> tuple[Model, list[Problem]]:

@@ -5,7 +5,7 @@ from bondgraph.interchange.short.graphs import parse_graph, read_graph
 from bondgraph.interchange.short.schema import short_schema
 from bondgraph.interchange.write import digest, dump_model, save_model
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = ["digest", "dump_model", "load_model", "parse_graph", "parse_model", "read_graph", "save_model", "short_schema"]
 

@@ -17,7 +17,7 @@ from bondgraph.model.mechanics import Mechanics
 from bondgraph.model.ops import ForeignLibrary, Op
 from bondgraph.model.quadrature import complement, work
 from bondgraph.output.short_repr import short_repr
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 
 @answer_old_names

@@ -16,7 +16,7 @@ from bondgraph.model.laws import IdealSwitch, Junction, Resistor
 from bondgraph.model.ops import Frozen
 from bondgraph.output.short_repr import short_repr
 from bondgraph.units import symbols_of
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 from screws.shapes import Arrangement, Solid, arrangement
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 
 from bondgraph.output.cells import cell, line, plural, table
 from screws.errors import ScrewbondError
-from screws.similar_names import similar_names
+from screws.names import similar_names
 
 MAX_LISTED = 8
 """Maximum number of names listed if none is similar."""

@@ -24,7 +24,7 @@ from bondgraph.run.ode import OdeFunctions, ode_functions
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import Initial, KeepOptions, RunSettings, setting_key
 from bondgraph.tracing.on_tape.values import flat
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 if TYPE_CHECKING:
     from bondgraph.run.batch.gpu.launcher import GPULauncher

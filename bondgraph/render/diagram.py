@@ -28,7 +28,7 @@ from bondgraph.render.layout.spacing import frame
 from bondgraph.render.paint import paint, tikz
 from bondgraph.render.palette import Palette, palette_of
 from bondgraph.render.sketch import Sketch, sketch, text_width
-from screws.similar_names import MAX_LISTED, similar_names
+from screws.names.similar import MAX_LISTED, similar_names
 
 LEGEND_SIZE, LINE, GLYPH = 11.0, 22.0, 34.0
 

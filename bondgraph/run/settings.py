@@ -15,8 +15,8 @@ from bondgraph.errors import Problem, RunError
 from bondgraph.methods import MethodEntry
 from bondgraph.quantities import has_masked, real
 from bondgraph.run.program import Program
-from screws.renamed import SETTING_VALUES, new_words, now
-from screws.similar_names import similar_names
+from screws.names import similar_names
+from screws.names.renamed import SETTING_VALUES, new_words, now
 
 _REPLACEMENTS = dict.fromkeys(methods.GONE, "setting removed: use `method=` alone, or `compiled.ode()` with your own solver")
 _REPLACEMENTS |= dict.fromkeys(("t_eval", "times", "dt", "step"), "samples=[0.0, 0.5, 1.0], or samples=0.01 for a step in s")

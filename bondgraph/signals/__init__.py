@@ -30,7 +30,7 @@ from bondgraph.signals.linear_systems import state_space, transfer_function
 from bondgraph.signals.measured_inputs import measured
 from bondgraph.signals.modes import hysteresis, pwm, quantiser, rate_limiter
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = ["gain", "summation", "product", "limiter", "dead_zone", "table", "measured"]
 __all__ += ["comparator", "hysteresis", "quantiser"]

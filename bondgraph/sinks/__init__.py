@@ -7,7 +7,7 @@ times and values, is also accepted.
 from bondgraph.run_arguments import KeptQuantity, Sink
 from bondgraph.sinks.file_sinks import CsvSink, NpzSink, ParquetSink, ZarrSink, sink_for
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = ["CsvSink", "KeptQuantity", "NpzSink", "ParquetSink", "Sink", "ZarrSink", "sink_for"]
 

@@ -5,7 +5,7 @@ from bondgraph.stepping.interface import Stepper, quasistatic, stepper
 from bondgraph.stepping.quadratic.candidates import WORLD, Candidates, Pairs, TouchingBody
 from bondgraph.stepping.step import StepResult
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = ["WORLD", "Candidates", "FreeBodyResult", "FreeBodyStepper", "Pairs", "StepResult", "Stepper", "TouchingBody"]
 __all__ += ["free_body_stepper", "quasistatic", "stepper"]

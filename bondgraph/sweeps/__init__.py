@@ -6,7 +6,7 @@ from bondgraph.sweeps.points import loguniform, normal, uniform
 from bondgraph.sweeps.runs import Run, Runs, load_runs
 from bondgraph.sweeps.tasks import RunIssue
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = [
     "RunIssue",

@@ -20,7 +20,7 @@ from bondgraph.sweeps.plots import plot_runs
 from bondgraph.sweeps.points import ARGUMENTS, FAILURE, RUN
 from bondgraph.sweeps.store import Column, Store, over_axes, path_of
 from bondgraph.sweeps.tasks import RunIssue
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 if TYPE_CHECKING:
     import pandas

@@ -32,7 +32,7 @@ from bondgraph.run.batch.results import CPU
 from bondgraph.sweeps.older_stores import OLDER_VERSIONS, Damage, older_chunks, older_header
 from bondgraph.sweeps.points import FAILURE, RUN
 from bondgraph.sweeps.tasks import Chunk, RunIssue
-from screws.renamed import current_settings
+from screws.names.renamed import current_settings
 
 FORMAT, VERSION = "screwbond-runs", 3
 _WAIT = 60.0

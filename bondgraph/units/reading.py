@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from bondgraph.units.symbols import ANGLES, CYCLES, LONG_TIMES, SYMBOLS, TEMPERATURES, Dimension, symbol
-from screws.similar_names import similar_names
+from screws.names import similar_names
 
 
 @dataclass(frozen=True)

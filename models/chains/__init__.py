@@ -18,7 +18,7 @@ from screwbond.models.chains.links import BEFORE, BodyInertia, Link, Mimic, ball
 from screwbond.models.chains.trees import Chain, Tree
 
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = [
     "BEFORE",

@@ -20,11 +20,10 @@ from bondgraph.errors import Place, Problem, caller_place, raise_if_any, refusal
 from bondgraph.model.arguments import is_name
 from bondgraph.output.short_repr import short_repr
 from screws.joints import Joint
+from screws.names import answer_old_names, similar_names
 from screws.numeric_arguments import fixed_floats, floats, real
 from screws.poses import is_pose
-from screws.renamed import answer_old_names
 from screws.rotations import tilde
-from screws.similar_names import similar_names
 
 SNAP = 1e-14
 """Size of entries of constant poses, relative to the tree's, below which they are rounding."""

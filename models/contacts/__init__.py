@@ -17,7 +17,7 @@ from screwbond.models.contacts.laws import (
 from screwbond.models.contacts.trajectory import ContactWarning, UntrackedContact, find_untracked_contact
 
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = [
     "COMPONENTS",

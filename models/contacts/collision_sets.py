@@ -14,8 +14,8 @@ from bondgraph.model import laws
 from bondgraph.model.arguments import in_units
 from bondgraph.model.element import Element
 from bondgraph.model.model import Collider, CollisionSet
+from screws.names import answer_old_names
 from screws.numeric_arguments import real, shown
-from screws.renamed import answer_old_names
 
 MAX_CANDIDATES = 64
 """Default limit of the number of contact candidates."""

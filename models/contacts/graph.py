@@ -61,9 +61,9 @@ from screws.contact.closest import MERGE_DISTANCE
 from screws.contact.overlaps import contact_places
 from screws.errors import GeometryError
 from screws.joints import Vector
+from screws.names import answer_old_names
 from screws.numeric_arguments import reals
 from screws.poses import Ad_of_inverse, inverse, pose_from_state
-from screws.renamed import answer_old_names
 from screws.surfaces import Surface
 from screws.twists import transform_twist_back, transform_wrench
 

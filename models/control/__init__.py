@@ -5,7 +5,7 @@ from screwbond.models.control.drives import limited_drive
 from screwbond.models.control.gains import SoftTouch, check_gains, fading_gain, soft_touch_gains
 
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = [
     "SoftTouch",

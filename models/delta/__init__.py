@@ -21,7 +21,7 @@ from screwbond.models.delta.studies.robot import DeltaRobot, DeltaRun, SingularP
 from screwbond.models.delta.studies.soft_touch import SoftTouchRun, TouchPlan, soft_touch
 
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = [
     "Configuration",

@@ -24,7 +24,7 @@ from screwbond.models.hand.run import HandRun, Study, run_hand, study
 from screwbond.models.hand.scenarios import SCENARIOS, HandParameters, HandScenario, ReferenceStep, read_scenario, to_json
 
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = [
     "SCENARIOS",

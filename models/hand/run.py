@@ -29,7 +29,7 @@ from screwbond.models.studies.tasks import Table, cost_summary, end_summary, wal
 from bondgraph import Compiled, compile_model
 from bondgraph.output.files import atomic_file, known_ending
 from bondgraph.run.results.result import Result
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 Arrays = dict[str, np.ndarray]
 

@@ -32,7 +32,7 @@ from screwbond.models.impact.study import (
 )
 
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = [
     "KINDS",

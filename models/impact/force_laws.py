@@ -24,8 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
+from screws.names import answer_old_names
 from screws.numeric_arguments import floats, real
-from screws.renamed import answer_old_names
 
 Floats = NDArray[np.float64]
 

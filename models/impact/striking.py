@@ -29,7 +29,7 @@ from bondgraph.errors import refusal
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.results.result import Result
 from screws.joints import fixed, revolute
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 from screws.rotations import quaternion
 from screws.surfaces import plane, sphere
 

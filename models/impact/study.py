@@ -45,8 +45,8 @@ from bondgraph.errors import Problem, caller_place, refusal
 from bondgraph.model.domains import SCREW, TRANSLATION
 from bondgraph.output.progress import track
 from bondgraph.output.short_repr import short_repr
+from screws.names import answer_old_names
 from screws.poses import Ad_of_inverse, pose_from_state
-from screws.renamed import answer_old_names
 from screws.rotations import quaternion
 
 WALL = "wall"

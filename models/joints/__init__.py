@@ -4,7 +4,7 @@ from screwbond.models.joints.graph import attach_joint, joint_graph
 from screwbond.models.joints.kinds import joint_error
 
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = ["attach_joint", "joint_graph", "joint_error"]
 

@@ -6,7 +6,7 @@ from screwbond.models.maze.graph import MazeParameters, maze_automaton, maze_gra
 from screwbond.models.maze.run import MazeRun, RobustnessMap, robustness, run_maze
 
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = [
     "Margins",

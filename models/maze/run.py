@@ -19,8 +19,8 @@ from bondgraph.errors import RunEndedWarning, refusal
 from bondgraph.output.progress import track
 from bondgraph.run.events.records import Event
 from bondgraph.run.results.result import Result
+from screws.names import answer_old_names
 from screws.numeric_arguments import reals, shown
-from screws.renamed import answer_old_names
 
 T_END = 45.0
 """Default end of a run, s: after the fall through the last gate, before the ball meets the inner side of the last ring."""

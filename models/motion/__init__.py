@@ -13,7 +13,7 @@ from screwbond.models.motion.rotations import (
 )
 
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = [
     "Motion",

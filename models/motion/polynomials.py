@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bondgraph.errors import refusal
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 from screws.scalars import array, less, where
 
 

@@ -3,7 +3,7 @@
 from screwbond.models.netlist.circuit import parse_netlist, read_netlist
 
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = ["parse_netlist", "read_netlist"]
 

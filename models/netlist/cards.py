@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from bondgraph.errors import ModelError, Place, Problem
 from bondgraph.interchange.formulas import InvalidFormula
 from bondgraph.interchange.short.arithmetic import arithmetic
-from screws.similar_names import similar_names
+from screws.names import similar_names
 
 SUFFIXES = {"t": 1e12, "g": 1e9, "meg": 1e6, "k": 1e3, "mil": 25.4e-6, "m": 1e-3, "u": 1e-6, "n": 1e-9, "p": 1e-12}
 SUFFIXES |= {"f": 1e-15, "a": 1e-18}

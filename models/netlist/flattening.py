@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from screwbond.models.netlist.cards import Card, Scope
 
-from screws.similar_names import similar_names
+from screws.names import similar_names
 
 MOST_DEVICES = 10_000
 """Maximum number of devices after expansion of all subcircuits."""

@@ -26,7 +26,7 @@ from screwbond.models.pictures.stage.posters import poster, still
 from screwbond.models.pictures.web.pages import Page, page
 
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = [
     "SpringDrawing",

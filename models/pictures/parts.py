@@ -19,7 +19,7 @@ from screwbond.models.pictures.sources import Signal, Source, TouchSource
 from screwbond.models.pictures.style import AMBER, blend
 
 from bondgraph.output.plot_style import INK, MUTED
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 from screws.surfaces import Surface
 
 Spans = tuple[tuple[float, float], ...]

@@ -29,7 +29,7 @@ from screwbond.models.pictures.style import ARROW, RADIUS, SLENDER, force_scale
 
 from bondgraph.errors import refusal
 from bondgraph.run.results.result import Result
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 MAX_HELIX_RADIUS = 0.15
 """Largest radius of a helix, relative to its length."""

@@ -9,7 +9,7 @@ from screwbond.models.robots.skeleton import RobotJoint
 from screwbond.models.robots.writing import to_urdf
 
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = [
     "Ignored",

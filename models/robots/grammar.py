@@ -16,7 +16,7 @@ from screwbond.models.robots.document import place
 from screwbond.models.robots.records import Ignored
 
 from bondgraph.errors import Place, Problem
-from screws.similar_names import similar_names
+from screws.names import similar_names
 
 Reader = Callable[[str], bool]
 

@@ -14,9 +14,9 @@ from screwbond.models.robots.grammar import FILE, place_of
 from screwbond.models.robots.records import Ignored
 
 from bondgraph.errors import ModelError, Problem, raise_if_any
+from screws.names import similar_names
 from screws.poses import pose
 from screws.rotations import exp, rotation
-from screws.similar_names import similar_names
 from screws.vectors import cross
 
 MAIN = "main"

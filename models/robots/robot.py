@@ -27,8 +27,8 @@ from screwbond.models.visuals import Visual
 from bondgraph.errors import ModelError, Problem, caller_place, raise_if_any, refusal
 from bondgraph.output.short_repr import short_repr
 from screws import quaternion
+from screws.names import answer_old_names
 from screws.numeric_arguments import floats
-from screws.renamed import answer_old_names
 
 FORMATS = ("stl", "obj", "ply", "dae")
 """Suffixes of supported mesh files."""

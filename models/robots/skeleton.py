@@ -13,7 +13,7 @@ from screwbond.models.chains.trees import cycles
 from screwbond.models.robots.records import Ignored, JointEntry, LinkEntry, RobotFile
 
 from bondgraph.errors import Place, Problem
-from screws.similar_names import similar_names
+from screws.names import similar_names
 
 
 @dataclass(frozen=True, eq=False)

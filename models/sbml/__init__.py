@@ -3,7 +3,7 @@
 from screwbond.models.sbml.networks import SBMLNetwork, parse_sbml, read_sbml
 
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = ["SBMLNetwork", "parse_sbml", "read_sbml"]
 

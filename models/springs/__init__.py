@@ -5,7 +5,7 @@ from screwbond.models.springs.point import line_force, point_spring
 from screwbond.models.springs.spatial import spatial_damper, spatial_spring
 
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = ["attach_between", "centre_of_stiffness", "line_force", "point_spring", "spatial_damper", "spatial_spring"]
 

@@ -14,7 +14,7 @@ from screwbond.models.studies.fields import Declared, declarations
 
 from bondgraph.errors import ModelError, Place, Problem, raise_if_any
 from bondgraph.interchange.strict_json import MAX_DEPTH, key_lines, nesting_depth
-from screws.similar_names import similar_names
+from screws.names import similar_names
 
 
 @dataclass

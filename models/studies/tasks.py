@@ -37,8 +37,8 @@ from bondgraph.output.progress import Progress
 from bondgraph.render.diagram import diagram
 from bondgraph.run.results.failure import Failure
 from bondgraph.run.results.result import Result
-from screws.renamed import FILES
-from screws.similar_names import similar_names
+from screws.names import similar_names
+from screws.names.renamed import FILES
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from screwbond.models.two_bodies.command import ContactRun, run_contact, run_sce
 from screwbond.models.two_bodies.scenario import Scenario, read_scenario
 
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = [
     "ContactRun",

@@ -40,8 +40,8 @@ from bondgraph.errors import Problem, caller_place, raise_if_any, refusal
 from bondgraph.output.cells import plural
 from bondgraph.output.short_repr import short_repr
 from bondgraph.run.results.result import Result
+from screws.names import answer_old_names
 from screws.numeric_arguments import shown
-from screws.renamed import answer_old_names
 from screws.surfaces import Surface
 
 CONTACT = "contact"

@@ -16,8 +16,8 @@ import numpy as np
 
 from screws.calls.annotations import accepts, described, resolved
 from screws.errors import CallError, ScrewbondError, is_own
+from screws.names import similar_names
 from screws.numeric_arguments import shown
-from screws.similar_names import similar_names
 
 _MATRICES = ("screws.rotations", "screws.poses", "screws.twists", "screws.inertia")
 _SHAPES = {"H": (4, 4), "R": (3, 3), "M": (6, 6), "T": (6,), "W": (6,), "x": (7,), "q": (4,)}

@@ -3,7 +3,7 @@
 from screws.calls import check_calls
 from screws.contact.closest import ContactCoordinates, all_closest_points, closest_points, is_convex
 from screws.contact.kinematics import contact_pose, contact_rates, drift, motion_rate, relative_curvature, relative_pose
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = [
     "ContactCoordinates",

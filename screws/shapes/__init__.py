@@ -5,7 +5,7 @@ contact point is followed along both, see `screws.contact`.
 """
 
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 from screws.shapes.collision_detection import Arrangement, PointPairs, arrangement, candidates
 from screws.shapes.plane_hulls import plane_hull
 from screws.shapes.solids import Ball, Box, Capsule, HalfSpace, Hull, Solid

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from screws.errors import GeometryError
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 from screws.shapes.box_pairs import box_box, box_half_space, points_half_space, round_box
 from screws.shapes.solids import (
     Ball,

@@ -1,7 +1,7 @@
 """Parametrised surfaces of bodies: points, Gauss frames, metric and curvature in charts, from numbers or a user's formula."""
 
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 from screws.surfaces.closed import closed_surface, cylinder, ellipsoid, plane, sphere, torus
 from screws.surfaces.formulas import parametric
 from screws.surfaces.frames import Geometry, gauss_frame

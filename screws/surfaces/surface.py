@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from screws.errors import GeometryError
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 from screws.scalars import Scalar, array, minimum
 from screws.surfaces import frames
 from screws.surfaces.frames import Geometry

@@ -4,8 +4,9 @@
 
 from screws.contact import closest
 from screws.contact.overlaps import contact_places
+from screws.names import similar_names
+from screws.names.renamed import FILES, KEYWORDS, MEMBERS, MODULES, NAMES, SETTING_VALUES, SETTINGS
 from screws.shapes.collision_detection import overlapping_boxes
-from screws.similar_names import similar_names
 from screws.surfaces import frames
 from screws.surfaces.checks import sphere_points
 from screws.surfaces.closed import ClosedFormula

@@ -15,7 +15,7 @@ from bondgraph.tape.nodes import table_values
 from bondgraph.tape.routine import Listing, Routine, listing
 from bondgraph.tape.scalar import Tape, TapeScalar
 from bondgraph.tracing.routines import trace
-from screws.similar_names import similar_names
+from screws.names import similar_names
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from bondgraph.output.tables import labels_of
 from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import table_values
 from bondgraph.tape.routine import Listing
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 MAX_INLINE_OPERATIONS = 24
 """Maximum number of operations of a value that is written inline if it is used once; larger values get a symbol."""

@@ -12,7 +12,7 @@ import numpy as np
 from bondgraph.assembly.system import System, is_internal
 from bondgraph.errors import refusal
 from bondgraph.export.code.content import Content, Entry
-from screws.similar_names import similar_names
+from screws.names import similar_names
 
 PLACES = 24
 """Number of bits of a value reference below its kind."""

@@ -25,7 +25,7 @@ from bondgraph.output.files import known_ending, nonfinite_to_null, write_text
 from bondgraph.run.program.names import Slot
 from bondgraph.run.results.result import Result
 from bondgraph.run_arguments import Initial, RunSettings, spelled_settings
-from screws.similar_names import similar_names
+from screws.names import similar_names
 
 MOST_PANELS = 4
 """Maximum number of quantities that are shown by default."""

@@ -12,7 +12,7 @@ from bondgraph.interchange.fmu.archive import Archive, unpack
 from bondgraph.interchange.fmu.description import FmuVariable
 from bondgraph.interchange.fmu.instance import FmuInstance
 from bondgraph.run.program.library_code import VariableGroup
-from screws.similar_names import similar_names
+from screws.names import similar_names
 
 _MOST_LISTED = 8
 """Maximum number of names in a message."""

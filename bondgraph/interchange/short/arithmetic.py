@@ -19,7 +19,7 @@ from typing import Any
 
 from bondgraph.interchange.formulas import InvalidFormula
 from screws import scalars
-from screws.similar_names import similar_names
+from screws.names import similar_names
 
 LONGEST = 2_000
 """Maximum number of characters of a formula."""

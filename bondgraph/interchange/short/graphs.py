@@ -17,7 +17,7 @@ from bondgraph.interchange.short.documents import Document, document_of, text_of
 from bondgraph.interchange.short.makers import KINDS, ElementReader, Maker
 from bondgraph.model.dissipation import HEAT_PORT
 from bondgraph.model.element import Element, PortRef
-from screws.similar_names import similar_names
+from screws.names import similar_names
 
 KEYS = ("graph", "elements", "automata", "bonds")
 """Keys of a file; the first two are required."""

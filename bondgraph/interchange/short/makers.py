@@ -26,7 +26,7 @@ from bondgraph.model.automata import Automaton, Transition
 from bondgraph.model.element import Element
 from bondgraph.model.laws import Parameter
 from bondgraph.model.modal import by_mode
-from screws.similar_names import similar_names
+from screws.names import similar_names
 
 Maker = Callable[..., Element | Graph]
 

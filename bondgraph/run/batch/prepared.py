@@ -39,7 +39,7 @@ from bondgraph.run.validation.concerns import validity_concerns
 from bondgraph.run.validation.lost_solution import find_lost_solution
 from bondgraph.run.validation.surface_contacts import contact_concerns, watched_contacts
 from bondgraph.run_arguments import DEFAULTS, SETTINGS, KeepOptions, RunSettings
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 if TYPE_CHECKING:
     from bondgraph.run.batch.workspace import Workspace

@@ -15,7 +15,7 @@ from bondgraph.run.measures import Measure, is_meant, measure_of, why_not
 from bondgraph.run.program import Program
 from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.result import Result
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 CPU = "cpu"
 """Device name of runs made by the CPU."""

@@ -15,7 +15,7 @@ from bondgraph.run.events.impacts.fired_transitions import EventLabel
 from bondgraph.run.events.log import NO_LABEL, SCALARS, Log, RowLayout
 from bondgraph.run.program import Program
 from bondgraph.run.program.balances import BalanceColumns
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 
 @answer_old_names

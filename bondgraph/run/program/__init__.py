@@ -4,7 +4,7 @@ from bondgraph.run.program.kernels import CollisionFriction, Collisions, NewtonL
 from bondgraph.run.program.names import Layout, Slot
 from bondgraph.run.program.program import ROLES, Program
 from bondgraph.run.program.transitions import RunContact, RunTransition
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = ["Program", "ROLES", "Layout", "Slot", "RunTransition", "RunContact"]
 __all__ += ["RunClock", "RunDelay", "NewtonLoop", "Collisions", "CollisionFriction", "UnavailableKernel"]

@@ -24,7 +24,7 @@ from bondgraph.run.results.failure import Failure, ValidityConcern
 from bondgraph.run.results.outputs import Outputs
 from bondgraph.run.results.values_at import Sampled, texts_on_bonds
 from bondgraph.run_arguments import StartValues
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 if TYPE_CHECKING:
     import pandas

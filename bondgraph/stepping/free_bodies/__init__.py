@@ -5,7 +5,7 @@ For few contacts with their own laws, and for jointed bodies, see `bondgraph.com
 
 from bondgraph.stepping.free_bodies.run import FreeBodyResult, FreeBodyStepper, free_body_stepper
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = ["FreeBodyStepper", "FreeBodyResult", "free_body_stepper"]
 

@@ -36,7 +36,7 @@ from bondgraph.stepping.free_bodies.machine.tables import (
     SWEEPS,
 )
 from bondgraph.stepping.free_bodies.run_table import BLOCKS, Accuracy, FreeBodyRun, collision_groups
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 from screws.shapes import PointPairs
 
 if TYPE_CHECKING:

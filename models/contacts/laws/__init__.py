@@ -6,7 +6,7 @@ from screwbond.models.contacts.laws.three_state import Impact, Rigid, ThreeState
 from screwbond.models.contacts.laws.viscoelastic import Maxwell, VirtualSpring, Viscoelastic
 
 from screws.calls import check_calls
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 __all__ = [
     "LAWS",

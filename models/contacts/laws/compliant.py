@@ -30,8 +30,8 @@ from bondgraph.model.arguments import in_units
 from bondgraph.model.domains import SCREW
 from bondgraph.model.model import SignalEntry
 from bondgraph.model.units import quotient
+from screws.names import answer_old_names
 from screws.numeric_arguments import real
-from screws.renamed import answer_old_names
 from screws.scalars import array, maximum
 
 COMPLIANCE_UNITS = {

@@ -49,7 +49,7 @@ from bondgraph.model.arguments import in_units
 from bondgraph.model.domains import SCREW
 from bondgraph.model.model import SignalEntry
 from bondgraph.model.ops import zeros
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 from screws.scalars import minimum
 
 GAP = Op("gap", lambda d: d, "#1")

@@ -56,7 +56,7 @@ from bondgraph.model.arguments import in_units
 from bondgraph.model.domains import SCREW
 from bondgraph.model.model import SignalEntry
 from bondgraph.model.ops import NEGATE
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 from screws.scalars import equal, maximum, where
 
 NORMAL_COMPONENT = ("v_z",)

@@ -31,7 +31,7 @@ from bondgraph.analysis import Derivatives, Linear, differentiate, point_of
 from bondgraph.run.results.energy_account import Ledger
 from bondgraph.run.results.failure import Failure
 from bondgraph.run.results.result import Result, Statistics
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 
 NEAR_SINGULARITY = 1e-3
 """Size of sines and determinants of unit vectors below which a row of the result counts as singular."""

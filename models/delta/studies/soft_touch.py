@@ -43,7 +43,7 @@ from bondgraph.errors import Problem
 from bondgraph.graph.builder import nested
 from bondgraph.model.domains import TRANSLATION
 from bondgraph.run.events.records import Event
-from screws.renamed import answer_old_names
+from screws.names import answer_old_names
 from screws.scalars import equal, where
 
 APPROACH_DIRECTION = np.array([1.0, 0.0, 0.0])

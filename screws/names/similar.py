@@ -1,13 +1,9 @@
-"""Names similar to an unknown name, for every "did you mean", and the packages that export a name."""
+"""Names similar to an unknown name, for every "did you mean"."""
 
 from __future__ import annotations
 
 import difflib
-import functools
-import importlib
-import re
 from collections.abc import Iterable
-from pathlib import Path
 
 MAX_LISTED = 4
 """Maximum number of names in a message."""
@@ -49,43 +45,3 @@ def _likeness(name: object, other: str) -> float:
 
 def _letters(name: object) -> str:
     return str(name).lower().replace("_", "").replace(" ", "")
-
-
-PACKAGES = ("bondgraph", "screws", "screwbond.models")
-
-
-def homes_of(name: str) -> tuple[str, ...]:
-    """Return the packages and modules of this project from which a name is imported, outer ones first.
-
-    >>> homes_of("read_urdf"), homes_of("linearise")
-    (('screwbond.models.robots',), ('bondgraph.analysis',))
-    """
-    homes = [home for home, names in _exports().items() if name in names]
-    return tuple(sorted(homes, key=lambda home: home.count(".")))
-
-
-@functools.cache
-def _exports() -> dict[str, set[str]]:
-    """Return the names of each package, of the packages in it and of the modules that it exports, read as text: most are not
-    loaded."""
-    table = {}
-    for package in PACKAGES:
-        try:
-            folder = Path(str(importlib.import_module(package).__file__)).parent
-            names = table[package] = _listed(folder / "__init__.py")
-        except (ImportError, OSError):  # a partial installation, or one without files
-            continue
-        for file in folder.glob("*.py"):
-            if file.stem in names:
-                defined = re.findall(r"^(?:def |class )?(\w+)(?:\(| = |: )", file.read_text("utf-8"), re.MULTILINE)
-                table[f"{package}.{file.stem}"] = set(defined)
-        for file in folder.glob("*/__init__.py"):
-            if inner := _listed(file):
-                table[f"{package}.{file.parent.name}"] = inner
-                names.add(file.parent.name)
-    return table
-
-
-def _listed(file: Path) -> set[str]:
-    """Return the names in the `__all__` of a file; none if it lacks an `__all__`."""
-    return set(re.findall(r"""["'](\w+)["']""", file.read_text("utf-8").partition("__all__")[2]))

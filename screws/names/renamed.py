@@ -11,12 +11,10 @@ from collections.abc import Iterable, Mapping
 from importlib.abc import MetaPathFinder
 from typing import Any, TypeVar
 
-from screws.errors import CallError, ScrewbondError, is_own
-from screws.similar_names import homes_of, similar_names
+from screws.errors import CallError, is_own
+from screws.names.missing import MissingAttribute, MissingImport, near_or_elsewhere
 
 T = TypeVar("T")
-MAX_LISTED = 24
-"""Maximum number of names listed if none is similar."""
 
 
 def _read(text: str) -> dict[str, str]:
@@ -110,48 +108,6 @@ SETTINGS = {"simultaneous": "impacts"}
 """Old name of a setting of a run -> new name."""
 SETTING_VALUES = {"impacts": {"together": "simultaneous", "sequence": "sequential"}}
 """Setting, by its new name -> old value -> new value."""
-
-
-class MissingAttribute(ScrewbondError, AttributeError):
-    """Error of a name that a package or an object lacks (E684). Its text, which says where the name is, is composed when read:
-    most of these errors only serve `hasattr`."""
-
-    code = "E684"
-
-    def __init__(self, owner: Any, name: str) -> None:
-        super().__init__(owner, name, name=name, obj=owner)
-
-    def __str__(self) -> str:
-        owner, name = self.args
-        is_module = hasattr(owner, "__all__")
-        names = owner.__all__ if is_module else [each for each in dir(owner) if not each.startswith("_")]
-        title = f"module {owner.__name__!r}" if is_module else type(owner).__name__
-        return f"E684 {title} has no attribute {name!r}; {where_instead(name, names)}"
-
-    def __reduce__(self) -> tuple[type[Exception], tuple[str]]:
-        return AttributeError, (str(self),)
-
-
-class MissingImport(ScrewbondError, ModuleNotFoundError):
-    """Error of an import of a name that a package lacks (E684)."""
-
-    code = "E684"
-
-
-def where_instead(name: str, names: Iterable[str]) -> str:
-    """Return a cure for a name that is missing here: `near_or_elsewhere`, or the `names` here."""
-    if near := near_or_elsewhere(name, listed := sorted(names)):
-        return near
-    more = f" and {len(listed) - MAX_LISTED} more" if len(listed) > MAX_LISTED else ""
-    return f"try: one of {', '.join(listed[:MAX_LISTED])}{more}, as dir() lists them"
-
-
-def near_or_elsewhere(name: str, names: Iterable[str]) -> str:
-    """Return where to import a name that is missing here, or which of the `names` here are similar; "" if neither exists."""
-    if homes := homes_of(name):
-        return "try: " + ", or ".join(f"from {home} import {name}" for home in homes[:3])
-    near = similar_names(name, names, most=2)
-    return f"did you mean {' or '.join(near)}?" if near else ""
 
 
 def now(old: str, new: str) -> str:
