@@ -13,7 +13,7 @@ PAGE = Path(__file__).parent / "architecture.md"
 
 ROOMS = {
     "screws": (
-        ("errors", "linear", "numeric_arguments", "scalars"),
+        ("arrays", "errors", "linear", "numeric_arguments", "scalars"),
         ("names",),
         ("calls", "jets", "rotations", "vectors"),
         ("poses", "surfaces", "twists"),

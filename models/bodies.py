@@ -24,8 +24,8 @@ from bondgraph.model.element import PortRef
 from bondgraph.model.laws import Parameter, Storage
 from bondgraph.model.model import Visible
 from bondgraph.model.ops import IDENTITY, zeros
+from screws.arrays import Quaternion, Row, Twist, Vector3
 from screws.inertia import check_inertia, spatial_inertia
-from screws.joints import Vector
 from screws.numeric_arguments import reals
 from screws.poses import pose_from_state, pose_rate, rotation_of
 from screws.rotations import tilde
@@ -94,7 +94,7 @@ def _solids(name: str, shape: Any) -> tuple[Solid, ...]:
     return tuple(solids)
 
 
-def start_pose(name: str, position: Vector, quaternion: Vector) -> np.ndarray:
+def start_pose(name: str, position: Vector3, quaternion: Quaternion) -> np.ndarray:
     """Return the flat pose state (7,) of a body from position p_0_b (m) and quaternion (w, x, y, z), normalised.
 
     Raises `ModelError` E424 unless the arguments are 3 and 4 finite numbers, E425 for a quaternion whose norm is off by more than
@@ -192,16 +192,16 @@ def rigid_body(
     name: str,
     *,
     mass: float,
-    inertia: Vector,
+    inertia: Row,
     surface: Surface | None = None,
     shape: Solid | Sequence[Solid] | None = None,
     visual: Visual | Sequence[Visual] | None = None,
-    centre_of_mass: Vector = (0.0, 0.0, 0.0),
-    position: Vector = (0.0, 0.0, 0.0),
-    quaternion: Vector = IDENTITY_QUATERNION,
-    velocity: Vector = (0.0, 0.0, 0.0),
-    angular_velocity: Vector = (0.0, 0.0, 0.0),
-    gravity: Vector = (0.0, 0.0, 0.0),
+    centre_of_mass: Vector3 = (0.0, 0.0, 0.0),
+    position: Vector3 = (0.0, 0.0, 0.0),
+    quaternion: Quaternion = IDENTITY_QUATERNION,
+    velocity: Vector3 = (0.0, 0.0, 0.0),
+    angular_velocity: Vector3 = (0.0, 0.0, 0.0),
+    gravity: Vector3 = (0.0, 0.0, 0.0),
 ) -> Body:
     """Build a free rigid body: 1-junction of the body twist with I (inertia), MGY (Euler junction structure), C (pose and
     weight) and an MTF Ad to the world.
@@ -288,8 +288,8 @@ def ground(
     surface: Surface | None = None,
     shape: Solid | Sequence[Solid] | None = None,
     visual: Visual | Sequence[Visual] | None = None,
-    position: Vector = (0.0, 0.0, 0.0),
-    quaternion: Vector = IDENTITY_QUATERNION,
+    position: Vector3 = (0.0, 0.0, 0.0),
+    quaternion: Quaternion = IDENTITY_QUATERNION,
 ) -> Body:
     """Build a body that never moves: Sf of zero twist at its 1-junction."""
     body, world = Body(name, surface, shape, visual), world_junction(name)
@@ -328,12 +328,12 @@ def _need_time_alone(name: str, twist: Callable[[Any], Any]) -> None:
 def prescribed_body(
     name: str,
     *,
-    twist: Vector | Callable[[Any], Any],
+    twist: Twist | Callable[[Any], Any],
     surface: Surface | None = None,
     shape: Solid | Sequence[Solid] | None = None,
     visual: Visual | Sequence[Visual] | None = None,
-    position: Vector = (0.0, 0.0, 0.0),
-    quaternion: Vector = IDENTITY_QUATERNION,
+    position: Vector3 = (0.0, 0.0, 0.0),
+    quaternion: Quaternion = IDENTITY_QUATERNION,
 ) -> Body:
     """Build a body with prescribed world twist T_0_0_b (6,), constant or a function of time: Sf at its 1-junction.
 

@@ -20,14 +20,14 @@ from bondgraph.model.arguments import in_units, names_of
 from bondgraph.model.domains import ROTATION, SCREW, TRANSLATION, Domain
 from bondgraph.model.element import PortRef
 from bondgraph.model.model import Visible
-from screws.joints import Vector
+from screws.arrays import Vector3
 from screws.numeric_arguments import floats
 from screws.poses import Ad_of_inverse, pose, pose_from_state
 
 AXES = ("world", "body")
 """Axes in which the components of a force may be given."""
 
-Applied = Vector | Callable[..., Any]
+Applied = Vector3 | Callable[..., Any]
 """Components of a force, or a function of signals that returns them."""
 
 _ROWS = {ROTATION: slice(0, 3), TRANSLATION: slice(3, 6), SCREW: slice(0, 6)}
@@ -66,7 +66,9 @@ _ORIGIN = Op("origin", lambda H: H[:3, 3], "p(#1)")
 
 
 @in_units(force="N", at="m")
-def force(name: str, force: Applied, *, at: Vector = (0.0, 0.0, 0.0), axes: str = "world", signals: Signals = ()) -> AppliedForce:
+def force(
+    name: str, force: Applied, *, at: Vector3 = (0.0, 0.0, 0.0), axes: str = "world", signals: Signals = ()
+) -> AppliedForce:
     """Return a force (3,), N, at the point `at` of a body, in object coordinates, m: `attach_force(graph, part, body)`.
 
     Parameters
@@ -91,13 +93,13 @@ def torque(name: str, torque: Applied, *, axes: str = "world", signals: Signals 
 
 @in_units(wrench="N m, N", at="m")
 def wrench(
-    name: str, wrench: Applied, *, at: Vector = (0.0, 0.0, 0.0), axes: str = "world", signals: Signals = ()
+    name: str, wrench: Applied, *, at: Vector3 = (0.0, 0.0, 0.0), axes: str = "world", signals: Signals = ()
 ) -> AppliedForce:
     """Return a wrench [torque; force] (6,), N m and N, about the point `at` of a body, as `force` does."""
     return _applied(name, wrench, SCREW, at, axes, signals)
 
 
-def _applied(name: str, value: Applied, domain: Domain, at: Vector, axes: str, signals: Signals) -> AppliedForce:
+def _applied(name: str, value: Applied, domain: Domain, at: Vector3, axes: str, signals: Signals) -> AppliedForce:
     size = 6 if domain is SCREW else 3
     point = floats(at, (3,))
     if axes not in AXES:

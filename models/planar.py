@@ -32,14 +32,14 @@ from bondgraph.model.element import PortRef
 from bondgraph.model.model import ContactPoint, SignalEntry, Visible
 from bondgraph.quantities import real
 from bondgraph.signals import integrator
-from screws.joints import Vector
+from screws.arrays import Row
 from screws.numeric_arguments import floats
 from screws.scalars import array, cos, sin
 
 PlaceSignals = str | Mapping[str, str]
 """Signal (2,) or (3,) of x, y and the angle; or scalar signals by the words "x", "y" and "angle", zero if left out."""
 
-Outline = float | Sequence[Vector] | np.ndarray
+Outline = float | Sequence[Row] | np.ndarray
 """Radius of a disc, or corners (n, 2) of a convex polygon, m."""
 
 COORDINATES = ("x", "y", "angle")
@@ -108,9 +108,9 @@ def mark_planar_body(
 def mark_planar_contact(
     graph: Graph,
     name: str,
-    point: tuple[PlaceSignals, Vector],
-    face: tuple[PlaceSignals | None, Vector, float],
-    slip: Vector | None = None,
+    point: tuple[PlaceSignals, Row],
+    face: tuple[PlaceSignals | None, Row, float],
+    slip: Row | None = None,
 ) -> Graph:
     """Mark the location of the contact `name` of a graph, so that pictures show its frames and forces.
 
@@ -233,7 +233,7 @@ def planar_body(
     *,
     mass: float,
     inertia: float | None = None,
-    place: Vector = (0.0, 0.0, 0.0),
+    place: Row = (0.0, 0.0, 0.0),
     gravity: float = 0.0,
     outline: Outline | None = None,
     visual: Visual | Sequence[Visual] | None = None,
@@ -275,8 +275,8 @@ def planar_body(
 def attach_planar_contact(
     graph: Graph,
     name: str,
-    point: tuple[PlanarBody, Vector],
-    face: tuple[PlanarBody | None, Vector, float],
+    point: tuple[PlanarBody, Row],
+    face: tuple[PlanarBody | None, Row, float],
     friction: float | None = None,
 ) -> Graph:
     """Add a contact between a point of one body and a straight face of another, or of the world (None).

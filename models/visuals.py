@@ -11,7 +11,7 @@ import numpy as np
 
 from bondgraph.errors import ModelError, refusal
 from bondgraph.model.arguments import in_units
-from screws.joints import Vector
+from screws.arrays import Quaternion, Vector3
 from screws.numeric_arguments import floats, reals
 from screws.poses import pose_from_state
 from screws.shapes import Solid
@@ -45,15 +45,15 @@ class Visual:
     """
 
     mesh: Any = None
-    box: Vector | None = None
-    cylinder: Vector | None = None
-    capsule: Vector | None = None
+    box: Vector3 | None = None
+    cylinder: Vector3 | None = None
+    capsule: Vector3 | None = None
     sphere: float | None = None
     colour: str | None = None
     opacity: float = 1.0
-    scale: float | Vector = 1.0
-    position: Vector = (0.0, 0.0, 0.0)
-    quaternion: Vector = (1.0, 0.0, 0.0, 0.0)
+    scale: float | Vector3 = 1.0
+    position: Vector3 = (0.0, 0.0, 0.0)
+    quaternion: Quaternion = (1.0, 0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
         shapes = [name for name in ("mesh", *SHAPE_SIZES) if getattr(self, name) is not None]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from screws.arrays import Matrix6, Pose, Twist, Vector3
 from screws.errors import GeometryError
 from screws.numeric_arguments import real, reals, shown
 from screws.poses import Ad
@@ -14,9 +15,7 @@ from screws.rotations import tilde
 from screws.scalars import Scalar, array
 
 
-def spatial_inertia(
-    mass: Scalar, rotational: Sequence[Scalar] | np.ndarray, centre: Sequence[Scalar] | np.ndarray = (0.0, 0.0, 0.0)
-) -> np.ndarray:
+def spatial_inertia(mass: Scalar, rotational: Sequence[Scalar] | np.ndarray, centre: Vector3 = (0.0, 0.0, 0.0)) -> Matrix6:
     """Return the spatial inertia (6, 6) in a frame whose coordinates of the centre of mass are `centre`.
 
     Parameters
@@ -75,17 +74,17 @@ def check_inertia(mass: Any, rotational: Any, name: str = "the body") -> None:
         raise GeometryError("G113", f"{title}: the largest exceeds the sum of the others", cure)
 
 
-def inertia_in(H_b_a: np.ndarray, M_b: np.ndarray) -> np.ndarray:
+def inertia_in(H_b_a: Pose, M_b: Matrix6) -> Matrix6:
     """Transform a spatial inertia (6, 6) from frame b to frame a: M_a = Ad(H_b_a).T @ M_b @ Ad(H_b_a)."""
     adjoint = Ad(H_b_a)
     return adjoint.T @ M_b @ adjoint
 
 
-def momentum(M: np.ndarray, T: Sequence[Scalar] | np.ndarray) -> np.ndarray:
+def momentum(M: Matrix6, T: Twist) -> np.ndarray:
     """Return the momentum (6,) [angular; linear] of a body with inertia M and twist T in one frame, N m s and N s."""
     return M @ array([*T])
 
 
-def kinetic_energy(M: np.ndarray, T: Sequence[Scalar] | np.ndarray) -> Scalar:
+def kinetic_energy(M: Matrix6, T: Twist) -> Scalar:
     """Return the kinetic energy T . M T / 2, J."""
     return 0.5 * (array([*T]) @ momentum(M, T))

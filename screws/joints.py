@@ -6,12 +6,12 @@ the frames of the two bodies coincide. The wrenches that it transmits do no work
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from screws import twists
+from screws.arrays import Vector3
 from screws.calls import check_calls
 from screws.errors import GeometryError
 from screws.numeric_arguments import fixed_floats, floats
@@ -19,8 +19,6 @@ from screws.poses import Ad, inverse, pose
 
 __all__ = ["Joint", "cylindrical", "fixed", "free", "helical", "inline", "inplane", "planar", "prismatic", "reciprocal"]
 __all__ += ["revolute", "rod", "spherical", "universal"]
-
-Vector = Sequence[float] | np.ndarray
 
 ORIGIN = (0.0, 0.0, 0.0)
 
@@ -102,19 +100,19 @@ def reciprocal(screws: np.ndarray) -> np.ndarray:
     return np.array(ordered).reshape(6 - n, 6).T
 
 
-def revolute(axis: Vector, point: Vector = ORIGIN, name: str = "revolute") -> Joint:
+def revolute(axis: Vector3, point: Vector3 = ORIGIN, name: str = "revolute") -> Joint:
     """Return a revolute joint: rotation about the line through `point` (m) along `axis`; one freedom (rad)."""
     a, p = _direction(name, axis), _point(name, point)
     return Joint(name, twists.revolute(a, p)[:, None], "revolute", _frame(a, p))
 
 
-def prismatic(axis: Vector, name: str = "prismatic") -> Joint:
+def prismatic(axis: Vector3, name: str = "prismatic") -> Joint:
     """Return a prismatic joint: translation along `axis`; one freedom (m)."""
     a = _direction(name, axis)
     return Joint(name, twists.prismatic(a)[:, None], "prismatic", _frame(a, np.zeros(3)))
 
 
-def helical(axis: Vector, point: Vector = ORIGIN, pitch: float = 0.0, name: str = "helical") -> Joint:
+def helical(axis: Vector3, point: Vector3 = ORIGIN, pitch: float = 0.0, name: str = "helical") -> Joint:
     """Return a helical joint about the line through `point` (m) along `axis`, `pitch` in m/rad; one freedom (rad)."""
     a, p = _direction(name, axis), _point(name, point)
     if not np.isfinite(pitch):
@@ -122,13 +120,13 @@ def helical(axis: Vector, point: Vector = ORIGIN, pitch: float = 0.0, name: str 
     return Joint(name, twists.helical(a, p, pitch)[:, None], "helical" if pitch else "revolute", _frame(a, p))
 
 
-def cylindrical(axis: Vector, point: Vector = ORIGIN, name: str = "cylindrical") -> Joint:
+def cylindrical(axis: Vector3, point: Vector3 = ORIGIN, name: str = "cylindrical") -> Joint:
     """Return a cylindrical joint: rotation about, and translation along, one line; two freedoms (rad, m)."""
     a, p = _direction(name, axis), _point(name, point)
     return Joint(name, np.column_stack([twists.revolute(a, p), twists.prismatic(a)]), "cylindrical", _frame(a, p))
 
 
-def universal(axis1: Vector, axis2: Vector, point: Vector = ORIGIN, name: str = "universal") -> Joint:
+def universal(axis1: Vector3, axis2: Vector3, point: Vector3 = ORIGIN, name: str = "universal") -> Joint:
     """Return a universal joint: crossing axes through `point` (m), of which the second moves with the first; two freedoms
     (rad)."""
     a, b, p = _direction(name, axis1), _direction(name, axis2), _point(name, point)
@@ -141,13 +139,13 @@ def universal(axis1: Vector, axis2: Vector, point: Vector = ORIGIN, name: str = 
     return Joint(name, np.column_stack([twists.revolute(a, p), twists.revolute(b, p)]), "universal", pose(R, p))
 
 
-def spherical(point: Vector = ORIGIN, name: str = "spherical") -> Joint:
+def spherical(point: Vector3 = ORIGIN, name: str = "spherical") -> Joint:
     """Return a spherical joint: all rotations about `point` (m), along the axes of the joint frame; three freedoms (rad)."""
     p = _point(name, point)
     return Joint(name, np.column_stack([twists.revolute(e, p) for e in np.eye(3)]), "spherical", pose(np.eye(3), p))
 
 
-def planar(normal: Vector, point: Vector = ORIGIN, name: str = "planar") -> Joint:
+def planar(normal: Vector3, point: Vector3 = ORIGIN, name: str = "planar") -> Joint:
     """Return a planar joint: two translations normal to `normal`, and the rotation about the line along it
     through `point` (m); three freedoms (m, m, rad)."""
     n, p = _direction(name, normal), _point(name, point)
@@ -156,7 +154,7 @@ def planar(normal: Vector, point: Vector = ORIGIN, name: str = "planar") -> Join
     return Joint(name, np.column_stack([*sliding, twists.revolute(n, p)]), "planar", frame)
 
 
-def inline(axis: Vector, point: Vector = ORIGIN, name: str = "inline") -> Joint:
+def inline(axis: Vector3, point: Vector3 = ORIGIN, name: str = "inline") -> Joint:
     """Return a joint that keeps one point of body b, `point` (m), on the line along `axis` of body a: four freedoms (m, rad, rad,
     rad), a translation along the line and all rotations about the point.
 
@@ -168,7 +166,7 @@ def inline(axis: Vector, point: Vector = ORIGIN, name: str = "inline") -> Joint:
     return Joint(name, np.column_stack([twists.prismatic(a), *_rotations(frame)]), "inline", frame)
 
 
-def inplane(normal: Vector, point: Vector = ORIGIN, name: str = "inplane") -> Joint:
+def inplane(normal: Vector3, point: Vector3 = ORIGIN, name: str = "inplane") -> Joint:
     """Return a joint that keeps one point of body b, `point` (m), in the plane normal to `normal` of body a: five freedoms (m, m,
     rad, rad, rad), two translations in the plane and all rotations about the point."""
     n, p = _direction(name, normal), _point(name, point)
@@ -177,7 +175,7 @@ def inplane(normal: Vector, point: Vector = ORIGIN, name: str = "inplane") -> Jo
     return Joint(name, np.column_stack([*sliding, *_rotations(frame)]), "inplane", frame)
 
 
-def rod(end_a: Vector, end_b: Vector, name: str = "rod") -> Joint:
+def rod(end_a: Vector3, end_b: Vector3, name: str = "rod") -> Joint:
     """Return a massless rod of fixed length from the point `end_a` (m) of body a to `end_b` of body b, a ball at each end: five
     freedoms (rad), of the rod about two axes normal to it through its end on a, and of body b about the rod's end on b.
 
@@ -217,7 +215,7 @@ def _frame(axis: np.ndarray, point: np.ndarray) -> np.ndarray:
     return pose(np.column_stack([x, np.cross(axis, x), axis]), point)
 
 
-def _direction(name: str, axis: Vector) -> np.ndarray:
+def _direction(name: str, axis: Vector3) -> np.ndarray:
     """Return the unit vector along an axis; G132 if it has no direction."""
     a = floats(axis, (3,))
     length = float(np.linalg.norm(a)) if a is not None else 0.0
@@ -227,7 +225,7 @@ def _direction(name: str, axis: Vector) -> np.ndarray:
     return a / length
 
 
-def _point(name: str, point: Vector) -> np.ndarray:
+def _point(name: str, point: Vector3) -> np.ndarray:
     p = floats(point, (3,))
     if p is None:
         raise GeometryError("G133", f'the point of joint "{name}" is {point!r}', "three finite numbers, in m")

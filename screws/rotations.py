@@ -6,18 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from screws.arrays import Matrix3, Quaternion, Rotation, Vector3
 from screws.scalars import Scalar, absolute, array, atan2, less, sin, sqrt, where
 
 # Below this square of an angle the coefficients come from their series; both branches hold full precision there.
 _SMALL = 0.5
 
 
-def tilde(v: Sequence[Scalar] | np.ndarray) -> np.ndarray:
+def tilde(v: Vector3) -> Matrix3:
     """Return the skew-symmetric matrix (3, 3) of a vector: tilde(v) @ w = v x w."""
     return array([[0.0, -v[2], v[1]], [v[2], 0.0, -v[0]], [-v[1], v[0], 0.0]])
 
 
-def untilde(matrix: np.ndarray) -> np.ndarray:
+def untilde(matrix: Matrix3) -> np.ndarray:
     """Return the vector (3,) of a skew-symmetric matrix; the symmetric part is ignored."""
     return array([(matrix[2, 1] - matrix[1, 2]) * 0.5, (matrix[0, 2] - matrix[2, 0]) * 0.5, (matrix[1, 0] - matrix[0, 1]) * 0.5])
 
@@ -44,14 +45,14 @@ def exp_coefficients(s: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     )
 
 
-def exp(w: Sequence[Scalar] | np.ndarray) -> np.ndarray:
+def exp(w: Vector3) -> Rotation:
     """Return the rotation (3, 3) by the rotation vector w (3,), rad; any scalar, any angle (Rodrigues)."""
     a, b, _ = exp_coefficients(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
     skew = tilde(w)
     return np.eye(3) + a * skew + b * (skew @ skew)
 
 
-def log(R: np.ndarray) -> np.ndarray:
+def log(R: Rotation) -> np.ndarray:
     """Return the rotation vector (3,) of a rotation, rad, angle in [0, pi]; any scalar, accurate near 0 and near pi."""
     w, x, y, z = quaternion(R)
     s = x * x + y * y + z * z
@@ -65,7 +66,7 @@ def log(R: np.ndarray) -> np.ndarray:
     return array([x * factor, y * factor, z * factor])
 
 
-def rotation(q: Sequence[Scalar] | np.ndarray) -> np.ndarray:
+def rotation(q: Quaternion) -> Rotation:
     """Return the rotation (3, 3) of the quaternion q / |q|, without a square root; q must not vanish."""
     w, x, y, z = q[0], q[1], q[2], q[3]
     s = 2.0 / (w * w + x * x + y * y + z * z)
@@ -76,7 +77,7 @@ def rotation(q: Sequence[Scalar] | np.ndarray) -> np.ndarray:
     return array([[1.0 - (yy + zz), xy - wz, xz + wy], [xy + wz, 1.0 - (xx + zz), yz - wx], [xz - wy, yz + wx, 1.0 - (xx + yy)]])
 
 
-def quaternion(R: np.ndarray) -> np.ndarray:
+def quaternion(R: Rotation) -> np.ndarray:
     """Return the unit quaternion (4,) of a rotation, w >= 0, from its largest component (Shepperd 1978); any scalar."""
     xx, yy, zz = R[0, 0], R[1, 1], R[2, 2]
     a, b, c = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
@@ -96,7 +97,7 @@ def quaternion(R: np.ndarray) -> np.ndarray:
     return array([entry * factor for entry in row])
 
 
-def quaternion_product(p: Sequence[Scalar] | np.ndarray, q: Sequence[Scalar] | np.ndarray) -> np.ndarray:
+def quaternion_product(p: Quaternion, q: Quaternion) -> np.ndarray:
     """Return the Hamilton product (4,): rotation(p q) = rotation(p) @ rotation(q)."""
     return array(
         [
@@ -108,7 +109,7 @@ def quaternion_product(p: Sequence[Scalar] | np.ndarray, q: Sequence[Scalar] | n
     )
 
 
-def quaternion_rate(q: Sequence[Scalar] | np.ndarray, omega: Sequence[Scalar] | np.ndarray, kappa: float = 1.0) -> np.ndarray:
+def quaternion_rate(q: Quaternion, omega: Vector3, kappa: float = 1.0) -> np.ndarray:
     """Return the rate (4,) of a quaternion that follows the body angular velocity omega (3,), rad/s.
 
     q' = q (0, omega) / 2 + kappa n (1 - q.q) q / 8; the last term causes no rotation and draws |q| back to 1 at the rate kappa n

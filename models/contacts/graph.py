@@ -56,11 +56,11 @@ from bondgraph.model.arguments import in_units, spelled_out
 from bondgraph.model.domains import SCREW
 from bondgraph.model.laws import Action
 from bondgraph.model.model import ContactPoint, SignalEntry, Visible
+from screws.arrays import Vector3
 from screws.contact import ContactCoordinates, all_closest_points, closest_points, is_convex
 from screws.contact.closest import MERGE_DISTANCE
 from screws.contact.overlaps import contact_places
 from screws.errors import GeometryError
-from screws.joints import Vector
 from screws.names import answer_old_names
 from screws.numeric_arguments import reals
 from screws.poses import Ad_of_inverse, inverse, pose_from_state
@@ -231,7 +231,7 @@ def contact(
     constrained: str | Sequence[str] | None = None,
     law: ContactLaw | None = None,
     transport: str = "parallel",
-    near: Vector | None = None,
+    near: Vector3 | None = None,
     places: int = 1,
     **compliance: Unpack[Compliance],
 ) -> ContactGraph:

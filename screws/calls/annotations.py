@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from screws.arrays import ArrayShape
+
 _NO_NUMBER = (str, bytes, bool, np.bool_, list, tuple, set, Mapping, type(None), types.FunctionType)
 _MAX_ENTRIES = 20
 """Number of entries of a list that are checked."""
@@ -22,7 +24,7 @@ def resolved(annotation: Any, function: Callable[..., Any]) -> Any:
     """Return an annotation of a function as an object; `Any` if it cannot be resolved."""
     holder = types.SimpleNamespace(__annotations__={"it": annotation})
     try:
-        return typing.get_type_hints(holder, getattr(inspect.unwrap(function), "__globals__", {}))["it"]
+        return typing.get_type_hints(holder, getattr(inspect.unwrap(function), "__globals__", {}), include_extras=True)["it"]
     except (NameError, TypeError, AttributeError, SyntaxError):  # a name that only type checkers see
         return Any
 
@@ -36,6 +38,8 @@ def accepts(value: Any, annotation: Any) -> bool:
     (False, True, True)
     """
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        return accepts(value, parts[0])
     if origin in (typing.Union, types.UnionType):
         return any(accepts(value, part) for part in parts)
     if origin is typing.Literal:
@@ -66,6 +70,11 @@ def _is_instance(value: Any, kind: type) -> bool:
         return True
 
 
+def shape_of(annotation: Any) -> tuple[int, ...] | None:
+    """Return the shape of an array that an annotation prescribes, such as (4, 4) for `screws.arrays.Pose`; None without one."""
+    return next((each.sizes for each in getattr(annotation, "__metadata__", ()) if isinstance(each, ArrayShape)), None)
+
+
 def described(annotation: Any) -> str:
     """Describe the values that an annotation accepts.
 
@@ -73,6 +82,10 @@ def described(annotation: Any) -> str:
     ('a number or None', 'a list, each text', "'a' or 'b'")
     """
     origin, parts = typing.get_origin(annotation), typing.get_args(annotation)
+    if shape := shape_of(annotation):
+        return f"an array {shape}"
+    if origin is typing.Annotated:
+        return described(parts[0])
     if origin in (typing.Union, types.UnionType):
         return " or ".join(dict.fromkeys(map(described, parts)))
     if origin is typing.Literal:

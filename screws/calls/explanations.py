@@ -14,15 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from screws.calls.annotations import accepts, described, resolved
+from screws.calls.annotations import accepts, described, resolved, shape_of
 from screws.errors import CallError, ScrewbondError, is_own
 from screws.names import similar_names
 from screws.numeric_arguments import shown
 
-_MATRICES = ("screws.rotations", "screws.poses", "screws.twists", "screws.inertia")
-_SHAPES = {"H": (4, 4), "R": (3, 3), "M": (6, 6), "T": (6,), "W": (6,), "x": (7,), "q": (4,)}
-_SHAPES |= dict.fromkeys(("p", "v", "omega", "axis", "point", "force", "centre"), (3,)) | {"quaternion_product p": (4,)}
-"""Shapes of the arguments of the functions in `_MATRICES`, by the letter that their names begin with."""
 _NAMED = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
 
 
@@ -85,10 +81,9 @@ def explanation(function: Callable[..., Any], arguments: tuple[Any, ...], keywor
         if {parameter.kind} <= _NAMED and annotation is not parameter.empty and not accepts(value, annotation):
             wrong.append(f"`{key}` cannot be {shown(value)}")
             cures.append(f"{key}=<{described(annotation)}>")
-        shape = _SHAPES.get(f"{name} {key}", _SHAPES.get(key.partition("_")[0]))
-        if function.__module__ in _MATRICES and shape is not None and (actual := _shape(value)) != shape and not wrong:
+        elif (shape := shape_of(annotation)) is not None and (actual := _shape(value)) != shape:
             wrong.append(f"`{key}` cannot be of shape {actual}")
-            cures.append(f"{key}=<an array {shape}>")
+            cures.append(f"{key}=<{described(annotation)}>")
     return CallError("E150", f"{name}(): {', '.join(wrong)}", ", ".join(cures)) if wrong else None
 
 

@@ -71,7 +71,7 @@ PHRASES += tuple((word, rf"\b{word}\b", "a word of today") for word in ARCHAIC)
 FRONT = ("README.md", "CHANGELOG.md", "examples/README.md", "benchmarks/README.md")
 PAGES = [*(ROOT / page for page in FRONT), TABLE, *sorted((ROOT / "docs").rglob("*.md"))]
 SOURCES = [path for package in ("bondgraph", "screws", "models", "screwbond") for path in files(package)]
-OLD_NAMES = ROOT / "screws" / "renamed.py"
+OLD_NAMES = ROOT / "screws" / "names" / "renamed.py"
 """Old names, which contain words that are no longer used."""
 
 

@@ -2,6 +2,8 @@
 
 # ruff: noqa: F401
 
+from screws.calls.annotations import resolved, shape_of
+from screws.calls.explanations import explanation
 from screws.contact import closest
 from screws.contact.overlaps import contact_places
 from screws.names import similar_names

@@ -1,0 +1,44 @@
+"""Arrays of screw theory in annotations, each with its shape.
+
+The shapes serve readers and the explanation of failed calls (`screws.calls`); a type checker sees plain arrays or sequences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class ArrayShape:
+    """Shape of an annotated array."""
+
+    sizes: tuple[int, ...]
+    """Length of each axis."""
+
+
+Row = Sequence[Any] | np.ndarray
+"""Numbers or other scalars in a row."""
+Vector3 = Annotated[Row, ArrayShape((3,))]
+"""Vector in space, such as a position, m, or an angular velocity, rad/s."""
+Twist = Annotated[Row, ArrayShape((6,))]
+"""Twist T = [omega; v], rad/s and m/s."""
+Wrench = Annotated[Row, ArrayShape((6,))]
+"""Wrench W = [moment; force], N m and N."""
+Quaternion = Annotated[Row, ArrayShape((4,))]
+"""Quaternion, its scalar part first."""
+PoseState = Annotated[Row, ArrayShape((7,))]
+"""Quaternion and position, m."""
+Rotation = Annotated[np.ndarray, ArrayShape((3, 3))]
+"""Rotation matrix R_a_b."""
+Pose = Annotated[np.ndarray, ArrayShape((4, 4))]
+"""Pose H_a_b."""
+Matrix3 = Annotated[np.ndarray, ArrayShape((3, 3))]
+"""Matrix of a linear map of vectors in space."""
+Matrix4 = Annotated[np.ndarray, ArrayShape((4, 4))]
+"""Matrix of a twist."""
+Matrix6 = Annotated[np.ndarray, ArrayShape((6, 6))]
+"""Matrix of a linear map of twists, or spatial inertia."""
