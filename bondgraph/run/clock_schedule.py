@@ -1,4 +1,4 @@
-"""Schedule the sample times of clocks and the breaks of time in a run; all times count from the start of the run."""
+"""Schedule the sample times of clocks and the time breaks of a run; all times are measured from the start of the run."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class ClockSchedule:
 
     @property
     def count(self) -> int:
-        """Number of ticks so far, without breaks."""
+        """Number of ticks so far, not counting breaks."""
         return int(np.sum(self.index[~self.silent])) if len(self) else 0
 
     def next(self) -> float:

@@ -24,7 +24,8 @@ MAX_SWEEPS, MAX_IMBALANCE = 10, 1.5
 FAR = 16.0
 """Ratio of row and column sums, after all sweeps, above which couplings along ears differ greatly in strength."""
 MIN_GROWTH = 1.001
-"""Minimum growth of a scale that counts: without it, the scales of a ring with unit gains would creep upwards by rounding."""
+"""Smallest growth by which a scale is raised: without this limit, rounding would slowly raise the scales of a ring with unit
+gains."""
 
 
 def procedures(lanes: int) -> list[Procedure]:
@@ -87,7 +88,7 @@ def balance(s: Structure, values: Reals, scales: Reals, into: Disjoint, out_of: 
         for i in range(s.states):
             a, b = into[i], out_of[i]
             if a > 0.0 and b > 0.0 and uneven[0] == 1.0:
-                # All scales change at once, so each takes half the step of a sequential update.
+                # All scales change simultaneously, so each takes half the step of a sequential update.
                 scales[i] = scales[i] * sqrt(sqrt(a / b))
     are_balanced(s, values, scales, into, out_of, uneven, FAR)
 
@@ -138,7 +139,7 @@ def fastest_by_cycles(s: Structure, g: StrongCycles, values: Reals, diagonal: Re
 
 
 def propagate(s: Structure, values: Reals, speed: Reals, scales: Reals, work: Reals) -> None:
-    """Propagate scales along the couplings from state to state; `work` has room for one number per state and per coupling."""
+    """Propagate scales along the couplings from state to state; `work` has space for one value per state and per coupling."""
     n, reached, gain = s.states, work, work[s.states :]
     for k in range(s.couplings):
         row, column = s.rows[k], s.columns[k]

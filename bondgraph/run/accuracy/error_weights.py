@@ -45,14 +45,14 @@ RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0
 """Number of rejections of a step before its noise is measured, if no noise is known (doubled after each measurement); factor on
 the tolerance for this test, because the noise must explain the rejections."""
 PERSISTENT = 2.0
-"""Noise gain at which the noise of the drivers counts too, because rejections continued although the noise was known."""
+"""Noise gain from which the noise of drivers is included, because steps were still rejected after the noise had been measured."""
 MAX_DRIVEN = 1e-3
-"""Largest noise from drivers that counts over the longest step, as a fraction of the size of the state."""
+"""Largest change of a state by the noise of its drivers over the longest step, as a fraction of the state's size."""
 SIGNIFICANT, POWER_ROUNDING = 0.1, 1e-6
-"""Fraction of the tolerance above which noise matters; fraction of the largest power below which the noise of a power is
-rounding."""
+"""Fraction of the tolerance above which noise matters; fraction of the largest power below which the noise of a power is rounding
+error."""
 ZERO_ENERGY, VISIBLE_ENERGY, TRIAL_FACTORS, USUAL_STEP = 1e-24, 1e-6, 30, 1e-3
-"""Fraction of the energy in play that counts as zero; fraction that is visible beside other energies; number of trial
+"""Fraction of the energy scale that counts as zero; fraction that is visible beside other energies; number of trial
 displacements; typical step as a fraction of the longest."""
 
 
@@ -74,7 +74,7 @@ def machine_code() -> Library:
 
 
 def weights_see(w: Control, x: Reals) -> None:
-    """Update the sizes with states x of the run."""
+    """Raise the sizes of the states to the magnitudes of the states x of the run."""
     size = w.size
     for i in range(w.n):
         if finite(x[i]):
@@ -205,13 +205,14 @@ def energy_per_square(w: Control, t: float, x: Reals, m: Reals, state: int) -> f
 
 
 def has_zero_energy(w: Control, state: int) -> bool:
-    """Return True if the energy of a state with known energy per square is only rounding of the energy in play."""
+    """Return True if the energy of a state, known per square of the state, is within rounding error of the energy scale."""
     size = w.size[state]
     return w.squares[state] * (size * size) < w.energy * ZERO_ENERGY
 
 
 def at_rest(w: Control, t: float, x: Reals, m: Reals, state: int) -> bool:
-    """Return True if all energy that a state has had is only rounding of the energy in play: a symmetry forbids its motion.
+    """Return True if the largest energy of a state so far is within rounding error of the energy scale: a symmetry forbids
+    motion.
 
     A state without energy of its own, such as a free angle, is at rest if all states with energy that drive it are.
     """
@@ -267,7 +268,8 @@ def measure_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: 
             noise[i] = noise[i] + driven[i]
     if w.quadratures > 0:
         add_noise_of_powers(w, t, x, m, noise, larger(h, w.longest * USUAL_STEP))
-    # Near a singular point, such as the logarithm of zero, the scatter of a power is not rounding, unless all energy in play is.
+    # Near a singular point, such as the logarithm of zero, the scatter of a power is not rounding error, unless the energy scale
+    # is.
     is_significant = False
     for i in range(width):
         if not (i < n or noise[i] < largest * POWER_ROUNDING or h * noise[i] >= floor[i]):
@@ -284,7 +286,7 @@ def measure_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: 
 
 
 def add_noise_of_powers(w: Control, t: float, x: Reals, m: Reals, noise: Reals, h: float) -> None:
-    """Add to the noise of the powers their changes due to the noise of the states."""
+    """Add the changes of the powers due to the noise of the states to the noise of the powers."""
     n, moved, sharp, blurred = w.n, w.moved, w.sharp, w.beyond
     for i in range(n):
         moved[i] = x[i] + h * noise[i]
@@ -338,8 +340,8 @@ def add_noise_of_drivers(w: Control, t: float, x: Reals, m: Reals, h: float, rel
 
 
 def weights_test_noise(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float, implicit: bool) -> None:
-    """Measure the noise after rejections of steps of length h with the tolerance `relative`; raise the gain if noise was
-    known."""
+    """Measure the noise after steps of length h were rejected at the tolerance `relative`; raise the gain if noise had already
+    been found."""
     weights_refresh(w, t, x, m)
     noise, is_noisy = w.noise, False
     for i in range(w.n + w.quadratures):
@@ -366,7 +368,7 @@ def weights_decay(w: Control, t: float, x: Reals, m: Reals, h: float, relative: 
 
 
 def weights_follow_decay(w: Control, t: float, x: Reals, m: Reals, recent: Reals) -> None:
-    """Lower the sizes of decayed states to the `recent` ones if their error allowances are too coarse, and update their
+    """Lower the sizes of decayed states to their `recent` sizes where the error allowances are too coarse, and update the
     floors."""
     if follow_decay(w, t, x, m, recent):
         weights_refresh(w, t, x, m)

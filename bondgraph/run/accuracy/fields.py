@@ -12,11 +12,11 @@ from bondgraph.run.sparsity.coupling_graph import CouplingGraph
 from bondgraph.run.sparsity.structure import Structure
 
 MODE_SETS = 64
-"""Number of mode sets that are remembered; further ones replace the oldest."""
+"""Number of mode sets that are remembered; a further set replaces the oldest."""
 SPANS, POINTS = (2.0**-45, 2.0**-39, 2.0**-33), 9
-"""Distances of states at which rounding noise is measured, relative to their sizes; number of states along each line."""
+"""Distances at which rounding noise is measured, relative to the sizes of the states; number of points along each line."""
 PATTERNS = 8
-"""Number of sparsity patterns of couplings that a run keeps; it looks up any other pattern again."""
+"""Number of sparsity patterns of couplings that a run keeps; any other pattern is looked up again."""
 FASTEST_RATES, PROPAGATED = 1, 2
 """Progress of the natural scales computed ahead: only the fastest rates, or also the scales propagated along the couplings."""
 

@@ -79,7 +79,7 @@ def points_in_turn(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def points_in_lanes(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Evaluate the points as `points_in_turn` does, but several at once with SIMD kernels."""
+    """Evaluate the points as `points_in_turn` does, but several simultaneously with SIMD kernels."""
     apart, lanes, wide_x = w.apart, w.lanes, w.wide_x
     broadcast(w.p, w.wide_p, w.parameters, lanes)
     broadcast(m, w.wide_m, w.modes, lanes)
@@ -131,7 +131,7 @@ def second_difference(values: Reals, width: int) -> float:
 
 
 def noise_estimates(w: Control, points: Reals) -> None:
-    """Estimate the noise into `third` and `fourth`, from third and fourth differences of the points of one span."""
+    """Estimate the noise, and store it in `third` and `fourth`, from third and fourth differences of the points of one span."""
     width, third, fourth = w.n + w.quadratures, w.third, w.fourth
     for i in range(width):
         of_third, of_fourth, before = 0.0, 0.0, 0.0

@@ -141,7 +141,7 @@ class ErrorWeights:
         table["step_count"], table["group_count"], table["stride"] = len(alone.fields), steps.groups, alone.stride
 
     def use_lanes(self, kernels: LaneKernels) -> None:
-        """Use SIMD kernels, which evaluate several points at once."""
+        """Use SIMD kernels, which evaluate several points simultaneously."""
         table, program, lanes = self.table, self._bound.program, kernels.lanes
         if self._lane_kernels is kernels:
             return
@@ -159,13 +159,13 @@ class ErrorWeights:
         return np.fmax(self.size[: self._n], self.scale)
 
     def see(self, x: np.ndarray) -> None:
-        """Update the sizes with states x of the run."""
+        """Raise the sizes of the states to the magnitudes of the states x of the run."""
         finite = np.where(np.isfinite(x), np.abs(x), 0.0)
         np.maximum(self.size[: self._n], finite, out=self.size[: self._n])
 
     def rounding(self, steps: int, relative: float, t: float, x: np.ndarray, m: np.ndarray) -> Rounding:
-        """Return the rounding limit of a run up to x in which `steps` steps, at tolerance `relative`, were controlled to the
-        rounding of the rates."""
+        """Return the rounding limit of a run up to x in which the rounding errors of the rates exceeded the tolerance `relative`
+        in `steps` steps."""
         if not steps:
             return _NO_ROUNDING
         with np.errstate(all="ignore"):
@@ -174,11 +174,11 @@ class ErrorWeights:
         if not reached.size:
             return _NO_ROUNDING
         names = tuple(self._bound.program.layout.label("x", int(i)) for i in reached)
-        # The gain by which repeated noise tests raise the weights is not rounding.
+        # The gain by which repeated noise tests raise the weights is not rounding error.
         return Rounding(steps, self._rtol * max(1.0, float(ratios[reached].max()) / self.table["boosted"]), names)
 
     def at_rest(self, state: int, t: float, x: np.ndarray, m: np.ndarray) -> bool:
-        """Return True if all energy that a state has had is rounding (`error_weights.at_rest`)."""
+        """Return True if the largest energy of a state so far is within rounding error (`error_weights.at_rest`)."""
         x, m, self.table["resting"] = _contiguous(x), _contiguous(m), 0
         result = bool(self._rests(self.table.address, t, address_of(x), address_of(m), state))
         self._lookup.check()
@@ -194,7 +194,7 @@ class ErrorWeights:
             return np.array([propagated(couplings, speed, scale) for scale in np.fmax(np.abs(columns), moved)])
 
     def noise_of_rates(self, t: float, x: np.ndarray, m: np.ndarray, sizes: np.ndarray, longest: float) -> np.ndarray:
-        """Return the standard deviation of the rounding of each rate and each power, (n + quadratures,), per second in their
+        """Return the standard deviation of the rounding error of each rate and each power (n + quadratures,), per second in their
         units, for states of `sizes` (n,) and the `longest` step, s."""
         x, m, kept = _contiguous(x), _contiguous(m), self.scale.copy()
         self.scale[:], self.table["longest"] = sizes, longest
@@ -216,7 +216,7 @@ class ErrorWeights:
 
     def test_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
         """Refresh the scales after rejected steps of length h at tolerance `relative`, and test whether that tolerance is below
-        the rounding of the rates."""
+        the rounding error of the rates."""
         x, m = _contiguous(x), _contiguous(m)
         self._test_noise(self.table.address, t, address_of(x), address_of(m), h, relative, implicit)
         self._lookup.check()
@@ -233,7 +233,7 @@ class ErrorWeights:
 
 
 def fastest_rates(couplings: JacobianCouplings, longest: float) -> np.ndarray:
-    """Return the fastest rate at which each state is coupled (n,), 1/s, at least that of the longest step, s."""
+    """Return the fastest rate at which each state is coupled (n,), 1/s, but at least the reciprocal of the longest step (s)."""
     n, structure, values = len(couplings.diagonal), couplings.structure, _contiguous(couplings.values)
     rates, work, cycles = np.empty(n), np.empty(3 * n + 1), strong_cycles(n)
     places = [structure.table.address, cycles.address, *map(address_of, (values, couplings.diagonal, rates, work))]

@@ -34,7 +34,7 @@ class RunBatch:
 
     @staticmethod
     def of(runs: int, width: int, modes: int, samples: int, kept: int, series: int) -> RunBatch:
-        """Allocate room for these numbers of runs, states, modes and samples; kept quantities have no values yet."""
+        """Allocate memory for these numbers of runs, states, modes and samples; kept quantities have no values yet."""
         status, steps, rejected, rates, events = (np.zeros(runs, dtype=np.int64) for _ in range(5))
         ends, modes_end, times = np.zeros((runs, width)), np.zeros((runs, modes)), np.zeros(runs)
         numbers, courses = np.empty((runs, kept)), np.empty((runs, samples, series))
@@ -92,8 +92,8 @@ class EndedRun:
 class BatchCollector:
     """Collector of the ends of many runs, in a `batch` whose arrays machine code may fill.
 
-    `blocks` are the rows p, x and m of all runs; `ended` makes a single run from its numbers and returns its result and end;
-    `wanted` are the sample times, since the start and on the user's clock.
+    `blocks` are the rows p, x and m of all runs; `ended` computes a single run from its row and returns the result and the end of
+    the run; `wanted` are the sample times, measured from the start and on the user's clock.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class BatchCollector:
         return lost.tolist()
 
     def forget(self, runs: np.ndarray | slice) -> None:
-        """Reset the ends of some runs to their starts."""
+        """Reset the final values of some runs: start time and modes, zero counts, and NaN for the rest."""
         self.batch.ends[runs] = np.nan
         self.batch.modes_end[runs] = self._blocks[2][runs if len(self._blocks[2]) > 1 else 0]
         self.batch.times_end[runs] = self._settings.t_start
@@ -175,7 +175,7 @@ class BatchCollector:
                 self._found[item.name][run] = measured
 
     def _date(self, since: Any) -> Any:
-        """Convert times since the start to the user's clock; the end becomes exactly the end that the user requested."""
+        """Convert times since the start to the user's clock; the final time becomes exactly the requested time."""
         return np.where(since == self._settings.span, self._settings.t_end, self._settings.t_start + since)
 
     def ends(self) -> BatchResult:

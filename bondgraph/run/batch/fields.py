@@ -1,4 +1,4 @@
-"""Table of the loop over many runs."""
+"""Table of fields for the loop over many runs."""
 
 from __future__ import annotations
 

@@ -64,12 +64,12 @@ class Image:
     arrays: Mapping[str, int]
 
     def word(self, table: str, field: str) -> int:
-        """Return the word of a field of a table."""
+        """Return the index of the word that holds a field of a table."""
         first, fields = self.tables[table]
         return first + fields.kind.layout()[field][0]
 
     def segments(self, gap: int = 4) -> list[tuple[int, np.ndarray]]:
-        """Return the nonzero stretches of the block with their first words; stretches at most `gap` zeros apart are joined."""
+        """Return the nonzero ranges of the block with their first words; ranges at most `gap` zeros apart are joined."""
         filled = np.flatnonzero(self.words)
         cuts = np.flatnonzero(np.diff(filled) > gap + 1) + 1
         stretches = np.split(filled, cuts) if len(filled) else []

@@ -30,7 +30,7 @@ def forget_measures(r: BatchTable) -> None:
 
 
 def value_of(r: BatchTable, row: Reals, m: Reals, source: int, place: int) -> float:
-    """Return the number with this source and index at a sample with this row and the modes m."""
+    """Return entry `place` of the `row`, the outputs or the modes m of a sample, whichever `source` names."""
     if source == ROW:
         return row[place]
     if source == OUTPUT:
@@ -74,13 +74,13 @@ def measure_at(r: BatchTable, since: float, date: float, row: Reals, m: Reals, s
 
 @inline
 def sign_of(rule: int) -> float:
-    """Return -1 for measures of the smallest value."""
+    """Return -1 for measures of the smallest value, and 1 for all other measures."""
     return -1.0 if rule == MachineRule.LOWEST else 1.0
 
 
 def measure_until(r: BatchTable, run: int, since: float) -> None:
-    """Measure the samples of a run before this time since the start. A sample at the time of an event is not a node of the
-    trapezoidal rule; the two sides of the event are.
+    """Measure the samples of a run before the time `since`, counted from the start. A sample at the time of an event is not a
+    node of the trapezoidal rule; the two sides of the event are.
     """
     width, count = r.table.width, r.series_count
     while r.measured < r.wanted_count:

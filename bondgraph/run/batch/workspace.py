@@ -140,8 +140,8 @@ class Schedules:
         self.ticks: ClockSchedule
 
     def stretches(self, p: np.ndarray, runs: slice) -> list[tuple[bytes, slice]]:
-        """Return the stretches of these runs that share their clocks, each with the key of the clocks, for parameters p (runs or
-        1, parameters)."""
+        """Return slices of consecutive runs with equal clocks, each with the key of the clocks, for parameters p (runs or 1,
+        parameters)."""
         if self.fixed or len(p) == 1:
             return [(self.keys(p[:1])[0], runs)]
         stretches, first = list[tuple[bytes, slice]](), runs.start
@@ -186,10 +186,10 @@ this number is reduced."""
 
 
 class Workspace:
-    """Tables and arrays of runs by one method in machine code, for one thread at a time.
+    """Tables and arrays for runs by one method in machine code; only one thread may use them at a time.
 
-    `wanted` are the requested sample times, since the start and on the user's clock; `settings` may have more times, for checks
-    of the constraints.
+    `wanted` are the requested sample times, measured from the start and on the user's clock; `settings` may have further times,
+    for checks of the constraints.
     """
 
     def __init__(self, program: Program, settings: Settings, choice: Selection, wanted: tuple[np.ndarray, np.ndarray]):
@@ -272,8 +272,8 @@ class Workspace:
             self.settler.check()
 
     def result(self, course: MachineRun, settings: Settings, begin: float) -> Result:
-        """Return the result of the last run, which has reached its end, with the numbers of these settings; `begin` is the start
-        time by `time.perf_counter`, s.
+        """Return the result of the last run, which has reached its end; `settings` has the values p, x and m of the run, and
+        `begin` is the start time by `time.perf_counter`, s.
         """
         rounding = self.weights.rounding(course.effort.noisy, self._local, course.t, course.x, course.m)
         spent = RunCost(self._choice, self._local, rounding, time.perf_counter() - begin)
@@ -356,9 +356,10 @@ class Workspace:
         called_off: Event,
     ) -> None:
         """Run these rows of p (runs or 1, parameters), x (runs or 1, n), m (runs or 1, modes), and store the results in `batch`.
-        Calls release the interpreter's lock; there are one or more for each stretch of runs with the same clocks, so that
+        Calls release the interpreter's lock; each group of consecutive runs with equal clocks takes one or more calls, so that
         interrupts are handled. Values are kept at the wanted samples; constraints are checked along a run if `watch`. With
-        kernels in `lanes`, several runs advance at once. Runs that are unfinished when the work is `called_off` are abandoned."""
+        kernels in `lanes`, several runs advance simultaneously. Runs that are unfinished when the work is `called_off` are
+        abandoned."""
         samples = (self.settings.times, self.settings.dates) if watch else self.wanted
         kind, p = (watch, tuple(kept), outputs, lanes), blocks[0]
         table = self._last_many.made(kind, lambda: self._table_for(samples, *kind))

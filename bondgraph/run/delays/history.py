@@ -109,7 +109,7 @@ def mark_break(d: DelayTable, level: int) -> None:
 
 
 def pass_break(d: DelayTable, k: int) -> None:
-    """Let delay k look between the break that it has reached and the next one."""
+    """Advance delay k past the break that it has reached, and find the next break."""
     row = d.ahead[k]
     mark_break(d, d.levels[row] + 1)
     d.passed[k] = row

@@ -11,7 +11,7 @@ from bondgraph.run.bound import Bound
 from bondgraph.run.program import RunTransition
 
 PERTURBATION = 2.0**-50
-"""Distance of the neighbouring points, relative to each number."""
+"""Distance of a neighbouring point, relative to each of its values."""
 
 PAIRS = 4
 """Number of pairs of neighbouring points; the two points of a pair lie on opposite sides."""
@@ -21,7 +21,7 @@ MARGIN = 4.0
 
 RESTING, MOVED = 64.0, 2.0**26
 """Sizes of a state relative to the rounding error that its rate causes in a run (`drift`): up to the first, the state is zero
-apart from rounding, because nothing has moved it; above the second, something certainly has moved it."""
+within rounding error because it has not moved; above the second, it has certainly moved."""
 
 SAMPLES_AHEAD = (0.0, 0.381966, 0.618034, 0.854102)
 """Fractions of the rest of a run at which rounding errors of rates are measured, because a source may be zero now."""
@@ -87,7 +87,8 @@ class GuardHistory:
             np.fmax(self.sizes, np.fmax.reduce(np.abs(rows), axis=0), out=self.sizes)
 
     def zero(self, t: float, x: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """Return the rounding error of each guard (k,), for states as large as the largest so far, at later times only."""
+        """Return the rounding error of each guard (k,) for states as large as the largest so far, from points at later times
+        only."""
         kernel, drift = self._bound.program.guards, np.where(self.sizes <= RESTING * self.drift, self.drift, 0.0)
         sizes = np.fmax(np.fmax(self.sizes, np.abs(x)), drift / PERTURBATION)
         assert kernel is not None

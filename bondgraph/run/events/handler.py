@@ -53,10 +53,11 @@ _GOLDEN = 0x9E3779B97F4A7C15
 
 
 class EventHandler:
-    """Table of event handling, and the answers to its questions (`questions`). Its integrator adds its own arrays (`use_arrays`),
-    and a run in Python its log and its samples (`bind_log`).
+    """Table for event handling, with its callbacks (`questions`). The integrator adds its arrays (`use_arrays`), and a run in
+    Python adds a log and samples (`bind_log`).
 
-    Rows of the log refer to `labels`. `has_failed` is True if an answer has raised an exception; `check` raises it again.
+    Rows of the log refer to `labels`. `has_failed` is True if a callback has raised an exception; `check` raises the exception
+    again.
     """
 
     def __init__(self, bound: Bound, settings: Settings):
@@ -149,7 +150,7 @@ class EventHandler:
         self.table["log_room"] = len(rows)
 
     def trim_log(self) -> None:
-        """Shrink the empty log to the rows that an instant can need plus the minimum number."""
+        """Shrink the empty log to the minimum number of rows plus the rows that one instant may need."""
         self._lay_rows(np.zeros((_MIN_ROWS + 2 * int(self.table["reserve"]), self._layout.width)))
 
     def _refresh_kernels(self) -> None:
@@ -165,7 +166,7 @@ class EventHandler:
                 waiting.append(i)
         self._waiting = waiting
 
-    # Answers to questions of event handling.
+    # Callbacks of event handling.
 
     def _compile_kernels(self) -> int:
         """Compile the kernels of transition `wanted`."""
@@ -177,7 +178,7 @@ class EventHandler:
         return 0
 
     def _enlarge_log(self) -> int:
-        """Double the room of the log."""
+        """Double the capacity of the log."""
         rows = np.empty((2 * len(self._rows), self._layout.width))
         rows[: len(self._rows)] = self._rows
         self._lay_rows(rows)
@@ -203,7 +204,7 @@ class EventHandler:
 
     @property
     def callbacks(self) -> list[int]:
-        """Addresses of the functions that answer questions."""
+        """Addresses of the callback functions."""
         return [callback.address for callback in self._answers.values()]
 
     def _stop(self) -> int:
@@ -212,7 +213,7 @@ class EventHandler:
         return 0
 
     def check(self) -> None:
-        """Raise the exception of an answer, if any."""
+        """Raise the exception of a callback, if any."""
         self.has_failed = False
         check_each(answer.check for answer in self._answers.values())
 
@@ -232,8 +233,8 @@ class EventHandler:
     def handle_event(
         self, function: Callable[[FieldTable], object], at: RunPoint, fired: Sequence[int] = (), begun: float = 0.0
     ) -> RunPoint:
-        """Handle an event by a `function` of the table: at the start, or with the guards `fired` at the end of a segment that
-        started at the time `begun`."""
+        """Handle an event by calling `function` with the table: at the start, or at the end of a segment that began at the time
+        `begun`, with the guards `fired`."""
         n, count = len(at.x), len(self.program.transitions)
         arrays = {"y": np.concatenate([at.x, at.q]), "m": at.m.copy(), "levels": np.zeros(2 * count), "size": at.reached}
         marked = np.zeros(count, dtype=np.int64)

@@ -127,7 +127,7 @@ def gpu_kernel(
 
 
 def _symbol(name: str, has_events: bool) -> str:
-    """Return the name of a function of the image in the LLVM texts."""
+    """Return the name that a function of the image has in the LLVM IR."""
     if name in CALLED_BY_BATCHES:
         return "s_begin_run" if name == CALLED_BY_BATCHES[0] else "s_run" if has_events else "s_advance_run"
     return with_letter(name, "")
@@ -154,7 +154,7 @@ def _of_procedures(procedures: Iterable[Procedure]) -> dict[str, _Signature]:
 
 
 def _of_texts(texts: Iterable[str]) -> dict[str, _Signature]:
-    """Return the types of the results and arguments of the functions that LLVM texts define."""
+    """Return the types of the results and arguments of the functions defined in modules of LLVM IR."""
     return {
         name: (gives, tuple(argument.split()[0] for argument in arguments.split(",")))
         for text in texts
@@ -172,7 +172,7 @@ def _called_by_number(image: Image, words: Mapping[str, int]) -> list[str]:
 
 
 def _text(procedures: Sequence[Procedure], by_number: Mapping[int, str], signatures: Mapping[str, _Signature]) -> str:
-    """Return procedures as LLVM text, external and without `noinline`, and the functions that call others `by_number`."""
+    """Return procedures as LLVM IR, external and without `noinline`, and the functions that call procedures `by_number`."""
     kinds = sorted(kinds_by_number(procedures), key=lambda kind: kind.name)
     switches = [
         kind.text([pair for pair in by_number.items() if signatures.get(pair[1]) == (kind.gives, kind.takes)]) for kind in kinds

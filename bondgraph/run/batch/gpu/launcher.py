@@ -133,13 +133,13 @@ def batch_refusal(prepared: PreparedProgram, name: str, keep: Mapping[str, str |
     kept, outputs = kept_of(program, keep)
     reasons = [f'"{item.name}": {item.measure!r} is computed in Python' for item in kept if item.measure.kind.machine is None]
     if outputs is not None and not outputs.is_machine_code:
-        reasons.append("the outputs among the kept quantities are not in machine code")
+        reasons.append("some kept quantities are outputs that are not compiled to machine code")
     for group in watched_contacts(program):
         names = " and ".join(f'"{contact.point.path}"' for contact, _ in group.contacts)
         why = "is your own formula" if group.may_lose_contact else "is not convex"
         reasons.append(f"{names}: a surface {why}, so Python checks the contact after each run")
     if check_rank and has_constraints(program) and not screens(program):
-        reasons.append("Python judges constraints that are redundant or change at events, unless check_rank=False")
+        reasons.append("Python checks constraints that are redundant or change at events, unless check_rank=False")
     return _refused(name, reasons).problem if reasons else None
 
 

@@ -1,4 +1,5 @@
-"""Chunks of runs on a GPU, as large as its memory allows, in launches of about .2 s that continue where they paused."""
+"""Chunks of runs on a GPU, as large as its memory allows, in launches of about 0.2 s, each of which continues where the previous
+one paused."""
 
 from __future__ import annotations
 
@@ -144,7 +145,7 @@ class GPUWork:
 
     def _run_chunk(self, chosen: np.ndarray, slots: int, done: int) -> None:
         """Run the rows with these indices, in this order, and put their results into the batch; run them in halves if another
-        program has taken memory meanwhile. `done` runs were done before."""
+        program has taken memory meanwhile. `done` is the number of runs that were finished before."""
         try:
             self._launch_chunk(chosen, slots, done)
         except RunError as error:
@@ -204,8 +205,8 @@ def _megabytes(size: int) -> str:
 
 @contextmanager
 def _allocated(device: Device, sizes: Mapping[str, int]) -> Iterator[dict[str, int]]:
-    """Yield addresses, by name, of stretches of these sizes (bytes) in one block of GPU memory, freed at the end of the
-    context."""
+    """Yield the addresses, by name, of sections of these sizes (bytes) in one block of GPU memory, which is freed at the end of
+    the context."""
     starts, at = dict[str, int](), 0
     for name, size in sizes.items():
         starts[name] = at

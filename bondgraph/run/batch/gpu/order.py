@@ -10,14 +10,15 @@ _MOST_COLUMNS = 8
 
 
 class CostGuess:
-    """Estimate of the cost of runs from their numbers, rows of the `blocks` (runs, columns), by least squares over known runs."""
+    """Estimate of the cost of runs from their rows of the `blocks` (runs, columns), by least squares over known runs."""
 
     def __init__(self, *blocks: np.ndarray):
         self._blocks = blocks
         self._coefficients: np.ndarray | None = None
 
     def learn(self, runs: np.ndarray, costs: np.ndarray) -> None:
-        """Fit the estimate to the first of these runs, given by index, and their costs (runs,), such as counts of rates."""
+        """Fit the estimate to the costs (runs,) of at most `_MOST` of these runs, given by index, such as their rate
+        evaluations."""
         runs, costs = runs[:_MOST], costs[:_MOST]
         if self._coefficients is not None or not len(runs):
             return

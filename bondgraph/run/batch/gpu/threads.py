@@ -16,12 +16,13 @@ from bondgraph.run.batch.loop import begun, ended, hopeless
 from bondgraph.run.status import Status
 
 OWN_BASE, SCRATCH_BASE = 1 << 60, 1 << 61
-"""Placeholder addresses of own memory and scratch in a template; a thread replaces them when it first wakes."""
+"""Placeholder addresses, in a template, of a thread's own memory and of scratch memory; a thread replaces them when it first
+wakes."""
 
 
 class SharedWords(Table):
-    """Words that all threads read: the template of own memory (own_count,), the indices of its words that may be addresses of own
-    memory or scratch (pointer_count,), and the count of words of the scratch."""
+    """Words that all threads read: the template of a thread's own memory (own_count,), the indices of the words in it that may be
+    addresses of own or scratch memory (pointer_count,), and the size of scratch memory in words."""
 
     template: Ints
     pointers: Ints
@@ -118,7 +119,7 @@ def wake(memory: Ints, call: Launch, slot: int) -> None:
 
 @inline
 def move(memory: Ints, words: SharedWords, first: int, length: int, by: int) -> None:
-    """Shift the addresses in own memory that point into a stretch of memory."""
+    """Shift the addresses in the thread's own memory that point into a given range of memory."""
     for k in range(words.pointer_count):
         address = memory[words.pointers[k]]
         if address >= first and address < first + length:
@@ -126,7 +127,7 @@ def move(memory: Ints, words: SharedWords, first: int, length: int, by: int) -> 
 
 
 def sleep(memory: Ints, call: Launch, slot: int) -> None:
-    """Save own memory and its address in the slot."""
+    """Save the thread's own memory, and the address of this memory, in the slot."""
     words, states, slots = call.shared, call.states[slot:], call.slots
     for i in range(words.own_count):
         states[i * slots] = memory[i]

@@ -195,7 +195,8 @@ def spoil(spoilt: Disjoint, values: Reals, count: int) -> None:
 
 
 def evaluate_samples(s: SampleCheck, width: int, lanes: Fixed) -> None:
-    """Evaluate the kernel at the rows in the lanes, `entries` included; with several lanes, mark values that are not finite."""
+    """Evaluate the kernel, which also writes `entries`, at the rows in the lanes; with several lanes, mark values that are not
+    finite."""
     s.kernel(s.t, s.x, s.p, s.m, s.out)
     if lanes > 1:
         spoil(s.spoilt, s.x, width * lanes)
