@@ -103,7 +103,7 @@ class ClockSchedule:
         return time, x
 
     def look_ahead(self) -> None:
-        """Keep the user's formulas on this side of the next break despite the rounding of time."""
+        """Keep the user's formulas on this side of the next break despite the rounding error of time."""
         following = float(np.min(self.following[self.silent], initial=np.inf))
         self._bound.window[1] = self._beside(following, -1.0) if following < np.inf else np.inf
 

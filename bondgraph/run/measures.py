@@ -120,13 +120,13 @@ class MeasureKind:
 
     Parameters
     ----------
-    meaning : text for the documentation.
+    meaning : description for the documentation.
     take : function from a finished run and the name of a quantity or event to the value.
-    machine : rule by which machine code computes the same bits; None if only results of single runs have this measure.
+    machine : rule by which machine code computes a bitwise equal value; None if only results of single runs have this measure.
     unit : function from the unit of the quantity to the unit of the measure.
     of_event : True if it measures events, not a quantity. scalar : True if the quantity must be a scalar.
     over_time : True if there is a value for every sample.
-    stored : word in older stores and plans.
+    stored : name in older stores and plans.
     """
 
     meaning: str
@@ -218,7 +218,7 @@ MEASURES: Mapping[str, MeasureKind] = {
 """All measures by name."""
 
 STORED = {kind.stored: word for word, kind in MEASURES.items() if kind.stored}
-"""Measures by their words in older stores and plans."""
+"""Measures by their names in older stores and plans."""
 _FORMER = {"max": "peak", "min": "lowest", **STORED}
 
 

@@ -37,8 +37,8 @@ def simulate(
 
     Returns a `Result`. The result of a run that cannot reach its end has a `failure` and the samples before it, with a
     `RunEndedWarning`; the result of a run that reaches its end but cannot be trusted has `warnings`, with an
-    `UnreliableRunWarning`. If the tolerance lies below the rounding of the rates, a `RoundingWarning` states the tolerance that
-    was reached.
+    `UnreliableRunWarning`. If the tolerance lies below the rounding error of the rates, a `RoundingWarning` states the tolerance
+    that was reached.
 
     Raises `RunError` E301 times, E302 tolerances, E303 samples, E304 unknown choice, E305 wrong count of start values, E306 other
     settings, E330 clocks, E308 start values, E309 parameters, E310 modes not finite, E323 a run that is not ok if `strict`, E346

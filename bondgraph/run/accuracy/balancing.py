@@ -1,6 +1,6 @@
 """Balancing of couplings between states: balanced scales, the fastest rate of each state, and scales propagated along couplings.
 
-An entry B_ij > 0 says that state j drives state i. Within a strong component, find scales s that balance the couplings into each
+An entry B_ij > 0 means that state j drives state i. Within a strong component, find scales s that balance the couplings into each
 state with those out of it; for reciprocal couplings, energy gives the same ratios. Units do not matter: under x -> d x, the
 scales become d s and the rates do not change, to the last bit if d is a power of two. Balancing: E. E. Osborne, On
 pre-conditioning of matrices, J. ACM 7, 1960.
@@ -107,7 +107,7 @@ def fastest(s: Structure, values: Reals, rates: Reals, work: Reals) -> None:
 
 
 def raise_rates(s: Structure, values: Reals, scales: Reals, rates: Reals) -> None:
-    """Raise each state's rate to that of its fastest balanced coupling; a state without a rate takes the rate of its fastest
+    """Raise each state's rate to the rate of its fastest balanced coupling; a state without a rate takes the rate of its fastest
     driver."""
     for j in range(s.inners):
         k = s.inner[j]

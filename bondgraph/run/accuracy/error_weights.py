@@ -3,9 +3,9 @@
     w_i = rtol max(size_i, |x_i|, floor_i) + h noise_i
 
 `size` is the largest |x_i| at the ends of accepted steps, after ticks and after resets; `floor` is a fraction of the natural
-scale (`natural_scales`), or the user's `atol`; `noise`, zero until noise is suspected, is the measured rounding of the rates
-(`rounding_noise`) times the factor by which a step accumulates it. If w_i is zero, nothing drives x_i, and its error does not
-count. `callback_refresh`, `callback_test_noise` and `callback_decay` call Python instead.
+scale (`natural_scales`), or the user's `atol`; `noise`, zero until noise is suspected, is the measured rounding error of the
+rates (`rounding_noise`) times the factor by which a step accumulates it. If w_i is zero, nothing drives x_i, and its error does
+not count. `callback_refresh`, `callback_test_noise` and `callback_decay` call Python instead.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def weights_begin(w: Control, t: float, x: Reals, q: Reals, m: Reals) -> None:
         blur += abs(beyond[i] - held[i])
     for i in range(w.quadratures):
         work = larger(work, abs(q[i]))
-    # Energy below the rounding of the states is not a measure of errors.
+    # Energy below the rounding errors of the states is not a measure of errors.
     if energy + work > blur:
         w.energy = larger(w.energy, energy + work)
     measure_powers(w)
@@ -170,7 +170,7 @@ def energies_at(w: Control, t: float, x: Reals, m: Reals, out: Reals) -> None:
 def energy_per_square(w: Control, t: float, x: Reals, m: Reals, state: int) -> float:
     """Return the stored energy per square of a change of a state at x; 0 if no energy is an even function of the state.
 
-    Try ever larger changes, because small ones are lost in the rounding of other energies.
+    Try ever larger changes, because small changes are lost in the rounding errors of other energies.
     """
     n, squares, modes, moved, at_x, above, below = w.n, w.squares, w.square_modes, w.moved, w.held, w.beyond, w.sharp
     for i in range(w.modes):

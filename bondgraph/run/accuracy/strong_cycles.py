@@ -1,4 +1,4 @@
-"""Scales that balance strong cycles of couplings before weak ones, for couplings that the sweeps of `balancing` leave uneven.
+"""Scales that balance strong cycles of couplings before weak cycles, for couplings that the sweeps of `balancing` leave uneven.
 
 Couplings of states nearly at rest can be products of tiny numbers: in a beam ahead of the bending wave, 1e-100 occurs next to
 1e5. Ears are short cycles found without regard to values; an ear may include such a coupling, and its scales are then wrong by a

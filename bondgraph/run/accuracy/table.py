@@ -31,7 +31,7 @@ class Rounding:
 
     Parameters
     ----------
-    steps : number of steps controlled to the rounding of the rates instead of the tolerance.
+    steps : number of steps controlled to the rounding errors of the rates instead of the tolerance.
     rtol : largest tolerance of these steps; 0 if there are none.
     states : names of the states with noisy rates.
     """
@@ -275,7 +275,7 @@ def _contiguous(values: np.ndarray) -> np.ndarray:
 def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list[Any], PythonCallback]:
     """Return the records of sparsity patterns, and a callback that looks up the pattern of the `nonzero_flags` after machine code
     has advanced `oldest`. Most runs meet few patterns, and each is looked up once. A run that meets more patterns than it keeps
-    builds all further ones in machine code (`pattern_rooms`), without the callback."""
+    builds all further patterns in machine code (`pattern_rooms`), without the callback."""
     patterns: list[Any] = [None] * PATTERNS
     nonzero_flags = table.arrays["nonzero_flags"]
 

@@ -71,8 +71,8 @@ class BatchTable(Table):
     series: Reals
     # Energies: signs of powers; lost: energy that each of the `balances` has lost at events before each sample, J, with the first
     # `lost_rows` rows set; lost_totals: the losses so far; storage_balances, power_balances: balance of each storage and power.
-    # For each balance, begun: energy at the start; worst, play_most: largest residual and energy in play; closing, play: residual
-    # and energy in play at a sample.
+    # For each balance, begun: energy at the start; worst, play_most: largest residual and energy scale; closing, play: residual
+    # and energy scale at a sample.
     signs: Reals
     energies: Annotated[Reals, Length(lambda r: r.storages)]
     rates: Annotated[Reals, Length(lambda r: r.states)]

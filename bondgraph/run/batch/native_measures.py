@@ -1,4 +1,4 @@
-"""Measures of a run in machine code, equal to those of `run.measures` to the last bit.
+"""Measures of a run in machine code, bitwise equal to the measures of `run.measures`.
 
 Samples and events are measured in order of time: `measure_event` measures the samples before an event, then both sides of the
 event, and `keep` the remaining samples after the end of the run.

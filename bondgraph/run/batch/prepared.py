@@ -79,7 +79,7 @@ def checked_settings(program: Program, t_end: float, settings: RunSettings) -> t
     return checked, (since, dates)
 
 
-# A run warns if the rounding of its rates limits more than this fraction of its steps.
+# A run warns if the rounding errors of its rates limit more than this fraction of its steps.
 _NOISY = 0.01
 _BLOCKS = (("x", "E308"), ("p", "E309"), ("m", "E310"))
 _ALL = KeepOptions()
@@ -163,7 +163,9 @@ class PreparedProgram:
             warnings.warn(f'"{name}": {text}', kind, stacklevel=caller_depth())
         if result.failure is None and (noise := result.statistics.rounding).steps > _NOISY * result.statistics.steps:
             named = ", ".join(f'"{state}"' for state in noise.states[:4]) + (" ..." if len(noise.states) > 4 else "")
-            text = f"the tolerance is below the rounding error of the rates of {named}: {noise.steps} of {result.statistics.steps}"
+            text = (
+                f"the tolerance is below the rounding error of the rates of {named}: {noise.steps} of {result.statistics.steps}"
+            )
             text += f" steps were controlled to an rtol of {noise.rtol:.2g}, not {rtol:g}"
             warnings.warn(f'"{name}": {text}', RoundingWarning, stacklevel=caller_depth())
         return result

@@ -56,7 +56,9 @@ def kept_of(program: Program, keep: Mapping[str, str | Measure]) -> tuple[tuple[
     """
     if not isinstance(keep, Mapping):
         cures = ('keep={"top": peak("rotor.flow")}',)
-        raise RunError(Problem("E345", f"quantities to keep must be a mapping from names to measures, not {keep!r}"[:100], cures=cures))
+        raise RunError(
+            Problem("E345", f"quantities to keep must be a mapping from names to measures, not {keep!r}"[:100], cures=cures)
+        )
     asked = {name: measure_of(measure) for name, measure in keep.items()}
     if wrong := {name: why for name, measure in asked.items() if (why := why_not(measure, program))}:
         details = tuple(f'"{name}": {why[0]}' for name, why in wrong.items())

@@ -228,7 +228,7 @@ class BatchRunner:
         return collected.ends()
 
     def _in_lanes(self, lanes: int | None, runs: int) -> LaneKernels | None:
-        """Return the kernels for runs in SIMD lanes; None if each must run alone, because of events, clocks, breaks of time or
+        """Return the kernels for runs in SIMD lanes; None if each must run alone, because of events, clocks, time breaks or
         loops."""
         if lanes is not None and not (isinstance(lanes, Integral) and lanes in (1, *LANES)):
             allowed = ", ".join(map(str, (1, *LANES)))

@@ -411,7 +411,8 @@ class Workspace:
         return table
 
     def _in_lanes(self, lanes: LaneKernels, key: bytes, samples: int) -> Callable[[int], int]:
-        """Return a function that continues several runs at once, with the clocks of this key, from the address of their table."""
+        """Return a function that continues several runs simultaneously, with the clocks of this key, from the address of their
+        table."""
         others, address = UNDER_WAY * lanes.lanes - 1, ctypes.c_void_p
         while len(self._beside) < others:
             self._beside.append(Workspace(self.bound.program, self.settings, self._choice, self.wanted))

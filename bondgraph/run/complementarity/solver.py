@@ -127,7 +127,7 @@ def invert(s: BoxTable) -> bool:
 
 
 def enter(s: BoxTable, chosen: int) -> bool:
-    """Add a row to the basic ones by bordering the inverse; return False if its pivot is too small."""
+    """Add a row to the basic rows by bordering the inverse; return False if its pivot is too small."""
     n, k = s.n, s.count
     pivot = s.regular[chosen * n + chosen]
     for i in range(k):
@@ -155,7 +155,7 @@ def enter(s: BoxTable, chosen: int) -> bool:
 
 
 def leave(s: BoxTable, chosen: int) -> None:
-    """Remove a row from the basic ones; the last basic row takes its place in the inverse."""
+    """Remove a row from the basic rows; the last basic row takes its place in the inverse."""
     n, last, place = s.n, s.count - 1, 0
     while s.basic[place] != chosen:
         place += 1

@@ -174,7 +174,7 @@ class _Closure:
 
 
 def _run(program: Program, settings: Settings, start: Start, times: np.ndarray, choice: Selection, bar: Progress) -> RunPart:
-    """Run from a start through these times, which count from the start of the whole run, to the last of them."""
+    """Run from a start to the last of these times, which are measured from the start of the whole run."""
     begin, x, m, q = start
     since = np.append(begin, times)
     date = settings.t_start + begin

@@ -23,8 +23,8 @@ NODES = (
     0.9504844339512095,
     0.0495155660487904,
 )
-"""Fractions of a step at which a delayed signal is evaluated, for degree 7, that of the best dense output. Chebyshev-Lobatto
-points, each far from its predecessors (Leja), so that divided differences are accurate."""
+"""Fractions of a step at which a delayed signal is evaluated, for degree 7, the degree of the best dense output.
+Chebyshev-Lobatto points, each far from its predecessors (Leja), so that divided differences are accurate."""
 NEVER = 1 << 60
 """Row number of a break that has not happened yet."""
 SMOOTH = 10
@@ -42,7 +42,7 @@ class DelayTable(Table):
     each signal.
     """
 
-    # For each delay: kernel that replaces its state by its signal, and place of this state; delay, s; row of the last look-up;
+    # For each delay: kernel that replaces its state by its signal, and index of this state; delay, s; row of the last look-up;
     # rows that start at the last and the next break, between which it looks; time at which it reaches the next break.
     sources: Kernels
     places: PerDelayIndex
@@ -59,8 +59,8 @@ class DelayTable(Table):
 
     n: int
     count: int
-    # First row of the delays among the rows of the clocks; number of filled rows, and room for rows; level of the next row; True
-    # if a delayed signal may depend directly on a delayed one, so that its breaks never become smooth.
+    # First row of the delays among the rows of the clocks; number of filled rows, and capacity for rows; level of the next row;
+    # True if a delayed signal may depend directly on a delayed one, so that its breaks never become smooth.
     first_clock: int
     filled: int
     room: int

@@ -45,7 +45,7 @@ def rounding_error(value: np.ndarray, near: np.ndarray) -> np.ndarray:
     return np.asarray(MARGIN * np.fmax.reduce(np.fmin(off[:PAIRS], off[PAIRS:]), axis=0))
 
 
-# Look-ahead times, as fractions of the run: the first, the longest, and the ratio of successive ones.
+# Look-ahead times, as fractions of the run: the first, the longest, and the ratio of successive times.
 MIN_LOOK_AHEAD, MAX_LOOK_AHEAD, LOOK_AHEAD_RATIO = 1e-15, 1e-6, 8.0
 # Number of trial states around a state, and their relative distance.
 TRIALS, _AROUND = 12, 1e-3

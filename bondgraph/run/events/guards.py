@@ -1,6 +1,6 @@
 """Event detection: find the guards that are positive, or about to be, by more than their rounding errors.
 
-The rounding error of a guard is measured at states, parameters and times next to the present ones (`guard_history`).
+The rounding error of a guard is measured at states, parameters and times next to the present point (`guard_history`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Factorise band matrices in place (LU with partial pivoting), and solve with the factors.
 
-For n unknowns with `lower` diagonals below the main one and `upper` above it, column j starts at j (2 lower + upper + 1); entry
-(i, j) lies at offset lower + upper + i - j in it. The first `lower` numbers of a column are room for the fill-in of pivoting (as
-in LAPACK's dgbtrf). Factors hold the reciprocal of each pivot.
+For n unknowns with `lower` diagonals below the main diagonal and `upper` above it, column j starts at j (2 lower + upper + 1);
+entry (i, j) lies at offset lower + upper + i - j in it. The first `lower` entries of a column are reserved for the fill-in from
+pivoting (as in LAPACK's dgbtrf). Factors hold the reciprocal of each pivot.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from bondgraph.emit.kernel_language.language import Disjoint, Ints, Reals
 from bondgraph.run.linear.elimination import pivot_of, subtract, swap, swap_in, without_tiny
 
 _COLUMN = 4
-"""Numbers per column of a tridiagonal matrix, with room for pivoting: two above the diagonal, the diagonal, one below."""
+"""Entries per column of a tridiagonal matrix, with space for pivoting: two above the diagonal, the diagonal, one below."""
 _ROWS = 16
 """Interval in rows at which the number carried from row to row is checked for being tiny; checking each row would be slower."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bondgraph.emit.kernel_language.language import Reals, inline
 
 TINY = 1e-290
-"""Numbers below this become zero. Far from a source, solutions fall by a factor in every row and would become subnormal numbers,
-which slow down a processor a hundredfold."""
+"""Numbers below this become zero. Far from a source, solutions decrease by a factor from row to row and would become subnormal
+numbers, which slow down a processor a hundredfold."""
 
 
 @inline

@@ -86,8 +86,7 @@ def solve_system(s: SystemTable) -> None:
 
 
 def has_negative_determinant(s: SystemTable) -> bool:
-    """Return True if the determinant of the factorised matrix is negative, judged by the signs of its pivots and its row
-    swaps."""
+    """Return True if the determinant of the factorised matrix is negative, from the signs of its pivots and its row swaps."""
     n, negative = s.n, False
     if s.kind == SPARSE:
         inverse = s.inverse

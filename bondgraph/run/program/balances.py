@@ -19,7 +19,7 @@ JOULE = "J"
 
 @dataclass(frozen=True)
 class Island:
-    """Part of a graph that bonds connect.
+    """Part of a graph whose elements are connected by bonds.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def connected_islands(model: Model, storages: Sequence[str], powers: Sequence[st
     """Return the islands that have storages or powers, in the order of their first bonds; `storages` and `powers` are the paths
     of their elements.
 
-    The result is empty, which means one balance of everything, if there are no islands or an element has no bond.
+    The result is empty, which means one balance of the whole model, if there are no islands or an element has no bond.
     """
     components = _connected(model.bonds)
     if not all(path in components for path in (*storages, *powers)):
@@ -66,7 +66,7 @@ def _connected(bonds: Sequence[Bond]) -> dict[str, int]:
 
 
 def _unit(domains: Sequence[Domain]) -> str:
-    """Return the unit of effort times displacement; J if any domain has it, because the number is equal on both sides of a
+    """Return the unit of effort times displacement; J if any domain uses J, because the value is equal on both sides of a
     transformer."""
     units = dict.fromkeys(domain.energy_unit for domain in domains)
     return JOULE if JOULE in units else next(iter(units))

@@ -1,4 +1,4 @@
-"""LLVM text of the ticks of a library of FMI 2.0 or 3.0: it calls the functions of the library by address."""
+"""LLVM IR of the ticks of a library of FMI 2.0 or 3.0: it calls the functions of the library by address."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ TYPES: Mapping[int, Mapping[str, ValueType]] = {
 
 @dataclass(frozen=True)
 class VariableGroup:
-    """Library variables of one type that one call sets or reads: the type, and their places among the variables of the block."""
+    """Library variables of one type that one call sets or reads: the type, and their indices among the variables of the block."""
 
     type_name: str
     places: tuple[int, ...]
@@ -79,7 +79,7 @@ class LibraryVariables(Protocol):
 
 @dataclass
 class _Writer:
-    """Writer of the LLVM text of one function: lines, and the message of each fault by number."""
+    """Writer of the LLVM IR of one function: lines, and the message of each fault by number."""
 
     faults: list[str]
     lines: list[str] = field(default_factory=list)
@@ -129,7 +129,7 @@ def _entry(pointer: str, kind: str, index: int) -> str:
 
 
 def tick_text(unit: LibraryVariables, places: Sequence[int], steps: int) -> tuple[str, list[str]]:
-    """Return the LLVM text of a tick, and the message of each fault; `places` are the places in x of the outputs and of the
+    """Return the LLVM IR of a tick, and the message of each fault; `places` are the indices in x of the outputs and of the
     sampled inputs, `steps` is the place of the number of steps."""
     faults = list[str]()
     outputs = len(places) - sum(len(group.places) for group in unit.inputs)
@@ -205,8 +205,8 @@ lost:
   ret void
 }}
 """
-"""LLVM text of the tick: after the kernel of the block, the library advances to this time, reads its inputs and writes its
-outputs; after a failure the outputs are NaN, and the library is not called again."""
+"""LLVM IR of the tick: after the kernel of the block, the library advances to this time, reads its inputs and writes its outputs;
+after a failure the outputs are NaN, and the library is not called again."""
 
 
 def _set(write: _Writer, unit: LibraryVariables, group: VariableGroup, word: int, places: Sequence[int]) -> None:

@@ -27,8 +27,8 @@ class LibraryInstance(Protocol):
     start: float
     period: float
     words: Sequence[int]
-    """Addresses of the functions that make a step and end the initialisation, then of the function, references and values of each
-    group: inputs, then outputs."""
+    """Addresses of the functions that do a step and end the initialisation; then, for each group of inputs and each group of
+    outputs, addresses of its function, references and values."""
 
     @property
     def address(self) -> int:
@@ -68,7 +68,7 @@ class LibraryTick:
 
 
 class LibraryKernel(Kernel):
-    """Tick of a library in one run. Its machine code needs Python's lock only at the first tick, which makes the instance."""
+    """Tick of a library in one run. Its machine code needs Python's lock only at the first tick, which creates the instance."""
 
     _tick: LibraryTick
     _words: np.ndarray

@@ -47,17 +47,17 @@ class Program:
     outputs : all named outputs; None if there are none.
     choose : makes a kernel for the outputs in some slots only, and returns the index of each slot in its output; None if
         unavailable.
-    in_lanes : makes the kernels for a number of SIMD lanes, if their results equal single runs to the last bit; None if
+    in_lanes : makes the kernels for a number of SIMD lanes, if their results are bitwise equal to single runs; None if
         unavailable.
-    texts : writes the LLVM texts of the kernels that many runs call, with a kernel "chosen" of the outputs in some slots only,
-        and the Jacobian if needed; None if they are not straight-line machine code.
+    texts : writes the LLVM IR of the kernels that many runs call, with a kernel "chosen" of the outputs in some slots only, and
+        the Jacobian if needed; None if they are not straight-line machine code.
     expand : makes the kernel of the Taylor coefficients of x and of the integrals of the powers, (orders, n + powers), for orders
         from 1 up to a given maximum; None if unavailable.
     resets : one per transition: x after the transition, (n,); None if x does not change.
     pushes : one per transition: the change of all guards by its impulse (k,), then x after the transition without the impulse
         (n,); None if no other transition could react.
-    supplies : one per transition: energy that sources supply during its impulse, J (one number per power); None if they supply
-        none.
+    supplies : one per transition: energy that sources supply during its impulse, J (one value per power); None if they supply no
+        energy.
     transitions : the edges of all state machines.
     layout : names.
     nominal : (n,) typical size of each state, given by the user as a hint; 0 without a hint.
@@ -182,7 +182,8 @@ class Program:
         return self._layouts[kind]
 
     def pair_layout(self, kind: str) -> MatrixLayout:
-        """Return the memory layout for two unknowns per state (`layout.pair_layout_of`), computed once per kind."""
+        """Return the memory layout for two unknowns per state (`layout.pair_layout_of`), computed once for each kind of linear
+        algebra."""
         if (name := f"pair {kind}") not in self._layouts:
             self._layouts[name] = pair_layout_of(self.matrix_layout(kind), *self.jacobian_entries)
         return self._layouts[name]
@@ -219,7 +220,7 @@ class Program:
 
     @OnceProperty
     def balances(self) -> Balances:
-        """Energy balances by which a run is judged: the total, and one of each island."""
+        """Energy balances that check a run: one of the whole model, and one of each island."""
         return balances(self.islands, self.power_roles, ROLES)
 
     @property

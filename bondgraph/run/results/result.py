@@ -50,8 +50,8 @@ class Statistics:
     ticks : number of clock ticks; quadratic_programs : number solved, in steps with rigid contacts.
     wall_time : duration of the whole call, s; integration_time : time inside the integrator, s.
     local_rtol : relative tolerance per step that the integrator used.
-    rounding : number of steps whose tolerance lay below the rounding of the rates, the rtol that they reached, and the states
-        with noisy rates.
+    rounding : number of steps whose tolerance lay below the rounding error of the rates, the rtol that they reached, and the
+        states with noisy rates.
     """
 
     solver: str
@@ -79,7 +79,7 @@ class Statistics:
 
     @property
     def time_per_rate(self) -> float:
-        """Time inside the integrator per evaluation of the rates, with all overhead, s."""
+        """Time inside the integrator per evaluation of the rates, including all overhead, s."""
         return self.integration_time / max(self.rates, 1)
 
 
@@ -122,7 +122,7 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """True if the run reached its end and can be trusted, without failure or doubt."""
+        """True if the run reached its end and can be trusted: there is no failure and no warning."""
         return self.failure is None and not self.warnings
 
     def __getitem__(self, name: str) -> np.ndarray:
@@ -273,7 +273,7 @@ class Result:
         """Return the model of the run; E100 for a result without one."""
         if self.program.model is None:
             title = f'this result of "{self.program.name}" has no graph to draw: pickling keeps only numbers and names'
-            cures = ("diagram(at) of the result before pickling", "graph.diagram() of its graph, without values")
+            cures = ("diagram(at) of the result before pickling", "graph.diagram() of the graph, which shows no values")
             raise refusal("E100", title, *cures, about=self.program.name)
         return self.program.model
 
@@ -312,8 +312,8 @@ class Result:
 
 
 MAX_PARABOLA_ERROR = 0.25
-"""Distance from the parabola, relative to its second difference, above which the parabola is not used: a sine with ten samples
-per period has 0.2."""
+"""Distance from the parabola, relative to its second difference, above which the parabola is not used; for a sine with ten
+samples per period, this distance is 0.2."""
 
 
 def extreme(result: Sampled, name: str, sign: float = 1.0) -> tuple[float, float]:

@@ -111,8 +111,8 @@ class SampleConsumer:
 
 
 def _staying(program: Program, wanted: np.ndarray) -> np.ndarray:
-    """Return a mask (k,) of the samples to keep: a few of the `wanted` ones (k,), and those at which constraints and contacts are
-    checked."""
+    """Return a mask (k,) of the samples to keep: a few of the `wanted` samples (k,), and the samples at which constraints and
+    contacts are checked."""
     stay, asked = np.zeros(len(wanted), dtype=bool), np.flatnonzero(wanted)
     stay[asked[np.linspace(0, len(asked) - 1, PROBES).astype(int)]] = True
     if has_constraints(program) or watched_contacts(program):

@@ -41,7 +41,7 @@ class GPUKernel:
 
     Parameters
     ----------
-    ptx : text of the module.
+    ptx : source code of the module.
     entry : name of the kernel.
     call_words : word of each field of the block; call_size : count of its words.
     state_words, scratch_words : counts of words that a slot keeps between launches, zero before the first launch of a block.
@@ -84,8 +84,8 @@ def gpu_kernel(
     kept, outputs : measures, as `kept_of` returns them.
     check_rank : True to check the constraints along the runs.
 
-    Raises `RunError` E283 for runs that cannot use a GPU, E284 for runs whose memory does not fit a thread, E330 for a clock that
-    cannot run; `CompileError` E282, E285.
+    Raises `RunError` E283 for runs that cannot use a GPU, E284 for runs that need more memory than a thread has, E330 for a clock
+    that cannot run; `CompileError` E282, E285.
     """
     if (refused := gpu_refusal(prepared)) is not None:
         raise RunError(refused)
@@ -203,7 +203,7 @@ def _rules_text() -> str:
 
 
 def _entry_texts(memory: GPUMemory) -> list[str]:
-    """Return the texts of the kernel and of the counters in its argument."""
+    """Return the LLVM IR of the kernel and of the counters in its argument."""
     words = {name: index for name, (index, _) in Launch.layout().items()}
     kernel = nvptx.kernel_text(ENTRY, "b_run_thread", len(memory.template), words["slots"], memory.batch)
     counters = {"taken_run": "next_run", "count_done": "done_runs"}
@@ -211,11 +211,11 @@ def _entry_texts(memory: GPUMemory) -> list[str]:
 
 
 def _check_size(prepared: PreparedProgram, memory: GPUMemory) -> None:
-    """Raise `RunError` E284 if the memory does not fit a GPU thread."""
+    """Raise `RunError` E284 if a run needs more memory than a GPU thread has."""
     if (size := 8 * len(memory.template)) <= MOST_LOCAL:
         return
     why = f"it needs {size / 1024:.0f} KB for tables and arrays, but a thread has at most {MOST_LOCAL // 1024} KB"
-    title = f'a run of "{prepared.program.name}" does not fit a thread of a GPU'
+    title = f'a run of "{prepared.program.name}" does not fit in the memory of a GPU thread'
     raise RunError(Problem("E284", title, (why,), cures=("device=None, which runs on the processor", "a smaller model")))
 
 

@@ -125,7 +125,7 @@ def start_run(r: BatchTable, v: LaneTable, slot: int, run: int, lanes: Fixed) ->
 
 
 def select_run(r: BatchTable, v: LaneTable, slot: int) -> None:
-    """Set the tables of the batch loop to those of the run in this slot."""
+    """Set the tables of the batch loop to the tables of the run in this slot."""
     c = v.tables[slot]
     r.table, r.rows, r.modes = c, v.row_blocks[slot], c.m
 

@@ -1,6 +1,6 @@
 """Steps of several runs in SIMD lanes: the functions of `steppers.explicit`, in which each number becomes one number per lane.
 
-A lane equals a single run to the last bit, because both come from the same functions.
+A lane is bitwise equal to a single run, because both come from the same functions.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Rank screening of the constraint matrix along a run, in machine code: a cheap test that excludes a loss of rank.
 
-If A' - theta A is positive definite for two successive matrices A, A', then every eigenvalue of A' is larger than theta times
-that of A, and remains so after any congruence (Loewner order), such as the change of scale in `validation.constraint_rank`. Two
-attempted factorisations thus exclude too fast a change in either direction (`bounds`); eigenvalues are needed only if one fails.
-Several samples are tested in SIMD lanes, and only the envelope of the matrices is factored, so independent bodies and chains cost
-no more than their own constraints.
+If A' - theta A is positive definite for two successive matrices A, A', then every eigenvalue of A' is larger than theta times the
+eigenvalue of A, and remains so after any congruence (Loewner order), such as the change of scale in `validation.constraint_rank`.
+Two attempted factorisations thus exclude too fast a change in either direction (`bounds`); eigenvalues are needed only if one
+fails. Several samples are tested in SIMD lanes, and only the envelope of the matrices is factored, so independent bodies and
+chains cost no more than their own constraints.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def may_lose_rank(s: SampleCheck, c: IntegratorTable, samples: Reals, lanes: Fix
         if not exceeds(s, now, now[1:], work, lanes):
             return True
         first = first + lanes
-    # Rank is relative to the size over the whole run; if a diagonal has been much smaller, the test with `_LEFT` says little.
+    # Rank is relative to the size over the whole run; if a diagonal has been much smaller, the test with `_LEFT` is inconclusive.
     for i in range(n):
         low, high = s.low[i * lanes :], s.high[i * lanes :]
         smallest, largest = low[0], high[0]

@@ -45,7 +45,7 @@ class FiredTransition:
     transition : its index in the program.
     x_before, x_after, m_before, m_after : states and modes before and after.
     supplied : energy that sources supply at this instant, J, one value per power.
-    limit : for a transition that replaces an infinite sequence of ever faster ones, the limit of their times, s.
+    limit : for a transition that replaces an infinite sequence of ever faster transitions, the limit of their times, s.
     """
 
     time: float
@@ -66,8 +66,8 @@ class FiredTransition:
 
 
 def by_name(transitions: Sequence[RunTransition]) -> list[int]:
-    """Return indices of transitions in an order that does not depend on how they are listed: `first` ones first, `last` ones
-    last."""
+    """Return indices of transitions in an order that does not depend on how they are listed: `first` transitions first, `last`
+    transitions last."""
 
     def key(i: int) -> tuple[bool, bool, str, str, float]:
         edge = transitions[i]

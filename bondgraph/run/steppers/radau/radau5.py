@@ -112,7 +112,7 @@ def growth(c: Any, h: float, error: float) -> float:
 
 @inline
 def tempered(c: Any, length: float) -> float:
-    """Return the length of the step after an accepted one, if the error allows `length`."""
+    """Return the next step size after an accepted step whose error would allow `length`."""
     wish = smaller(length, larger(0.2, c.growth) * c.trial)
     stays = wish >= c.trial and wish <= _KEPT * c.trial and c.contraction <= _QUICK
     return c.trial if stays else wish
