@@ -1,4 +1,4 @@
-"""Measures of a run: `simulate`, `run_many` and `sweep` compute the same number by the same rule.
+"""Measures of a run: `simulate`, `run_many` and `sweep` compute the same value by the same rule.
 
 >>> peak("rotor.flow")
 peak('rotor.flow')
@@ -153,7 +153,7 @@ def _times_of(result: Measurable, event: str) -> list[float]:
 
 def _integral(result: Measurable, name: str) -> np.ndarray:
     """Integrate by the trapezoidal rule, summed in order of time. A sample at the time of an event is one side of that event;
-    events after the last sample do not count."""
+    events after the last sample are ignored."""
     since, values = result.since, np.asarray(result[name], dtype=float)
     at = result.events.since
     if len(at):

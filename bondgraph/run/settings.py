@@ -1,4 +1,4 @@
-"""Check the settings of a run: convert user arguments to arrays and numbers, or raise a `RunError`."""
+"""Check the settings of a run: convert user arguments to arrays and floats, or raise a `RunError`."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np
             raise _refuse("E303", f"a sample step of {step:g} s makes {many} samples", cures=("a longer step",))
         steps = math.floor(span / step * (1.0 + 1e-12))
         times = step * np.arange(steps + 1)
-        if span - times[-1] < 1e-9 * step:  # add the end, unless it is there up to rounding
+        if span - times[-1] < 1e-9 * step:  # add the end, unless it is there within rounding error
             times[-1] = span
         else:
             times = np.append(times, span)
@@ -233,7 +233,7 @@ def sample_times(samples: Any, start: float, end: float) -> tuple[np.ndarray, np
 
 
 def _dates(since: np.ndarray, start: float, end: float) -> np.ndarray:
-    """Convert sample times to the user's clock; the last time is exactly the user's end, despite rounding."""
+    """Convert sample times to the user's clock; the last time is exactly the user's end, despite rounding errors."""
     dates = start + since
     return np.where(since == end - start, end, dates)
 

@@ -66,7 +66,7 @@ class FieldTable:
         return self._real.item(index) if kind == "double" else self._integers.item(index)
 
     def copied(self, name: str, length: int) -> np.ndarray:
-        """Return a copy of the numbers (length,) at the address in a field."""
+        """Return a copy of the values (length,) at the address in a field."""
         numbers = (ctypes.c_double * length).from_address(self._integers.item(self._fields[name][0])) if length else ()
         return np.array(numbers, dtype=float)
 

@@ -1,11 +1,12 @@
 """Balancing of couplings between states: balanced scales, the fastest rate of each state, and scales propagated along couplings.
 
 An entry B_ij > 0 means that state j drives state i. Within a strong component, find scales s that balance the couplings into each
-state with those out of it; for reciprocal couplings, energy gives the same ratios. Units do not matter: under x -> d x, the
-scales become d s and the rates do not change, to the last bit if d is a power of two. Balancing: E. E. Osborne, On
+state with the couplings out of it; for reciprocal couplings, energy gives the same ratios. Units do not matter: under x -> d x,
+the scales become d s and the rates do not change; they are bitwise equal if d is a power of two. Balancing: E. E. Osborne, On
 pre-conditioning of matrices, J. ACM 7, 1960.
 
-The initial scales follow short cycles (ears); sweeps correct their small errors, and `strong_cycles` corrects large ones.
+The initial scales follow short cycles (ears); sweeps correct small errors of these scales, and `strong_cycles` corrects large
+errors.
 
 Runs in lanes must share one structure of couplings (sparsity pattern).
 """
@@ -95,7 +96,7 @@ def balance(s: Structure, values: Reals, scales: Reals, into: Disjoint, out_of: 
 
 def fastest(s: Structure, values: Reals, rates: Reals, work: Reals) -> None:
     """Raise `rates`, initially the diagonal, to the fastest rate at which each state is coupled, 1/s. A state without a rate of
-    its own takes the rate of the states that drive it. `work` holds three numbers per state and one flag, which becomes 1 in runs
+    its own takes the rate of the states that drive it. `work` holds three values per state and one flag, which becomes 1 in runs
     whose couplings are far from balanced: use `fastest_by_cycles` for these runs."""
     n = s.states
     scales, into, out_of, uneven = work, work[n:], work[n * 2 :], work[n * 3 :]

@@ -4,8 +4,8 @@
 
 `size` is the largest |x_i| at the ends of accepted steps, after ticks and after resets; `floor` is a fraction of the natural
 scale (`natural_scales`), or the user's `atol`; `noise`, zero until noise is suspected, is the measured rounding error of the
-rates (`rounding_noise`) times the factor by which a step accumulates it. If w_i is zero, nothing drives x_i, and its error does
-not count. `callback_refresh`, `callback_test_noise` and `callback_decay` call Python instead.
+rates (`rounding_noise`) times the factor by which a step accumulates it. If w_i is zero, nothing drives x_i, and its error is
+ignored. `callback_refresh`, `callback_test_noise` and `callback_decay` call Python instead.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SCALE_PART = 0.1
 MAX_GUESS = 1e3
 """Largest scale of the guess for a loop unknown, relative to its size: a scale from the drivers alone can be far too large."""
 RENEWALS = tuple(2**k for k in range(2, 12))
-"""Numbers of steps after which the scales are refreshed."""
+"""Numbers of steps after which the scales are updated."""
 NEVER = 2**62
 ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
 """Rounding errors of a rate that a step accumulates, per square root of the number of states; largest factor by which repeated
@@ -108,7 +108,7 @@ def weights_begin(w: Control, t: float, x: Reals, q: Reals, m: Reals) -> None:
 
 
 def remember(w: Control, m: Reals) -> bool:
-    """Return True if the run has already begun a segment in these modes; else remember them."""
+    """Return True if the run has already begun a segment in these modes; otherwise record the modes."""
     count, seen = w.modes, w.seen
     for k in range(w.seen_count):
         is_same = True
@@ -170,7 +170,7 @@ def energies_at(w: Control, t: float, x: Reals, m: Reals, out: Reals) -> None:
 def energy_per_square(w: Control, t: float, x: Reals, m: Reals, state: int) -> float:
     """Return the stored energy per square of a change of a state at x; 0 if no energy is an even function of the state.
 
-    Try ever larger changes, because small changes are lost in the rounding errors of other energies.
+    Try larger and larger changes, because small changes are lost in the rounding errors of other energies.
     """
     n, squares, modes, moved, at_x, above, below = w.n, w.squares, w.square_modes, w.moved, w.held, w.beyond, w.sharp
     for i in range(w.modes):
@@ -299,7 +299,7 @@ def add_noise_of_powers(w: Control, t: float, x: Reals, m: Reals, noise: Reals, 
 
 
 def add_noise_of_drivers(w: Control, t: float, x: Reals, m: Reals, h: float, relative: float) -> None:
-    """Add to the noise of each state the noise of its drivers that is significant over the longest step."""
+    """Add the noise of a state's drivers, where it is significant over the longest step, to the noise of the state."""
     n, noise, values, driven, size, floor = w.n, w.sigma, w.values, w.driven, w.size, w.floor
     significant, rest = w.third, w.fourth
     longest, is_any = larger(h, w.longest), False

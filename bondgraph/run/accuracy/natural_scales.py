@@ -68,7 +68,7 @@ def look_ahead(w: Control, t: float, x: Reals, m: Reals, ahead: float) -> bool:
 
 
 def propagated_scales(w: Control, t: float, x: Reals, m: Reals, size: Reals) -> None:
-    """Compute propagated scales from the rates and couplings at (t, x) into `later`."""
+    """Compute propagated scales from the rates and couplings at (t, x), and store them in `later`."""
     couplings(w, t, x, m)
     if w.scaled == PROPAGATED:
         w.scaled = 0
@@ -129,8 +129,8 @@ def source_rates(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def measure_terms(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Find the states that have moved, or will move, by more than rounding. All other states take the scale of the terms that
-    cancel in their rates, or in the rates of their drivers: steps need not follow the last digits of a sum."""
+    """Find the states that have moved, or will move, by more than rounding errors. All other states take the scale of the terms
+    that cancel in their rates, or in the rates of their drivers: steps need not follow the last digits of a sum."""
     n, size, moved, terms = w.n, w.size, w.has_moved, w.terms
     rates, speed, errors, sigma = w.driven, w.fastest, w.later, w.sigma
     is_open = False
@@ -194,8 +194,8 @@ def add_rounding_of_parameters(w: Control, t: float, x: Reals, m: Reals) -> None
 
 
 def raise_resting(w: Control) -> None:
-    """Raise the scales of states at rest, as far as the scales of the terms that cancel in their rates, so that rounding does not
-    limit the steps. States that drive a moving state keep their scales, because their last digits matter."""
+    """Raise the scales of states at rest, as far as the scales of the terms that cancel in their rates, so that rounding errors
+    do not limit the steps. States that drive a moving state keep their scales, because their last digits matter."""
     part = smaller(1.0, TOLERATED / w.rtol)
     n, size, scale, counts, structure = w.n, w.size, w.scale, w.later, w.pattern.structure
     for i in range(n):
@@ -286,7 +286,7 @@ def are_current(w: Control, time: float, x: Reals, m: Reals) -> bool:
 
 
 def find_pattern(w: Control) -> None:
-    """Find the sparsity pattern of the nonzeros: a kept one, or one that Python looks up to replace the oldest."""
+    """Find the sparsity pattern of the nonzeros: a kept pattern, or a pattern that Python looks up to replace the oldest."""
     count, nonzero_flags = w.entry_count, w.nonzero_flags
     for k in range(w.pattern_count):
         kept, is_same = w.patterns[k], True

@@ -1,11 +1,12 @@
-"""Rounding noise of rates and powers, measured by differences between states that differ by little more than rounding.
+"""Rounding noise of rates and powers, measured by differences between states that differ by little more than their rounding
+errors.
 
 At states on a line, spaced by about 2^-45 of their size, exact rates differ from a smooth curve by far less than their rounding
 errors. Third and fourth
 differences remove the smooth part; independent errors of size sigma leave sqrt(20) sigma and sqrt(70) sigma (binomial weights).
-The result includes rounding inside the formulas, and rounding of the states at which they are evaluated. Numbers much larger than
-the states round more coarsely, which shows only at larger distances; there, fourth differences far smaller than the third show
-that values are smooth. Points are evaluated one by one or in SIMD lanes.
+The result includes rounding errors inside the formulas, and rounding errors of the states at which the formulas are evaluated.
+Numbers much larger than the states round more coarsely, which shows only at larger distances; there, fourth differences far
+smaller than the third show that values are smooth. Points are evaluated one by one or in SIMD lanes.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ def directions(n: int) -> np.ndarray:
 
 
 def rounding(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Measure the rounding noise of rates and powers into `sigma`; the larger of `size` and `scale` is the size of a state."""
+    """Measure the rounding noise of rates and powers, and store it in `sigma`; the larger of `size` and `scale` is the size of a
+    state."""
     n, scales, sigma, third, fourth = w.n, w.scales, w.sigma, w.third, w.fourth
     width = n + w.quadratures
     for i in range(n):

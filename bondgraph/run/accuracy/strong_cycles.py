@@ -2,7 +2,7 @@
 
 Couplings of states nearly at rest can be products of tiny numbers: in a beam ahead of the bending wave, 1e-100 occurs next to
 1e5. Ears are short cycles found without regard to values; an ear may include such a coupling, and its scales are then wrong by a
-hundred decades. Here the cycle with the largest geometric mean is balanced first and becomes one cluster, then the next one
+hundred decades. Here the cycle with the largest geometric mean is balanced first and becomes one cluster, then the next cycle
 (max-balancing: H. Schneider and M. H. Schneider, Math. Oper. Res. 16, 1991). A level bounds the couplings between clusters.
 Relaxation (Bellman and Ford) finds scales within this bound, or a cycle with a larger mean. Means within the ratio of two levels
 count as equal.

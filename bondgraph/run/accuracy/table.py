@@ -186,7 +186,7 @@ class ErrorWeights:
 
     def scales_of(self, t: float, x: np.ndarray, m: np.ndarray, columns: np.ndarray, rates: np.ndarray) -> np.ndarray:
         """Return natural scales (n,) of given changes of the states, `columns` (k, n) with their rates (k, n), propagated along
-        the couplings; 0 where nothing drives them."""
+        the couplings; 0 for states that nothing drives."""
         couplings = self._bound.jacobian_couplings(t, x, m)
         with np.errstate(all="ignore"):
             speed = fastest_rates(couplings, self._longest)
@@ -215,7 +215,7 @@ class ErrorWeights:
         self._lookup.check()
 
     def test_noise(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Refresh the scales after rejected steps of length h at tolerance `relative`, and test whether that tolerance is below
+        """Update the scales after rejected steps of length h at tolerance `relative`, and test whether that tolerance is below
         the rounding error of the rates."""
         x, m = _contiguous(x), _contiguous(m)
         self._test_noise(self.table.address, t, address_of(x), address_of(m), h, relative, implicit)
@@ -304,6 +304,6 @@ def _pattern_lookup(structures: StructureCache, table: FieldTable) -> tuple[list
         patterns[slot] = pattern(nonzero_flags)
         return patterns[slot].address
 
-    # Machine code cannot continue without a pattern; an empty one is harmless until the exception is raised.
+    # Machine code cannot continue without a pattern; an empty pattern is harmless until the exception is raised.
     none = pattern(np.zeros_like(nonzero_flags))
     return patterns, PythonCallback(looked_up, lambda: none.address, persistent=True, has_argument=True)

@@ -71,7 +71,7 @@ def blocks_of(program: Program, p: Any, x0: Any, m0: Any) -> tuple[np.ndarray, n
 
 
 def _rows(argument: Any) -> np.ndarray | None:
-    """Return numbers as contiguous rows of floats; None for anything else."""
+    """Return values as contiguous rows of floats; None for anything else."""
     array = argument if isinstance(argument, np.ndarray) and argument.dtype.kind == "f" else real(argument)
     return None if array is None else np.atleast_2d(np.ascontiguousarray(array, dtype=float))
 
@@ -157,7 +157,7 @@ class BatchCollector:
             return
         if result.failure is None:
             self.batch.times_end[run], at = self._date(end.t), {"x": end.x, "m": end.m, "integrals": end.q}
-        else:  # values after the last valid sample do not count
+        else:  # values after the last valid sample are ignored
             self.batch.times_end[run], at = result.t[-1], {name: getattr(result, name)[-1] for name in self._rows}
         for name, values in self._rows.items():
             values[run] = at[name]

@@ -47,7 +47,7 @@ class BatchTable(Table):
     rejected_counts: Ints
     rate_counts: Ints
     event_counts: Ints
-    # Outputs; rules, sources, places, starts: rule, source, index and initial value of each kept number, in kept (runs,
+    # Outputs; rules, sources, places, starts: rule, source, index and initial value of each kept value, in kept (runs,
     # kept_count); meant: transitions that each event measure counts; before: values at the last node of the trapezoidal rule;
     # totals: sums and counts; best: largest values (3, kept_count) of samples and of both sides of events, tops: their samples;
     # jumps: 1 if an event lies between a sample and the previous one; window: samples around a peak; series (runs, wanted_count,

@@ -128,7 +128,7 @@ def measure_event(r: BatchTable, run: int, row: Reals) -> None:
 
 
 def extreme(r: BatchTable, j: int) -> float:
-    """Return the largest or smallest value of kept number j, as `result.extreme` finds it."""
+    """Return the largest or smallest value of kept value j over the run, as `result.extreme` finds it."""
     samples, best, sign, top = r.wanted_count, r.best, sign_of(r.rules[j]), r.tops[j]
     value = best[j]
     first = top - 2 if top >= 2 else 0

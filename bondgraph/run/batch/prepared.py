@@ -1,4 +1,4 @@
-"""Prepared program: check settings once, then make single runs with a `Result` each, or a batch in one call."""
+"""Prepared program: check settings once, then do single runs with a `Result` each, or a batch in one call."""
 
 from __future__ import annotations
 
@@ -294,7 +294,7 @@ class PreparedProgram:
 
         Every run is bitwise equal to a single run. Runs in machine code (`in_machine_code`) advance a chunk per call without the
         interpreter's lock; a run that ends early or may be invalid is repeated as a single run, which reports the reason. All
-        other runs, and runs whose checked constraints are redundant, are single runs.
+        other runs, and runs whose checked constraints are redundant, are done as single runs.
 
         Raises `RunError` E305 for blocks whose shapes do not match each other or the program, E306 for invalid counts of lanes or
         threads, E345 for quantities that cannot be kept; with `gpu`, the errors of `BatchLauncher.fill`.

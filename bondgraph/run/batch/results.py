@@ -24,7 +24,7 @@ _SOURCES = {"x": ROW, "out": OUTPUT, "m": MODE}
 
 @dataclass(frozen=True)
 class KeptOfRun:
-    """Measure that is kept of every run: its name, shape, and the indices of its numbers in the source; for a measure of events,
+    """Measure that is kept of every run: its name, shape, and the indices of its values in the source; for a measure of events,
     the transitions that it counts."""
 
     name: str
@@ -40,7 +40,7 @@ class KeptOfRun:
 
     @property
     def size(self) -> int:
-        """Return the count of numbers, per sample for a series."""
+        """Return the number of values, per sample for a series."""
         return 1 if self.measure.kind.of_event else len(self.indices)
 
     def measured(self, result: Result) -> np.ndarray:

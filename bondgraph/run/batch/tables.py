@@ -1,4 +1,4 @@
-"""Table of the loop over many runs: fill in the data common to all runs, then the numbers of a slice of the runs."""
+"""Table of the loop over many runs: fill in the data common to all runs, then the values of a slice of the runs."""
 
 from __future__ import annotations
 

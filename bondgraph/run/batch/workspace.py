@@ -400,7 +400,7 @@ class Workspace:
         outputs: Kernel | None,
         lanes: LaneKernels | None,
     ) -> FieldTable:
-        """Return the table of many runs with rows at these samples, except for their numbers."""
+        """Return the table of many runs with rows at these samples, except for the values of the runs."""
         table, count = self._table_of_many(samples, kept, outputs), len(samples[0])
         if lanes is not None:
             table.point("begin", self._open)

@@ -19,7 +19,7 @@ PROXIMAL_STEPS = 12
 """Maximum number of repetitions with one regularisation."""
 ROUNDING = 2.0**-52
 LEVEL = 1.0
-"""Initial bound on the rounding error of a sum, in roundings of its terms."""
+"""Initial bound on the rounding error of a sum, in units of the rounding errors of its terms."""
 SPREAD = 1e3
 """Largest ratio of a weight to the mean of the weights."""
 SCALING_ROUNDS = 8

@@ -28,7 +28,7 @@ Chebyshev-Lobatto points, each far from its predecessors (Leja), so that divided
 NEVER = 1 << 60
 """Row number of a break that has not happened yet."""
 SMOOTH = 10
-"""Number of delays after which a break no longer counts: each delay raises the smoothness by one derivative."""
+"""Number of delays after which a break is ignored: each delay raises the smoothness by one derivative."""
 
 PerDelay = Annotated[Reals, Length(lambda d: d.count)]
 PerDelayIndex = Annotated[Ints, Length(lambda d: d.count)]
@@ -37,9 +37,8 @@ PerDelayIndex = Annotated[Ints, Length(lambda d: d.count)]
 class DelayTable(Table):
     """Table of the delays of a run.
 
-    Each step is a row: `starts` (room + 1,) are the starts of the steps and the end of the last one; `levels` (room,) are the
-    numbers of delays since a break at the start, 0 for no break; `values` (room, count, nodes) are the divided differences of
-    each signal.
+    Each step is a row: `starts` (room + 1,) are the starts of the steps and the end of the last one; `levels` (room,) count the
+    delays since a break at the start, 0 for no break; `values` (room, count, nodes) are the divided differences of each signal.
     """
 
     # For each delay: kernel that replaces its state by its signal, and index of this state; delay, s; row of the last look-up;
@@ -60,7 +59,7 @@ class DelayTable(Table):
     n: int
     count: int
     # First row of the delays among the rows of the clocks; number of filled rows, and capacity for rows; level of the next row;
-    # True if a delayed signal may depend directly on a delayed one, so that its breaks never become smooth.
+    # True if a delayed signal may depend directly on another delayed signal, so that its breaks never become smooth.
     first_clock: int
     filled: int
     room: int

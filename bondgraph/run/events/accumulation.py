@@ -42,8 +42,8 @@ def window_length(ring: Reals, first: int) -> float:
 
 
 def geometric(s: EventTable, ring: Reals, count: int) -> bool:
-    """Return True if the intervals of the last `RATIOS` + 2 of `count` events shrink as a geometric series with a negligible
-    remainder."""
+    """Return True if the intervals of the last `RATIOS` + 2 of `count` events shrink as a geometric series whose remainder is
+    negligible."""
     first = count - (RATIOS + 2)
     before = ring[ring_index(first + 1)]
     step = before - ring[ring_index(first)]
@@ -67,7 +67,7 @@ def add_event(s: EventTable, t: float, i: int) -> int:
     """Add an event of transition i at t; return the pattern of its times, 0 for no pattern.
 
     If a state of rest can follow, `CHATTERING` includes events whose times have no limit but are too many for the run to finish,
-    such as those of a ball whose floor rises as slowly as its bounces decay.
+    such as the bounces of a ball on a floor that rises as slowly as the bounces decay.
     """
     ring, before = s.times[i * HISTORY :], s.counts[i]
     ring[ring_index(before)] = t

@@ -29,8 +29,8 @@ SAMPLES_AHEAD = (0.0, 0.381966, 0.618034, 0.854102)
 
 @functools.lru_cache(maxsize=64)
 def perturbations(count: int) -> np.ndarray:
-    """Return relative changes (2 PAIRS, count) of `count` numbers, read-only and equal at every call; row k + PAIRS is opposite
-    to row k."""
+    """Return relative changes (2 PAIRS, count) of `count` values, read-only and equal at every call; row k + PAIRS is opposite to
+    row k."""
     rng = np.random.default_rng(0)
     half = rng.choice([-1.0, 1.0], (PAIRS, count)) * rng.uniform(0.5, 1.0, (PAIRS, count))
     changes = PERTURBATION * np.concatenate([half, -half])
@@ -78,8 +78,8 @@ class GuardHistory:
         self.drift = np.zeros(bound.program.states)
         """Largest rounding error that the rate of each state could cause in the run so far (n,)."""
         self.moved = np.full(bound.program.states, int(self.known_bounces.any()))
-        """Flags of states (n,) that have been well above `drift`; all states if there are impacts, because a gap as small as
-        rounding means that bodies touch."""
+        """Flags of states (n,) that have been well above `drift`; all states if there are impacts, because a gap as small as its
+        rounding error means that bodies touch."""
 
     def record_states(self, rows: np.ndarray) -> None:
         """Record states (k, n) that the run has reached."""
@@ -97,6 +97,6 @@ class GuardHistory:
 
 
 def _known_bounce(edge: RunTransition, resets: bool) -> int:
-    """Return 1 for a transition that is a bounce by definition, 0 for one that cannot be, such as one without `resets`, -1 if it
-    has to be tried."""
+    """Return 1 for a transition that is a bounce by definition, 0 for a transition that cannot be a bounce, such as one without
+    `resets`, -1 if it has to be tried."""
     return int(edge.impact) or -int(resets) if edge.source == edge.target else 0

@@ -27,7 +27,7 @@ UNTRIED = -1
 """Value of `bounces` before the reset of a transition has been tried."""
 
 NO_TIME = -1.0
-"""Value of `time_seen` before the first look at the guards."""
+"""Value of `time_seen` before the first evaluation of the guards."""
 SAME_SIZE = 2.0**-20
 """Relative change of the size of a state up to which rounding errors of guards remain valid."""
 
@@ -37,8 +37,7 @@ errors of a guard, exceed a few units."""
 CLEAR = 2.0**-20
 """Largest relative rounding error at which the value of a guard is used as the size of the guard."""
 ACCUMULATED = 2.0
-"""Ratio of a guard's rounding error after many steps, such as that of a current that diodes block, to its rounding error at a
-point."""
+"""Ratio of a guard's rounding error after many steps, such as the current that diodes block, to its rounding error at a point."""
 UNLIKE = 2.0**20
 """Largest ratio between rounding errors from different pairs of points, if these errors exceed a few units."""
 
@@ -268,7 +267,7 @@ def is_bounce(s: EventTable, t: float, x: Reals, i: int) -> bool:
     return s.bounces[i] == 1
 
 
-# Growth of guards that are zero up to rounding.
+# Growth of guards that are zero within rounding error.
 
 
 @inline
@@ -430,8 +429,8 @@ def has_looked(s: EventTable, t: float, x: Reals) -> bool:
 
 
 def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
-    """Mark in `rising` the guards that are positive and stay so for `probe` s, or are zero to rounding and grow along the motion;
-    if the mode contradicts itself by then, also mark the guards that resolve this.
+    """Mark in `rising` the guards that are positive and stay so for `probe` s, or are zero within rounding error and grow along
+    the motion; if the mode contradicts itself by then, also mark the guards that resolve this.
 
     The positive guard of a bounce fires unless it is falling below zero: a body that leaves is not thrown back, and one that
     only reverses does not leave.

@@ -338,7 +338,7 @@ def _rest_edges(edges: Sequence[RunTransition]) -> list[int]:
 
 
 def _edge_between(edges: Sequence[RunTransition], slot: int, source: float | None, target: float | None) -> int:
-    """Return the first edge of an automaton from a mode to another one, `NO_TRANSITION` if there is none."""
+    """Return the first edge of an automaton from a mode to another mode, or `NO_TRANSITION` if there is no such edge."""
     return next((i for i, e in enumerate(edges) if (e.slot, e.source, e.target) == (slot, source, target)), NO_TRANSITION)
 
 

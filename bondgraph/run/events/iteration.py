@@ -37,7 +37,7 @@ relative to the present time."""
 TOUCHED = 2
 """Flag in `once` of a transition whose guard touches zero: it does not fire again at this instant."""
 SINGULAR = 2.0**20
-"""Ratio of rounding errors in two modes above which the larger one comes from a singular position."""
+"""Ratio of rounding errors in two modes above which the larger error comes from a singular position."""
 MIN_LEVEL = 1e-300
 """Minimum distance of a level from zero."""
 MAX_TRANSITIONS, MAX_TRANSITIONS_EACH = 20, 4
@@ -52,8 +52,8 @@ def first_fired(s: EventTable, t: float, probe: float) -> int:
     """Return the first transition in order that has fired and is due, or `NO_TRANSITION`. Set `looked` if the guards have been
     evaluated.
 
-    For a bounce, or a transition that ends the run, a guard at zero is not enough: a body that leaves is not thrown back, and
-    rounding does not end a run.
+    For a bounce, or a transition that ends the run, a guard at zero is not enough: a body that leaves is not thrown back, and a
+    rounding error does not end a run.
     """
     for i in range(s.transitions):
         if s.fired[i] == 1:
@@ -140,10 +140,10 @@ def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: in
     """If `asked`, fire the transitions in `fired`; then fire one by one the transitions whose guards fire. Write them to log rows
     starting at `row` and to x_here, m_here; return their number, and set `outcome`.
 
-    All dry friction of a connected part fires together, if its modes are certain (`friction_modes`); all other transitions fire
-    in order of name, whatever their listing order. If modes cycle and no state jumps, search for modes in which no guard fires. A
-    transition into its own state that does not reduce its guard fires once; then the guard must fall below zero before it fires
-    again. Bounces that do not bring their guards back below zero are `stuck`.
+    All dry friction elements in a connected part fire together, if its modes are certain (`friction_modes`); all other
+    transitions fire in order of name, whatever their listing order. If modes cycle and no state jumps, search for modes in which
+    no guard fires. A transition into its own state that does not reduce its guard fires once; then the guard must fall below zero
+    before it fires again. Bounces that do not bring their guards back below zero are `stuck`.
     """
     count, begin, next_one, searched, together = 0, 0, NO_TRANSITION, False, False
     s.outcome, s.looked, s.stuck_count, s.watched_count = EventOutcome.CONSISTENT, False, 0, 0

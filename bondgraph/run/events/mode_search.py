@@ -27,7 +27,7 @@ NEVER, ALWAYS, ANSWERS = 0, 1, 2
 
 
 def stands_still(s: EventTable, x: Reals) -> bool:
-    """Return True if x equals the states at the start of the instant, up to rounding."""
+    """Return True if x equals the states at the start of the instant, within rounding error."""
     start = s.x_start
     for k in range(s.kept_count):
         i = s.kept[k]
@@ -168,7 +168,7 @@ def nearest(s: EventTable, t: float, probe: float, row: int, target: int) -> int
 def consistent_modes(s: EventTable, t: float, probe: float, row: int, count: int) -> int:
     """Replace `count` transitions that cycle, in rows starting at `row`, by transitions to consistent x_here and m_here, and
     return their number; if there are none, return `NO_TRANSITION` and leave x_here and m_here unchanged. First try only the
-    automata that cycle, then all that respond, because the automaton that must respond may not have had its turn."""
+    automata that cycle, then all automata that respond, because the automaton that must respond may not have had its turn."""
     for others in unrolled((NEVER, ANSWERS)):
         for i in range(s.transitions):
             s.allowed[i] = others

@@ -32,9 +32,9 @@ class Event:
     transition : index in the program.
     x_before, x_after, m_before, m_after : states and modes before and after.
     energies_before, energies_after : energy per storage, J.
-    supplied : energy that sources supply at this instant, J, one number per power.
-    simultaneous : all transitions of simultaneous collisions that are one problem; empty for a transition that happens alone, or
-        in a sequence of transitions.
+    supplied : energy that sources supply at this instant, J, one value per power.
+    simultaneous : all transitions of simultaneous collisions that are solved as one problem; empty for a transition that happens
+        alone, or in a sequence of transitions.
     since : the time since the start of the run, s: more precise than `time` if the start time is large.
     counted : the storages and powers measured in J, None for all.
     accumulation : for an event that replaces an infinite sequence of ever faster events, the limit of their times, s.

@@ -73,7 +73,7 @@ class EventTable(LoopTable):
     rates: Kernel
     guards: Kernel
     # Guards, as in `guard_history`; p_factors: ratios of p_near to p; known_bounces: bounces known before a run; drift: rounding
-    # errors of states that nothing has moved; drift_kept: the same in consistent modes; moved: 1 once a state is well above its
+    # errors of states that have not moved; drift_kept: the same in consistent modes; moved: 1 once a state is well above its
     # drift.
     sizes: Reals
     by_x: Reals

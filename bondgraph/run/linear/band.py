@@ -61,7 +61,8 @@ def band_solve(a: Reals, pivots: Ints, b: Reals, n: int, lower: int, upper: int)
 
 
 def tridiagonal_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
-    """Factorise a tridiagonal matrix, bit for bit as `band_factor` does; the only row that pivoting needs stays in registers."""
+    """Factorise a tridiagonal matrix, bit for bit as `band_factor` does; the only row that pivoting needs is kept in
+    registers."""
     for k in range(n):
         column, other, beyond = a[k * _COLUMN :], a[(k + 1) * _COLUMN :], a[(k + 2) * _COLUMN :]
         is_inside, is_far = k + 1 < n, k + 2 < n
@@ -70,7 +71,7 @@ def tridiagonal_factor(a: Reals, pivots: Ints, worth: Reals, n: int) -> bool:
         if is_inside:
             lower, other_size = column[3], worth[k + 1]
             here_weight, lower_weight = abs(here) * size, abs(lower) * other_size
-            # a NaN is never the larger one, except beside another NaN
+            # a NaN is never the larger value, except beside another NaN
             swaps = lower_weight > here_weight or (not here_weight > -1.0 and lower_weight > -1.0)
             below = lower
             if swaps:

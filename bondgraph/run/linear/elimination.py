@@ -17,7 +17,7 @@ def without_tiny(value: float) -> float:
 
 @inline
 def pivot_of(column: Reals, worth: Reals, count: int) -> int:
-    """Find the largest of the first `count` entries of a column, weighted by `worth`; the first one if several are equal."""
+    """Find the largest of the first `count` entries of a column, weighted by `worth`; the first entry if several are equal."""
     pivot_offset, largest = 0, -1.0
     for i in range(count):
         size = abs(column[i]) * worth[i]

@@ -121,7 +121,7 @@ def _sparse(n: int, rows: np.ndarray, columns: np.ndarray, order: np.ndarray | N
 
 
 def _bandwidths(order: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tuple[int, int]:
-    """Count the diagonals below and above the main one."""
+    """Count the diagonals below and above the main diagonal."""
     position = np.argsort(order)
     below = position[rows] - position[columns]
     return int(np.max(below, initial=0)), int(np.max(-below, initial=0))

@@ -1,6 +1,6 @@
 """Energy balances of a program: the storages and powers of each island, a part of the graph that bonds connect.
 
-Islands exchange signals, and heat through heat ports, which one island books as converted and another as received; so each
+Islands exchange signals, and heat through heat ports, which one island records as converted and another as received, so each
 balance closes by itself, whatever else is in the graph.
 """
 
@@ -86,7 +86,8 @@ class BalanceColumns:
 
 @dataclass(frozen=True, eq=False)
 class Balances:
-    """Balances of a program: the `total` of all islands in `unit`, and each island's own if there are several."""
+    """Balances of a program: the `total` of all islands in `unit`, and the balance of each island if there are several
+    islands."""
 
     unit: str
     total: BalanceColumns
@@ -102,7 +103,7 @@ class Balances:
 
 def balances(islands: Sequence[Island], roles: Sequence[str], known_roles: Sequence[str]) -> Balances:
     """Return the balances of these islands; `roles` has one of the `known_roles` for each power. Without islands there is one
-    balance of everything, in J."""
+    balance of the whole model, in J."""
     units = list(dict.fromkeys(island.unit for island in islands))
     unit = JOULE if JOULE in units or not units else units[0]
     if len(units) > 1:

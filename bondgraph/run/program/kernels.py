@@ -20,7 +20,7 @@ class RunClock:
     Parameters
     ----------
     name : name of the element, for messages.
-    period, offset : times in s: a float, or the index (int) of a number in p; an infinite period means a single tick.
+    period, offset : times in s: a float, or the index (int) of a parameter in p; an infinite period means a single tick.
     kernel : x after the tick, (n,).
     library : ticks of a library, which replace the kernel; each run has its own instance.
     """

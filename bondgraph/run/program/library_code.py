@@ -130,7 +130,7 @@ def _entry(pointer: str, kind: str, index: int) -> str:
 
 def tick_text(unit: LibraryVariables, places: Sequence[int], steps: int) -> tuple[str, list[str]]:
     """Return the LLVM IR of a tick, and the message of each fault; `places` are the indices in x of the outputs and of the
-    sampled inputs, `steps` is the place of the number of steps."""
+    sampled inputs, `steps` is the index of the number of steps."""
     faults = list[str]()
     outputs = len(places) - sum(len(group.places) for group in unit.inputs)
     setters, getters = _Writer(faults), _Writer(faults)
@@ -267,7 +267,7 @@ def _initialisation(version: int, faults: list[str]) -> _Writer:
 
 
 def _step(version: int, steps: int, faults: list[str]) -> _Writer:
-    """Write code that makes a step from the previous tick to this one, on the grid of the library: start + count x period."""
+    """Write code that does a step from the previous tick to this tick, on the grid of the library: start + count x period."""
     write = _Writer(faults)
     number, period, instance = write.field("number", "double"), write.field("period", "double"), write.field("instance", "ptr")
     there = write.word(f"load double, ptr {write.word(_entry('%out', 'double', steps))}")

@@ -17,7 +17,7 @@ from bondgraph.run.program.library_code import FIELDS, LibraryVariables, tick_te
 from bondgraph.run.python_callbacks import PythonCallback
 
 _MADE = 1
-"""Result of making the instance at the first tick."""
+"""Result of creating the instance at the first tick."""
 _PLACES = {name: index for index, name in enumerate(FIELDS)}
 
 
@@ -56,8 +56,8 @@ class LibraryTick:
     ----------
     element, unit : name of the block, and its library.
     kernel : x after the tick, (n,), without the new outputs.
-    places : places in x of the outputs, of the sampled inputs, and of the number of steps.
-    parameters : places in p of the parameters of the block.
+    places : indices in x of the outputs, of the sampled inputs, and of the number of steps. parameters : indices in p of the
+        parameters of the block.
     """
 
     element: str

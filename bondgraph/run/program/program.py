@@ -67,7 +67,7 @@ class Program:
         make, perhaps slow to run. None means `differentiate`.
     power_names, power_roles : a name and one of `ROLES` per power.
     energy_names : a name per storage.
-    islands : parts of the graph that bonds connect, with their storages and powers; empty for one balance of everything.
+    islands : parts of the graph that bonds connect, with their storages and powers; empty for one balance of the whole model.
     loops : nonlinear algebraic loops, to be solved before a run and after events.
     collisions : data of constraints that can collide at the same time; None if there are none.
     clocks : clocks, in the order in which simultaneous ticks are carried out.
@@ -81,7 +81,7 @@ class Program:
     breaks : times of all breaks of the rates or guards (jumps or kinks), then their periods (inf for a single break), s, from the
         first parameters of p; None if there are none.
     break_names : an element for each break.
-    contacts : places where bodies may touch.
+    contacts : points at which bodies may touch.
     autonomous : True if the rates are known to be independent of time.
     mode_states : names of the states of each automaton, in the order of the modes.
     bonds : names of the effort and flow of every bond.
@@ -176,7 +176,7 @@ class Program:
         return indices, np.repeat(np.arange(self.states), np.diff(indptr))
 
     def matrix_layout(self, kind: str) -> MatrixLayout:
-        """Return the memory layout of 1 - h J for a kind of linear algebra, computed once per kind."""
+        """Return the memory layout of 1 - h J for a kind of linear algebra, computed once for each kind."""
         if kind not in self._layouts:
             self._layouts[kind] = layout_of(self.states, *self.jacobian_entries, kind)
         return self._layouts[kind]

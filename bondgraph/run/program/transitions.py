@@ -1,4 +1,4 @@
-"""Transitions of a program: the edges of its state machines, and the places where bodies may touch."""
+"""Transitions of a program: the edges of its state machines, and the points at which bodies may touch."""
 
 from __future__ import annotations
 

@@ -147,7 +147,7 @@ class Result:
         return indeterminate
 
     def rows(self, chosen: np.ndarray) -> Result:
-        """Return the result at the samples with these positions."""
+        """Return the result at the samples with these indices."""
         return replace(
             self,
             t=self.t[chosen],
@@ -219,7 +219,7 @@ class Result:
 
     def peak(self, name: str) -> tuple[float, float]:
         """Return time and value of the maximum of a scalar quantity, among its samples and its values just before and just after
-        events. A parabola through the largest sample and its neighbours refines the maximum if the next samples also lie on it;
+        events. A parabola through the largest sample and its neighbours refines the maximum if the next samples also lie on it,
         so the peak of a signal that is clipped or jumps is a value that the signal takes."""
         return extreme(self, name)
 

@@ -173,8 +173,8 @@ def pass_event(c: IntegratorTable) -> int:
 
 
 def resume(c: IntegratorTable, p: Reals, count: int) -> int:
-    """Continue at t with other parameters p (count,): fire the guards that jump, and solve loops; return a status as `pass_event`
-    does. A run in co-simulation calls this when inputs have changed."""
+    """Continue at t with other parameters p (count,): fire the guards that jump, and solve algebraic loops; return a status as
+    `pass_event` does. A run in co-simulation calls this when inputs have changed."""
     c.fresh, c.is_landing = True, False
     if c.guard_count > 0:
         guard_values(c, c.t, c.y, c.g)
@@ -356,7 +356,7 @@ def land(c: IntegratorTable, method: Fixed) -> int:
 
 def approach_jump(c: IntegratorTable, method: Fixed) -> bool:
     """Prepare to land again at the first time past a jump and return True, unless the step ended near enough to the jump; a step
-    that ends before the jump because of rounding becomes longer each time."""
+    that ends before the jump because of rounding is lengthened each time."""
     h, t_new, landings = c.trial, c.target, c.landings
     value = c.g[c.guard_count * (POINTS - 1) + c.first]
     shift = jump_shift(c, h, t_new, method)
@@ -371,7 +371,7 @@ def approach_jump(c: IntegratorTable, method: Fixed) -> bool:
 
 def is_past(c: IntegratorTable, t_new: float, shift: float, method: Fixed) -> bool:
     """Return True if the first guard is not negative a time `shift` after the end of the step. The states follow their rates
-    there, because second-order terms lie below rounding."""
+    there, because second-order terms are within rounding error."""
     y, y_new, rates = c.y_dense, c.y_new, c.k[c.width * method.last :]
     for i in range(c.n):
         y[i] = y_new[i] + shift * rates[i]

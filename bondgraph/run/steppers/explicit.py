@@ -99,7 +99,7 @@ def method_of(tableau: Tableau) -> Method:
 
 @inline
 def rounding(c: Any, i: int, h: float) -> float:
-    """Return the effect of rounding on state i in a step of length h."""
+    """Return the effect of rounding errors on state i in a step of length h."""
     return h * c.noise[i]
 
 
@@ -155,8 +155,8 @@ def attempt(c: ExplicitTable, h: float, t_new: float, method: Fixed) -> float:
 
 @inline
 def scale_of(c: Any, i: int, h: float, moved: float) -> float:
-    """Return the error weight of component i over a step, with noise. Errors of integrated powers are relative to the largest of
-    them, `moved`, because a power that is rounding error has no size of its own."""
+    """Return the error weight of component i over a step, with noise. Errors of integrated powers are relative to the largest
+    integrated power, `moved`, because a power that is rounding error has no size of its own."""
     size = larger(abs(c.y[i]), abs(c.y_new[i]))
     return error_weight(c, i, size if i < c.n else moved) + abs(h) * c.noise[i]
 

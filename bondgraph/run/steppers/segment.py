@@ -95,8 +95,8 @@ class Integrator(Protocol):
     """Integration method bound to one program and one run."""
 
     def restart(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray, levels: np.ndarray) -> None:
-        """Begin a segment; until a guard has been below zero by its depth, it fires only above its level. `levels` (2 guards,)
-        has the levels, then the depths."""
+        """Begin a segment; until a guard has fallen below zero by more than its depth, it fires only above its level. `levels` (2
+        guards,) has the levels, then the depths."""
 
     def advance(self, times: np.ndarray, rows: np.ndarray, stop: float, following: NextPage | None = None) -> Segment:
         """Integrate through sample times (k,) (ascending, not beyond stop) to the stop time or the next event. Write states and
@@ -104,8 +104,8 @@ class Integrator(Protocol):
         exchanges for empty rows when they are full."""
 
     def slow_pace(self) -> float:
-        """Return the mean length, s, of the last steps if the run would take too many of them, else 0; a second call after the
-        same inspection returns 0."""
+        """Return the mean length, s, of the last steps if the run would take too many steps, else 0; a second call after the same
+        inspection returns 0."""
 
     def effort(self) -> Effort:
         """Return the cost of the run so far."""

@@ -23,7 +23,7 @@ from bondgraph.run.kernel_functions import formula_time
 from bondgraph.run.steppers.segment import Tolerances
 from bondgraph.run.table import FieldTable
 
-# Ratio of the largest size of a state to the rounding error of a step, above which the state is more than rounding.
+# Ratio of the largest size of a state to the rounding error of a step, above which the state is more than rounding error.
 _ROUNDING_ONLY_RATIO = 1e3
 
 PerState = Annotated[Reals, Length(lambda c: c.n)]

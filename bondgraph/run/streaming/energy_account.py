@@ -104,5 +104,5 @@ class RunningAccount:
 
 
 def _furthest(residuals: list[np.ndarray], in_play: list[np.ndarray]) -> np.ndarray:
-    """Return, for each sample (k,), the largest residual of an island relative to its energy scale so far."""
+    """Return, for each sample (k,), the largest residual of any island, relative to that island's energy scale so far."""
     return np.max([np.abs(r) / np.where(most > 0.0, most, 1.0) for r, most in zip(residuals, in_play, strict=True)], axis=0)

@@ -177,9 +177,8 @@ def _begun(program: Program, settings: Settings, consumer: SampleConsumer, bar: 
 def kept_runs(program: Program, choice: Selection, wanted: Wanted, asked: KeepOptions) -> KeptRuns | None:
     """Return the quantities or measures that runs keep; None for everything.
 
-    Raises `RunError` E346 for invalid names, E348 for an invalid sink or one without quantities; `FileError` E415 for an unknown
-    file
-    type.
+    Raises `RunError` E346 for invalid names, E348 for an invalid sink or a sink without quantities; `FileError` E415 for an
+    unknown file type.
     """
     if asked.sink is not None:
         sink_for(asked.sink)

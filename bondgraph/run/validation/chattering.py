@@ -54,7 +54,7 @@ class SlidingMode:
     after: np.ndarray
 
     def explained(self, bound: Bound, t: float, m: np.ndarray) -> Endless:
-        """Explain the jump; the suspect is the element whose law jumps, or else the state whose rate jumps."""
+        """Explain the jump; the suspect is the element whose law jumps or, failing that, the state whose rate jumps."""
         label = bound.program.layout.label("x", self.state)
         if _is_rounding(bound, t, m, self):
             reason = (
@@ -81,7 +81,7 @@ def _is_rounding(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> b
 
 
 def _lost_loop(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode) -> NewtonLoop | None:
-    """Return the algebraic loop whose solution leaps across the surface: its next Newton step is not small."""
+    """Return the algebraic loop whose solution jumps across the surface: its next Newton step is not small."""
     for loop in bound.program.loops:
         for x in (sides.before, sides.after):
             unknowns = list(loop.states)
@@ -110,8 +110,9 @@ def _jumping_quantity(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode)
 
 
 def sliding_mode(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, pace: float) -> SlidingMode | None:
-    """Walk from (t, x) in ever shorter Euler steps, starting with a fraction of `pace`, s; return the last crossing of a surface
-    that each walk crosses back and forth with jumps of similar height, or None; `size` (n,) are sizes of the states."""
+    """Walk from (t, x) repeatedly, in shorter and shorter Euler steps, starting with a fraction of `pace`, s; return the last
+    crossing of a surface that each walk crosses back and forth with jumps of similar height, or None; `size` (n,) are sizes of
+    the states."""
     scale = np.where(size > 0.0, size, np.inf)
     last, height = None, None
     for level in range(_LEVELS):

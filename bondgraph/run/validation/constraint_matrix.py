@@ -61,7 +61,7 @@ SHARE = 0.3
 """Fraction of the largest component of a null vector above which a constraint counts as involved."""
 
 MAX_NUMBERS = 4_000_000
-"""Maximum count of matrix entries in memory at a time."""
+"""Maximum number of matrix entries in memory at a time."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -152,7 +152,7 @@ class _StateCurve:
 
 
 class _ClosestPoint(NamedTuple):
-    """Time (s) and states (n,) on a curve at which the root is smallest, and this root."""
+    """Time (s) and states (n,) on a curve at which the square root is smallest, and this square root."""
 
     time: float
     state: np.ndarray

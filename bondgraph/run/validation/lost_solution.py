@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from bondgraph.emit.kernel import Kernel
 
 NEWTON_ROUNDING = 1e-6
-"""Relative error that rounding leaves in an unknown of Newton's method where a curve is flat."""
+"""Relative rounding error that remains in an unknown of Newton's method where a curve is flat."""
 
 ZERO_RATIO = 1e-9
 """Fraction of the natural size of an unknown below which it counts as zero, within the rounding error of the formulas."""
 
 ROUNDING = 1e-12
-"""Step that rounding leaves in an unknown, relative to the largest unknown of the loop, both in natural sizes: a current that
-symmetry holds at zero is a sum of other currents."""
+"""Newton step of an unknown that rounding errors alone can cause, relative to the largest unknown of the loop, both in natural
+sizes: a current that symmetry holds at zero is a sum of other currents."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class SolutionCheck:
 
 class _LoopCheck:
     """Check for samples at which, after the Newton steps of an evaluation, the next step of a loop exceeds the `tolerance`
-    relative to the largest unknown; unknowns that are zero do not count."""
+    relative to the largest unknown; unknowns that are zero are ignored."""
 
     def __init__(self, loop: NewtonLoop, tolerance: float):
         self._loop, self._tolerance = loop, tolerance

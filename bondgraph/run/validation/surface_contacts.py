@@ -62,7 +62,7 @@ class SurfaceContacts:
 
 
 def watched_contacts(program: Program) -> tuple[SurfaceContacts, ...]:
-    """Return the contacts of a program that are checked after a run: all except those of convex surfaces without a user's
+    """Return the contacts of a program that are checked after a run: all except contacts of convex surfaces without a user's
     formula."""
     if program.model is None or not program.contacts:
         return ()

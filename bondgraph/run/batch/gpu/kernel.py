@@ -43,8 +43,8 @@ class GPUKernel:
     ----------
     ptx : source code of the module.
     entry : name of the kernel.
-    call_words : word of each field of the block; call_size : count of its words.
-    state_words, scratch_words : counts of words that a slot keeps between launches, zero before the first launch of a block.
+    call_words : word of each field of the block; call_size : number of words of the block. state_words, scratch_words : numbers
+        of words that a slot keeps between launches, zero before the first launch of a block.
     memory : initial memory of a thread.
     clock_values, first : function from parameters (runs, parameters) to the values (runs, k) that determine their clocks, and the
         parameters (parameters,) whose clocks the kernel has.
@@ -77,7 +77,7 @@ def gpu_kernel(
     outputs: Kernel | None = None,
     check_rank: bool = False,
 ) -> GPUKernel:
-    """Return the kernel of runs with these `blocks` p, x and m, (runs or 1, numbers), with the clocks of the first run.
+    """Return the kernel of runs with these `blocks` p, x and m, (runs or 1, values), and the clocks of the first run.
 
     Parameters
     ----------

@@ -59,8 +59,8 @@ class GPULauncher:
     ) -> np.ndarray:
         """Run all rows of p, x and m, and store the results in `batch`; return the indices of the runs that are left to the CPU.
 
-        Raises `RunError` E282 to E285 for code that cannot be made, E289 if most clocks differ, E290 to E293 for the GPU; if the
-        CPU may continue, a `DeviceWarning` replaces these errors.
+        Raises `RunError` E282 to E285 for code that cannot be compiled, E289 if most clocks differ, E290 to E293 for the GPU; if
+        the CPU may continue, a `DeviceWarning` replaces these errors.
         """
         batch.status[:] = UNFINISHED
         try:
@@ -148,7 +148,7 @@ def _refused(name: str, reasons: Sequence[str]) -> RunError:
 
 
 def _bytes_of_run(prepared: PreparedProgram, keep: Mapping[str, str | Measure]) -> int:
-    """Return the memory that the numbers and results of a run take on this machine, bytes."""
+    """Return the memory that the values and results of a run take on this machine, bytes."""
     program, (kept, _) = prepared.program, kept_of(prepared.program, keep)
     powers = 0 if program.powers is None else int(program.powers.n_out)
     numbers = program.parameters + 2 * (program.states + program.modes) + powers + 6

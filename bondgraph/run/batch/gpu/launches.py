@@ -26,14 +26,14 @@ _FIRST_BUDGET, _MOST_BUDGET = 16, 1 << 40
 _LEAST_GROWTH, _MOST_GROWTH = 0.1, 4.0
 """Attempted steps of the first launch; maximum for any launch; bounds on the factor from one launch to the next."""
 _SHARE = 0.9
-"""Fraction of the free memory that is used; the driver needs some too."""
+"""Fraction of the free memory that is used; the driver needs the remainder."""
 _WAVES = 8
 """Minimum number of runs per GPU thread for which a first chunk measures the cost of runs."""
 _LINE = 256
 """Alignment of arrays, bytes."""
 
 Blocks = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""Parameters, states and modes of runs, (runs or 1, numbers) each."""
+"""Parameters, states and modes of runs, (runs or 1, values) each."""
 
 
 class Launchable(Protocol):
@@ -49,11 +49,11 @@ class Launchable(Protocol):
 
     @property
     def state_words(self) -> int:
-        """Count of words that a thread keeps between launches."""
+        """Number of words that a thread keeps between launches."""
 
     @property
     def scratch_words(self) -> int:
-        """Count of scratch words of a thread, which are too many to move at each launch."""
+        """Number of scratch words of a thread, which are too many to move at each launch."""
 
     def shared_at(self, address: int) -> np.ndarray:
         """Return the words that all threads read, for this start address."""
@@ -157,7 +157,7 @@ class GPUWork:
                 self._run_chunk(part, self.room(len(part)).slots, before)
 
     def _launch_chunk(self, chosen: np.ndarray, slots: int, done: int) -> None:
-        """Copy the rows with these indices to the GPU, launch until they are done, and put their results into the batch."""
+        """Copy the rows with these indices to the GPU, launch until these runs are done, and put their results into the batch."""
         code, device, runs, threads = self.code, self.device, len(chosen), self.loaded.threads
         slots = min(slots, -(-runs // threads) * threads)
         blocks = dict(zip("pxm", self.blocks, strict=True))

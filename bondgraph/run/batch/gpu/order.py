@@ -43,10 +43,10 @@ class CostGuess:
         return runs[np.argsort(-np.nan_to_num(guess), kind="stable")]
 
     def _numbers(self, runs: np.ndarray) -> np.ndarray:
-        """Return the varying numbers of runs, (runs, columns)."""
+        """Return the varying values of runs, (runs, columns)."""
         return np.array([column[runs] for column in self._columns]).T.reshape(len(runs), -1)
 
     def _terms(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the terms of the estimate: 1, each number and its square, (runs, 1 + 2 columns)."""
+        """Return the terms of the estimate: 1, each value and its square, (runs, 1 + 2 columns)."""
         scaled = (numbers - self._middle) / np.where(self._size > 0.0, self._size, 1.0)
         return np.hstack([np.ones((len(scaled), 1)), scaled, scaled * scaled])

@@ -35,9 +35,9 @@ class SharedWords(Table):
 class Launch(Table):
     """Call of a kernel: filled in by the host, except `next_run` and `done_runs`.
 
-    slots: count of threads; runs: count in this call; budget: attempted steps after which a thread goes to sleep; next_run: first
-    run not yet taken; done_runs: count of runs that have ended. states (own_count + 1, slots); scratch (slots, scratch_count);
-    other fields as in `BatchTable`.
+    slots: number of threads; runs: number of runs in this call; budget: attempted steps after which a thread goes to sleep;
+    next_run: first run not yet taken; done_runs: number of runs that have ended. states (own_count + 1, slots); scratch (slots,
+    scratch_count); other fields as in `BatchTable`.
     """
 
     states: Ints
@@ -75,7 +75,7 @@ def taken_run(call: Launch) -> int:
 
 @external
 def count_done(call: Launch) -> int:
-    """Count a run that has ended; return the previous count."""
+    """Add one to the count of runs that have ended; return the previous count."""
     call.done_runs += 1
     return call.done_runs - 1
 
@@ -102,7 +102,7 @@ def run_thread(memory: Ints, call: Launch, slot: int, r: BatchTable) -> None:
 
 def wake(memory: Ints, call: Launch, slot: int) -> None:
     """Load the memory of a thread from its slot, or at first from the template, and shift the addresses in this memory to its
-    place."""
+    location."""
     words, states, slots, base = call.shared, call.states[slot:], call.slots, address_of(memory)
     before = states[words.own_count * slots]
     if before == 0:

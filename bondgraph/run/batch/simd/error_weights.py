@@ -35,7 +35,7 @@ def is_due(status: int) -> bool:
 
 
 def update_weights_of(v: LaneTable, slot: int) -> None:
-    """Refresh the weights of a run, or begin them, then prepare its next step."""
+    """Update the weights of a run, or compute the first weights, then prepare the next step of the run."""
     c, status = v.tables[slot], v.statuses[slot]
     if status == Status.LANE_STARTS:
         c.weights_begin(c.weights, c.t, c.y, c.y[c.n :], c.m)

@@ -26,7 +26,7 @@ class LaneJacobians(Table):
     numbers: Reals
     rows: Reals
     entries: Ints
-    # For each input: its place among the numbers, its block (t, y, p, m), and its index there.
+    # For each input: its index among all values, its block (t, y, p, m), and its index in this block.
     input_places: Ints
     input_blocks: Ints
     input_indices: Ints

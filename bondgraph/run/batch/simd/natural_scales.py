@@ -141,7 +141,7 @@ def array_of(a: LaneScales, member: int, name: Fixed) -> Reals:
 
 
 def load_lanes(a: LaneScales, wide: Reals, name: Fixed, count: int) -> None:
-    """Load `count` numbers of an array, for each run in a group, into SIMD lanes."""
+    """Load `count` values of an array, for each run in a group, into SIMD lanes."""
     one, two, three, four = array_of(a, 0, name), array_of(a, 1, name), array_of(a, 2, name), array_of(a, 3, name)
     for i in range(count):
         lanes = wide[i * FOUR :]
@@ -149,7 +149,7 @@ def load_lanes(a: LaneScales, wide: Reals, name: Fixed, count: int) -> None:
 
 
 def store_lanes(a: LaneScales, wide: Reals, name: Fixed, count: int) -> None:
-    """Store `count` numbers of SIMD lanes in an array, for each run in a group."""
+    """Store `count` values of SIMD lanes in an array, for each run in a group."""
     one, two, three, four = array_of(a, 0, name), array_of(a, 1, name), array_of(a, 2, name), array_of(a, 3, name)
     for i in range(count):
         lanes = wide[i * FOUR :]

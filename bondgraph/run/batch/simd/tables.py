@@ -18,7 +18,7 @@ from bondgraph.run.steppers.integrator import OneStep
 from bondgraph.run.table import FieldTable
 
 UNDER_WAY = 2
-"""Runs under way per lane: every lane still has a run while other runs wait for a joint refresh of their weights."""
+"""Runs under way per lane: every lane still has a run while other runs wait for a joint update of their weights."""
 
 
 NOBODY = -1

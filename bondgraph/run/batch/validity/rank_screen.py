@@ -2,9 +2,9 @@
 
 If A' - theta A is positive definite for two successive matrices A, A', then every eigenvalue of A' is larger than theta times the
 eigenvalue of A, and remains so after any congruence (Loewner order), such as the change of scale in `validation.constraint_rank`.
-Two attempted factorisations thus exclude too fast a change in either direction (`bounds`); eigenvalues are needed only if one
-fails. Several samples are tested in SIMD lanes, and only the envelope of the matrices is factored, so independent bodies and
-chains cost no more than their own constraints.
+Two attempted factorisations thus exclude too fast a change in either direction (`bounds`); eigenvalues are needed only if a
+factorisation fails. Several samples are tested in SIMD lanes, and only the envelope of the matrices is factored, so independent
+bodies and chains cost no more than their own constraints.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def screens(program: Program) -> bool:
 
 
 def definite(s: SampleCheck, work: Disjoint, bad: Disjoint, factor: Disjoint, lanes: Fixed) -> bool:
-    """Return True if the matrices in `work` are positive definite, by elimination; False if a number is NaN."""
+    """Return True if the matrices in `work` are positive definite, by elimination; False if an entry is NaN."""
     n, leftmost, lowest = s.n, s.leftmost, s.lowest
     for lane in range(lanes):
         bad[lane] = 0.0

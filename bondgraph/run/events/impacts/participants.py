@@ -114,7 +114,7 @@ def _bouncing_contacts(
     options: CollisionOptions,
 ) -> list[Contact]:
     """Find the contacts whose bounce is active and whose guard is zero within `options.within` of states and times; if
-    `options.alone`, only the `first`."""
+    `options.alone`, only the `first` contact."""
     collisions, edges = bound.program.collisions, bound.program.transitions
     assert collisions is not None
     step, out = _AHEAD * history.span, []
@@ -122,7 +122,7 @@ def _bouncing_contacts(
     near = history.zero(t, x, m) * max(1.0, options.within / PERTURBATION)
     scale = table.scale
     speeds = np.abs(table.flow) / scale
-    # If the first contact touches without speed, the largest speed of the other contacts counts.
+    # If the first contact touches without speed, the largest speed of the other contacts is used.
     meets = speeds[first] if speeds[first] > 0.0 else speeds.max()
     for c, bounces in enumerate(collisions.bounces):
         for index in bounces if c == first or not options.alone else ():
@@ -154,7 +154,7 @@ def _held_contacts(bound: Bound, m: np.ndarray, table: UnitImpulses) -> list[Con
 
 
 def _approaches(contact: Contact, table: UnitImpulses, first: int) -> bool:
-    """Return True if a touching contact does not separate, up to rounding relative to the speed of the `first`."""
+    """Return True if a touching contact does not separate, within rounding error relative to the speed of the `first` contact."""
     scale = table.scale
     apart = contact.apart * table.flow[contact.index] / scale[contact.index]
     return bool(apart <= NEGLIGIBLE_SPEED * np.abs(table.flow[first]) / scale[first])

@@ -52,7 +52,7 @@ def choose_rows(s: EventTable, row: int, first: int, count: int) -> int:
 
 def pose(s: EventTable, row: int, entry: int, entries: int, first: int, count: int) -> None:
     """Write a problem in the modes `m_box`: matrix, offsets and bounds of the rows that take part, and the modes from which the
-    solver starts. Its numbers start at index `first` of `box_numbers`."""
+    solver starts. Its values start at index `first` of `box_numbers`."""
     box, n = s.box, choose_rows(s, row, first + entries + count, count)
     values, offsets = s.box_numbers[first:], s.box_numbers[first + entries :]
     lows, highs = s.box_numbers[first + entries + count :], s.box_numbers[first + entries + count * 2 :]

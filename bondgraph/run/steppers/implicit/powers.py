@@ -28,8 +28,8 @@ def error_of(flows: Reals, many: int, i: int, rule: Fixed) -> float:
 
 
 def power_integrals(c: ImplicitTable, h: float, method: Fixed) -> float:
-    """Compute the integrated powers at the end of the step just attempted, into y_new; return the sum of the squares of their
-    errors over the tolerance."""
+    """Compute the integrated powers at the end of the step just attempted, and store them in y_new; return the sum of the squares
+    of their errors over the tolerance."""
     n, many, flows, state, rule = c.n, c.quadratures, c.flows, c.y_dense, method.coefficients.rule
     y, y_new, k, last = c.y[n:], c.y_new[n:], c.k[n:], c.k[c.width * method.last + n :]
     for node in unrolled(rule.inner):
@@ -99,7 +99,7 @@ def correct_powers(c: ImplicitTable, h: float, method: Fixed) -> None:
     A fast process near equilibrium, such as a reaction whose forward and reverse rates nearly cancel, turns the smallest error d
     of the states into a large power. The slopes s of the dense output are the true rates, so (1 - h gamma J) d = h gamma (f - s)
     gives the change d that turns the rates f into s. The power then follows from its first and second derivatives along d, by
-    central differences so wide that rounding does not count.
+    central differences so wide that rounding errors do not matter.
     """
     n, state, off, ahead, beyond, many = c.n, c.y_dense, c.rate, c.ahead, c.beyond, c.quadratures
     rule = method.coefficients.rule

@@ -67,7 +67,7 @@ class RadauTable(ImplicitTable):
     # Steps since the Jacobian was evaluated; iterations of the last step.
     age: int
     iterations: int
-    # Length and error of the previous accepted step if this one continues it, or 0; factor by which the step size may grow after
+    # Length and error of the previous accepted step if this step continues it, or 0; factor by which the step size may grow after
     # this step; step size for which `system` is factorised, or 0; rate of convergence; error of an iteration as a multiple of its
     # last correction.
     past: float
@@ -230,7 +230,7 @@ def filtered(c: RadauTable, h: float, k: Reals) -> float:
 
 
 def remember(c: RadauTable, h: float, error: float) -> None:
-    """Keep the polynomial of an accepted step for the start of the next one."""
+    """Keep the polynomial of an accepted step for the start of the next step."""
     n, z, before = c.n, c.z, c.before
     for i in range(n):
         for row, weights in enumerate(table.POLYNOMIAL):
