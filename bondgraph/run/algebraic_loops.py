@@ -77,7 +77,7 @@ def largest_unknown(x: Reals, indices: Ints, inverse_sizes: Reals, count: int) -
 
 
 def newton_iteration(s: LoopTable, t: float, x: Reals, k: int, first: int, natural: bool) -> bool:
-    """Solve loop k, whose first unknown has index `first` among all unknowns, in place; return True if x is a solution.
+    """Solve loop k, whose unknowns begin at index `first`, in place; return True if x is a solution.
 
     A step is halved until the relative decrease of the residual exceeds `SUFFICIENT_DECREASE` times the damping factor: with any
     decrease, steps can go back and forth between mirrored values of a root (Armijo 1966). The iteration ends at a residual of

@@ -147,7 +147,6 @@ class Bound:
 
     @cached_property
     def _loops(self) -> algebraic_loops.LoopTable:
-        """Table of the algebraic loops for CPython."""
         program = self.program
         arrays = {name: np.array(values) for name, values in loop_arrays(program).items()}
         most = max((len(loop.states) for loop in program.loops), default=0)

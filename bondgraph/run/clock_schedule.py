@@ -113,7 +113,6 @@ class ClockSchedule:
 
 
 def _distinct_breaks(times: list[float], t_start: float) -> list[float]:
-    """Return the distinct breaks after the start."""
     since_start: list[float] = []
     last = -np.inf
     for time in times:
@@ -142,7 +141,6 @@ def _first(offset: float, period: float, t_start: float, earliest: float = 0.0) 
 
 
 def _check(name: str, period: float, offset: float, span: float, most: float) -> None:
-    """Raise `RunError` E330 for a clock that cannot run."""
     if not period > 0.0:
         why = f"its period is {period:g} s"
     elif not np.isfinite(offset):

@@ -22,10 +22,10 @@ Order of operations at an instant, with reasons
 4. The modes of all dry friction elements in a connected part are found together (`events.modes`). If transitions cycle through
    modes, consistent modes are searched for (`events.mode_search`).
 5. Algebraic loops are solved at the new state (`algebraic_loops`), because guards depend on their unknowns.
-6. Guards are evaluated again, and steps 3 to 5 are repeated until no guard fires (event iteration). A guard must fall below its
-rounding error before it can fire again (`events.guards`), so that bodies that have just separated do not collide. 7. A switch
-whose events accumulate (Zeno) comes to rest (`events.accumulation`), and guards are evaluated again. 8. The run takes over the
-state, the modes and the supplied energy; the log receives the rows; error weights are restarted,
+6. Guards are evaluated again, and steps 3 to 5 are repeated until no guard fires. A guard must fall below its rounding error
+before it can fire again (`events.guards`), so that bodies that have just separated do not collide. 7. A switch whose events
+accumulate (Zeno) comes to rest (`events.accumulation`), and guards are evaluated again. 8. The run takes over the state, the
+modes and the supplied energy; the log receives the rows; error weights are restarted,
    because a jump changes the sizes of states.
 """
 
@@ -258,7 +258,6 @@ class Hybrid:
 
 
 def _in_cpython(table: FieldTable) -> bool:
-    """Handle an event in CPython."""
     with np.errstate(all="ignore"):
         return handle_event(table.view())
 

@@ -145,7 +145,6 @@ def is_meant(event: str, edge: RunTransition) -> bool:
 
 
 def _times_of(result: Measurable, event: str) -> list[float]:
-    """Return the times of the matching events."""
     edges = result.program.transitions
     meant = {k for k, edge in enumerate(edges) if not event or event in (edge.name, edge.kind)}
     return [each.time for each in result.events if not each.internal and not meant.isdisjoint(each.transitions)]

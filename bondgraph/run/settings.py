@@ -150,7 +150,6 @@ def longest_step(argument: object, span: float, max_steps: int) -> float:
 
 
 def _no_less(value: float) -> str:
-    """Return a value rounded up to three digits, as a string."""
     near = f"{value:.3g}"
     return near if float(near) >= value else f"{1.006 * value:.3g}"
 
@@ -179,7 +178,7 @@ _MAX_SAMPLES = 1e8
 
 
 def _checked_count(samples: Any, end: float) -> int:
-    """Return the number of samples; raise E303 if it is less than two or too large."""
+    """Return the number of samples; raise E303 if it is out of range."""
     count = int(samples)
     if not 2 <= count <= _MAX_SAMPLES:
         step = [f"samples={float(count)!r} for a step in s"] if count == 1 else []

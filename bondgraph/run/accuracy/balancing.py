@@ -2,8 +2,8 @@
 
 An entry B_ij > 0 means that state j drives state i. Within a strong component, find scales s that balance the couplings into each
 state with the couplings out of it; for reciprocal couplings, energy gives the same ratios. Units do not matter: under x -> d x,
-the scales become d s and the rates do not change; they are bitwise equal if d is a power of two. Balancing: E. E. Osborne, On
-pre-conditioning of matrices, J. ACM 7, 1960.
+the scales become d s and the rates do not change (bitwise, if d is a power of two). Balancing: E. E. Osborne, On pre-conditioning
+of matrices, J. ACM 7, 1960.
 
 The initial scales follow short cycles (ears); sweeps correct small errors of these scales, and `strong_cycles` corrects large
 errors.

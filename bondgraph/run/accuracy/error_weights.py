@@ -74,7 +74,7 @@ def machine_code() -> Library:
 
 
 def weights_see(w: Control, x: Reals) -> None:
-    """Raise the sizes of the states to the magnitudes of the states x of the run."""
+    """Update the running sizes of the states with states x."""
     size = w.size
     for i in range(w.n):
         if finite(x[i]):
@@ -211,8 +211,7 @@ def has_zero_energy(w: Control, state: int) -> bool:
 
 
 def at_rest(w: Control, t: float, x: Reals, m: Reals, state: int) -> bool:
-    """Return True if the largest energy of a state so far is within rounding error of the energy scale: a symmetry forbids
-    motion.
+    """Return True if a state has never had energy beyond rounding error of the energy scale: a symmetry forbids motion.
 
     A state without energy of its own, such as a free angle, is at rest if all states with energy that drive it are.
     """

@@ -17,7 +17,7 @@ from bondgraph.run.kernel_functions import formula_time
 from bondgraph.run.sparsity.structure import MAX_COUPLING, MIN_COUPLING
 
 LOOK_AHEAD = (1e-8, 1e-6, 1e-4, 1e-2, 1.0)
-"""Look-ahead times, in units of the longest step, at which states without a scale are evaluated."""
+"""Look-ahead times, in longest steps, at which states without a scale are evaluated."""
 DISPLACEMENT = 0.1
 """Displacement of a state, relative to its scale, if its rate or the rate that it drives is zero."""
 DECADE = 10.0
@@ -28,8 +28,8 @@ _ROUNDS = (0.0, *LOOK_AHEAD)
 ROUNDED = 64.0
 """Number of rounding errors up to which a change of a state, or a power, is rounding error."""
 TIMES, SHIFT, GOLDEN = (0.0, 0.381966, 0.618034, 0.854102), 2.0**-50, 0.6180339887498949
-"""Look-ahead times, in units of the longest step, at which parameters are shifted; size of the relative shifts; step between the
-shifts of neighbouring parameters."""
+"""Look-ahead times, in longest steps, at which parameters are shifted; relative size of the shifts; step between the shifts of
+neighbouring parameters."""
 TOLERATED = 2.0**-30
 """Tolerated error of a state at zero, relative to its terms."""
 UNITS, NOTHING = 2.0**52, 2.0**-26
@@ -162,8 +162,8 @@ def measure_terms(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def add_rounding_of_parameters(w: Control, t: float, x: Reals, m: Reals) -> None:
-    """Make `sigma` at least as large as the changes of the rates, now and later, when the parameters are rounded differently:
-    sums that cancel may round alike at all states near x."""
+    """Increase `sigma` to at least the changes of the rates, now and later, when the parameters are rounded differently: sums
+    that cancel may round alike at all states near x."""
     p, above, below, sigma, speed, golden, is_steep = w.p_moved, w.beyond, w.held, w.sigma, w.fastest, 0.0, False
     for ahead in unrolled(TIMES):
         time = formula_time(w, t + ahead * w.longest)

@@ -1,12 +1,11 @@
-"""Rounding noise of rates and powers, measured by differences between states that differ by little more than their rounding
-errors.
+"""Rounding noise of rates and powers, measured by differences between almost equal states.
 
 At states on a line, spaced by about 2^-45 of their size, exact rates differ from a smooth curve by far less than their rounding
 errors. Third and fourth
 differences remove the smooth part; independent errors of size sigma leave sqrt(20) sigma and sqrt(70) sigma (binomial weights).
-The result includes rounding errors inside the formulas, and rounding errors of the states at which the formulas are evaluated.
-Numbers much larger than the states round more coarsely, which shows only at larger distances; there, fourth differences far
-smaller than the third show that values are smooth. Points are evaluated one by one or in SIMD lanes.
+The result includes rounding errors inside the formulas, and rounding errors of their arguments. Numbers much larger than the
+states round more coarsely, which shows only at larger distances; there, fourth differences far smaller than the third show that
+values are smooth. Points are evaluated one by one or in SIMD lanes.
 """
 
 from __future__ import annotations

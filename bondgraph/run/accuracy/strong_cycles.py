@@ -24,7 +24,7 @@ WEAKEST = 2.0**-100
 HIGHEST, LOWEST = 1e250, 1e-250
 """Range of the levels; if couplings are faster because scales overflow, all scales restart at one."""
 NO_DRIVER = -1
-"""Value of `driver` for a cluster whose scales no coupling has raised."""
+"""`driver` of a cluster whose scales no coupling has raised."""
 
 PerState = Annotated[Ints, Length(lambda g: g.states)]
 
@@ -77,7 +77,7 @@ def highest_level(s: Structure, values: Reals, scales: Reals) -> float:
 
 @inline
 def flow_of(s: Structure, values: Reals, scales: Reals, k: int) -> float:
-    """Return the strength of coupling k for the given scales of the states, 1/s."""
+    """Return the strength of coupling k at the given scales, 1/s."""
     return values[k] * scales[s.columns[k]] / scales[s.rows[k]]
 
 
@@ -105,7 +105,7 @@ def keep_level(s: Structure, g: StrongCycles, values: Reals, scales: Reals, leve
 
 
 def closes_cycle(s: Structure, g: StrongCycles, start: int) -> bool:
-    """Return True if the chain of drivers of a state's cluster returns to this cluster; mark the clusters along the chain."""
+    """Return True if the chain of drivers of a state's cluster returns to it; mark the clusters along the chain."""
     g.marks = g.marks + 1
     if g.cluster[start] != start:
         return False

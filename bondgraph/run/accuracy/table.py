@@ -45,7 +45,7 @@ _NO_ROUNDING = Rounding()
 
 
 class ErrorWeights:
-    """Error weights of a run, in a table that machine code shares.
+    """Error weights of a run, in a table shared with machine code.
 
     Parameters
     ----------
@@ -119,7 +119,6 @@ class ErrorWeights:
         self._measure_rounding = ctypes.CFUNCTYPE(None, *at)(library.address("rounding"))
 
     def _interpret(self, steps: InterpretedSteps) -> None:
-        """Evaluate the couplings by interpreted steps."""
         table, alone = self.table, steps.alone
         arrays = {
             "places": steps.positions,
@@ -159,7 +158,7 @@ class ErrorWeights:
         return np.fmax(self.size[: self._n], self.scale)
 
     def see(self, x: np.ndarray) -> None:
-        """Raise the sizes of the states to the magnitudes of the states x of the run."""
+        """Update the running sizes of the states with states x."""
         finite = np.where(np.isfinite(x), np.abs(x), 0.0)
         np.maximum(self.size[: self._n], finite, out=self.size[: self._n])
 
@@ -203,7 +202,7 @@ class ErrorWeights:
         return self.table.arrays["sigma"].copy()
 
     def begin(self, t: float, x: np.ndarray, q: np.ndarray, m: np.ndarray) -> None:
-        """Begin a segment; compute new scales if its modes are new or a state has no scale yet."""
+        """Begin a segment (`weights_begin`)."""
         x, q, m = _contiguous(x), _contiguous(q), _contiguous(m)
         self._begin(self.table.address, t, address_of(x), address_of(q), address_of(m))
         self._lookup.check()
@@ -222,7 +221,7 @@ class ErrorWeights:
         self._lookup.check()
 
     def decay(self, t: float, x: np.ndarray, m: np.ndarray, h: float, relative: float, implicit: bool = False) -> None:
-        """Lower the noise gain, and measure the noise again after long use."""
+        """Lower the noise gain (`weights_decay`)."""
         x, m = _contiguous(x), _contiguous(m)
         self._decay(self.table.address, t, address_of(x), address_of(m), h, relative, implicit)
         self._lookup.check()
@@ -249,7 +248,6 @@ def propagated(couplings: JacobianCouplings, speed: np.ndarray, scales: np.ndarr
 
 
 def _balancing(name: str, couplings: JacobianCouplings, *arrays: np.ndarray) -> None:
-    """Call a procedure of `balancing`."""
     values = _contiguous(couplings.values)
     places = [couplings.structure.table.address, address_of(values), *map(address_of, arrays)]
     _procedure(name, len(places))(*places)
@@ -268,7 +266,6 @@ def strong_cycles(n: int) -> FieldTable:
 
 
 def _contiguous(values: np.ndarray) -> np.ndarray:
-    """Return the values as a contiguous array of floats."""
     return np.ascontiguousarray(values, dtype=float)
 
 

@@ -93,7 +93,7 @@ class BatchCollector:
     """Collector of the ends of many runs, in a `batch` whose arrays machine code may fill.
 
     `blocks` are the rows p, x and m of all runs; `ended` computes a single run from its row and returns the result and the end of
-    the run; `wanted` are the sample times, measured from the start and on the user's clock.
+    the run; `wanted` as in `PreparedProgram`.
     """
 
     def __init__(
@@ -138,7 +138,7 @@ class BatchCollector:
         return lost.tolist()
 
     def forget(self, runs: np.ndarray | slice) -> None:
-        """Reset the final values of some runs: start time and modes, zero counts, and NaN for the rest."""
+        """Reset the final values of some runs, as if they had not begun."""
         self.batch.ends[runs] = np.nan
         self.batch.modes_end[runs] = self._blocks[2][runs if len(self._blocks[2]) > 1 else 0]
         self.batch.times_end[runs] = self._settings.t_start

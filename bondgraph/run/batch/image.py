@@ -64,7 +64,7 @@ class Image:
     arrays: Mapping[str, int]
 
     def word(self, table: str, field: str) -> int:
-        """Return the index of the word that holds a field of a table."""
+        """Return the index of the word of a table's field."""
         first, fields = self.tables[table]
         return first + fields.kind.layout()[field][0]
 
@@ -142,7 +142,6 @@ def linked(tables: Mapping[str, FieldTable], arrays: Mapping[str, np.ndarray], n
 
 
 def _reached(tables: Iterable[FieldTable]) -> Iterator[FieldTable]:
-    """Yield tables and all tables that they point to, each once."""
     waiting, seen = list(tables), set[int]()
     while waiting:
         table = waiting.pop(0)
@@ -158,7 +157,6 @@ def _reached(tables: Iterable[FieldTable]) -> Iterator[FieldTable]:
 
 
 def _pieces(table: FieldTable) -> Iterator[np.ndarray]:
-    """Yield the memory of a table and of its arrays."""
     yield table.memory
     for name, kind in types_of(table.kind).items():
         if isinstance(kind, Array) and table[name]:

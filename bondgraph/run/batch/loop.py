@@ -34,8 +34,8 @@ def machine_code() -> Library:
 
 def examine(r: BatchTable, m: Reals, lanes: Fixed) -> bool:
     """Return True if a run from the modes m has a non-finite value at a sample, an energy residual above the limit at a requested
-    sample, an algebraic loop whose solution was lost, or constraints that may lose rank. Runs in lanes have neither events nor
-    loops, and `lanes` of their samples are checked simultaneously."""
+    sample, a lost solution of an algebraic loop, or constraints that may lose rank. Runs in lanes have neither events nor loops,
+    and `lanes` of their samples are checked simultaneously."""
     c, look, energies = r.table, r.look, r.energies
     storages, balances, energies_of = c.weights.storages, r.balances, c.weights.energies
     if look is not None:

@@ -74,7 +74,7 @@ def measure_at(r: BatchTable, since: float, date: float, row: Reals, m: Reals, s
 
 @inline
 def sign_of(rule: int) -> float:
-    """Return -1 for measures of the smallest value, and 1 for all other measures."""
+    """Return -1 for measures of the smallest value, else 1."""
     return -1.0 if rule == MachineRule.LOWEST else 1.0
 
 

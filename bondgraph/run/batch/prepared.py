@@ -46,8 +46,7 @@ if TYPE_CHECKING:
 
 
 def checked_settings(program: Program, t_end: float, settings: RunSettings) -> tuple[Settings, tuple[np.ndarray, np.ndarray]]:
-    """Return settings in which the values of a run (p, x, m) are zero, and the requested sample times, measured from the start
-    and on the user's clock.
+    """Return settings in which the values of a run (p, x, m) are zero, and the requested sample times (`PreparedProgram.wanted`).
 
     Raises `RunError` E301 for invalid times, E302 for tolerances, E303 for samples, E304 for unknown choices, E306 for other
     settings.
@@ -145,7 +144,6 @@ class PreparedProgram:
         return self._with_times(self.settings.of_run(**blocks), (self.settings.times, self.settings.dates))
 
     def _with_times(self, settings: Settings, samples: tuple[np.ndarray, np.ndarray]) -> Settings:
-        """Return the settings with a copy of these samples."""
         return settings.of_run(times=samples[0].copy(), dates=samples[1].copy())
 
     def result(self, x0: Any, p: Any, m0: Any) -> Result:
@@ -200,12 +198,10 @@ class PreparedProgram:
             return kept.result(settings, bar, begin)
 
     def _made(self, settings: Settings, begin: float, bar: Progress) -> EndedRun:
-        """Run once, in machine code if possible, else in Python."""
         end = self._in_machine_code(settings, begin, bar) if self.in_machine_code else None
         return end or self._in_python(settings, begin, bar)
 
     def _in_python(self, settings: Settings, begin: float, bar: Progress) -> EndedRun:
-        """Run once from the start in Python."""
         bound = Bound(self.program, settings.p, settings.t_start, settings.span)
         run = Hybrid(
             bound, settings, ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps), bar
@@ -236,7 +232,6 @@ class PreparedProgram:
             return EndedRun(result_of(run, self.choice, time.perf_counter() - begin), run.t, run.x, run.m, run.q)
 
     def _is_whole(self, result: Result) -> bool:
-        """Return True if all values of a result are valid."""
         values = result.t, result.p, result.x, result.m, result.integrals
         return find_lost_solution(self.program, *values, self.settings.rtol) is None
 
@@ -284,17 +279,15 @@ class PreparedProgram:
         ----------
         keep : further quantities to keep of each run, {"top": peak("rotor.flow")}: a measure of `bondgraph.measures`, or the name
             of a quantity to keep at all samples.
-        threads : number of threads, by default one per processor. The results do not depend on it.
-        check_rank : True to check along each run for positions where its constraints lose rank, as single runs do; False skips
-            the check and its cost, and does not report such runs.
+        threads : number of threads, by default one per processor. check_rank : True to check along each run for positions where
+            its constraints lose rank, as single runs do; False skips the check and its cost, and does not report such runs.
         lanes : number of runs in the lanes of the processor's vectors, 1, 2, 4, 8 or 16; by default as many as a vector holds, if
-            the batch has `MANY` runs and the model allows it. The results do not depend on it.
-        gpu : launcher of runs on a GPU; the CPU by default. The results do not depend on it. The CPU repeats runs whose validity
-            a GPU cannot check.
+            the batch has `MANY` runs and the model allows it. gpu : launcher of runs on a GPU; the CPU by default. The CPU
+            repeats runs whose validity a GPU cannot check.
 
-        Every run is bitwise equal to a single run. Runs in machine code (`in_machine_code`) advance a chunk per call without the
-        interpreter's lock; a run that ends early or may be invalid is repeated as a single run, which reports the reason. All
-        other runs, and runs whose checked constraints are redundant, are done as single runs.
+        Every run is bitwise equal to a single run, for all threads, lanes and devices. Runs in machine code (`in_machine_code`)
+        advance a chunk per call without the interpreter's lock; a run that ends early or may be invalid is repeated as a single
+        run, which reports the reason. All other runs, and runs whose checked constraints are redundant, are done as single runs.
 
         Raises `RunError` E305 for blocks whose shapes do not match each other or the program, E306 for invalid counts of lanes or
         threads, E345 for quantities that cannot be kept; with `gpu`, the errors of `BatchLauncher.fill`.
@@ -312,7 +305,6 @@ class PreparedProgram:
 
     @contextmanager
     def _workspace(self) -> Iterator[Workspace]:
-        """Yield a workspace that no other thread uses."""
         try:
             space = self._spaces.pop()
         except IndexError:

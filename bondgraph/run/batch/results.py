@@ -56,9 +56,7 @@ def kept_of(program: Program, keep: Mapping[str, str | Measure]) -> tuple[tuple[
     """
     if not isinstance(keep, Mapping):
         cures = ('keep={"top": peak("rotor.flow")}',)
-        raise RunError(
-            Problem("E345", f"quantities to keep must be a mapping from names to measures, not {keep!r}"[:100], cures=cures)
-        )
+        raise RunError(Problem("E345", f"quantities to keep must be given by name, not as {keep!r}"[:100], cures=cures))
     asked = {name: measure_of(measure) for name, measure in keep.items()}
     if wrong := {name: why for name, measure in asked.items() if (why := why_not(measure, program))}:
         details = tuple(f'"{name}": {why[0]}' for name, why in wrong.items())
@@ -99,7 +97,7 @@ class BatchResult:
     failures, warnings : by run number, the reason for an early end, and the reasons why a run that reached its end cannot be
         trusted.
     errors : by run number, the error in the input values of the run.
-    by_gpu : name of the GPU, and a mask (runs,) of the runs that it computed; None if the CPU computed all runs.
+    by_gpu : name of the GPU, and a mask (runs,) of the runs that it computed; None if there are none.
     """
 
     t: np.ndarray

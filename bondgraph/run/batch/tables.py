@@ -31,9 +31,9 @@ def table_of(
     kept: Sequence[KeptOfRun],
     outputs: Kernel | None,
 ) -> FieldTable:
-    """Return the table of a batch, common to all runs: sample times, measured from the start and on the user's clock; the
-    `wanted` times among them; kept quantities with the kernel of their outputs; limits; and work space, except for rows and modes
-    at the samples."""
+    """Return the table of a batch, common to all runs: sample times, from the start and on the user's clock; the `wanted` times
+    among them; kept quantities with the kernel of their outputs; limits; and work space, except for rows and modes at the
+    samples."""
     program, (times, dates), table = bound.program, samples, FieldTable(BatchTable)
     loops, out_count = program.loops, 0 if outputs is None else outputs.n_out
     storages, unknowns = 0 if program.energies is None else program.energies.n_out, sum(len(loop.states) for loop in loops)
@@ -89,8 +89,7 @@ def table_of(
 def _numbers_of(
     program: Program, kept: Sequence[KeptOfRun]
 ) -> tuple[tuple[list[int], list[int], list[int], list[float]], list[int]]:
-    """Return rules, sources, indices and initial values of the kept values, and flags of the transitions whose events they
-    measure."""
+    """Return rules, sources, indices and initial values of the kept values, and flags of the transitions to count."""
     rules, sources, indices, starts, meant = list[int](), list[int](), list[int](), list[float](), list[int]()
     for item in kept:
         rule = item.measure.kind.machine

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 MAX_CALL_SECONDS = 0.3
-"""Maximum duration of a call, s; it is short because a call cannot be interrupted."""
+"""Maximum duration of a call, which cannot be interrupted, s."""
 MIN_CALL_SECONDS, MIN_THREAD_SECONDS = 1e-3, 5e-3
 """Minimum durations of a call and of a thread's work, s: many times the overhead of Python."""
 
@@ -155,8 +155,8 @@ class BatchLauncher(Protocol):
 class BatchRunner:
     """Execution of a batch of runs.
 
-    `wanted` are the requested sample times, measured from the start and on the user's clock; `ended` computes a single run and
-    returns the result and the end of the run; `workspace` yields a workspace that no other thread uses.
+    `wanted` as in `PreparedProgram`; `ended` computes a single run and returns the result and the end of the run; `workspace`
+    yields a workspace that no other thread uses.
     """
 
     program: Program

@@ -186,10 +186,9 @@ this number is reduced."""
 
 
 class Workspace:
-    """Tables and arrays for runs by one method in machine code; only one thread may use them at a time.
+    """Tables and arrays for runs by one method in machine code, to be used by one thread at a time.
 
-    `wanted` are the requested sample times, measured from the start and on the user's clock; `settings` may have further times,
-    for checks of the constraints.
+    `wanted` as in `PreparedProgram`; `settings` may have further times, for checks of the constraints.
     """
 
     def __init__(self, program: Program, settings: Settings, choice: Selection, wanted: tuple[np.ndarray, np.ndarray]):
@@ -272,8 +271,8 @@ class Workspace:
             self.settler.check()
 
     def result(self, course: MachineRun, settings: Settings, begin: float) -> Result:
-        """Return the result of the last run, which has reached its end; `settings` has the values p, x and m of the run, and
-        `begin` is the start time by `time.perf_counter`, s.
+        """Return the result of the last run, which has reached its end; `settings` has its values p, x and m; `begin` is the
+        start time by `time.perf_counter`, s.
         """
         rounding = self.weights.rounding(course.effort.noisy, self._local, course.t, course.x, course.m)
         spent = RunCost(self._choice, self._local, rounding, time.perf_counter() - begin)
@@ -436,7 +435,6 @@ class Workspace:
         return go_on
 
     def _look(self, watch: bool, lanes: LaneKernels | None, times: np.ndarray, dates: np.ndarray) -> FieldTable:
-        """Return the table that checks finished runs."""
         if (watch, lanes) not in self._looks:
             program, matrix = self.bound.program, self.bound.program.closing_matrix if watch else None
             alone = 0 if matrix is None else matrix.address or 0

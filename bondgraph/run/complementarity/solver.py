@@ -19,7 +19,7 @@ PROXIMAL_STEPS = 12
 """Maximum number of repetitions with one regularisation."""
 ROUNDING = 2.0**-52
 LEVEL = 1.0
-"""Initial bound on the rounding error of a sum, in units of the rounding errors of its terms."""
+"""Initial bound on the rounding error of a sum, relative to the rounding errors of its terms."""
 SPREAD = 1e3
 """Largest ratio of a weight to the mean of the weights."""
 SCALING_ROUNDS = 8
@@ -35,7 +35,7 @@ PIVOTS, PIVOTS_EACH = 20, 4
 COARSER = 4.0
 """Factor by which the bound on rounding errors is raised."""
 MAX_LEVEL = 1e6
-"""Largest bound on the rounding error of a sum, in units of the rounding errors of its terms."""
+"""Largest bound on the rounding error of a sum, likewise."""
 GOLDEN = 0.6180339887498949
 INSIDE, BEYOND = 1e-3, 1e-2
 """Distances of the unknowns from their bounds, and of the residuals from zero, at the start of the path, relative to their

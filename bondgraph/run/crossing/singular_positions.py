@@ -57,8 +57,8 @@ Start = tuple[float, np.ndarray, np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class RunPart:
-    """Part of a run: its `result`, and its actual end: t (s), x (n,), m (modes,) and the integrated powers q (powers,). Times and
-    integrated powers are measured from the start of the run."""
+    """Part of a run: its `result`, and its actual end: t (s), x (n,), m (modes,) and the integrated powers q (powers,), measured
+    from the start of the run."""
 
     result: Result
     t: float

@@ -99,11 +99,9 @@ class DelayBuffer:
         self.table["room"] = room
 
     def _signal(self, delay: RunDelay, x: np.ndarray, m: np.ndarray) -> float:
-        """Return the signal of a delay at the start."""
         return float(delay.kernel(np.array([self._origin]), x, self._p, m)[delay.place])
 
     def _since(self, history: Callable[[float], float]) -> Callable[[float], float]:
-        """Return a history as a function of the time since the start."""
         return lambda t: float(history(self._origin + t))
 
     def _write(self, signals: list[Callable[[float], float]], start: float, end: float, finest: float) -> None:

@@ -125,8 +125,7 @@ def runs_away(s: EventTable, probe: float) -> bool:
 
 
 def slip_edge(s: EventTable, index: int, count: int) -> int:
-    """Return the transition from the target of `index` back to its source, or `NO_TRANSITION` if this transition is among the
-    `count` taken transitions."""
+    """Return the transition from the target of `index` back to its source, or `NO_TRANSITION` if it is already `taken`."""
     for i in range(s.transitions):
         if s.slots[i] == s.slots[index] and s.sources[i] == s.targets[index] and s.targets[i] == s.sources[index]:
             for k in range(count):

@@ -32,10 +32,10 @@ SAME_SIZE = 2.0**-20
 """Relative change of the size of a state up to which rounding errors of guards remain valid."""
 
 AHEAD_PAIRS = 2
-"""Number of pairs of points from which the motion is followed; two suffice, because the rounding errors of the motion, unlike the
-errors of a guard, exceed a few units."""
+"""Number of pairs of points from which the motion is followed; two suffice, because rounding errors of the motion exceed a few
+units."""
 CLEAR = 2.0**-20
-"""Largest relative rounding error at which the value of a guard is used as the size of the guard."""
+"""Largest relative rounding error at which a guard's value is used as its size."""
 ACCUMULATED = 2.0
 """Ratio of a guard's rounding error after many steps, such as the current that diodes block, to its rounding error at a point."""
 UNLIKE = 2.0**20
@@ -117,7 +117,7 @@ def full_size(s: EventTable, i: int, size: float) -> float:
 
 
 def rates_beside(s: EventTable, t: float, x: Reals, k: int, sizes: Reals, out: Reals) -> None:
-    """Evaluate the rates at neighbouring point k of x, which differs from x by rounding errors of states of `sizes` (n,)."""
+    """Evaluate the rates at neighbouring point k of x, for states of `sizes` (n,)."""
     n, y, by_x = s.n, s.x_near, s.by_x
     for i in range(n):
         y[i] = x[i] + by_x[n * k + i] * sizes[i]
@@ -190,8 +190,8 @@ def zero_of(s: EventTable, t: float, x: Reals, now: Reals, out: Reals) -> None:
 
 def accumulate(s: EventTable, errors: Reals) -> None:
     """Convert the rounding errors of guards at a point to errors over a run: use at least the rounding error of the guard's
-    largest value at events, because a guard that follows a source vanishes with the source; then multiply by `ACCUMULATED`. The
-    errors of bounces, which restart at each impact, and of transitions that end the run do not change."""
+    largest value at events (a guard that follows a source vanishes with the source); then multiply by `ACCUMULATED`. The errors
+    of bounces, which restart at each impact, and of transitions that end the run do not change."""
     for i in range(s.transitions):
         if is_active(s, i) and s.endless[i] == 1 and s.bounces[i] != 1:
             errors[i] = ACCUMULATED * larger(errors[i], s.guard_sizes[i] * (MARGIN * PERTURBATION))
@@ -302,7 +302,7 @@ def noise_ahead(s: EventTable, t: float, x: Reals, h: float, change: Reals, out:
 
 def measure_still(s: EventTable, t: float, x: Reals) -> None:
     """Fill `still` with the rounding errors of the guards `now` at (t, x), after `firing_guards` at this point; reuse `zero_seen`
-    if it was computed for states of the same sizes and no transition from this mode ends the run."""
+    if it is valid for states of these sizes and no transition from this mode ends the run."""
     sizes, is_known = s.x_ahead, not may_end(s)
     for i in range(s.n):
         sizes[i] = full_size(s, i, abs(x[i]))
@@ -345,8 +345,8 @@ def mark_rises(s: EventTable, t: float, h: float) -> None:
 
 def growing(s: EventTable, t: float, x: Reals, speed: Reals) -> None:
     """Among the guards in `asked`, with values `now` at (t, x) and rates `speed`, mark in `rising` the guards that grow over the
-    shortest look-ahead in which they change by more than rounding error. The look-ahead of a bounce also grows while its guard
-    falls but is not yet negative.
+    shortest look-ahead in which they change by more than rounding error. A bounce is also followed until its guard has fallen
+    below zero.
 
     A guard that neither moves in the first look-ahead nor has a rounding error is constant here: it can only jump later, at a
     later event.

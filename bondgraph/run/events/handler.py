@@ -144,7 +144,6 @@ class EventHandler:
             self._refresh_kernels()
 
     def _lay_rows(self, rows: np.ndarray) -> None:
-        """Let the log use `rows` as its buffer."""
         self._rows = rows
         self.table.point("log", rows)
         self.table["log_room"] = len(rows)
@@ -169,7 +168,6 @@ class EventHandler:
     # Callbacks of event handling.
 
     def _compile_kernels(self) -> int:
-        """Compile the kernels of transition `wanted`."""
         wanted = int(self.table["wanted"])
         for kernels in (self.program.resets, self.program.supplies, self.program.pushes):
             kernel = _kernel_of(kernels, wanted)
@@ -178,7 +176,6 @@ class EventHandler:
         return 0
 
     def _enlarge_log(self) -> int:
-        """Double the capacity of the log."""
         rows = np.empty((2 * len(self._rows), self._layout.width))
         rows[: len(self._rows)] = self._rows
         self._lay_rows(rows)
@@ -208,7 +205,6 @@ class EventHandler:
         return [callback.address for callback in self._answers.values()]
 
     def _stop(self) -> int:
-        """Stop the run after an exception."""
         self.table["stopped"], self.has_failed = 1, True
         return 0
 
@@ -315,7 +311,6 @@ def _rows_of(size: int, width: int) -> int:
 
 
 def _colliding(program: Program, options: CollisionOptions) -> frozenset[int]:
-    """Return the transitions that may be simultaneous collisions."""
     collisions = program.collisions
     if collisions is None or (options.alone and not collisions.frictions):
         return frozenset()

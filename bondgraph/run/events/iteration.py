@@ -137,8 +137,8 @@ def fires_again(s: EventTable, t: float, probe: float, number: int) -> bool:
 
 
 def fire_transitions(s: EventTable, t: float, probe: float, asked: bool, row: int) -> int:
-    """If `asked`, fire the transitions in `fired`; then fire one by one the transitions whose guards fire. Write them to log rows
-    starting at `row` and to x_here, m_here; return their number, and set `outcome`.
+    """Fire the transitions in `fired` (if `asked`), then one by one the transitions whose guards fire, into log rows starting at
+    `row` and into x_here, m_here; return their number, and set `outcome`.
 
     All dry friction elements in a connected part fire together, if its modes are certain (`friction_modes`); all other
     transitions fire in order of name, whatever their listing order. If modes cycle and no state jumps, search for modes in which
@@ -284,8 +284,8 @@ def set_levels(s: EventTable, t: float) -> None:
 
 
 def may_rest_after(s: EventTable, how: int, count: int) -> bool:
-    """Return True if all transitions that end an iteration of `count` rows without consistent modes may pass into states of rest:
-    the `stuck` transitions, or the last transition of a cycle, which is then added to `resting`."""
+    """Return True if all transitions that end an iteration of `count` rows without consistent modes may lead to rest: `stuck`
+    transitions, or the last transition of a cycle, which is then added to `resting`."""
     if how == EventOutcome.CYCLING:
         i = s.taken[count - 1]
         if s.may_rest[i] == 1:

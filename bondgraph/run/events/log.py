@@ -13,7 +13,7 @@ from bondgraph.run.events.impacts.fired_transitions import EventLabel, FiredTran
 from bondgraph.run.program import Program, RunTransition
 
 NO_LABEL = -1
-"""Label index of a row without its own label: the event has the label of its transition."""
+"""Label index of a row whose event takes the label of its transition."""
 SCALARS = ("since", "time", "clock", "transition", "limit", "label")
 """Scalars at the front of a row: time since the start, on the user's clock, and on the clock of the formulas, s; transition;
 limit of the times since the start, s, if the row replaces all following transitions, else NaN; index of the label, or

@@ -46,8 +46,8 @@ def are_equal(first: Reals, second: Reals, count: int) -> bool:
 
 def modes_cycle(s: EventTable, row: int, since: int, count: int) -> bool:
     """Return True if the last of the transitions `taken`, in `count` rows starting at `row`, repeats a transition at or after
-    position `since`: it fired from the same modes, and the states have not changed since the start of the instant, within
-    rounding error. Only rounding errors could end such a cycle."""
+    position `since`: it fired from the same modes, and the states equal those at the start of the instant within rounding error.
+    Only rounding errors could end such a cycle."""
     last = row_of(s, row + count - 1)
     index = s.taken[count - 1]
     if s.self_loop[index] == 1 or not stands_still(s, x_before(s, last)):
@@ -124,8 +124,8 @@ def try_from(s: EventTable, t: float, row: int, node: int, count: int) -> int:
 
 
 def path_to(s: EventTable, row: int, node: int, target: int) -> int:
-    """Copy the rows of the path to combination `node` from the rows of the search, which start at `row`, to earlier rows, which
-    start at `target`, and record the transitions in `taken`; return their number, or `NO_TRANSITION` if there are too many."""
+    """Copy the path to combination `node` from the search, in rows from `row` on, to earlier rows, from `target` on, and record
+    its transitions in `taken`; return their number, or `NO_TRANSITION` if there are too many."""
     taken, parents, width = s.taken, s.parents, s.row_width
     length, at = 0, node
     while at != NO_TRANSITION:

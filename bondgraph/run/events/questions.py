@@ -32,6 +32,6 @@ def collide(s: EventTable, i: int, number: int) -> bool:
 
 
 def stop_unanswered(s: EventTable) -> int:
-    """Stop a run that would have to call Python but cannot."""
+    """Stop a run that needs Python but cannot call it."""
     s.stopped = True
     return 0

@@ -3,7 +3,7 @@
 Between the fractions at which guards are evaluated, a guard that changes from rising to falling has a crest (a local maximum). A
 guard that is a polynomial along the step, because it is linear in the states, has Bernstein coefficients that show where it has
 no zero, so no zero is missed. For any other guard, the step is subdivided until the coefficients of the interpolant on each part
-are conclusive, and crests are searched for until an upper bound (by chords, where the guard is concave) lies below zero.
+are conclusive, and crests are searched until an upper bound (by chords, where the guard is concave) is below zero.
 
 A guard that jumps over zero (a sign, a comparison) has no slope: `steppers.driver` then locates the jump without slopes.
 """
@@ -34,10 +34,10 @@ _PROBES = (0.125, 0.375, 0.625, 0.875)
 """Fractions between the quarters of a step. At the first and the last, a guard is compared with the quartic through its values at
 the quarters; a polynomial of degree 8 passes through the values at all eighths."""
 _FIT = 2.0**-6
-"""Largest misfit of a polynomial that represents a guard, relative to the guard's distance from its chord (`bend`)."""
+"""Largest misfit of a guard's polynomial, relative to the distance of the guard from its chord (`bend`)."""
 _ROUNDED, _FITS, _PART = 2.0**-42, 2.0**-36, 2.0**-12
-"""Rounding error of the coefficients of a polynomial, and largest misfit of the polynomial, relative to the guard; shortest part
-of a step that is halved."""
+"""Rounding error of a polynomial's coefficients, and largest misfit of the polynomial, relative to the guard; shortest part of a
+step that is halved."""
 _MOST_PARTS = 96
 """Maximum number of parts of a step in which a guard that is not a polynomial is interpolated."""
 _GOLDEN = 0.3819660112501051
@@ -64,7 +64,7 @@ PerNumber = Annotated[Reals, Length(lambda c: c.width)]
 
 class StepTable(Table):
     """Fields of an integrator's table for a step and its guards: guards at all fractions of the step; guards and state at one
-    fraction; fraction of each guard's zero; flags of the guards that fire at the event found, or may jump."""
+    fraction; fraction of each guard's zero; flags of the guards that fire first, or may jump."""
 
     g: AtFractions
     probes: AtProbes
@@ -108,7 +108,7 @@ def crossing_check(c: StepTable, h: float, t_new: float, step: Fixed) -> bool:
     a margin for the error of the cubic. Fill g at all fractions but the first, where it is filled already.
 
     If the quartic through a guard's values at the quarters of the step is accurate, it decides; otherwise the crest is searched
-    for, with a margin of a quarter of its height above the neighbouring values.
+    for, with a margin of a quarter of its height.
     """
     count, g = c.guard_count, c.g
     for j in unrolled(range(1, POINTS - 1)):
@@ -188,8 +188,7 @@ def may_crest(c: StepTable, h: float, i: int, step: Fixed) -> bool:
 
 @inline
 def is_crest(left: float, middle: float, right: float) -> bool:
-    """Return True if a guard is larger at the middle of three fractions than at the other two, by more than rounding error, and
-    negative there."""
+    """Return True if the middle of three values of a guard is negative and, beyond rounding error, the largest."""
     rise = middle - smaller(left, right)
     return (middle < 0.0) & (middle >= left) & (middle >= right) & (rise > middle * (-8.0 * EPSILON))
 
@@ -347,8 +346,8 @@ def highest_crests(c: StepTable, h: float, i: int, step: Fixed) -> None:
 
 
 def rises_once(c: StepTable, i: int) -> bool:
-    """Return True if guard i rises through zero at most once, according to the quartic through its values, with a margin of a
-    quarter of its `bend`."""
+    """Return True if guard i rises through zero at most once, according to its quartic, with a margin of a quarter of its
+    `bend`."""
     g, count = c.g, c.guard_count
     end, margin = g[count * (POINTS - 1) + i], bend(c, i) * 0.25
     return quartic_rises_once(g[i], g[count * 2 + i], g[count * 3 + i], g[count * 4 + i], end, margin)

@@ -121,19 +121,18 @@ def _sparse(n: int, rows: np.ndarray, columns: np.ndarray, order: np.ndarray | N
 
 
 def _bandwidths(order: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> tuple[int, int]:
-    """Count the diagonals below and above the main diagonal."""
     position = np.argsort(order)
     below = position[rows] - position[columns]
     return int(np.max(below, initial=0)), int(np.max(-below, initial=0))
 
 
 def _dense_cost(n: int) -> float:
-    """Return the number of operations to factorise a dense matrix and solve with the factors."""
+    """Return the number of operations to factorise a dense matrix, and solve."""
     return n * (n + _COLUMN_OVERHEAD) * (n / 3.0 + SOLUTIONS)
 
 
 def _band_cost(n: int, lower: int, upper: int) -> float:
-    """Return the number of operations to factorise a band matrix with pivoting and solve with the factors."""
+    """Return the number of operations to factorise a band matrix with pivoting, and solve."""
     above = lower + upper
     return n * ((lower + _COLUMN_OVERHEAD) * above + SOLUTIONS * (lower + above + _COLUMN_OVERHEAD))
 

@@ -58,7 +58,6 @@ def connected_islands(model: Model, storages: Sequence[str], powers: Sequence[st
 
 
 def _connected(bonds: Sequence[Bond]) -> dict[str, int]:
-    """Return the number of the connected component of every element."""
     import networkx as nx
 
     graph = nx.from_edgelist((bond.tail.element, bond.head.element) for bond in bonds)
@@ -86,8 +85,7 @@ class BalanceColumns:
 
 @dataclass(frozen=True, eq=False)
 class Balances:
-    """Balances of a program: the `total` of all islands in `unit`, and the balance of each island if there are several
-    islands."""
+    """Balances of a program: the `total` of all islands in `unit`, and of each island if there are several."""
 
     unit: str
     total: BalanceColumns

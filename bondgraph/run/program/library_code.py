@@ -240,7 +240,6 @@ def _rounded(write: _Writer, number: str) -> str:
 
 
 def _get(write: _Writer, unit: LibraryVariables, group: VariableGroup, word: int, places: Sequence[int]) -> None:
-    """Write code that reads the outputs of a group."""
     kind, values = TYPES[unit.version][group.type_name], write.field(word + 2, "ptr")
     _call(write, unit, "Get", group, word, values)
     for index, place in enumerate(group.places):
@@ -250,7 +249,6 @@ def _get(write: _Writer, unit: LibraryVariables, group: VariableGroup, word: int
 
 
 def _call(write: _Writer, unit: LibraryVariables, verb: str, group: VariableGroup, word: int, values: str) -> None:
-    """Write the call of the function that sets or reads a group."""
     function, references, instance = write.field(word, "ptr"), write.field(word + 1, "ptr"), write.field("instance", "ptr")
     count = len(group.places)
     counted = f", i64 {count}" if unit.version == 3 else ""
@@ -259,7 +257,6 @@ def _call(write: _Writer, unit: LibraryVariables, verb: str, group: VariableGrou
 
 
 def _initialisation(version: int, faults: list[str]) -> _Writer:
-    """Write code that ends the initialisation."""
     write = _Writer(faults)
     function, instance = write.field("initialised", "ptr"), write.field("instance", "ptr")
     write.call(function, f"ptr {instance}", f"fmi{version}ExitInitializationMode")

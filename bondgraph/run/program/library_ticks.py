@@ -27,8 +27,8 @@ class LibraryInstance(Protocol):
     start: float
     period: float
     words: Sequence[int]
-    """Addresses of the functions that do a step and end the initialisation; then, for each group of inputs and each group of
-    outputs, addresses of its function, references and values."""
+    """Addresses of the functions that do a step and end the initialisation; then, for each group of inputs and outputs, of its
+    function, references and values."""
 
     @property
     def address(self) -> int:
@@ -93,7 +93,6 @@ class LibraryKernel(Kernel):
             words[_PLACES[name]] = place
 
     def _begin(self) -> int:
-        """Make the instance at the first tick."""
         tick, words, numbers = self._tick, self._words, self._numbers
         p = (ctypes.c_double * self.sizes[2]).from_address(int(words[_PLACES["parameters"]]))
         instance = tick.unit.begin(tick.element, float(numbers[_PLACES["time"]]), [p[place] for place in tick.parameters])

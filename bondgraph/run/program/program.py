@@ -182,8 +182,7 @@ class Program:
         return self._layouts[kind]
 
     def pair_layout(self, kind: str) -> MatrixLayout:
-        """Return the memory layout for two unknowns per state (`layout.pair_layout_of`), computed once for each kind of linear
-        algebra."""
+        """Return the memory layout for two unknowns per state (`layout.pair_layout_of`), computed once for each kind."""
         if (name := f"pair {kind}") not in self._layouts:
             self._layouts[name] = pair_layout_of(self.matrix_layout(kind), *self.jacobian_entries)
         return self._layouts[name]

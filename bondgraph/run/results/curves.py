@@ -35,14 +35,7 @@ class Plottable(Protocol):
 
 
 def curves(result: Plottable, names: Sequence[str | Sequence[str]], axes: Any = None) -> np.ndarray:
-    """Plot each name, or each list of names, in its own panel, one below the other; return the axes (panels,).
-
-    Without names, plot all states. The axes show units; a tick at the upper edge marks an event; shading marks times at which an
-    automaton is not in its initial mode. No window is opened.
-
-    Raises E416 (also an ImportError) if Matplotlib is not installed; `ModelError` E560 for too few axes, or for more than 12
-    states without names; KeyError for an unknown name.
-    """
+    """Plot quantities as `Result.plot` describes; return the axes (panels,)."""
     chosen = [(name,) if isinstance(name, str) else tuple(name) for name in names or _states(result)]
     with panels(len(chosen), axes, "quantities", result.program.name) as drawn:
         for several, panel_axes in zip(chosen, drawn, strict=True):

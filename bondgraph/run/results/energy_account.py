@@ -187,7 +187,6 @@ def account(
 
 
 def _by_domain(program: Program, energies: np.ndarray, integrals: np.ndarray, start: np.ndarray) -> dict[str, DomainBalance]:
-    """Return the balance of each domain, in the order of the model's bonds."""
     domain_of: dict[str, str] = {}
     for bond in program.bonds:
         for path in (bond.tail, bond.head):

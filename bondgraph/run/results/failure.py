@@ -171,7 +171,6 @@ def not_finite(program: Program, kind: str, x: np.ndarray) -> tuple[str, str, st
 
 
 def _are_shrinking(times: np.ndarray) -> bool:
-    """Return True if the intervals between times shrink."""
     steps = np.diff(times)
     steps = steps[steps > 0.0]
     return len(steps) > 4 and bool(steps[-1] < 0.1 * steps[:-1].max())

@@ -182,7 +182,6 @@ class Result:
         return Outputs(self.program, self.p, self.t, self.x, self.m)
 
     def _find(self, names: Sequence[str]) -> None:
-        """Compute the named outputs together."""
         self._outputs.compute(slot for slot in map(self.program.layout.__getitem__, names) if slot.block == "out")
 
     def at_events(self, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -312,8 +311,8 @@ class Result:
 
 
 MAX_PARABOLA_ERROR = 0.25
-"""Distance from the parabola, relative to its second difference, above which the parabola is not used; for a sine with ten
-samples per period, this distance is 0.2."""
+"""Distance from the parabola, relative to its second difference, above which the parabola is not used; it is 0.2 for a sine with
+ten samples per period."""
 
 
 def extreme(result: Sampled, name: str, sign: float = 1.0) -> tuple[float, float]:

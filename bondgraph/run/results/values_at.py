@@ -69,8 +69,7 @@ def value_text(samples: RunSamples, name: str, unit: str, at: float) -> str:
 
 
 def _value(samples: Sampled, name: str, at: float) -> np.ndarray:
-    """Return the components (n,) of a value at a time (s), by linear interpolation between samples, with the values on both sides
-    of events included."""
+    """Return the components (n,) of a value at a time (s), by linear interpolation between samples and values beside events."""
     times, values = samples.t, samples[name]
     if len(happened := samples.events.times):
         times = np.concatenate([times, np.repeat(happened, 2)])

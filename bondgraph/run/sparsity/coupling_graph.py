@@ -82,7 +82,7 @@ def graph_table(n: int, rows: np.ndarray, columns: np.ndarray) -> FieldTable:
 
 
 def structure_from(table: FieldTable) -> CouplingStructure:
-    """Return the structure that the search of a graph has stored in its table."""
+    """Return the structure from the table of a searched graph."""
     ears, steps, arrays = int(table["ears"]), int(table["ear_steps"]), table.arrays
     return CouplingStructure(
         rows=arrays["rows"],

@@ -39,9 +39,9 @@ from bondgraph.run.steppers.step_control import GROW, STALE, after_acceptance, i
 _EARLY_FRACTION = 1e-2
 """Fraction of a step: an event found before it counts only if the guard has come at least halfway to zero there."""
 _TRUSTED = 0.05
-"""Largest correction of a step that ends at an event ("landing"), as a fraction of that step."""
+"""Largest correction of a landing (a step to an event), as a fraction of its step."""
 _MOST_LANDINGS, _MOST_PUSHES = 3, 12
-"""Maximum number of corrections of a landing, and of corrections that move the end of the step past a jump."""
+"""Maximum number of corrections of a landing, and of corrections that move it past a jump."""
 _DECAY_WINDOW = 2.0
 """Ratio of the times of successive inspections of decayed states."""
 _RATIO = 4.0

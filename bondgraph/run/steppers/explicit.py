@@ -304,8 +304,6 @@ def explicit_method(
 
 @functools.lru_cache(maxsize=16)
 def _stepper(tableau: Tableau) -> ExplicitStepper:
-    """Return the code of a tableau, compiled once."""
-
     @build_once
     def machine_code() -> Library:
         return compile_procedures(procedures(method_of(tableau)))

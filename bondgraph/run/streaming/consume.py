@@ -75,7 +75,6 @@ class SampleConsumer:
     def _keep(
         self, since: np.ndarray, dates: np.ndarray, x: np.ndarray, q: np.ndarray, m: np.ndarray, energies: np.ndarray
     ) -> None:
-        """Send the requested samples that are valid."""
         p = self._run.settings.p
         self.sent += len(x)
         self.account.take(dates, since, energies, q)

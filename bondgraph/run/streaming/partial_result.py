@@ -64,8 +64,8 @@ class KeptResult(Result):
     measured: Mapping[str, np.ndarray] = field(kw_only=True, default_factory=dict)
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Return the named quantity: its kept values over time (k, *shape), a constant parameter (*shape) or a measure. Raises
-        E347 for any other name."""
+        """Return a kept quantity over time (k, *shape), a constant parameter (*shape) or a measure, by name; E347 for any other
+        name."""
         if name in self.measured:
             return self.measured[name]
         if self.values is not None and name in self.values:

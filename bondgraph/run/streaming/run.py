@@ -164,7 +164,6 @@ class KeptRuns:
 
 
 def _begun(program: Program, settings: Settings, consumer: SampleConsumer, bar: Progress) -> Hybrid:
-    """Start a run whose samples are consumed page by page."""
     bound = Bound(program, settings.p, settings.t_start, settings.span)
     ticks = ClockSchedule(bound, settings.t_start, settings.t_start + settings.span, settings.max_steps)
     widths = program.states, bound.quadratures, program.modes
@@ -198,5 +197,4 @@ def kept_runs(program: Program, choice: Selection, wanted: Wanted, asked: KeepOp
 
 
 def _quantities(measures: Mapping[str, Measure]) -> list[str]:
-    """Return the quantities that are measured."""
     return [measure.of for measure in measures.values() if not measure.kind.of_event]

@@ -36,8 +36,8 @@ _LEAP = 1e-3
 
 @dataclass(frozen=True)
 class Endless:
-    """Reason why a run would take steps forever: kind of failure, message, suspected element, and remedies (by default the usual
-    remedies for this kind of failure)."""
+    """Reason why a run would take steps forever: kind of failure, message, suspected element, and remedies (by default the
+    remedies for the kind)."""
 
     kind: str
     reason: str
@@ -110,7 +110,7 @@ def _jumping_quantity(bound: Bound, t: float, m: np.ndarray, sides: SlidingMode)
 
 
 def sliding_mode(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.ndarray, pace: float) -> SlidingMode | None:
-    """Walk from (t, x) repeatedly, in shorter and shorter Euler steps, starting with a fraction of `pace`, s; return the last
+    """Walk from (t, x) several times, in shorter Euler steps each time, starting with a fraction of `pace`, s; return the last
     crossing of a surface that each walk crosses back and forth with jumps of similar height, or None; `size` (n,) are sizes of
     the states."""
     scale = np.where(size > 0.0, size, np.inf)
@@ -131,8 +131,8 @@ def sliding_mode(bound: Bound, t: float, x: np.ndarray, m: np.ndarray, size: np.
 def _crossings(
     bound: Bound, t: float, x: np.ndarray, m: np.ndarray, scale: np.ndarray, step: float
 ) -> tuple[SlidingMode, float, float] | None:
-    """Take steps until one rate has jumped back and forth by similar amounts; return the last crossing, the duration (s) of these
-    steps and the mean jump, or None if no rate jumps like this."""
+    """Take steps until one rate has jumped back and forth by similar amounts; return the last crossing, the duration of the
+    steps, s, and the mean jump; None if no rate does."""
     rates, jumps = bound.rates(t, x, m), list[tuple[int, float]]()
     if not np.any(step * np.abs(rates) > _ROUNDING * EPSILON * np.abs(x)):
         return None

@@ -48,7 +48,7 @@ def checked_result(result: Result, origin: float, wanted: tuple[np.ndarray, np.n
 
     Parameters
     ----------
-    wanted : requested sample times, measured from the start and on the user's clock; the result may have further samples.
+    wanted : requested sample times, as in `PreparedProgram`; the result may have more samples.
     """
     if lost is not None:
         result = _truncated(result, origin, lost)

@@ -113,7 +113,6 @@ def _turned_over(result: Result) -> np.ndarray:
 
 
 def _probed(result: Result) -> np.ndarray:
-    """Return the indices of some samples spread over a run."""
     return np.unique(np.linspace(0, len(result.t) - 1, _PROBES).astype(int))
 
 

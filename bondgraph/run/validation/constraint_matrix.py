@@ -18,8 +18,7 @@ from bondgraph.run.program import Program
 @dataclass(frozen=True, eq=False)
 class MatrixBlock:
     """Diagonal block of rows and columns that are coupled only to each other: their indices in the matrix (n,); the indices of
-    its entries among the entries of the matrix (e,), and the rows and columns of these entries in the block (e,); all are in
-    ascending order."""
+    its entries among the entries of the matrix (e,), and their rows and columns in the block (e,); all in ascending order."""
 
     indices: np.ndarray
     entries: np.ndarray

@@ -23,8 +23,7 @@ RANK_TOLERANCE = 1e-9
 redundant."""
 
 TOUCH_RATIO = 1e-3
-"""Ratio of the square root of an eigenvalue to its largest value at neighbouring samples, below which the square root touches
-zero."""
+"""Ratio of the square root of an eigenvalue to its largest neighbouring sample, below which it touches zero."""
 
 MAX_CONTRADICTION = 1e-4
 """Largest residual acceleration of redundant constraints, relative to their accelerations, that does not count as a
@@ -121,8 +120,8 @@ class _ScaledRoots:
 
 
 def _suspects(t: Sequence[float], s: Sequence[float], arrival: bool = False) -> list[int]:
-    """Return the intervals between samples in which linear extrapolations of the square root reach zero: from both sides, or,
-    with `arrival`, only from the earlier side."""
+    """Return the intervals between samples in which linear extrapolations of the square root reach zero: from both sides, or from
+    the earlier side if `arrival`."""
     intervals = []
     for k in range(len(t) - 1):
         falling_end = rising_end = None

@@ -21,8 +21,8 @@ ZERO_RATIO = 1e-9
 """Fraction of the natural size of an unknown below which it counts as zero, within the rounding error of the formulas."""
 
 ROUNDING = 1e-12
-"""Newton step of an unknown that rounding errors alone can cause, relative to the largest unknown of the loop, both in natural
-sizes: a current that symmetry holds at zero is a sum of other currents."""
+"""Newton step that rounding errors alone can cause, relative to the largest unknown of the loop, both in natural sizes: a current
+that symmetry holds at zero is a sum of other currents."""
 
 
 @dataclass(frozen=True)

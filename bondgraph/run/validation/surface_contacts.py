@@ -123,7 +123,6 @@ def _bodies(group: SurfaceContacts, side: int) -> tuple[str, str]:
 
 
 def _poses(result: Result, name: str, rows: np.ndarray) -> np.ndarray:
-    """Return poses (k, 4, 4) of a body at some samples of a run."""
     values, shape = result[name], result.program.layout[name].shape
     if values.shape == shape:  # a parameter: the body never moves
         values = np.broadcast_to(values, (len(result.t), *shape))

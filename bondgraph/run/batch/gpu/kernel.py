@@ -149,7 +149,6 @@ _Signature = tuple[str, tuple[str, ...]]
 
 
 def _of_procedures(procedures: Iterable[Procedure]) -> dict[str, _Signature]:
-    """Return the types of the results and arguments of procedures."""
     return {each.name: (each.result, tuple(kind.split()[0] for kind in each.arguments.values())) for each in procedures}
 
 
@@ -163,7 +162,6 @@ def _of_texts(texts: Iterable[str]) -> dict[str, _Signature]:
 
 
 def _called_by_number(image: Image, words: Mapping[str, int]) -> list[str]:
-    """Return the functions that are called through addresses."""
     fields = (
         (first + index, field_name(kind, name)) for first, kind in image.every for name, (index, _) in kind.layout().items()
     )
@@ -198,7 +196,6 @@ _CALLED = re.compile(r"call (\w+) @([\w.]+)\(([^)]*)\)")
 
 
 def _rules_text() -> str:
-    """Return the rules of the interpreter of derivatives."""
     return "\n".join(interpreter.texts(1)).replace(" alwaysinline", "")
 
 
@@ -211,7 +208,6 @@ def _entry_texts(memory: GPUMemory) -> list[str]:
 
 
 def _check_size(prepared: PreparedProgram, memory: GPUMemory) -> None:
-    """Raise `RunError` E284 if a run needs more memory than a GPU thread has."""
     if (size := 8 * len(memory.template)) <= MOST_LOCAL:
         return
     why = f"it needs {size / 1024:.0f} KB for tables and arrays, but a thread has at most {MOST_LOCAL // 1024} KB"

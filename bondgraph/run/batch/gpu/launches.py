@@ -1,5 +1,4 @@
-"""Chunks of runs on a GPU, as large as its memory allows, in launches of about 0.2 s, each of which continues where the previous
-one paused."""
+"""Chunks of runs on a GPU, as large as its memory allows, in launches of about 0.2 s that continue where they paused."""
 
 from __future__ import annotations
 
@@ -145,7 +144,7 @@ class GPUWork:
 
     def _run_chunk(self, chosen: np.ndarray, slots: int, done: int) -> None:
         """Run the rows with these indices, in this order, and put their results into the batch; run them in halves if another
-        program has taken memory meanwhile. `done` is the number of runs that were finished before."""
+        program has taken memory meanwhile. `done` runs have ended before."""
         try:
             self._launch_chunk(chosen, slots, done)
         except RunError as error:
@@ -185,7 +184,6 @@ class GPUWork:
             array[chosen] = results[name]
 
     def _launch_until_done(self, call: np.ndarray, address: int, blocks: int, before: int) -> None:
-        """Launch until all runs of a chunk are done; each launch takes about `LAUNCH_SECONDS`."""
         words, device = self.code.call_words, self.device
         done, runs, budget = words["done_runs"], call[words["runs"]], words["budget"]
         device.copy_in(address, call)

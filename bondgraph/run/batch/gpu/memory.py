@@ -31,7 +31,7 @@ class GPUMemory:
 
     Parameters
     ----------
-    template, shared : initial words of a thread's own memory (own,), and words that all threads read (shared,), which begin with
+    template, shared : initial memory of a thread (own,), and words that all threads read (shared,), which begin with
         `SharedWords`.
     shared_places : pairs of a shared word that is an address of shared memory, and the word to which it points.
     scratch : number of words of scratch memory, which is zero-initialised.

@@ -16,8 +16,7 @@ from bondgraph.run.batch.loop import begun, ended, hopeless
 from bondgraph.run.status import Status
 
 OWN_BASE, SCRATCH_BASE = 1 << 60, 1 << 61
-"""Placeholder addresses, in a template, of a thread's own memory and of scratch memory; a thread replaces them when it first
-wakes."""
+"""Placeholders in a template for the addresses of a thread's own memory and scratch memory, until the thread first wakes."""
 
 
 class SharedWords(Table):
@@ -75,7 +74,7 @@ def taken_run(call: Launch) -> int:
 
 @external
 def count_done(call: Launch) -> int:
-    """Add one to the count of runs that have ended; return the previous count."""
+    """Increment the count of runs that have ended; return the previous count."""
     call.done_runs += 1
     return call.done_runs - 1
 
@@ -119,7 +118,7 @@ def wake(memory: Ints, call: Launch, slot: int) -> None:
 
 @inline
 def move(memory: Ints, words: SharedWords, first: int, length: int, by: int) -> None:
-    """Shift the addresses in the thread's own memory that point into a given range of memory."""
+    """Shift the addresses in a thread's memory that point into a range of memory."""
     for k in range(words.pointer_count):
         address = memory[words.pointers[k]]
         if address >= first and address < first + length:
@@ -127,7 +126,7 @@ def move(memory: Ints, words: SharedWords, first: int, length: int, by: int) -> 
 
 
 def sleep(memory: Ints, call: Launch, slot: int) -> None:
-    """Save the thread's own memory, and the address of this memory, in the slot."""
+    """Save the thread's memory and the address of this memory in the slot."""
     words, states, slots = call.shared, call.states[slot:], call.slots
     for i in range(words.own_count):
         states[i * slots] = memory[i]

@@ -11,7 +11,7 @@ from bondgraph.run.status import Status
 
 
 def update_due_weights(v: LaneTable, lanes: Fixed) -> None:
-    """Update the weights of the runs that are due when these runs fill the lanes or a lane would idle."""
+    """Update the weights of the runs that are due if they fill the lanes or a lane would idle."""
     due, runs, statuses, count, others = v.due, v.runs, v.statuses, 0, 0
     for slot in range(UNDER_WAY * lanes):
         if runs[slot] >= 0:
@@ -35,7 +35,7 @@ def is_due(status: int) -> bool:
 
 
 def update_weights_of(v: LaneTable, slot: int) -> None:
-    """Update the weights of a run, or compute the first weights, then prepare the next step of the run."""
+    """Compute or update the weights of a run, then prepare its next step."""
     c, status = v.tables[slot], v.statuses[slot]
     if status == Status.LANE_STARTS:
         c.weights_begin(c.weights, c.t, c.y, c.y[c.n :], c.m)

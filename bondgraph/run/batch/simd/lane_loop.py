@@ -2,8 +2,8 @@
 
 Each run has the tables of a single run: its own time, step size, error control and counts. Vector instructions compute the step
 attempt, the dense output and the acceptance (`lane_steps`) for all lanes simultaneously; everything else is computed lane by
-lane. More runs than lanes are under way: a run whose error weights need an update leaves its lane to another run until the
-weights of several runs are updated together.
+lane. More runs than lanes are under way: a run whose error weights need an update leaves its lane to another run until several
+runs can be updated together.
 """
 
 from __future__ import annotations

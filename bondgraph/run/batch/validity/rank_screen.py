@@ -1,10 +1,10 @@
 """Rank screening of the constraint matrix along a run, in machine code: a cheap test that excludes a loss of rank.
 
-If A' - theta A is positive definite for two successive matrices A, A', then every eigenvalue of A' is larger than theta times the
-eigenvalue of A, and remains so after any congruence (Loewner order), such as the change of scale in `validation.constraint_rank`.
-Two attempted factorisations thus exclude too fast a change in either direction (`bounds`); eigenvalues are needed only if a
-factorisation fails. Several samples are tested in SIMD lanes, and only the envelope of the matrices is factored, so independent
-bodies and chains cost no more than their own constraints.
+If A' - theta A is positive definite for two successive matrices A, A', then every eigenvalue of A' is larger than theta times
+that eigenvalue of A, and remains so after any congruence (Loewner order), such as the change of scale in
+`validation.constraint_rank`. Two attempted factorisations thus exclude too fast a change in either direction (`bounds`);
+eigenvalues are needed only if a factorisation fails. Several samples are tested in SIMD lanes, and only the envelope of the
+matrices is factored, so independent bodies and chains cost no more than their own constraints.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def exceeds(s: SampleCheck, a: Reals, b: Reals, work: Disjoint, lanes: Fixed) ->
 
 
 def measure_matrices(s: SampleCheck, matrix: Disjoint, is_first: bool, lanes: Fixed) -> None:
-    """Copy the constraint matrices at the samples in the lanes from their `entries` into `now`, made symmetric, with the sign of
-    each row that makes its first diagonal entry positive."""
+    """Copy the constraint matrices at the samples in the lanes from their `entries` into `now`, made symmetric, with positive
+    first diagonal entries."""
     n, now, signs, entries = s.n, s.now, s.signs, s.entries
     for e in range(s.entry_count):
         place = (s.rows[e] * n + s.columns[e]) * lanes

@@ -23,7 +23,7 @@ NEGLIGIBLE_SPEED, _AHEAD = 1e-9, 1e-6
 @dataclass(frozen=True)
 class CollisionOptions:
     """Options of collisions: they are simultaneous if they differ in time by at most the fraction `within` of the run, or in
-    states by this fraction of the states' sizes; if `alone`, no collisions are simultaneous."""
+    states by this fraction of the states' sizes; never if `alone`."""
 
     within: float
     alone: bool = False
@@ -72,7 +72,7 @@ class ImpactParticipants:
 def participants_of(
     bound: Bound, history: GuardHistory, t: float, x: np.ndarray, m: np.ndarray, index: int, options: CollisionOptions
 ) -> ImpactParticipants | None:
-    """Find the contacts that take part in bounce `index`; None if no other contact or friction takes part."""
+    """Find the contacts that take part in bounce `index`; None if nothing else takes part."""
     collisions = bound.program.collisions
     first = None if collisions is None else next((c for c, bounces in enumerate(collisions.bounces) if index in bounces), None)
     if collisions is None or first is None or (options.alone and not collisions.frictions):
@@ -154,7 +154,7 @@ def _held_contacts(bound: Bound, m: np.ndarray, table: UnitImpulses) -> list[Con
 
 
 def _approaches(contact: Contact, table: UnitImpulses, first: int) -> bool:
-    """Return True if a touching contact does not separate, within rounding error relative to the speed of the `first` contact."""
+    """Return True if a touching contact does not separate, within rounding error of the speed of the `first`."""
     scale = table.scale
     apart = contact.apart * table.flow[contact.index] / scale[contact.index]
     return bool(apart <= NEGLIGIBLE_SPEED * np.abs(table.flow[first]) / scale[first])

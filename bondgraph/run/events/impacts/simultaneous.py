@@ -79,8 +79,7 @@ def _closes(bound: Bound, transition: int) -> bool:
 
 @dataclass(frozen=True)
 class Impact:
-    """Problem of an impact with its solution, for the scalars that take part: scalars of contacts first, then of friction
-    elements.
+    """Problem of an impact with its solution, for the scalars that take part: contacts first, then friction elements.
 
     Parameters
     ----------

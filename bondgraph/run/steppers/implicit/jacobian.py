@@ -127,8 +127,7 @@ def damps_growth(c: ImplicitTable, k: Reals) -> bool:
 
 
 def damps(c: ImplicitTable, length: float, method: Fixed) -> bool:
-    """Return True if a step of this length from the end of the present step would damp a growing mode; keep the factors of its
-    matrix."""
+    """Return True if a step of this length from the end of the present step would damp a growing mode; keep the factors."""
     regular = not factors(c, length, c.y_new, method.coefficients.gamma)
     c.factored = length if regular else 0.0
     growing = damps_growth(c, c.k[c.width * method.last :])

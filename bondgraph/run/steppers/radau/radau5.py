@@ -171,7 +171,7 @@ RADAU5 = Method(
 
 
 def written() -> list[Procedure]:
-    """Return all procedures of the method, with the loops around its steps."""
+    """Return all procedures of the method and of its loops."""
     return procedures(RADAU5)
 
 

@@ -96,8 +96,8 @@ def attempt(c: TaylorTable, h: float, t_new: float, method: Fixed) -> float:
 
 
 def tempered(c: TaylorTable, length: float) -> float:
-    """Return the size of the next step from the coefficients at its start; rising coefficients, such as the coefficients near a
-    point where all are zero, contain little information about distant times."""
+    """Return the size of the next step from the coefficients at its start; rising coefficients, as near a point where all are
+    zero, do not describe distant times."""
     if c.is_last:
         return length
     expand_here(c)
@@ -166,7 +166,7 @@ TAYLOR = Method(
 
 
 def written() -> list[Procedure]:
-    """Return all procedures of the method, with the loops around its steps."""
+    """Return all procedures of the method and of its loops."""
     return procedures(TAYLOR)
 
 
