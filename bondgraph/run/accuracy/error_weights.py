@@ -38,7 +38,7 @@ RENEWALS = tuple(2**k for k in range(2, 12))
 NEVER = 2**62
 ACCUMULATED_NOISE, MAX_NOISE_GAIN = 8.0, 64.0
 """Rounding errors of a rate that a step accumulates, per square root of the number of states; largest factor by which repeated
-noise tests raise this number."""
+noise tests raise it."""
 NOISE_TEST_INTERVALS = (2, 4, 4096)
 """Numbers of rejected steps before a noise test: initial, after noise was found, and maximum."""
 RETRIES_BEFORE_TEST, DECISIVE = 3, 10.0

@@ -307,7 +307,7 @@ def find_pattern(w: Control) -> None:
 
 @inline
 def input_block(number: int, t: Reals, x: Reals, p: Reals, m: Reals) -> Reals:
-    """Return the block of inputs with this number."""
+    """Return the block of inputs with this index."""
     block = t
     if number == 1:
         block = x

@@ -102,7 +102,7 @@ def points_in_lanes(w: Control, t: float, x: Reals, m: Reals) -> None:
 
 
 def broadcast(values: Reals, wide: Reals, count: int, lanes: int) -> None:
-    """Put the same numbers into every lane."""
+    """Copy the same values into every lane."""
     for i in range(count):
         for lane in range(lanes):
             wide[i * lanes + lane] = values[i]

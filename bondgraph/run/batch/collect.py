@@ -65,7 +65,7 @@ def blocks_of(program: Program, p: Any, x0: Any, m0: Any) -> tuple[np.ndarray, n
         shown = ("no numbers" if block is None else block.shape for block in blocks)
         shapes = ", ".join(f"{name} {block}" for name, block in zip(("p", "x0", "m0"), shown, strict=True))
         title = f"runs take blocks (runs, {lengths[0]}), (runs, {lengths[1]}) and (runs, {lengths[2]})"
-        raise RunError(Problem("E305", title, (f"given: {shapes}",), cures=("a row for each run, or one for all",)))
+        raise RunError(Problem("E305", title, (f"given: {shapes}",), cures=("a row for each run, or one row for all runs",)))
     rows = [block[:0] if counts == {0} else block for block in blocks if block is not None]
     return rows[0], rows[1], rows[2]
 

@@ -18,7 +18,7 @@ from bondgraph.run.results.result import Result
 from screws.names import answer_old_names
 
 CPU = "cpu"
-"""Device name of runs made by the CPU."""
+"""Device name of runs computed by the CPU."""
 _SOURCES = {"x": ROW, "out": OUTPUT, "m": MODE}
 
 

@@ -148,7 +148,7 @@ class BatchLauncher(Protocol):
         report: Callable[[int], object],
     ) -> np.ndarray:
         """Run all rows of p, x and m, and store the results in `batch`; return the indices of the runs that the CPU must repeat,
-        whatever their status. `report` gets the number of runs done."""
+        whatever their status. `report` is called with the number of finished runs."""
 
 
 @dataclass(frozen=True, eq=False)

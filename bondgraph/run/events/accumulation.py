@@ -17,7 +17,7 @@ WINDOW, RATIOS = 50, 8
 CHATTER_ROUNDING, CHATTER_SPAN = 64.0 * WINDOW * 2.3e-16, 1e-10
 """`WINDOW` events within either fraction, of the time of the last event or of the run, are chattering."""
 REST_SPAN, MAX_SHRINKAGE = 1e-5, 0.95
-"""Fraction of the run within which `HISTORY` events mean rest, if there is a state of rest and the ratio of later to earlier
+"""Fraction of the run within which `HISTORY` events lead to rest, if there is a state of rest and the ratio of later to earlier
 intervals is at least the second number."""
 RATIO_SPREAD = 0.05
 """Largest relative difference between the ratios of a geometric series."""

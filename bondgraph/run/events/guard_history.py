@@ -24,7 +24,7 @@ RESTING, MOVED = 64.0, 2.0**26
 within rounding error because it has not moved; above the second, it has certainly moved."""
 
 SAMPLES_AHEAD = (0.0, 0.381966, 0.618034, 0.854102)
-"""Fractions of the rest of a run at which rounding errors of rates are measured, because a source may be zero now."""
+"""Fractions of the remaining run at which rounding errors of rates are measured, because a source may be zero now."""
 
 
 @functools.lru_cache(maxsize=64)
@@ -40,7 +40,7 @@ def perturbations(count: int) -> np.ndarray:
 
 def rounding_error(value: np.ndarray, near: np.ndarray) -> np.ndarray:
     """Return a bound on the rounding error of `value` (...), given the values `near` (2 PAIRS, ...) at the points of
-    `perturbations`. Of two opposite points, the one with the nearer value counts, because a law may jump here."""
+    `perturbations`. Of two opposite points, only the point with the nearer value is used, because a law may jump here."""
     off = np.abs(near - value)
     return np.asarray(MARGIN * np.fmax.reduce(np.fmin(off[:PAIRS], off[PAIRS:]), axis=0))
 

@@ -66,7 +66,7 @@ def instant(s: EventTable, t: float) -> float:
 
 def spread(s: EventTable, value: Reals, near: Reals, pairs: Fixed, out: Reals) -> None:
     """Compute a bound on the rounding errors of values (k,), given their values `near` at this many pairs of points; 0 for
-    inactive guards. Of two opposite points, the one with the nearer value counts, because a law may jump here."""
+    inactive guards. Of two opposite points, only the point with the nearer value is used, because a law may jump here."""
     count = s.transitions
     for i in range(count):
         out[i] = 0.0
@@ -126,7 +126,7 @@ def rates_beside(s: EventTable, t: float, x: Reals, k: int, sizes: Reals, out: R
 
 def measure_drift(s: EventTable, t: float, x: Reals) -> None:
     """Update the rounding errors `drift` of the states that have not moved yet: the rounding errors of their rates at x, over the
-    rest of the run, times the response time of the state, at most the span of the run."""
+    remaining run, times the response time of the state, at most the span of the run."""
     sizes, above, below, most = s.x_ahead, s.speed, s.speed_later, s.drift_now
     is_any = False
     for k in range(s.kept_count):
@@ -432,7 +432,7 @@ def firing_guards(s: EventTable, t: float, x: Reals, probe: float) -> None:
     """Mark in `rising` the guards that are positive and stay so for `probe` s, or are zero within rounding error and grow along
     the motion; if the mode contradicts itself by then, also mark the guards that resolve this.
 
-    The positive guard of a bounce fires unless it is falling below zero: a body that leaves is not thrown back, and one that
+    The positive guard of a bounce fires unless it is falling below zero: a body that leaves is not thrown back, and a body that
     only reverses does not leave.
     """
     count, was, now, zero, change, soon, speed = s.transitions, s.was, s.now, s.zero, s.change, s.soon, s.speed

@@ -37,7 +37,7 @@ def stands_still(s: EventTable, x: Reals) -> bool:
 
 
 def are_equal(first: Reals, second: Reals, count: int) -> bool:
-    """Return True if `count` numbers are equal."""
+    """Return True if `count` values are equal."""
     for i in range(count):
         if first[i] != second[i]:
             return False

@@ -88,7 +88,7 @@ class EventTable(LoopTable):
     # reduced to stay below 2 `HISTORY`.
     times: Times
     counts: Flags
-    # Questions to Python, as in `questions`.
+    # Callbacks to Python, as in `questions`.
     compile_kernels: Question
     enlarge_log: Question
     collide: Question

@@ -13,7 +13,7 @@ from bondgraph.run.linear.elimination import pivot_of, subtract, swap, swap_in, 
 _COLUMN = 4
 """Entries per column of a tridiagonal matrix, with space for pivoting: two above the diagonal, the diagonal, one below."""
 _ROWS = 16
-"""Interval in rows at which the number carried from row to row is checked for being tiny; checking each row would be slower."""
+"""Interval in rows at which the value carried from row to row is checked for being tiny; checking each row would be slower."""
 
 
 def band_factor(a: Reals, pivots: Ints, worth: Reals, n: int, lower: int, upper: int) -> bool:

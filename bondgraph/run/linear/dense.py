@@ -126,7 +126,7 @@ def solve_forward(block: Reals, right: Disjoint, pivots: Ints, first: int, n: in
 
 @inline
 def are_zero(f0: float, f1: float, f2: float, f3: float) -> bool:
-    """Return True if four numbers are zero."""
+    """Return True if four values are zero."""
     return (f0 == 0.0) & (f1 == 0.0) & (f2 == 0.0) & (f3 == 0.0)
 
 

@@ -11,7 +11,7 @@ numbers, which slow down a processor a hundredfold."""
 
 @inline
 def without_tiny(value: float) -> float:
-    """Return the number, or zero if it is tiny."""
+    """Return the value, or zero if it is tiny."""
     return 0.0 if abs(value) < TINY else value
 
 

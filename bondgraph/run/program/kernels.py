@@ -97,7 +97,7 @@ class Collisions:
         impulse (n, c), flows per impulse (c, c), changes of guards per impulse (k, c), energy that sources supply per impulse (s,
         c), friction limits per impulse (f, c), flows (c,), restitutions (c,).
     constraints : names of the elements, for messages.
-    bounces : for each constraint, the transitions that reverse its flow, or make it hold.
+    bounces : for each constraint, the transitions that reverse its flow, or close it.
     frictions : dry friction elements that take part.
     """
 

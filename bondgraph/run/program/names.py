@@ -28,7 +28,7 @@ class Slot:
 
     @property
     def size(self) -> int:
-        """Count of numbers."""
+        """Number of values."""
         return math.prod(self.shape)
 
     @property

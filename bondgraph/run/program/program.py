@@ -76,7 +76,7 @@ class Program:
         residuals of redundant rows); None without constraints.
     closing_flows, closing_matrix : kernels of the constraint flows only, and of the entries only, as machine code if available.
     boxes, box_layouts : complementarity problems of dry friction: kernel of their entries, offsets, lower and upper bounds and
-        flags of rows that hold, problem by problem, None without such problems; and the layout of each problem.
+        flags of active rows, problem by problem, None without such problems; and the layout of each problem.
     indeterminate : modes whose equations do not determine some efforts and flows, which then take their values of least norm.
     breaks : times of all breaks of the rates or guards (jumps or kinks), then their periods (inf for a single break), s, from the
         first parameters of p; None if there are none.

@@ -246,7 +246,7 @@ def totals_of(
 
 def events_before(since: np.ndarray, events: np.ndarray, starts: bool) -> np.ndarray:
     """Count the events, given by ascending times, before each sample: a sample at the time of an event shows the state before the
-    event, except if it is the first one and `starts` the run."""
+    event, except if it is the first sample and `starts` the run."""
     counts = np.searchsorted(events, since, side="left")
     if starts:
         counts[since == since[0]] = np.searchsorted(events, since[0], side="right")

@@ -18,7 +18,7 @@ CURES: dict[str, tuple[str, ...]] = {
         "a start away from singular positions",
     ),
     "step too small": ("a looser rtol", 'method="rodas5p" if the model is stiff', "a search for discontinuities"),
-    "chattering": ("hysteresis between the guards of this switch", "a mode that holds on the switching surface"),
+    "chattering": ("hysteresis between the guards of this switch", "a mode that keeps the state on the switching surface"),
     "Zeno": (
         "a resting state for this switch, named by `accumulates` of its transition",
         "a compliant law instead of an impulsive one",

@@ -41,7 +41,7 @@ _EARLY_FRACTION = 1e-2
 _TRUSTED = 0.05
 """Largest correction of a landing (a step to an event), as a fraction of its step."""
 _MOST_LANDINGS, _MOST_PUSHES = 3, 12
-"""Maximum number of corrections of a landing, and of corrections that move it past a jump."""
+"""Maximum number of corrections of a landing, and of corrections that move a landing past a jump."""
 _DECAY_WINDOW = 2.0
 """Ratio of the times of successive inspections of decayed states."""
 _RATIO = 4.0

@@ -19,7 +19,7 @@ MAX_CHECKED = 5000
 """Maximum number of times at which constraints are checked; longer results are checked with a stride."""
 
 SAME_TIME = 1e-3
-"""Fraction of the distance between checked times below which a checked time counts as equal to a requested one."""
+"""Fraction of the distance between checked times below which a checked time counts as equal to a requested time."""
 
 
 def has_constraints(program: Program) -> bool:

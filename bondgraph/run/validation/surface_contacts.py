@@ -176,9 +176,9 @@ def _overlap(result: Result, group: SurfaceContacts, surfaces: tuple[Surface, Su
             names = " and ".join(f'"{contact.point.path}"' for contact, _ in group.contacts)
             least = 1e-9 * min(surface.size for surface in surfaces)
             where = ", ".join(f"{x if abs(x) > least else 0.0:.4g}" for x in overlap.point)
-            reason = f"the bodies of {names} overlap by {overlap.depth:.3g} m elsewhere, at ({where}) m of body 1, and no contact"
-            reason += " is there: each contact follows one place"
+            reason = f"the bodies of {names} overlap by {overlap.depth:.3g} m elsewhere, at ({where}) m of body 1, where no"
+            reason += " contact acts: each contact follows one pair of closest points"
             further = f"a further contact between the same bodies, with near=({where}), in addition to near= of this one"
-            cures = (further, f"one contact for all places: contact(..., places={len(group.contacts) + 1})", APART)
+            cures = (further, f"one contact for all points: contact(..., places={len(group.contacts) + 1})", APART)
             return ValidityConcern(reason, float(result.t[rows[k]]), group.contacts[0][0].point.path, cures=cures)
     return None

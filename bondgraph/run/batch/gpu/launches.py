@@ -82,7 +82,7 @@ class Room:
 @dataclass(frozen=True, eq=False)
 class GPUWork:
     """Execution of the runs in the `blocks` p, x and m (a row each) on a GPU by a loaded kernel, with results in a batch; after
-    each launch, `report` gets the number of runs done."""
+    each launch, `report` is called with the number of finished runs."""
 
     device: Device
     loaded: LoadedKernel

@@ -101,8 +101,8 @@ class LaneTable(Table):
     # Tables of `lane_jacobians`, or 0, and of `natural_scales`.
     couplings: LaneJacobians
     scales: LaneScales
-    # For the due runs, one per lane: times, since the start and on the clock of the formulas; numbers in lanes; slots; and the
-    # addresses of y and m.
+    # For the due runs, one per lane: times, since the start and on the clock of the formulas; run numbers in lanes; slots; and
+    # the addresses of y and m.
     due_t: LaneNumbers
     due_now: LaneNumbers
     due_y: PerNumber

@@ -69,7 +69,7 @@ def emptied(table: FieldTable) -> FieldTable:
 
 
 def gather(out: Disjoint, values: Reals, count: int, lane: int, lanes: Fixed) -> None:
-    """Gather numbers of one lane into an array."""
+    """Gather the values of one lane into an array."""
     for i in range(count):
         out[i] = values[i * lanes + lane]
 

@@ -1,6 +1,6 @@
 """Participants of a simultaneous impact: contacts that take part in a bounce, and the effects of unit impulses there.
 
-Contacts that touch and do not separate take part, and so do contacts that hold and could release.
+Contacts that touch and do not separate take part, and so do contacts that are closed and could release.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _bouncing_contacts(
 
 
 def _held_contacts(bound: Bound, m: np.ndarray, table: UnitImpulses) -> list[Contact]:
-    """Find the contacts that hold now and would release under tension: an impulse changes the guard that releases them."""
+    """Find the contacts that are closed now and would release under tension: an impulse changes the guard that releases them."""
     collisions, edges, out = bound.program.collisions, bound.program.transitions, []
     assert collisions is not None
     for c, bounces in enumerate(collisions.bounces):
