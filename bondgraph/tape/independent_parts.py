@@ -1,7 +1,7 @@
 """Split a long program into connected components that share only inputs, and group those with the same steps.
 
-Components of one form differ in constants and in the positions of their inputs and outputs. Example: independent pendulums, each
-solved by the same steps.
+Components of the same form differ only in constants and in the positions of inputs and outputs. Example: independent pendulums,
+each solved by the same steps.
 """
 
 from __future__ import annotations

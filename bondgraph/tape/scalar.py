@@ -20,7 +20,7 @@ _NUMBERS = (int, float, np.number, np.bool_)
 
 
 class TraceError(ScrewbondError, TypeError):
-    """A formula applies to a traced value an operation that cannot be recorded."""
+    """Raised when a formula applies an operation that cannot be recorded to a traced value."""
 
 
 class Tape(Nodes):
@@ -68,7 +68,8 @@ def _operator(operation: Callable[[Tape, int, int], int], swapped: bool = False)
 
 
 def _comparison(name: str, swapped: bool = False) -> Callable[[TapeScalar, Any], TapeScalar]:
-    """Return the method of `TapeScalar` for a function of `screws.scalars` that returns a condition or joins two."""
+    """Return the method of `TapeScalar` for a function of `screws.scalars` that returns a condition or combines two
+    conditions."""
     return lambda scalar, other: scalar._function(name, *((other, scalar) if swapped else (scalar, other)))
 
 

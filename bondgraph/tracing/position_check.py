@@ -79,7 +79,7 @@ def _largest_difference(traced: Traced, model: Model, unknown: Unknown, law: Ide
     if not len(table):
         return None
     by_position, by_flow, terms, m, x = np.split(table, np.cumsum([n, n, n, modes]), axis=1)
-    largest = terms.max(axis=0)  # over all samples, as terms may cancel to rounding at one sample
+    largest = terms.max(axis=0)  # over all samples, as terms may cancel to rounding error at one sample
     off = np.abs(by_position - by_flow) / np.where(largest > 0.0, largest, 1.0)
     at, row = np.unravel_index(int(off.argmax()), off.shape)
     if off[at, row] <= FLOW_RTOL:
@@ -137,9 +137,8 @@ def _transformer(model: Model, path: str) -> tuple[str, Bond] | None:
 
 
 def _entry(traced: Traced, path: str, bond: Bond, difference: _Difference) -> tuple[tuple[int, int], float, float] | None:
-    """Return (row, column) of the worst entry of a matrix, its value and its correct value; None if no states determine it.
-
-    The rate of the position and the flows before the matrix are linear in states that change neither position nor matrix.
+    """Return (row, column) of the worst entry of a matrix, its value and its correct value; None if no states determine the
+    matrix. The rate of the position and the flows before the matrix are linear in states that change neither position nor matrix.
     """
     values, system = traced.values, traced.context.system
     before, count = scalars_of(values[system.resolve(flow(bond))]), len(difference.position)
