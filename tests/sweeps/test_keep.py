@@ -101,7 +101,7 @@ def test_what_cannot_be_kept_is_refused(wanted, words):
     ("name", "why"),
     [
         *((name, "names another column") for name in ("run", "failure", "spring.stiffness")),
-        *((name, "is not a name of a column") for name in (1, "", " ", "a\nb", "\x00", "\ud800")),
+        *((name, "is not a valid column name") for name in (1, "", " ", "a\nb", "\x00", "\ud800")),
     ],
 )
 def test_a_name_that_is_taken_or_none_is_refused(name, why, tmp_path):

@@ -86,11 +86,11 @@ def test_a_store_is_an_ordinary_database(compiled, reference, tmp_path):
 CHANGES = {
     "another end": ({"t_end": 2.0}, r"t_end: 1\.0, not 2\.0"),
     "another setting": ({"rtol": 1e-6}, 'setting "rtol"'),
-    "another seed": ({"seed": 1}, 'values of "spring.stiffness": not the same'),
+    "another seed": ({"seed": 1}, 'values of "spring.stiffness": different'),
     "fewer runs": ({"runs": 39}, "count of runs: 40, not 39"),
     "more runs of another seed": ({"runs": 41, "seed": 1}, "count of runs: 40, not 41"),
     "other values kept": ({"keep": {"q": peak("spring.q")}}, "kept as \"q\": last\\('spring.q'\\), not peak"),
-    "another model": ({"model": lambda: oscillator().connect(J1("other"), I("more", 1.0)) and changed()}, "model: not the same"),
+    "another model": ({"model": lambda: oscillator().connect(J1("other"), I("more", 1.0)) and changed()}, "model: different"),
 }
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Bodies:
-    """Bodies that may collide, by number; the first `free` of them are free."""
+    """Bodies that may collide, by index; the first `free` bodies are free."""
 
     colliders: tuple[Collider, ...]
     free: int
@@ -60,7 +60,7 @@ def matrices_of(q: np.ndarray) -> np.ndarray:
 
 
 def free_bodies(compiled: Compiled, p: np.ndarray, x: np.ndarray, m: np.ndarray) -> Bodies:
-    """Return the bodies of all collisions of a model, the free ones first.
+    """Return the bodies of all collisions of a model, free bodies first.
 
     Raises `ModelError` E549 for graphs without collisions, with constraints or switches, or with bodies moved by states other
     than their own momentum."""

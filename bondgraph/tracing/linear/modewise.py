@@ -117,7 +117,7 @@ MAX_SEPARATE = 8
 together."""
 
 MAX_SINGULAR_CASES = 256
-"""Maximum number of mode combinations of a part that are searched for singular ones."""
+"""Maximum number of mode combinations of a part that are searched for singular modes."""
 
 
 class SingularMode(Exception):

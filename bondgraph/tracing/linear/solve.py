@@ -31,7 +31,7 @@ MAX_CANDIDATES = 64
 
 
 class SingularSystem(Exception):
-    """Raised if there is no further pivot: the remaining equations depend on the eliminated ones, or no equation
+    """Raised if there is no further pivot: the remaining equations depend on the eliminated equations, or no equation
     contains the remaining unknowns."""
 
     def __init__(self, equations: Sequence[int], unknowns: Sequence[int]):

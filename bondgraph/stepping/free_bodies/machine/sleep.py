@@ -1,4 +1,5 @@
-"""Islands of bodies that press on each other fall asleep after all have been slow for a while, and wake when something changes.
+"""Islands of bodies that press on each other fall asleep after all bodies have been slow for a while, and wake when something
+changes.
 
 A sleeping body stays where it is, without momentum. It wakes, with its whole island, if a moving body may come near during a
 step, or if its forces differ from those with which it fell asleep.
