@@ -69,7 +69,7 @@ def batches(calls: Sequence[Call], base: Mapping[int, str]) -> list[Batch]:
     tallest = [max(map(height.__getitem__, part), default=-1) for part in ready]
 
     def rank(number: int) -> tuple[bool, int, int]:
-        """Return the priority of a lane; the smallest goes first. A priority in the queue that differs from this one is
+        """Return the priority of a lane; the smallest goes first. A priority in the queue that differs from this priority is
         outdated."""
         return len(ready[number]) != remaining[number], -tallest[number], number
 
@@ -231,7 +231,7 @@ class Tables:
 
 
 def _place_in_workspace(order: Sequence[Batch], sizes: Sequence[int], address: dict[int, int]) -> int:
-    """Add addresses in the workspace for values without one, and return its length.
+    """Add addresses in the workspace for values without an address, and return the workspace's length.
 
     Results of one batch are contiguous; memory is reused after the last read.
     """
@@ -262,7 +262,7 @@ def _place_in_workspace(order: Sequence[Batch], sizes: Sequence[int], address: d
 
 
 def in_row(name: str, calls: Sequence[Call], book: ValueTable) -> tuple[Plan, list[Batch]]:
-    """Return a plan whose results are all results of the calls, contiguous for each batch, and the batches."""
+    """Return a plan that outputs all results of the calls, contiguous for each batch, and the batches."""
     base, _ = _input_locations(calls, book.locations)
     base |= {value: "out" for call in calls for value in call.outs}
     order = batches(calls, base)

@@ -173,8 +173,8 @@ def chirp(
 ) -> Element:
     """Chirp: sine whose angular frequency changes linearly from `omega` to `omega_end` (rad/s) in `duration` (s) from t = start.
 
-    Before, y = offset + amplitude sin(phase); afterwards it continues at `omega_end`. Raises `ModelError` E142 unless the
-    duration is positive.
+    Before the start, y = offset + amplitude sin(phase); after the sweep, the sine continues at `omega_end`. Raises `ModelError`
+    E142 unless the duration is positive.
     """
     need_positive("chirp", name, duration=duration)
     values = {"amplitude": amplitude, "omega": omega, "omega_end": omega_end, "start": start, "duration": duration}

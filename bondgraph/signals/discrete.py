@@ -141,8 +141,8 @@ def sampled_pid(
 
     integral[n] = integral[n-1] + period e[n]; slope is the filtered difference of e (see `sampled_derivative`, T =
     `time_constant`), or minus the filtered difference of the signal `measurement`, so that a jump of the goal gives no kick. With
-    `filter_period`, a multiple of `period`, the difference is taken only that often. `limits` (lowest, highest) clamp y; the
-    integral is frozen while it would push y beyond them.
+    `filter_period`, a multiple of `period`, the difference is taken only once per `filter_period`. `limits` (lowest, highest)
+    clamp y; the integral is frozen while it would push y beyond them.
 
     Raises `ModelError` E142 for a period that is not positive, E143 for `measurement` or `filter_period` without `kd`,
     E148 unless limits are a pair in this order, E331 for a filter period that is not a multiple of the period.

@@ -53,7 +53,7 @@ def measured(
     value : header of the values, with or without its unit; it may be left out if there is only one.
     over : header of the points; by default "t" or "time", else the index of a DataFrame, or the first column of a file. Dates and
         times of day, in a file by ISO 8601 ("2026-01-31 12:00:00.5", "12:00"), become seconds since the first row. A time of
-        day more than 12 h before the previous one belongs to the next day.
+        day more than 12 h before the previous time belongs to the next day.
     clean : True sorts the rows, leaves out rows without a number, and averages rows at the same point, which are otherwise
         refused.
     kind, outside : as in `curve`.
@@ -182,7 +182,7 @@ def _times(headers: Sequence[str], value: str | None) -> list[str]:
 
 
 def _numbers(name: str, header: str, column: Any) -> np.ndarray:
-    """Return a column as floats, dates as seconds since the first one."""
+    """Return a column as floats, dates as seconds since the first date."""
     dates = getattr(column, "dt", column)  # a Series has its date methods in `dt`
     if getattr(dates, "tz", None) is not None:
         column = dates.tz_convert(None)
@@ -313,7 +313,7 @@ def _days_counted(
         days, last, ahead = days + (step < -_HALF_A_DAY), moment, ahead or (labels[k] if step > _HALF_A_DAY else 0)
         counted[k] = moment + datetime.timedelta(days)
     if days and ahead:
-        why = f"line {ahead} is more than 12 h after the previous line, another more than 12 h before the line above it"
+        why = f"line {ahead} jumps forwards by more than 12 h, and another line backwards by more than 12 h"
         raise _refused("E446", name, "the day of a time of day is ambiguous", why, 'dates with the times: "2026-01-31 23:59:58"')
     return counted
 

@@ -52,9 +52,7 @@ def explained(steps: Steps, workspace: StepWorkspace, solution: ProgramSolution)
         cures = (*exact, "a shorter step", 'friction="convex", which always has a solution')
         return Problem("E512", "the friction iteration does not converge", (why,), (), cures)
     other = "lengths, forces and stiffnesses of similar magnitude"
-    return Problem(
-        "E515", "the quadratic program of a step is not solved", ("the solver gives up",), (), ("a shorter step", other)
-    )
+    return Problem("E515", "the quadratic program of a step is not solved", ("the solver fails",), (), ("a shorter step", other))
 
 
 def _not_finite(steps: Steps, workspace: StepWorkspace) -> Problem:
@@ -74,7 +72,7 @@ def _indefinite(steps: Steps, workspace: StepWorkspace) -> Problem:
     worst = np.abs(vectors[:, int(np.argmin(values))])
     owners = [steps.layout.owners[k] for k in np.flatnonzero(worst > 0.1 * worst.max())]
     names = ", ".join(f'"{name}"' for name in dict.fromkeys(owners))
-    why = f"it is negative for motions of {names}: such a spring pushes away"
+    why = f"it is negative for motions of {names}: a spring of negative stiffness pushes away from its rest position"
     cures = ("a stiffness that is not negative", 'inertia="damped" or "full" with a shorter step')
     return Problem("E513", "the stiffness of a step is indefinite", (why,), _places(steps, owners), cures)
 
@@ -127,7 +125,7 @@ def _excluded(steps: Steps, workspace: StepWorkspace) -> Problem:
     text = " and ".join(f'"{name}"' for name in named) or "contacts and constraints"
     overlap = float(lower @ share) if solution.x is not None else 0.0
     why = f"no position satisfies all of them: their total overlap is {overlap:.3g} m" if overlap else ""
-    cures = ("a larger distance between them", "a commanded motion behind a spring (C between Sf and the joint)")
+    cures = ("a larger distance between these parts", "a commanded motion behind a spring (C between Sf and the joint)")
     title = f"{text} contradict each other" if len(named) != 1 else f"{text} is closed by commanded motion alone"
     return Problem("E510", title, (why,) if why else (), (), cures)
 
@@ -142,7 +140,7 @@ def _unsupported(steps: Steps, workspace: StepWorkspace) -> Problem:
     past = _pivots(steps, workspace, ray)
     title = f"no force balance: {moves}" + (f" {'past' if 'rotating' in moves else 'along'} contact {past}" if past else "")
     why = "a force acts in this direction, and nothing resists it"
-    cures = ("a contact or spring that holds it", 'inertia="full", which lets it fall')
+    cures = ("a contact or spring that resists it", 'inertia="full", which lets the bodies move')
     owners = [steps.layout.owners[k] for k in np.flatnonzero(np.abs(ray) > 0.0)]
     return Problem("E511", title, (why,), _places(steps, owners), cures)
 

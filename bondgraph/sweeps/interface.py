@@ -330,7 +330,7 @@ def _columns_of(
     arrays = {each.name for each in points.varied if each.role.shape} | {each.name for each in kept if each.shape != ()}
     for name in keep:
         if not isinstance(name, str) or not name.strip() or not name.isprintable():
-            problems.append(Problem("E362", f"{name!r:.80} is not a valid column name", (), (), ("printable text",)))
+            problems.append(Problem("E362", f"{name!r:.80} is not a valid column name", (), (), ("a printable string",)))
         elif name in reserved or ((part := _PART.fullmatch(name)) and part[1] in arrays):
             cures = (f'another name: keep={{"{name} at the end": ...}}',)
             problems.append(Problem("E362", f"{name!r} names another column", (), (), cures))

@@ -78,7 +78,7 @@ def older_chunks(connection: sqlite3.Connection, header: dict[str, Any], shapes:
 
 
 def _values(column: Mapping[str, Any], entries: Sequence[Any], shapes: Shapes) -> np.ndarray | None:
-    """Return the entries of a column (runs, *shape), NaN for NULL; None if no run has given a shape."""
+    """Return the entries of a column (runs, *shape), NaN for NULL; None if no run has returned a shape."""
     if column["text"]:
         return np.array(entries, dtype=str)
     shape = shapes.get(column["name"], column["shape"])

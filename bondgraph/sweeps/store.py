@@ -84,7 +84,7 @@ class Store:
         self._names: Sequence[str] = ()
 
     def begin(self, header: Mapping[str, Any], shortened: Callable[[int], Mapping[str, Any]]) -> None:
-        """Create the tables, or resume existing ones, whose plan may have fewer values along the first axis.
+        """Create the tables, or resume existing tables, whose plan may have fewer values along the first axis.
 
         Parameters
         ----------

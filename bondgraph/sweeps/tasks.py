@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 Source = Compilable | Callable[[], Compilable]
-"""Argument `model` of a sweep: a graph, a model, a compiled model, or a function that builds one."""
+"""Argument `model` of a sweep: a graph, a model, a compiled model, or a function that builds one of these."""
 
 _CACHE_SIZE = 4
 """Number of compiled models that a worker caches."""
@@ -114,7 +114,7 @@ def _cached(fingerprint: str, backend: str, make: Callable[[], SentModel]) -> Se
 
 
 _texts = dict[int, tuple[str, tuple[str, ...], str]]()
-"""Texts and fingerprints of compiled models by `id`, as long as the models exist."""
+"""Model texts and fingerprints of compiled models by `id`, as long as the models exist."""
 
 
 def _text_and_fingerprint(compiled: Compiled) -> tuple[str, tuple[str, ...], str]:
@@ -336,7 +336,7 @@ def _start(prepared: PreparedRun, plan: SweepPlan, points: Mapping[str, np.ndarr
 
 
 def attempted(run: int, function: Callable[[], T]) -> T | RunIssue:
-    """Call a function; return its value, or an issue if it refuses the numbers of the run. Other errors are raised."""
+    """Call a function; return its value, or an issue if the function refuses the values of the run. Other errors are raised."""
     try:
         return function()
     except ModelError as error:

@@ -39,7 +39,7 @@ class SparseJacobian:
 def jacobian(outputs: Sequence[TapeScalar | float], inputs: Sequence[TapeScalar]) -> SparseJacobian:
     """Differentiate `outputs` with respect to `inputs`, which may be any nodes of the tape, not only its inputs.
 
-    At a kink (`absolute`, `minimum`, `maximum`, `where`) the derivative is that of the branch taken; conditions and `sign` have
+    At a kink (`absolute`, `minimum`, `maximum`, `where`) the branch taken is differentiated; conditions and `sign` have
     derivative zero.
 
     Raises `TraceError` if outputs and inputs are on several tapes, or an input is listed twice.
@@ -71,8 +71,8 @@ def derivatives_along(
     """Return directional derivatives of `outputs` along `count` directions, an object array (outputs, count): J V without J.
 
     `directions` holds, for each of the variables, its components in V by the direction's index; absent components are zero. Kinks
-    are treated as in `jacobian`. The number of steps is about that of the outputs times twice the number of directions, and
-    independent of the number of variables.
+    are treated as in `jacobian`. The number of steps is about the outputs' number of steps times twice the number of directions,
+    and independent of the number of variables.
     """
     products = np.full((len(outputs), count), 0.0, dtype=object)
     if not len(variables) or not len(outputs):

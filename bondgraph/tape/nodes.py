@@ -10,7 +10,7 @@ rounding only.
 The exponential of a sum of logarithms becomes a product of integer powers. exp((RT log a + 2 RT log b) / RT) is a b^2: the law of
 mass action, for potentials that are logarithms of amounts. Common factors cancel if they are the same node; terms that depend
 only on parameters stay an exponential, which is hoisted. Arguments of logarithms and powers are never negative, so that the
-product is the same to rounding unless it leaves the range of floats.
+product is the same up to rounding unless it leaves the range of floats.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _logarithm(table: _Table, factors: Mapping[int, int]) -> int | None:
 
 
 def _depends_only_on(table: _Table, positions: Iterable[int], block: int) -> bool:
-    """Return True if nodes depend on no inputs but those of the block with this number."""
+    """Return True if nodes depend on no inputs but the inputs of the block with this number."""
     pending, seen = list(positions), set()
     while pending:
         position = pending.pop()
@@ -158,8 +158,8 @@ def leaf_length(leaf: Node) -> int:
 
 
 def table_of(values: Any) -> Node:
-    """Return the leaf of a table of numbers (n,). It holds their bits as one string of bytes, which is hashed once and compared
-    as a whole."""
+    """Return the leaf of a table of numbers (n,). The leaf holds the numbers as one byte string, which is hashed once and
+    compared as a whole."""
     return op.TABLE, (np.asarray(values, dtype=float) + 0.0).tobytes()
 
 

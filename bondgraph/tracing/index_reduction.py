@@ -139,8 +139,8 @@ def _work(context: TracingContext, outputs: Sequence[Any], inputs: Sequence[Tape
 
 
 def _where_decided(quantity: Yielding, flat: Sequence[Any], slope: Sequence[Any]) -> list[Any]:
-    """Return the time derivative in modes in which no unknown acts, and zero in all other modes, in which unknowns make
-    the value vanish."""
+    """Return the time derivative in modes in which the quantity depends on no unknown, and zero in all other modes, in which
+    unknowns make it vanish."""
     if quantity.still is None:
         return [0.0 * value for value in flat]
     return [where(condition, value, 0.0) for condition, value in zip(quantity.conditions, slope, strict=True)]

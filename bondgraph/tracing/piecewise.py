@@ -77,7 +77,7 @@ class Bends:
     ) -> list[Any]:
         """Return the side of each kink at the solution; `solve` gives the unknowns w for given sides.
 
-        Of all combinations in a group, the one whose solution violates its own sides least is chosen.
+        In each group, the combination whose solution violates its own sides least is chosen.
         """
         tape, best, chosen = self.context.tape, list[Any](), list[Any]()
         for number in range(2 ** max(map(len, groups))):

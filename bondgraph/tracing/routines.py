@@ -130,8 +130,8 @@ def trace(system: System) -> tuple[dict[str, Code], System, Pattern]:
 def trace_for_runs(
     system: System, inspect: Callable[[Traced], None] | None = None
 ) -> tuple[dict[str, Code], System, Callable[[], tuple[Routine, Pattern]]]:
-    """Trace the routines of a system without its Jacobian, which some runs do not need and which may take longer than all
-    others.
+    """Trace the routines of a system without its Jacobian, which some runs do not need and which may take longer than all other
+    routines.
 
     Returns the routines by name (blocks t, x, p, m; `prepare` has only p), the system with all shapes, and a function that
     builds the routine `jacobian` with its sparsity pattern. `inspect` is called first with the traced values, and may refuse
@@ -217,7 +217,7 @@ IMPULSE_ROUTINES = ("reset", "push", "supply")
 
 
 def _jumping(traced: Traced) -> tuple[frozenset[int], frozenset[int]]:
-    """Return the indices of the events with an impulse, and of those that share one."""
+    """Return the indices of the events with an impulse, and of the events that share one."""
     if traced.acting is None:
         return frozenset(), frozenset()
     events = impulsive(traced.context, traced.acting)

@@ -198,7 +198,7 @@ class Unsolvable(Exception):
         self.modes = tuple(modes)
         """Combinations of modes without a solution (automaton -> state), if others have a solution, and the suspect elements."""
         self.too_many = too_many
-        """Number of combinations of modes and its limit, if they are too many to be solved one by one; else zeros."""
+        """Number of mode combinations and its limit, if there are too many to be solved one by one; else zeros."""
         super().__init__(reason)
 
 
@@ -248,8 +248,9 @@ MORE_FREEDOMS = (
 def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
     """Return the problem of unknowns that their equations do not determine.
 
-    E205 a nonlinear algebraic loop, E206 a singular one, E207 a derivative of a value that depends on the unknowns themselves,
-    E208 redundant constraints or dependent storages, E209 the derivative of a value that jumps, E212 a mode without a solution.
+    The code is E205 for a nonlinear algebraic loop, E206 for a singular loop, E207 for a derivative of a value that depends on
+    the unknowns themselves, E208 for redundant constraints or dependent storages, E209 for the derivative of a value that jumps,
+    and E212 for a mode without a solution.
     """
     if stuck.modes:
         return _in_mode(stuck, model)
@@ -261,8 +262,8 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         title = "nonlinear relation between unknown efforts or flows"
         details = (f"unknown outputs of: {named(owners)}",)
         cures = (
-            f"a C or I whose state determines them, for example a stiff {part('C')}, instead of a constraint",
-            f"a stiff {part('C')} at a 0-junction between a storage named here and the other elements",
+            f"a C or I whose state determines them, such as {part('C')} of high stiffness, instead of a constraint",
+            f"{part('C')} of high stiffness at a 0-junction between a storage named here and the other elements",
         )
         return Problem("E205", title, details, _places(owners), cures)
     if stuck.reason == "index":
@@ -284,14 +285,14 @@ def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
         )
         return Problem("E209", "a derivative of a discontinuous value is needed", details, _places(elements), cures)
     constraints = [e for e in elements if isinstance(e.law, IdealConstraint)]
-    instead = f"leave one of them out, or replace it by a stiff {part('C')}"
+    instead = f"leave one of them out, or replace it by {part('C')} of high stiffness"
     if commands := _prescribed_flows(model, elements):
         says, cure, sources = commands
         return Problem("E208", "a commanded motion meets a constraint", (says,), _places([*elements, *sources]), (cure, instead))
     return Problem(
         "E208",
         "redundant constraints" if constraints else "dependent storages with undetermined shares",
-        (f"these repeat or contradict {'other constraints' if constraints else 'each other'}: {named(elements)}",),
+        (f"these elements repeat or contradict {'other constraints' if constraints else 'each other'}: {named(elements)}",),
         _places(elements),
         (instead, *_less_redundant(constraints)),
     )
@@ -320,7 +321,7 @@ def _in_mode(stuck: Unsolvable, model: Model) -> Problem:
     """Return the problem of modes without a solution, with the elements that contradict each other in each mode."""
     elements = model.elements_at(stuck.suspects)
     automata = [model.automata[name] for name in dict.fromkeys(name for mode, _ in stuck.modes for name in mode)]
-    says, count = "these contradict or repeat each other, or leave a value undetermined", len(stuck.modes)
+    says, count = "these elements contradict or repeat each other, or leave a value undetermined", len(stuck.modes)
     shown = [(mode_in_words(mode), named(model.elements_at(paths))) for mode, paths in stuck.modes[:MAX_LISTED_MODES]]
     if stuck.too_many[0]:
         return _too_many(stuck, model, elements, automata)
@@ -343,7 +344,7 @@ def _too_many(stuck: Unsolvable, model: Model, elements: Sequence[Element], auto
     details = (
         f"the automata of this part: {', '.join(names[:12])}{f' and {len(names) - 12} more' if len(names) > 12 else ''}",
         f"the undetermined mode is {mode_in_words(stuck.modes[0][0])}",
-        f"these repeat each other or are underdetermined: {named(elements)}",
+        f"these elements repeat each other or are underdetermined: {named(elements)}",
     )
     part = domain_of(model, elements).part
     cures = (
@@ -393,7 +394,7 @@ def _is_of_position(element: Element) -> bool:
 def contradicting(elements: Sequence[str], mode: str, model: Model) -> Problem:
     """Return the problem of a run in a mode whose equations contradict each other (E220)."""
     suspects = model.elements_at(elements)
-    details = (f"these contradict each other or are underdetermined: {named(suspects)}",)
+    details = (f"these elements contradict each other or are underdetermined: {named(suspects)}",)
     title, cures = f"the equations have no solution in mode {mode}", _in_mode_cures(model, suspects)
     return Problem("E220", title, details, _places(suspects), cures)
 

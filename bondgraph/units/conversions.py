@@ -63,7 +63,7 @@ def conversion(declared: str, expected: str, shape: tuple[int, ...] = (), bases:
     if not declared or declared == expected:
         return None
     if not isinstance(declared, str):
-        return Unreadable(repr(declared), "a unit must be text")
+        return Unreadable(repr(declared), "a unit must be a string")
     return _conversion(declared, expected, shape, bases)
 
 
@@ -200,7 +200,7 @@ def spellings(unit: Unit) -> tuple[str, ...]:
 
 
 def in_si(unit: str) -> str:
-    """Return the SI unit of which a unit is a multiple; "" for one that cannot be read, or for units of components.
+    """Return the SI unit of which a unit is a multiple; "" for a unit that cannot be read, or for units of components.
 
     >>> in_si("kN/mm"), in_si("mA h"), in_si("kg km/h")
     ('N/m', 'C', 'N s')

@@ -93,7 +93,7 @@ def _read(text: str, bases: frozenset[str]) -> Unit | Unreadable:
     parser = _Parser(text, tokens, bases)
     unit = parser.quotient()
     if parser.fault is None and (parser.at < len(tokens) or not tokens):
-        parser.fault = Unreadable(text, "its parentheses do not match" if tokens else "the text is empty")
+        parser.fault = Unreadable(text, "its parentheses do not match" if tokens else "the unit is empty")
     if parser.fault is not None:
         return parser.fault
     names = [token["symbol"] for token in tokens if token["symbol"]]
@@ -249,7 +249,7 @@ def unknown_unit(unit: object, bases: frozenset[str] = frozenset()) -> Unreadabl
     (None, 'kgg', None)
     """
     if not isinstance(unit, str):
-        return Unreadable(repr(unit), f"a unit must be text, not {unit!r}")
+        return Unreadable(repr(unit), f"a unit must be a string, not {unit!r}")
     for part in re.split(r"[,;]", unit.removesuffix("...")):
         each = read(part, bases) if part.strip() else None
         if isinstance(each, Unreadable):

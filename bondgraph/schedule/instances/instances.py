@@ -39,7 +39,7 @@ class PatternInstances:
 
 @dataclass(frozen=True, eq=False)
 class StatementInstances:
-    """A statement with all its instances: their numbers (n,), results (n, results) and arguments (n, arguments)."""
+    """A statement with all its instances: numbers (n,), results (n, results) and arguments (n, arguments)."""
 
     op: Op
     numbers: np.ndarray
@@ -51,7 +51,7 @@ class StatementInstances:
 
 @dataclass(frozen=True, eq=False)
 class Instances:
-    """A model as patterns of elements; its values are time, the variables of bonds, and those declared by elements."""
+    """A model as patterns of elements; its values are time, the variables of bonds, and values declared by elements."""
 
     model: Model
     kinds: tuple[PatternInstances, ...]

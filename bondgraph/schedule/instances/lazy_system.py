@@ -122,7 +122,7 @@ def _ranks(patterns: Instances) -> np.ndarray:
 
 def _negatives(patterns: Instances, roots: np.ndarray) -> np.ndarray | None:
     """Return pairs (k, 2) of a value named as a negative and the value that it negates, in the order of writing; None if two of
-    these negatives are one value."""
+    these negatives are the same value."""
     columns = [column for column in patterns.columns() if column.op is NEGATE and column.negative]
     if not columns:
         return np.zeros((0, 2), dtype=int)

@@ -20,7 +20,7 @@ from bondgraph.tape import opcodes as op
 from bondgraph.tape.nodes import leaf_length
 
 TILE = 256
-"""Number of instances per round: with about ten numbers each, the instances fit into the nearest cache."""
+"""Number of instances per round: with about ten scalars each, the instances fit into the nearest cache."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Tiled:
 
 @dataclass(frozen=True)
 class Reach:
-    """Addresses of one argument or result: for instance i, `size` numbers from `start` + `stride` i; unknown (from a table) if
+    """Addresses of one argument or result: the instance i has `size` scalars from `start` + `stride` i; unknown (from a table) if
     `anywhere`."""
 
     block: str
@@ -126,7 +126,7 @@ def overlap(one: Reach, other: Reach) -> bool:
 
 
 def _ahead(earlier: Reach, later: Reach) -> int | None:
-    """Return how many instances an earlier access may be ahead of a later one to the same address; None if unbounded."""
+    """Return how many instances an earlier access may be ahead of a later access to the same address; None if unbounded."""
     if not overlap(earlier, later):
         return -max(earlier.count, later.count)
     if earlier.anywhere or later.anywhere or earlier.stride != later.stride or earlier.stride <= 0:

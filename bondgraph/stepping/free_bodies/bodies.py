@@ -100,7 +100,7 @@ def _refuse(model: Model) -> None:
 
 
 def _refuse_others(M: np.ndarray, mass: np.ndarray, centre: np.ndarray, free: list[Collider], name: str) -> None:
-    """Raise E485 if an inertia does not belong to a mass with a centre."""
+    """Raise E485 if an inertia is not the inertia of a rigid body."""
     corner = mass[:, None, None] * cross_matrices(centre)
     rest = M - M * np.pad(np.ones((3, 3)), ((0, 3), (0, 3)))
     rest[:, :3, 3:] -= corner

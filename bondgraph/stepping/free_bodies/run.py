@@ -144,8 +144,8 @@ def free_body_stepper(
     Parameters
     ----------
     graph : bodies with shapes, and `collisions(graph, bodies)`.
-    tolerance : tolerance of relative velocities at contacts, relative to the largest in the step.
-    max_sweeps : maximum number of Gauss-Seidel sweeps over all contacts in a step; if they are far too few, the result is in
+    tolerance : tolerance of relative velocities at contacts, relative to the largest relative velocity in the step.
+    max_sweeps : maximum number of Gauss-Seidel sweeps over all contacts in a step; if far more are needed, the result is in
         doubt.
     sleep : speed, m/s; bodies that press on each other fall asleep if all have been slower for 20 steps, and stay where they are
         until another body may touch them or their forces change. With 0, no body falls asleep.

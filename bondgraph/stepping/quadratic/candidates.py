@@ -10,9 +10,9 @@ A contact with gap d, normal row n, slip rows D and coefficient mu allows a step
 
     d + (n + mu e_j . D) dq >= -mu s
 
-with s = 0 for the convex law (Anitescu 2006) and s = |D dq| for Coulomb's. The multiplier of a facet is a force along its edge:
-normal force = sum of the multipliers, friction = mu times their sum with weights e_j. The exact cone is d + n dq + mu s >= mu |D
-dq|.
+with s = 0 for the convex law (Anitescu 2006) and s = |D dq| for Coulomb's law. The multiplier of a facet is a force along its
+edge: normal force = sum of the multipliers, friction = mu times their sum with weights e_j. The exact cone is d + n dq + mu s >=
+mu |D dq|.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from screws.shapes import candidates
 
 CONE = "cone"
 FACETS = (4, 8, 16, 32)
-"""Allowed counts of facets for a plane of slip; for one direction of slip there are two."""
+"""Allowed numbers of facets if slip has two directions; for one direction there are two facets."""
 
 
 def check_facets(facets: int | str, name: str) -> int | str:

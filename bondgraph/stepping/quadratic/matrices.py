@@ -69,7 +69,7 @@ class StepLayout:
     contacts: tuple[ContactPoint, ...]
     cones: tuple[Cone, ...]
     constraints: tuple[str, ...]
-    """Element of each equality; the rows of equalities come after those of the contacts."""
+    """Element of each equality; the rows of equalities come after the rows of contacts."""
     fields: Mapping[str, tuple[int, tuple[int, ...]]]
     """H (n, n), f (n), A (rows, n), lower (rows), mu (contacts), gap (contacts), slip (slips, n), drift (slips), and, for the
     bodies of candidates, poses (numbers), twists (6 bodies, n), carried (6 bodies)."""
@@ -81,7 +81,7 @@ class StepLayout:
     still: bool
     """True if nothing moves when all velocities vanish."""
     remembers: bool
-    """True if a step depends on the velocities of the previous one."""
+    """True if a step depends on the velocities of the previous step."""
     moving: tuple[str, ...]
     """All inertias, including dependent inertias."""
 

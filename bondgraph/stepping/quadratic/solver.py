@@ -1,8 +1,8 @@
 """Solvers of the quadratic program min 1/2 y'H y + f'y with A y >= lower (equalities last).
 
 daqp (Arnstrom, Bemporad, Axehill 2022) is a dual active set method, exact up to rounding errors, with proximal steps for a
-singular H; clarabel (Goulart, Chen 2024) is an interior-point method for second-order cones. Both get dimensionless programs,
-because their tolerances are absolute.
+singular H; clarabel (Goulart, Chen 2024) is an interior-point method for second-order cones. Both solvers get dimensionless
+programs, because their tolerances are absolute.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class JumpEquations:
     context: TracingContext
     acting: ActingUnknowns
     event: LoweredTransition | None
-    """None for all events that only change modes: the modes are then those after the event."""
+    """None if the equations apply to all events that only change modes, in the modes after the event."""
     before: Sequence[Any]
     equations: SparseEquations
     """A, in terms of states and modes."""
@@ -211,7 +211,8 @@ MAX_NEWTON_STEPS = 12
 """Number of Newton steps for an impulse if storages have curves."""
 
 NEWTON_RTOL = 1e-8
-"""Largest accepted residual after the Newton steps, as a fraction of the first; if it is larger, the states become NaN."""
+"""Largest accepted residual after the Newton steps, as a fraction of the initial residual; if it is larger, the states become
+NaN."""
 
 MIN_SHARING_EVENTS = 16
 """Events that only change modes share one impulse if there are at least this many; otherwise each event has its own code, in
@@ -229,7 +230,7 @@ class Impulse:
 
 
 def impulsive(context: TracingContext, acting: ActingUnknowns) -> tuple[int, ...]:
-    """Return the indices of the events with an impulse: those with a declared one, and those whose mode makes a dependent
+    """Return the indices of the events with an impulse: events with a declared impulse, and events whose mode makes a dependent
     storage or a held quantity jump."""
     followed = followed_states(context)
     names = [followed.get(u.element, u.vanishing if u.stopped else "") for u in context.system.unknowns if not u.algebraic]

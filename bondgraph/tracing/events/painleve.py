@@ -41,7 +41,7 @@ class DryFriction:
     gate: Statement
     slopes: dict[tuple[int, int], Any]
     limit: Any
-    """Size of its slipping effort, without the viscous part."""
+    """Magnitude of the slipping effort, without the viscous part."""
 
     @property
     def normals(self) -> tuple[int, ...]:

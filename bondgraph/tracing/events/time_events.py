@@ -31,7 +31,7 @@ MAX_PIECES = 32
 
 @dataclass(frozen=True)
 class Root:
-    """A time and the period of its repetition, as scalars of the tape."""
+    """Time of a root and the period with which the root repeats, as scalars of the tape."""
 
     time: TapeScalar
     period: TapeScalar
@@ -47,8 +47,9 @@ _TIME, _FOREIGN = 1, 2
 class Roots:
     """Root finding in time for values of a tape that depend only on time and parameters.
 
-    Exact for (piecewise) polynomials in time up to the second degree whose coefficients depend on parameters, for products and
-    monotone functions of them, and for the periodic sines, cosines and integer parts of linear functions of time.
+    The roots are exact for (piecewise) polynomials in time up to the second degree whose coefficients depend on parameters, for
+    products and monotone functions of these polynomials, and for the periodic sines, cosines and integer parts of linear
+    functions of time.
     """
 
     def __init__(self, tape: Tape):

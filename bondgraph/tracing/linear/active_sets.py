@@ -18,9 +18,10 @@ solutions, since n^T b = 0: one elimination gives the reactions of least norm wi
 A part may have vanishing quantities at two levels: unknowns act on some directly; others depend only on states, and their rates
 are the equations (diodes in series with a coil, or across a capacitor). An implicit step of a short length h has the matrix A0 +
 h A1 of both levels. The rate of a combination n of vanishing quantities counts only if no unknown acts on it, n^T A0 = 0. So each
-equation of a rate belongs to its own circuit of A0. All are solved together: solving one level after the other would be wrong,
-because the rates determine unknowns that a circuit of A0 leaves open. Reactions are undetermined along common null vectors of A0
-and A1, where rates are redundant. There the terms p of rates have n^T p = 0, so rates and reactions keep their own equations.
+equation of a rate belongs to its own circuit of A0. Both levels are solved together: solving one level after the other would be
+wrong, because the rates determine unknowns that a circuit of A0 leaves open. Reactions are undetermined along common null vectors
+of A0 and A1, where rates are redundant. There the terms p of rates have n^T p = 0, so rates and reactions keep their own
+equations.
 
 The matrix of diodes and switches between floating potentials is monotone but partly skew, so that diagonal pivots may cancel: a
 run chooses the pivot of each column, with a small compliance and iterative refinement. If n^T b is not zero, either its rate

@@ -32,7 +32,7 @@ MIN_WORK_RATIO = 4
 class SparseEquations:
     """A w = b for `count` unknowns w.
 
-    `steps` is the larger matrix with `size` rows, whose first `count` rows and columns are those of w; None if the larger matrix
+    `steps` is the larger matrix with `size` rows, whose first `count` rows and columns belong to w; None if the larger matrix
     is no better. `offsets` is the right-hand side from the tape, so that b, in which large terms may cancel, is never formed.
     """
 

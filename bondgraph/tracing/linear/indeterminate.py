@@ -8,8 +8,8 @@ shares.
 
 If the equations are inconsistent, the states alone must make the residual (g = L^T b, L^T A = 0) vanish: it is differentiated
 along the motion (index reduction), and its rate replaces the equation. If no unknown acts on the rate either, the equations of
-the mode contradict each other while g is not zero. The ideal elements then react like stiff elements, so that a diode among
-them can give way.
+the mode contradict each other while g is not zero. The ideal elements then react like stiff elements, so that a diode among them
+can switch.
 
 Symmetric, positive semidefinite systems A w = b on a tape are solved with least norm, up to rounding errors. Redundant
 constraints have such a matrix, A = J M^-1 J^T with dependent rows of J. Elimination would divide by the rounding error of a
@@ -56,7 +56,7 @@ REFINEMENTS = 3
 """Number of corrections after the first solution."""
 
 SYMMETRY_TOLERANCE = 1e-6
-"""Largest deviation of a matrix, up to a sign of each row, from a symmetric and semidefinite one, as a fraction of its
+"""Largest deviation of a matrix, up to a sign of each row, from a symmetric and semidefinite matrix, as a fraction of its
 entries."""
 
 
@@ -138,8 +138,8 @@ def residuals(rows: Sequence[Mapping[int, Any]], right: Sequence[Any], w: Sequen
 
 
 def factorised(rows: list[dict[int, Any]]) -> Callable[[Sequence[Any]], list[Any]]:
-    """Factorise a definite matrix and return its solver; rows are eliminated in place, with diagonal pivots in an order of
-    least fill."""
+    """Factorise a definite matrix and return its solver; rows are eliminated in place, with diagonal pivots in a fill-reducing
+    order."""
     remaining, order, below = set(range(len(rows))), list[int](), list[tuple[int, int, Any]]()
     while remaining:
         i = min(remaining, key=lambda k: (sum(j in remaining for j in rows[k]), k))
@@ -173,7 +173,7 @@ RANK_GAP = 1e3
 """Minimum ratio of the smallest pivot to the remaining entries for which a system counts as singular."""
 
 SUM_ROUNDING = 1e-9
-"""Fraction of the terms of a sum below which it counts as zero, at sample states."""
+"""Fraction of a sum's terms below which the sum counts as zero, at sample states."""
 
 CONTRADICTION_RTOL = 1e-6
 """An equation without unknowns is a contradiction in a run if its right-hand side exceeds this fraction of its terms; the

@@ -174,9 +174,9 @@ def solve_in_modes(
     all.
 
     In modes in which A is singular, `ideal` determines the solution; constraints on positions, with the indices `positions`,
-    may be redundant. At most `cases` mode combinations of a part are searched for singular ones.
+    may be redundant. At most `cases` mode combinations of a part are searched for singular modes.
 
-    Raises `SingularSystem`, or `SingularMode` with the modes without a solution if only some have none. Avoidable modes are
+    Raises `SingularSystem`, or `SingularMode` with the modes without a solution if other modes have one. Avoidable modes are
     ignored: a state of an automaton is refused only if it has no solution whatever the states of the other automata.
     """
     solution: list[Any] = [0.0] * len(right)
@@ -234,7 +234,8 @@ Part = tuple[list[int], list[int], Entries]
 
 def _joined(parts: Iterable[Part], shared: bool) -> Iterator[Part]:
     """Yield the parts with as many equations as unknowns, and if `shared` all other parts as one: a mode may leave some unknowns
-    with too few equations and other unknowns with too many. Raises `SingularSystem` if the numbers do not match."""
+    with too few equations and other unknowns with too many. Raises `SingularSystem` if the numbers of equations and unknowns do
+    not match."""
     others = []
     for rows, columns, entries in parts:
         if len(rows) == len(columns):

@@ -51,7 +51,7 @@ class Eliminated:
     steps: tuple[tuple[int, int, Any], ...]
     """Row operations (equation, pivot's equation, factor) in order: the factor times the pivot's equation is subtracted."""
     equations: tuple[int, ...]
-    """Equations that depend on those with a pivot."""
+    """Equations that depend on the equations with a pivot."""
     unknowns: tuple[int, ...]
     """Free unknowns, which no equation determines."""
     least: float
@@ -103,7 +103,7 @@ def solve(
     """Solve A w = b for w (n,) as scalars of the tape; raises `SingularSystem` if there is no solution.
 
     Of the pivots that are large enough at all samples, the pivot with the least fill-in (Markowitz) is chosen; structural zeros
-    cost nothing. The order is part of the code: if a pivot vanishes elsewhere, the result there is not finite.
+    cost nothing. The order of pivots is fixed in the code: where a pivot vanishes at run time, the result is not finite.
 
     Parameters
     ----------
@@ -246,9 +246,10 @@ def factorised_in_run(
 ) -> Callable[[Sequence[Any]], list[Any]]:
     """Factorise a matrix A (n, n) with partial pivoting at run time, and return its solver.
 
-    It suits an A whose zeros change with modes. Its rows are scaled by their largest entries. The columns with the fewest entries
-    come first; in each, `where` selects the largest entry as the pivot. A singular A gives no finite result, unless missing
-    pivots are `filled` with 1: an undetermined unknown is then the residual of its equation, zero if the equation is satisfied.
+    This suits a matrix whose zeros change with modes. Rows are scaled by their largest entries. Columns with the fewest entries
+    come first; in each column, `where` selects the largest entry as the pivot. A singular A gives no finite result, unless
+    missing pivots are `filled` with 1: an undetermined unknown is then the residual of its equation, zero if the equation is
+    satisfied.
     """
     rows, largest = rows_of(matrix, n), list[Any]()
     for row in rows:
@@ -313,7 +314,8 @@ MAX_DENSE_ENTRIES = 2**18
 def natural_sizes(samples: Mapping[tuple[int, int], np.ndarray], rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
     """Return factors r (rows,) and c (columns,) such that r_i |a_ij| c_j is close to one on average, in logarithms.
 
-    A change of the unit of an equation or unknown changes its factor inversely and no other factor; order does not matter.
+    A change of the unit of an equation or unknown changes its factor inversely and no other factor; the order of rows and columns
+    does not matter.
 
     Parameters
     ----------

@@ -106,8 +106,8 @@ class Samples:
         self._marked.clear()
 
     def row(self, scalars: Sequence[Any]) -> list[np.ndarray]:
-        """Return values (samples,) of each scalar at the samples where all are finite; at all samples if there is no such
-        sample."""
+        """Return values (samples,) of each scalar at the samples where all scalars are finite; at all samples if there are
+        none."""
         return list(_finite(self.table(scalars)).T)
 
     def __call__(self, entries: Entries) -> dict[tuple[int, int], np.ndarray]:

@@ -176,7 +176,7 @@ def nearest_of(c: PileTable, i: int, first: int, last: int) -> int:
 
 
 def take(c: PileTable, i: int, j: int, scale: float) -> None:
-    """Set the initial impulse to that of an earlier contact, or mark it as missing."""
+    """Set the initial impulse to an earlier contact's impulse, or mark it as missing."""
     c.begun[3 * i] = -1.0
     if j >= 0:
         c.used[j], c.begun[3 * i] = 1, 1.0
