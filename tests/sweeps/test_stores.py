@@ -41,7 +41,7 @@ def test_a_store_is_gone_on_with_and_nothing_runs_twice(compiled, reference, tmp
         go()
     part = load_runs(tmp_path / "a.db")
     assert 3 <= len(part) < 40 and not part.complete and f"{len(part)} of 40 runs" in repr(part)
-    assert re.search(rf"{len(part)} of 40 runs are stored in .*a\.db: the same call continues", caught.value.__notes__[0])
+    assert re.search(rf"{len(part)} of 40 runs are stored in .*a\.db: the same call resumes the sweep", caught.value.__notes__[0])
     monkeypatch.undo()
     before, done = len(met), set(part["run"])
     whole = go()
