@@ -86,8 +86,9 @@ def hold(
     dimension: int | None = None,
     **result: Unpack[Scaled],
 ) -> Element:
-    """Sampler and zero-order hold: y = u at the last tick, () or (dimension,); `initial` before the first tick. Raises
-    `ModelError` E142 unless the period is positive.
+    """Sampler and zero-order hold: y = u at the last tick, () or (dimension,); `initial` before the first tick.
+
+    Raises `ModelError` E142 unless the period is positive.
     """
     need_positive("hold", name, period=period)
     spec = StateSpec(start_values(initial, dimension), **result)

@@ -58,7 +58,7 @@ def transfer_function(
     start = start_values(initial, order)
     if np.shape(start) != (order,):
         title = f'transfer function "{name}": {initial!r} is not a start value of its state'
-        meaning = "x and its derivatives, lowest first" if period is None else "x and the samples after it"
+        meaning = "x and its derivatives, lowest first" if period is None else "x and the following samples"
         raise refusal("E145", title, f"{order} numbers: {meaning}", about=name, why=f"x has shape ({order},)")
     pole = 1.0
     if period is None:

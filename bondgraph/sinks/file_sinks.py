@@ -324,6 +324,7 @@ class Observer(Sink):
 
 def sink_for(target: object) -> Sink:
     """Return the sink for a target: the target itself, a sink chosen by the extension of a path, or an observer for a function.
+
     Raises `RunError` E348 for anything else, `FileError` E415 for an unknown extension.
     """
     if isinstance(target, str | os.PathLike):

@@ -417,7 +417,7 @@ class Stepper:
 
     def _advance(self, workspace: StepWorkspace, t: float, h: float, p: np.ndarray) -> StepResult:
         if not 0.0 < h < math.inf:
-            raise refusal("E501", f"a step cannot take {h!r} s", "a time above zero", about=self.steps.model.name, places=())
+            raise refusal("E501", f"a step cannot take {h!r} s", "a positive step size", about=self.steps.model.name, places=())
         before = workspace.x.copy()
         solution = workspace.advance(t, h)
         if solution.outcome != SOLVED:
@@ -454,7 +454,7 @@ class Stepper:
         end, h = number(t_end, "E501", "t_end"), number(step, "E501", "step")
         if not (0.0 < h < math.inf and 0.0 < end < math.inf):
             title = f"{end!r} s cannot be divided into steps of {h!r} s"
-            raise refusal("E501", title, "an end and a step above zero", about=self.steps.model.name, places=())
+            raise refusal("E501", title, "a positive end and step size", about=self.steps.model.name, places=())
         count = math.ceil(end / h * (1.0 - 1e-12))
         times = [k * h for k in range(count)] + [end]
         within = 1e-9 * h

@@ -67,7 +67,7 @@ def _refused(path: str, element: Element, causality: Causality, full: bool, off:
     elif isinstance(law, HeatFlow):
         why, cure = "in a step every C is a spring, not a heat capacity", "leave the heat port open: its heat is dissipated"
     elif isinstance(law, laws.SignalBlock) and law.updates:
-        why = "a step has no clock" if law.delay is None else "a step has no history"
+        why = "a step has no clock" if law.delay is None else "a step stores no history"
         cure = "a continuous block instead"
     elif isinstance(law, laws.IdealConstraint | laws.IdealSwitch) and law.automaton is not None and law.automaton not in off:
         why, cure = "a step can switch only contacts", "a contact, or an R or C instead"

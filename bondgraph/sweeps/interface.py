@@ -186,11 +186,11 @@ def sweep(
 
     Parameters
     ----------
-    model : a graph or compiled model; for processes, a function that builds the graph and is defined in a module. points : {name:
-        values}: values of one name are crossed with the values of all other names, a single value applies to all runs, and
-        distributions (`normal(50.0, 2.0)`, or from `scipy.stats`) are sampled; or a list of {name: value}, or a DataFrame, with
-        one row per run. Names are those of parameters, "spring.stiffness", states with their start values, "spring.q", and
-        automata.
+    model : a graph or compiled model; for processes, a function that builds the graph and is defined in a module.
+    points : {name: values}: values of one name are crossed with the values of all other names, a single value applies to all
+        runs, and distributions (`normal(50.0, 2.0)`, or from `scipy.stats`) are sampled; or a list of {name: value}, or a
+        DataFrame, with one row per run. Names are names of parameters, "spring.stiffness", states with their start values,
+        "spring.q", and automata.
     t_end : end time of every run, s.
     keep : {column: quantity or measure}: "rotor.flow" for its values at all samples; `last("rotor.flow")` or any other measure of
         `bondgraph.measures`; or a function of the `Result`.

@@ -211,7 +211,7 @@ class Store:
         return int(self._state()["runs"])
 
     def _data(self, name: str, first: int = 0, count: int | None = None) -> Iterator[bytes]:
-        """Yield the blocks of a column, all or `count` starting at `first`; E364 if a block is missing or differs from its
+        """Yield the blocks of a column, all or `count` starting at `first`; E364 if a block is missing or does not match its
         checksum."""
         stop = self._state()["blocks"] if count is None else first + count
         for block in range(first, stop):
@@ -226,7 +226,7 @@ class Store:
         if not first:
             count = sum(map(len, blocks))
             if count != self.count() or (count and len(np.unique(np.concatenate(blocks))) != count):
-                raise self._damaged("the numbers of the runs")
+                raise self._damaged("the list of run numbers")
         return blocks
 
     def column(self, column: Column, counts: Sequence[int], first: int = 0) -> np.ndarray:
@@ -351,8 +351,8 @@ class Store:
         return FileError(Problem("E364", f"{self._file} cannot store runs", (why,), (), cures))
 
     def _damaged(self, what: str) -> FileError:
-        """Return E364 for a part of the store that differs from its checksum."""
-        why, cures = f"{what} differs from its checksum", ("an older copy of the file", "the same sweep into another file")
+        """Return E364 for a part of the store that does not match its checksum."""
+        why, cures = f"{what} does not match its checksum", ("an older copy of the file", "the same sweep into another file")
         return FileError(Problem("E364", f"{self._file} is damaged", (why,), (), cures))
 
 
@@ -408,8 +408,9 @@ class Column:
     ----------
     name : name of the column.
     what, part : "varied" or "kept"; for a varied column, its part in the model.
-    unit, shape : unit and shape of each entry; shape None if no run has returned it yet. text : True if entries are strings.
-        over_time : True if entries are time series over the samples.
+    unit, shape : unit and shape of each entry; shape None if no run has returned it yet.
+    text : True if entries are strings.
+    over_time : True if entries are time series over the samples.
     """
 
     name: str

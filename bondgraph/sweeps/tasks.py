@@ -202,7 +202,7 @@ class Kept:
 
 def _failed(kept: Kept, why: str) -> Exception:
     title = f'"{kept.name}" in keep= cannot be computed'
-    cures = ("the function with the result of one run, graph.simulate(...), to see where", "nan if a run has no such number")
+    cures = ("the function with the result of one run, graph.simulate(...), to see where", "nan if a run has no value")
     return refusal("E365", title, *cures, about="sweep", why=why, places=())
 
 

@@ -111,7 +111,7 @@ def _problem(traced: Traced, model: Model, difference: _Difference) -> Problem:
                 f'MTF "{matrix}": in row {i}, column {j} its matrix is {is_now:.6g}, but the derivative of the '
                 f"position is {should:.6g}",
             )
-            cures = [f'the right value of this entry of MTF "{matrix}"']
+            cures = [f'the correct value of this entry of MTF "{matrix}"']
     labels = [label for state in system.states for label in labels_of(state.name, np.shape(state.initial))]
     x = dict(zip(labels, difference.x, strict=False))  # unknowns of loops follow the states
     read = [f"{label} = {value:.4g}" for label, value in x.items() if label.partition("[")[0] in names]
@@ -138,7 +138,9 @@ def _transformer(model: Model, path: str) -> tuple[str, Bond] | None:
 
 def _entry(traced: Traced, path: str, bond: Bond, difference: _Difference) -> tuple[tuple[int, int], float, float] | None:
     """Return (row, column) of the worst entry of a matrix, its value and its correct value; None if no states determine the
-    matrix. The rate of the position and the flows before the matrix are linear in states that change neither position nor matrix.
+    matrix.
+
+    The rate of the position and the flows before the matrix are linear in states that change neither position nor matrix.
     """
     values, system = traced.values, traced.context.system
     before, count = scalars_of(values[system.resolve(flow(bond))]), len(difference.position)

@@ -113,7 +113,9 @@ class FreeBodyStepper:
         compiled, name = self.compiled, self.compiled.model.name
         end, h = number(t_end, "E551", "t_end"), number(step, "E551", "step")
         if not (0.0 < h < math.inf and 0.0 < end < math.inf):
-            raise refusal("E551", f"{end!r} s cannot be divided into steps of {h!r} s", "a positive end and step", about=name)
+            raise refusal(
+                "E551", f"{end!r} s cannot be divided into steps of {h!r} s", "a positive end and step size", about=name
+            )
         begin = time.perf_counter()
         (x, m), p = compiled.initial(initial, parameters), compiled.parameters(parameters)
         run = new_run(compiled, self.accuracy, p, x, m)
@@ -162,7 +164,7 @@ def free_body_stepper(
         raise no_model(graph, "free_body_stepper", "graph")
     share = number(tolerance, "E551", "tolerance")
     if not 0.0 < share < 1.0 or isinstance(max_sweeps, bool) or not isinstance(max_sweeps, int) or max_sweeps < 1:
-        title = f"impulses cannot be computed to {tolerance!r} in {max_sweeps!r} sweeps"
+        title = f"impulses cannot be computed to a tolerance of {tolerance!r} in {max_sweeps!r} sweeps"
         raise refusal("E551", title, "a tolerance between 0 and 1, and a whole number of sweeps", about=graph.name)
     if not 0.0 <= (speed := number(sleep, "E551", "sleep")) < math.inf:
         raise refusal("E551", f"bodies cannot sleep below {sleep!r} m/s", "a non-negative speed", about=graph.name)

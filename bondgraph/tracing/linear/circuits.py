@@ -72,8 +72,8 @@ def circuits_of(basis: np.ndarray, gated: Set[int], never: Set[int], most: int) 
 
     Parameters
     ----------
-    gated : equations that modes can release; y of all other equations is zero. never : equations that are never active; their x
-        is zero.
+    gated : equations that modes can release; y of all other equations is zero.
+    never : equations that are never active; their x is zero.
     """
     n = len(basis) // 2
     allowed = {k for k in range(n) if k not in never} | {n + k for k in gated | never}
