@@ -79,7 +79,7 @@ def _indefinite(steps: Steps, workspace: StepWorkspace) -> Problem:
 
 @dataclass(frozen=True, eq=False)
 class _Face:
-    """Contact within reach: name, edges of its cone (edges, n), gap, and rows in the program."""
+    """Contact within reach: name, edges of its cone (edges, n), gap, and rows in the quadratic program."""
 
     name: str
     edges: np.ndarray

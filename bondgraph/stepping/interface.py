@@ -134,7 +134,7 @@ def gradients(
     rest[layout.velocity_indices], moving[layout.velocity_indices] = 0.0, step.dq / step.h
     to_rest = slopes.of_motion((t, rest, p, step.m, h))
     to_end = slopes.of_motion((t, moving, p, step.m, h))
-    # derivatives of the state at which the program was written: after the sources moved, with the previous velocities
+    # derivatives of the state at which the quadratic program was written: after the sources moved, with the previous velocities
     arrived = to_rest.copy()
     arrived[:, layout.velocity_indices] = 0.0
     arrived[layout.velocity_indices] = 0.0
@@ -151,7 +151,8 @@ def gradients(
 
 
 def _displaced(workspace: StepWorkspace, step: StepResult, buffer: np.ndarray, smoothing: float) -> np.ndarray:
-    """Return d(dq) with respect to all variables (unknowns, variables), from the derivatives of the program's entries."""
+    """Return d(dq) with respect to all variables (unknowns, variables), from the derivatives of the quadratic program's
+    entries."""
     layout, count = workspace.layout, buffer.shape[1]
 
     def part(name: str) -> np.ndarray:

@@ -224,7 +224,7 @@ class StepWorkspace:
 
     @property
     def length(self) -> float:
-        """Length scale of a step, in the unit of gaps; 0 before the first program."""
+        """Length scale of a step, in the unit of gaps; 0 before the first quadratic program."""
         return 0.0 if self.solver.units is None else self.solver.units.length
 
     def advance(self, t: float, h: float) -> ProgramSolution:

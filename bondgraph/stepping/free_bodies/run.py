@@ -67,7 +67,7 @@ class FreeBodyResult(Result):
     """Largest change of a relative velocity in the last sweep of the step, divided by the tolerance, (k,); above 1, the step is
     not solved to the tolerance."""
     asleep: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
-    """Number of sleeping bodies, (k,); their contacts are not counted, and are not candidates."""
+    """Number of sleeping bodies, (k,); contacts of these bodies are not counted, and are not candidates."""
     work: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     """Energy since the start, (k, 3), J: supplied by moved bodies through contacts, lost at contacts, lost by the steps
     themselves."""

@@ -201,7 +201,7 @@ class Shapes:
 
 @dataclass(frozen=True, eq=False)
 class PairRows:
-    """Rows of pairs in a program: for each pair its facets, or, with exact cones, the normal and two slips."""
+    """Rows of pairs in a quadratic program: for each pair its facets, or, with exact cones, the normal and two slips."""
 
     pairs: Pairs
     A: np.ndarray

@@ -37,7 +37,7 @@ from screws.scalars import maximum, minimum, where
 
 @dataclass(frozen=True)
 class StepOptions:
-    """Options of a step's program."""
+    """Options of a step's quadratic program."""
 
     inertia: str
     facets: int | str

@@ -17,7 +17,7 @@ from bondgraph.output.extras import require_package
 from bondgraph.stepping.quadratic.candidates import Cone
 
 SOLVED, EXCLUDED, UNSUPPORTED, FAILED = "solved", "excluded", "unsupported", "failed"
-"""Outcomes of a program: a minimum; infeasible rows; an unbounded minimum; failure of the solver."""
+"""Outcomes of a quadratic program: a minimum; infeasible rows; an unbounded minimum; failure of the solver."""
 
 PRIMAL = 1e-12
 """Tolerance of a row, in the step's unit of length (`Units`): daqp's default of 1e-6 would leave a visible gap."""
@@ -50,7 +50,7 @@ class ProgramSolution(NamedTuple):
 
 
 class Units:
-    """Scaling of a program to values of order one, whatever the user's units: y = length * arms * z.
+    """Scaling of a quadratic program to values of order one, whatever the user's units: y = length * arms * z.
 
     The arm is 1 for a translation and 1 / lever for a turn. The length is the displacement that springs, inertia and moved bodies
     cause in a step; if a body can fall freely, it also covers the gaps.
@@ -96,14 +96,14 @@ def _largest(values: np.ndarray) -> float:
 
 
 def _units(solver: ActiveSet | InteriorPoint, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray) -> Units:
-    """Return the units of the next program."""
+    """Return the units of the next quadratic program."""
     contacts = slice(len(lower) - solver.equalities)
     return Units(H, f, A[contacts], lower[contacts], solver.turns, 0.0 if solver.units is None else solver.units.longest)
 
 
 @dataclass
 class ActiveSet:
-    """Active-set solver daqp, warm-started from one program to the next of the same size."""
+    """Active-set solver daqp, warm-started from one quadratic program to the next of the same size."""
 
     coarseness: ClassVar[float] = 1.0
     """Error of the solutions, in units of `step.SLIP_TOLERANCE`."""
@@ -118,14 +118,14 @@ class ActiveSet:
     _bounds: np.ndarray = field(default_factory=lambda: np.zeros(0))
     _upper: np.ndarray = field(default_factory=lambda: np.zeros(0))
     _fresh: bool = False
-    """True while the units are suitable for another program."""
+    """True while the units are suitable for another quadratic program."""
 
     def __post_init__(self) -> None:
         require_package("a step with contacts", "daqp")
         self._outcomes = {1: SOLVED, 2: SOLVED, -1: EXCLUDED, -3: UNSUPPORTED}
 
     def solve(self, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray) -> ProgramSolution:
-        """Solve a new program."""
+        """Solve a new quadratic program."""
         if not len(lower):
             return _without_rows(H, f)
         self._program, self._bounds = (H, f, A), lower
@@ -147,7 +147,7 @@ class ActiveSet:
         return solution
 
     def solve_again(self, lower: np.ndarray) -> ProgramSolution:
-        """Solve the last program with other bounds."""
+        """Solve the last quadratic program with other bounds."""
         if not len(self._program[1]):
             return self.solve(*self._program, lower)
         assert self.units is not None
@@ -157,7 +157,7 @@ class ActiveSet:
         return solution if solution.outcome == SOLVED else self._cold_start(lower)
 
     def _cold_start(self, lower: np.ndarray) -> ProgramSolution:
-        """Solve in new units from a cold start, because earlier programs may have misled the solver."""
+        """Solve in new units from a cold start, because earlier quadratic programs may have misled the solver."""
         H, f, A = self._program
         units = self.units = _units(self, H, f, A, self._bounds)  # omit the bounds of diverging slips
         self._fresh = units.is_known
@@ -222,7 +222,7 @@ class InteriorPoint:
     def solve(
         self, H: np.ndarray, f: np.ndarray, A: np.ndarray, lower: np.ndarray, units: Units | None = None
     ) -> ProgramSolution:
-        """Solve a new program, in its own units."""
+        """Solve a new quadratic program, in its own units."""
         import clarabel
         from scipy.sparse import csc_matrix, triu
 
@@ -258,6 +258,6 @@ class InteriorPoint:
         return ProgramSolution(np.array(result.x) * units.ways, multipliers, outcome, int(result.iterations))
 
     def solve_again(self, lower: np.ndarray) -> ProgramSolution:
-        """Solve the last program with other bounds."""
+        """Solve the last quadratic program with other bounds."""
         assert self._program is not None
         return self.solve(*self._program, lower, self.units)

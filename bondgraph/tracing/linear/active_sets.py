@@ -77,7 +77,7 @@ FEW_CIRCUITS = 16
 """Maximum number of circuits of a symmetric part for which one term per circuit costs less than refinement (`self_stresses`)."""
 
 RUIZ_ROUNDS = 8
-"""Rounds of scaling; each halves the logarithms of the largest entries."""
+"""Number of rounds of scaling; each round halves the logarithms of the largest entries."""
 
 
 @dataclass(frozen=True)

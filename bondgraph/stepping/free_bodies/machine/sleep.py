@@ -13,7 +13,7 @@ from bondgraph.stepping.free_bodies.machine.motion import kinetic
 from bondgraph.stepping.free_bodies.machine.tables import ASLEEP, LOST, RECORD, PileTable
 
 QUIET_STEPS = 20
-"""Number of consecutive steps in which all bodies of an island are slow before it falls asleep."""
+"""Number of consecutive steps in which all bodies of an island are slow before the island falls asleep."""
 SAME_FORCE = 1e-9
 """Largest relative change of a wrench that does not wake a body."""
 
