@@ -173,7 +173,7 @@ def chirp(
 ) -> Element:
     """Chirp: sine whose angular frequency changes linearly from `omega` to `omega_end` (rad/s) in `duration` (s) from t = start.
 
-    Before the start, y = offset + amplitude sin(phase); after the sweep, the sine continues at `omega_end`. Raises `ModelError`
+    Before the start, y = offset + amplitude sin(phase); afterwards omega stays at `omega_end`. Raises `ModelError`
     E142 unless the duration is positive.
     """
     need_positive("chirp", name, duration=duration)

@@ -31,7 +31,7 @@ class Format(TypedDict, total=False):
 
 
 class Scaled(Format, total=False):
-    """Format of the result of a block with states; it also has the nominal size of the states, which is a hint."""
+    """Format of the result of a block with states, with their nominal size as a hint."""
 
     nominal: Any
 

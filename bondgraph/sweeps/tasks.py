@@ -330,7 +330,7 @@ def _arguments(plan: SweepPlan, points: Mapping[str, T]) -> dict[str, dict[str, 
 
 
 def _start(prepared: PreparedRun, plan: SweepPlan, points: Mapping[str, np.ndarray], k: int) -> Start:
-    """Return the start values of point k after checking this point separately."""
+    """Return the start values of point k, which is checked separately."""
     point = {name: str(values[k]) if isinstance(values[k], str) else values[k] for name, values in points.items()}
     return prepared.start_values(**_arguments(plan, point))
 

@@ -150,8 +150,7 @@ def jumps(tape: Nodes, roots: Sequence[int], seeds: Container[int]) -> bool:
 
 
 def operands(tape: Nodes, position: int) -> Sequence[int]:
-    """Return the operands of a computed node; for a lookup in a table of inputs, the number searched for (or index) and the
-    entries of the table."""
+    """Return the operands of a computed node; for a lookup in a table of inputs, the argument and the entries of the table."""
     code, *arguments = tape.nodes[position]
     if code in op.LOOKUPS and tape.nodes[arguments[1]][0] == op.TABLE_OF_INPUTS:
         return [arguments[0], *tape.entries_of(arguments[1])]

@@ -24,7 +24,7 @@ class Routine:
     blocks: tuple[tuple[str, int], ...]
     outputs: tuple[TapeScalar | float, ...]
     among: tuple[TapeScalar | float, ...] = ()
-    """Outputs of the routine from which these outputs were selected; the results of both are identical bit for bit."""
+    """Outputs of the routine from which these were selected; both results are identical bit for bit."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z_]\w*", self.name, flags=re.ASCII):

@@ -156,7 +156,7 @@ def newton_iteration(
 
 
 def _solver(context: TracingContext, loop: Loop, entries: Entries, right: Sequence[Any]) -> Solver:
-    """Return a solver with pivots chosen from the samples of the matrix, unscaled or scaled to natural sizes, at the largest
+    """Return a solver with pivots chosen from the samples of the matrix, unscaled or with natural sizes, at the largest
     guesses for which the matrix is regular; only the given guesses are tried if an element has an initial guess.
 
     If no order of pivots suits all modes, pivots are chosen at run time. If the sources make relations overflow, pivots are

@@ -248,9 +248,9 @@ MORE_FREEDOMS = (
 def unsolvable(stuck: Unsolvable, system: System, model: Model) -> Problem:
     """Return the problem of unknowns that their equations do not determine.
 
-    The code is E205 for a nonlinear algebraic loop, E206 for a singular loop, E207 for a derivative of a value that depends on
-    the unknowns themselves, E208 for redundant constraints or dependent storages, E209 for the derivative of a value that jumps,
-    and E212 for a mode without a solution.
+    The codes are E205 (nonlinear algebraic loop), E206 (singular loop), E207 (derivative of a value that depends on the
+    unknowns), E208 (redundant constraints or dependent storages), E209 (derivative of a value that jumps) and E212 (mode without
+    a solution).
     """
     if stuck.modes:
         return _in_mode(stuck, model)

@@ -74,8 +74,8 @@ def loop_function(
 
 @dataclass(frozen=True)
 class Strides:
-    """Lines that compute an index times each stride of a loop: lines before the loop, phi nodes at its head, lines after the phi
-    nodes, and lines at its end."""
+    """Lines that compute an index times each stride: before the loop, as phi nodes at its head, after the phi nodes, and at its
+    end."""
 
     starts: list[str] = field(default_factory=list)
     carried: list[str] = field(default_factory=list)
@@ -175,7 +175,7 @@ declare i64 @llvm.smin.i64(i64, i64)"""
 def fused_text(
     function: str, routine: str, fusion: Fusion, parameters: list[str], parallel: list[str], passed: str, style: Style
 ) -> str:
-    """Return the LLVM IR of fused loops: for each loop a function over a range of instances, used before and after the fused
+    """Return the LLVM IR of fused loops: a function over a range of instances of each loop, called before and after the fused
     loop, and the fused loop."""
     loops = fusion.group.loops
     texts: list[str] = []

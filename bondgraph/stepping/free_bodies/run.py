@@ -47,7 +47,7 @@ MAX_OVERLAP = 0.1
 CONTACTS, STEP = "contacts", "step"
 """Entries of the energy account: loss at contacts, and loss or gain of the steps themselves, which shrinks with the step size."""
 LOOSE, DOUBT_CODE = 10.0, "E550"
-"""Error of impulses, as a multiple of the tolerance, above which a run is in doubt, and code of the warning."""
+"""Ratio of the impulses' error to the tolerance above which a run is in doubt, and code of the warning."""
 
 
 @answer_old_names
@@ -67,7 +67,7 @@ class FreeBodyResult(Result):
     """Largest change of a relative velocity in the last sweep of the step, divided by the tolerance, (k,); above 1, the step is
     not solved to the tolerance."""
     asleep: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
-    """Number of sleeping bodies, (k,); contacts of these bodies are not counted, and are not candidates."""
+    """Number of sleeping bodies, (k,); their contacts are neither counted nor candidates."""
     work: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
     """Energy since the start, (k, 3), J: supplied by moved bodies through contacts, lost at contacts, lost by the steps
     themselves."""

@@ -31,7 +31,7 @@ MAX_PIECES = 32
 
 @dataclass(frozen=True)
 class Root:
-    """Time of a root and the period with which the root repeats, as scalars of the tape."""
+    """Time of a root and the period of its repetition, as scalars of the tape."""
 
     time: TapeScalar
     period: TapeScalar
@@ -78,7 +78,7 @@ class Roots:
         return not self._depends(position) & _FOREIGN
 
     def moving(self, position: int) -> bool:
-        """Return True if a value depends on time and on nothing else but parameters."""
+        """Return True if a value depends on time, and on nothing else but parameters."""
         return self._depends(position) == _TIME
 
     def single(self, time: Any) -> Root:
@@ -363,7 +363,7 @@ class _ValuesOfTime:
                 yield statement, _needed(statement.args, fixed, done)
 
     def _value(self, name: str) -> Any:
-        """Return a value that depends only on time and parameters; for any other value, return new inputs that stand for it."""
+        """Return a value that depends only on time and parameters; for any other value, return new inputs."""
         if name in self.of_time:
             return self.of_time[name]
         if name not in self.foreign:

@@ -100,7 +100,7 @@ def fundamental_circuits(basis: np.ndarray, never: Set[int]) -> list[Circuit]:
 
 
 def _fundamental(block: np.ndarray) -> list[frozenset[int]]:
-    """Return the supports (indices of nonzero entries) of elementary vectors that form a basis of a space (m, r)."""
+    """Return the supports of elementary vectors that form a basis of a space (m, r)."""
     return [_support(vector) for vector in (block @ np.linalg.inv(block[independent_rows(block)])).T]
 
 

@@ -43,7 +43,7 @@ class Holding:
     entries: Entries
     right: Sequence[Any]
     holds: Mapping[int, Any]
-    """Equation -> condition under which it is active; an equation without an entry always is."""
+    """Equation -> condition under which it is active; without an entry it always is."""
     released: Mapping[int, Any]
     """Equation -> value of its unknown while the equation is inactive; zero while it is active."""
     never: frozenset[int]
@@ -141,8 +141,7 @@ class Levels:
     rates."""
 
     every: Holding
-    """All equations: the equations of vanishing quantities on which unknowns act, and of the rates of the other vanishing
-    quantities."""
+    """Equations of vanishing quantities on which unknowns act, and of the rates of the other vanishing quantities."""
     values: Holding
     """Equations of vanishing quantities, A0; the equations of rates are empty."""
     rated: frozenset[int]

@@ -97,7 +97,7 @@ class Ideal:
         return replace(restricted, decays=decays, rated=frozenset(rated))
 
     def folded(self, fold: Callable[[Sequence[Any]], Sequence[Any]]) -> Ideal:
-        """Pass all scalars through a function `fold`, such as one that specialises them to one mode."""
+        """Apply the function `fold` to all scalars, for example to specialise them to one mode."""
         reactions = []
         for r in self.reactions:
             bound = {} if r.limit is None else {"limit": r.limit}

@@ -183,7 +183,7 @@ MAX_REDUCTIONS = 3
 """Maximum number of times that equations without unknowns are differentiated."""
 
 PREFERENCE = 1e4
-"""Weight of a reaction with a limit (friction) relative to a reaction without a limit (a stop)."""
+"""Weight of a limited reaction (friction) relative to an unlimited one (a stop)."""
 
 STIFFNESS = 1e6
 """Stiffness of ideal elements that contradict each other, in natural sizes."""

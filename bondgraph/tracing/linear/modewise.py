@@ -33,7 +33,7 @@ from screws.scalars import equal, where
 
 
 class SolutionCache:
-    """Solutions of a system in its modes; modes with equal matrices and right-hand sides are solved once."""
+    """Solutions of a system in its modes; modes with equal equations are solved once."""
 
     def __init__(self, context: TracingContext, ideal: Ideal | None):
         self._context, self._ideal = context, ideal
@@ -113,8 +113,7 @@ MAX_CASES = 16
 """Maximum number of mode combinations of a part that are solved one by one; with more, pivots are chosen at run time."""
 
 MAX_SEPARATE = 8
-"""Maximum number of mode combinations of a part up to which each combination is eliminated separately, rather than all
-together."""
+"""Maximum number of mode combinations of a part that are eliminated separately."""
 
 MAX_SINGULAR_CASES = 256
 """Maximum number of mode combinations of a part that are searched for singular modes."""
@@ -233,9 +232,8 @@ Part = tuple[list[int], list[int], Entries]
 
 
 def _joined(parts: Iterable[Part], shared: bool) -> Iterator[Part]:
-    """Yield the parts with as many equations as unknowns, and if `shared` all other parts as one: a mode may leave some unknowns
-    with too few equations and other unknowns with too many. Raises `SingularSystem` if the numbers of equations and unknowns do
-    not match."""
+    """Yield the parts with as many equations as unknowns, and if `shared` all other parts as one: a mode may leave unknowns with
+    too few or too many equations. Raises `SingularSystem` if the numbers of equations and unknowns do not match."""
     others = []
     for rows, columns, entries in parts:
         if len(rows) == len(columns):

@@ -22,7 +22,7 @@ from bondgraph.tracing.on_tape.values import Entries
 from screws.scalars import absolute, less, where
 
 LIMITED_WEIGHT = 1e3
-"""Weight of a reaction with a limit (friction) relative to a reaction without a limit (a constraint)."""
+"""Weight of a limited reaction (friction) relative to an unlimited one (a constraint)."""
 
 SMALLEST_PART = 1e-2
 """Fraction of the sum of all limits that is added to each limit, so that a limit of zero has a finite weight."""

@@ -49,7 +49,7 @@ class Eliminated:
     rows: Sequence[Mapping[int, Any]]
     right: Sequence[Any]
     steps: tuple[tuple[int, int, Any], ...]
-    """Row operations (equation, pivot's equation, factor) in order: the factor times the pivot's equation is subtracted."""
+    """Row operations (equation, pivot's equation, factor), in order: the pivot's equation times the factor is subtracted."""
     equations: tuple[int, ...]
     """Equations that depend on the equations with a pivot."""
     unknowns: tuple[int, ...]
