@@ -1,7 +1,7 @@
 """A cell that beats by itself: the Purkinje fibre of the heart (Noble 1962), per square centimetre of its membrane.
 
-    E sodium - R -.                        The membrane is a capacitor, C. Each channel is an R, whose conductance depends on gates
-    E potassium - R - 0 membrane - C       or on the voltage, in series with the voltage E at which its ions are in equilibrium.
+    E sodium - R -.                        The membrane is a capacitor, C. Each channel is an R, whose conductance follows gates
+    E potassium - R - 0 membrane - C       or the voltage, in series with the voltage E at which its ions are in equilibrium.
     E anions - R -'                        Gates are numbers from 0 to 1 that open and close at rates which follow the voltage.
 
 After a beat the slow potassium gate n closes, and the leak of sodium wins: the voltage creeps up until the sodium gate m opens
