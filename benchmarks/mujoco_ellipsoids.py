@@ -1,7 +1,7 @@
 """S2a with ellipsoids of the eggs' size, here and in MuJoCo: cost per simulated second, slip, and energy error.
 
-An ellipsoid rolls round a fixed one, drawn to its centre by a force of constant size. MuJoCo has no such force: the
-loop sets `xfrc_applied` before every step, and the time that this takes is measured and stated separately. A force that is
+An ellipsoid rolls round a fixed ellipsoid, drawn to the latter's centre by a force of constant size. MuJoCo has no such force:
+the loop sets `xfrc_applied` before every step, and the time that this takes is measured and stated separately. A force that is
 constant over a step suits the semi-implicit integrator `implicitfast`; with RK4 it would add energy.
 
 MuJoCo's contact is soft in a different way from ours: `solref` is a time constant and a damping ratio, and with a constant

@@ -1,10 +1,10 @@
-"""A robot arm strikes a wall (Wang, Dehio and Kheddar 2022): its effective mass, the impact force, and the rebound speed.
+"""A robot arm hits a wall (Wang, Dehio and Kheddar 2022): its effective mass, the impact force, and the rebound speed.
 
    arm (IC of seven joints) --> MTF n . v  --> ideal constraint      joints free: one component of the twist is reversed, or
    one free body            --> MTF n . v  --> ideal constraint      all six; joints locked: the links are one body
 
 Each graph measures a mass, impulse over velocity jump, for which the paper has a formula. The force of the impact is k s + c s s'
-at the compression s; Lambert's W gives its restitution. The simulated arm then strikes with this force.
+at the compression s; Lambert's W gives its restitution. The simulated arm then hits the wall with this force.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def report(found: ImpactStudy) -> str:
     for kind, mass in found.masses.items():
         measured = f"{found.graphs[kind].mass:.6f} kg from its graph" if kind in found.graphs else "which has no graph"
         lines.append(f"  {KINDS[kind].name}: {mass:.6f} kg, {measured}")
-    lines.append(f"the arm strikes: e = {struck.restitution:.3f}, {struck.impulse:.3f} N s in {1e3 * struck.duration:.2f} ms")
+    lines.append(f"impact on the wall: e = {struck.restitution:.3f}, {struck.impulse:.3f} N s in {1e3 * struck.duration:.2f} ms")
     share = found.order.shares()["projection > composite > momentum"]
     lines.append(f"projection > composite > momentum in {100.0 * share:.0f} % of {MEASURED.poses} configurations")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""A robot from a URDF file: motors hold a crane against its weight until they fail, and it falls onto its stops.
+"""A robot from a URDF file: motors hold a crane against its weight until they fail, and the crane falls onto its stops.
 
 The URDF file next to this script has a tree of links: a column, a boom, a jib, and a gripper whose right jaw follows the left.
 The motors of shoulder and elbow are sources of the torques that gravity_forces gives for the start pose, until they fail.

@@ -136,7 +136,7 @@ def three_diodes() -> Graph:
 
 @MODELS.model(TWO_M_TAP + "DiodeCenterTap2mPulse", statements=24, t_end=0.1, signals=MEANS, tolerance=1e-6)
 def six_windings() -> Graph:
-    """Six diodes, one at each of two star-connected sets of windings."""
+    """Six diodes, one at each winding of two star-connected sets."""
     angles = [*STAR, *(angle + pi for angle in STAR)]
     return tapped(Graph("six windings"), angles, diodes("diode", 6), 300.0, R("load", 20.0))
 
