@@ -3,7 +3,8 @@
  * Dormand and Prince's method of order 8(5,3) with its dense output (coefficients.h is printed from the published tables),
  * step control as in the compiled runs, and events that are located on the dense output and end a separate step.
  * A general solver must check at an event whether the guard rises or only has rounding error, whether events accumulate,
- * and what energy the event takes; for these two models the author knew all this. -DMODEL_BOOST or -DMODEL_BALL chooses the model. */
+ * and what energy the event takes; for these two models the author knew all this.
+ * -DMODEL_BOOST or -DMODEL_BALL chooses the model. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
