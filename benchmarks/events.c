@@ -1,7 +1,7 @@
 /* Two models with events by hand: a boost converter that switches at 50 kHz, and a ball that bounces.
  *
  * Dormand and Prince's method of order 8(5,3) with its dense output (coefficients.h is printed from the published tables),
- * step control as in the compiled runs, and events that are located on the dense output and end a separate step.
+ * step control as in the compiled runs, and events that are located on the dense output and reached by a separate step.
  * A general solver must check at an event whether the guard rises or only has rounding error, whether events accumulate,
  * and what energy the event takes; for these two models the author knew all this.
  * -DMODEL_BOOST or -DMODEL_BALL chooses the model. */
