@@ -20,7 +20,7 @@ def published(path: Path) -> dict[str, np.ndarray]:
 
 
 def run(compiled: Compiled, entry: Entry, course: Mapping[str, np.ndarray]) -> Result:
-    """Run a model with the settings of its entry, otherwise by default, and samples at the published times."""
+    """Run a model with samples at the published times, and the settings of its entry or the defaults."""
     return compiled.simulate(entry.t_end, samples=course["t"], progress=False, **entry.settings)
 
 
