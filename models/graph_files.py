@@ -31,7 +31,7 @@ def _short(path: Path) -> Graph:
 
 
 def _json(path: Path) -> Graph | Model:
-    """Read a file of `save_model`, which is marked as such, or a handwritten one."""
+    """Read a file written by `save_model`, which names its format, or a handwritten file."""
     try:
         is_short = json_document(*text_of(path)).content.get("format") != FORMAT
     except ScrewbondError:  # for example a saved model of more than a megabyte
@@ -69,7 +69,8 @@ def _model(parser: Any) -> None:
 
 
 def follow(path: Path, redraw: Callable[[], object], go_on: Callable[[], bool]) -> int:
-    """Call `redraw` at once, and whenever the content of a file has changed, while `go_on()` is true; return the number of calls.
+    """Call `redraw` immediately, and whenever the content of a file has changed, while `go_on()` is true; return the number of
+    calls.
 
     Errors of this project are printed, and the next change of the file is awaited.
     """
@@ -101,7 +102,7 @@ _SHOW = replace(SHOW, read=read_request)
 
 
 def _show(options: Namespace) -> int:
-    """Write report and graph once, or with --watch after each change of the file."""
+    """Write the report and the graph once or, with --watch, after each change of the file."""
     if not options.watch:
         return _SHOW(options)
     follow(Path(options.model), lambda: _SHOW(options), _wait)
@@ -123,7 +124,7 @@ class Export:
 
 
 def _fmu(model: Graph | Model, out: Path, options: Namespace) -> Path:
-    """Write a functional mock-up unit. Raises `ModelError` E613 if the end of its run is missing, and the errors of `fmu`."""
+    """Write a functional mock-up unit. Raises `ModelError` E613 if `t_end` is missing, and the errors of `fmu`."""
     if options.t_end is None:
         title = "a functional mock-up unit needs the end time of its run"
         raise refusal("E613", title, "--t-end 10, in s", about=model.name, places=())

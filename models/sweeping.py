@@ -78,7 +78,7 @@ class SweepPlan:
 
 
 def read_plan(path: str | os.PathLike[str]) -> SweepPlan:
-    """Read the plan in a file; `ModelError` E401 to E408 with path, file and line of every problem."""
+    """Read the plan in a file. Raises `ModelError` E401 to E408 with the path, file and line of every problem."""
     return read_file(path, _plan, SweepPlan)
 
 
@@ -179,7 +179,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _process_count(text: str) -> int:
     """Parse a number of processes."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes: it must be a whole number from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes: it must be a positive integer")
     return int(text)
 
 

@@ -66,7 +66,7 @@ class Moments:
 
 
 def inertia_numbers(tree: Tree) -> dict[str, tuple[float, str]]:
-    """Return name -> (value, unit) of every nonzero number of the links' inertias (above 1e-14 of related numbers).
+    """Return name -> (value, unit) of every inertia parameter of the links that exceeds 1e-14 of related parameters.
 
     `<link> mass`, `<link> centre x`, `<link> inertia xx` (about the centre of mass, in the link's frame), `<link> armature` ...
     """
@@ -223,8 +223,8 @@ def inverse_dynamics(
 
 
 def _newton_euler(tree: Tree, q: Any, v: Any, acceleration: Any, rise: np.ndarray, numbers: Sequence[Any]) -> np.ndarray:
-    """Return the efforts of a motion on a base with the acceleration `rise` (3,), in the base's axes; an `acceleration` (n,) of
-    None is zero."""
+    """Return the efforts of a motion whose base has the acceleration `rise` (3,), in the base's axes; `acceleration` is (n,), or
+    None for zero."""
     moves, freedoms = steps(tree, q), tree.sections.freedoms
     carried = section_moments(tree, numbers)
     twists = section_twists(tree, moves, v)
@@ -277,7 +277,7 @@ def kinetic_energy(tree: Tree, q: Any, v: Any, *numbers: Any) -> Any:
 
 @of_rows("q")
 def potential(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> Any:
-    """Return the potential of the weight, J, in uniform `gravity` (3,) m/s^2, world axes; zero at the world's origin."""
+    """Return the gravitational potential energy, J, in uniform `gravity` (3,) m/s^2, world axes; zero at the world's origin."""
     mass, first = first_moment(tree, q, numbers)
     return -(_in_base(tree, gravity) @ first + mass * (np.asarray(gravity) @ tree.base[:3, 3]))
 
@@ -378,7 +378,8 @@ def _rigid(body: Moments, twist: Screw) -> Articulated:
 
 @dataclass(frozen=True, eq=False)
 class _Hinged:
-    """Articulated body on its joint, about or along the positive axis (screw s): U = inertia @ s, D = s . U + armature, u."""
+    """Articulated body projected onto its joint, about or along the positive axis (screw s): U = inertia @ s, D = s . U +
+    armature, and the net effort u."""
 
     U: Screw
     D: Any

@@ -124,7 +124,7 @@ FREEDOM_UNITS = {
     "stiffness": {"rad": "N m/rad", "m": "N/m"},
     "rest": {"rad": "rad", "m": "m"},
 }
-"""Units of the numbers of a freedom, by the unit of its coordinate."""
+"""Units of the values of a freedom, by the unit of its coordinate."""
 BEFORE = ""
 """Value of `parent` for the preceding link of the list."""
 

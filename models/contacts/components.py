@@ -40,7 +40,7 @@ def _as_tuple(constrained: Any) -> tuple[Any, ...]:
 
 
 def by_component(values: tuple[Any, Any, Any]) -> dict[str, Any]:
-    """Map each component to its value out of (normal, tangential, rotational)."""
+    """Map each component to the normal, tangential or rotational value."""
     by_kind = dict(zip(("normal", "tangential", "rotational"), values, strict=True))
     return {component: by_kind[COMPONENT_KINDS.get(component, "rotational")] for component in COMPONENTS}
 
@@ -92,7 +92,9 @@ def component_problems(name: str, constrained: Any, chosen: Sequence[str]) -> li
     unknown = [c for c in _as_tuple(constrained) if c not in COMPONENTS and c not in PAPER_NAMES]
     if chosen and not unknown:
         return []
-    title = f'contact "{name}" cannot constrain {", ".join(map(str, unknown)) or "nothing"}'
+    title = (
+        f'contact "{name}" cannot constrain {", ".join(map(str, unknown))}' if unknown else f'contact "{name}" constrains nothing'
+    )
     details = (f"components: {', '.join(COMPONENTS)}", f"names: {', '.join(PAPER_NAMES)}")
     cures = ('constrained="rolling", or a list of components such as ["v_z"]',)
     return [Problem("E421", title, details, (caller_place(),), cures)]

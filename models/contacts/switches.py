@@ -44,7 +44,8 @@ TWIST_2 = "twist of body 2"
 
 
 def needs_transport(transport: str, chosen: Sequence[str]) -> bool:
-    """Return True if the springs' vectors turn in C2; the vector of a component without its partner follows the axis of C2."""
+    """Return True if the springs' vectors rotate relative to C2; the vector of a component without its partner stays along its
+    axis of C2."""
     return transport != "gauss" and bool(component_pairs(chosen))
 
 
@@ -140,7 +141,8 @@ CONTACT_ON, CONTACT_OFF = "contact on", "contact off"
 
 
 def gap_switch(surfaces: Sequence[Surface]) -> Automaton:
-    """Return the automaton of a compliant contact, on and off as the gap crosses zero; off releases the spring."""
+    """Return the automaton that switches a compliant contact on and off as the gap crosses zero; switching off releases the
+    spring."""
     return Automaton(
         "switch",
         STATES,
@@ -177,7 +179,7 @@ def range_limits(surfaces: Sequence[Surface], states: Sequence[str]) -> list[Tra
 
 
 def merging_places(name: str, places: Sequence[str], merged: float) -> Automaton:
-    """Return the automaton that ends the run when two places of a contact come as close as `merged`, m, and so become one."""
+    """Return the automaton that ends the run when two places of a contact come closer than `merged`, m, and so become one."""
     transitions = []
     for first, second in combinations(places, 2):
         error = (
@@ -235,4 +237,6 @@ def _chart_change(surface: Surface, chart: float) -> Any:
     return lambda q, parameters: surface.change_chart(q, chart, parameters)
 
 
-POLE_MESSAGE = "the contact nears a pole of surface 2, where the axes x and y of C2 end: x or y alone cannot be constrained there"
+POLE_MESSAGE = (
+    "the contact nears a pole of surface 2, where the axes x and y of C2 are undefined: x or y alone cannot be constrained there"
+)

@@ -227,7 +227,7 @@ class Study:
         return self.manipulability[:, -1] / self.manipulability[:, 0]
 
     def table(self) -> str:
-        """Return the figures at the start, at the end and at their worst as text; "-" where the object is not held."""
+        """Return a table of the quantities at the start, at the end and at their worst; "-" where the object is not held."""
         rows = [
             ("friction needed, |F_t| / N", _extreme(self.required, "max"), "max"),
             ("friction margin, N", _extreme(self.margin, "min"), "min"),

@@ -208,7 +208,7 @@ def _parameter_contradictions(parameters: HandParameters) -> list[Problem]:
     reach = parameters.base_radius + sum(parameters.link_lengths[1:]) - parameters.tip_radius
     if surface.size > reach:
         title = f"the object, {surface.size:g} m wide, exceeds the reach of the fingers"
-        details = (f"bent outward, a tip stays within {reach:g} m of the axis of the hand",)
+        details = (f"even when its finger bends outward, a tip stays within {reach:g} m of the axis of the hand",)
         problems.append(Problem("E481", title, details, (place,), ("a smaller object, longer links, or bases farther out",)))
     return problems
 

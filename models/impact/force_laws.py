@@ -39,7 +39,7 @@ branch point."""
 
 @dataclass(frozen=True, eq=False)
 class ForceHistory:
-    """Impact over time, from touch to release, as arrays (n,).
+    """Impact over time, from first contact to release, as arrays (n,).
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def restitution(k: float, c: float, v0: Any) -> Any:
     check_positive("an impact", k=k, c=c)
     speeds = floats(v0, np.shape(v0))
     if speeds is None or not np.all(speeds > 0.0):
-        raise refusal("E540", f"v0 of an impact is {v0!r}", "a positive number m/s, or several", about="an impact")
+        raise refusal("E540", f"v0 of an impact is {v0!r}", "a positive number in m/s, or several numbers", about="an impact")
     with np.errstate(over="ignore", under="ignore"):  # refused below
         w0 = real(c) * (speeds / real(k))
     for end in (np.min(w0), np.max(w0)) if np.size(w0) else ():
@@ -165,7 +165,7 @@ class ViscoelasticImpact:
 
     @property
     def duration(self) -> float:
-        """Time from touch to release, s."""
+        """Time from first contact to release, s."""
         return float(np.sqrt(self.m / self.k) * _times(self.w0, 1)[-1])
 
     @property
@@ -458,7 +458,7 @@ class MaxwellImpact:
         return f / self.k + self.m * (self.v0 - u) / self.c, u, f
 
     def history(self, samples: int = 400) -> ForceHistory:
-        """Return the impact, with the dissipated energy in the damper."""
+        """Return the impact, with the energy dissipated in the damper."""
         t = np.linspace(0.0, self.duration, max(samples, 2))
         s, u, f = self._state(t)
         f[-1] = 0.0

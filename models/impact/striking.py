@@ -69,7 +69,7 @@ class Striker:
 
     @property
     def striking_point(self) -> StrikingPoint:
-        """Contact point on its link; raises `ModelError` E541, E542 if it does not fit."""
+        """Contact point on its link; raises `ModelError` E541, E542 if it is incompatible with the arm."""
         return striking_point(self.chain, self.q, self.point, self.link)
 
     @property
@@ -159,7 +159,7 @@ class ImpactRun:
 
     @property
     def force(self) -> tuple[np.ndarray, np.ndarray]:
-        """Times since touch, s, and normal forces, N, at the samples during the impact."""
+        """Times since first contact, s, and normal forces, N, at the samples during the impact."""
         t, f = self.result.t, self.result["touch.normal force"]
         inside = (t >= self.touch) & (t <= self.release)
         return t[inside] - self.touch, np.asarray(f[inside], dtype=float)
@@ -170,7 +170,8 @@ def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> I
 
     Parameters
     ----------
-    law : `ViscoelasticImpact`, `SpringImpact` or `MaxwellImpact`; k, c, e and v0 apply to the contact; its mass is not used.
+    law : `ViscoelasticImpact`, `SpringImpact` or `MaxwellImpact`; k, c, e and v0 apply to the contact; the mass of the law is not
+        used.
 
     Raises `ModelError` E541 and E542 for a point that cannot move in this direction, E544 for an unknown law.
     """

@@ -1,8 +1,8 @@
 """Study of an impact: force laws, effective masses by formula and by graph, their order, and simulated impacts.
 
-Masses in random configurations test the order that WA22 states: projection > composite > generalised momentum. By a theorem,
-the first is at least the last: reversing all six components of the twist meets no less inertia than reversing one. The place of
-the composite body in this order varies.
+Masses in random configurations test the order that WA22 states: projection > composite > generalised momentum. By a theorem, the
+projection mass is never less than the momentum mass: reversing all six components of the twist meets no less inertia than
+reversing one. The rank of the composite mass varies.
 
 In a graph, a chain strikes a constraint at a point, and the run measures impulse and velocity jump:
 
@@ -132,7 +132,7 @@ def measure_impulse(
 
 
 def impact_graph(where: StrikingPoint, normal: Vector, kind: str, *, speed: float = 1.0, restitution: float = 0.0) -> Variant:
-    """Return the graph of an assumption, with its point about to strike a wall perpendicular to the normal.
+    """Return the arm's graph under an impact assumption, with the point about to hit a wall perpendicular to the normal.
 
     Raises the errors of `graph_effective_mass`.
     """
@@ -240,21 +240,21 @@ class PoseStudy:
 
     @property
     def ordered(self) -> np.ndarray:
-        """True for projection > composite > momentum (k,)."""
+        """True where the effective masses satisfy projection > composite > momentum (k,)."""
         return self.composite_below_projection & (self.masses["composite"] > self.masses["momentum"])
 
     @property
     def composite_below_projection(self) -> np.ndarray:
-        """True for projection > composite (k,)."""
+        """True where the effective masses satisfy projection > composite (k,)."""
         return np.asarray(self.masses["projection"] > self.masses["composite"])
 
     @property
     def theorem(self) -> bool:
-        """True if projection >= momentum everywhere, to rounding."""
+        """True if projection >= momentum in all configurations, within rounding error."""
         return bool(np.all(self.masses["projection"] >= self.masses["momentum"] * (1.0 - 1e-9)))
 
     def shares(self) -> dict[str, float]:
-        """Return the fraction of configurations in which each relation holds."""
+        """Return the fraction of configurations in which each relation is satisfied."""
         m = self.masses
         return {
             "projection >= momentum": float(np.mean(m["projection"] >= m["momentum"] * (1.0 - 1e-9))),

@@ -27,13 +27,13 @@ Row = np.ndarray
 
 @dataclass(frozen=True)
 class KindNumber:
-    """Number that a kind of joint has beyond its axes, such as the pitch."""
+    """Parameter of a kind of joint in addition to its axes, such as the pitch."""
 
     name: str
     unit: str
     symbol: str
     of: Callable[[Joint], float]
-    """Value of the number for a joint."""
+    """Function that returns the value of the parameter for a joint."""
 
 
 @dataclass(frozen=True)
@@ -43,19 +43,19 @@ class Kind:
     closures: Callable[..., list[Row]]
     """Rows [h, w_tau, w_f], with h zero where the joint is closed: angles first, then lengths."""
     free: Formula
-    """F (n, 6), or (6,) for one freedom: rates of the joint's motions = F @ T_A_A_B. F.T @ torque is a motor's wrench on b, in A.
-    Angular velocities about the axes and velocities along them, in the order of the joint's screws."""
+    """F (n, 6), or (6,) for one freedom: the rates of the joint's motions = F @ T_A_A_B. F.T @ torque is a motor's wrench on b,
+    in A. Angular velocities about the axes and velocities along them, in the order of the joint's screws."""
     coordinates: Formula
     """Joint coordinates (n,), or a scalar: angles in (-pi, pi], lengths in m."""
     angles: int
-    """Number of closures that are angles."""
+    """Number of closure conditions that are angles."""
     tilt: Callable[..., float]
-    """Angle (rad) by which a pose misses the joint."""
+    """Function that returns the angle (rad) by which a pose violates the joint."""
     number: KindNumber | None = None
 
     def violation(self, H: np.ndarray, *numbers: Any) -> Any:
-        """Return h (6 - n,), a scalar for n = 5: angles in rad (to first order), then lengths in m, by which H_A_B misses the
-        joint."""
+        """Return h (6 - n,), a scalar for n = 5: the angles in rad (to first order), then the lengths in m, by which H_A_B
+        violates the joint."""
         h = [row[0] for row in self.closures(H, *numbers)]
         return h[0] if len(h) == 1 else array(h)
 
@@ -66,7 +66,7 @@ class Kind:
         return array(rows[0] if len(rows) == 1 else rows)
 
     def missed(self, H: np.ndarray, *numbers: float) -> tuple[float, float]:
-        """Return the length (m) and angle (rad) by which a pose H_A_B misses the joint."""
+        """Return the length (m) and the angle (rad) by which a pose H_A_B violates the joint."""
         lengths = np.atleast_1d(np.asarray(self.violation(H, *numbers), dtype=float))[self.angles :]
         return float(np.linalg.norm(lengths)), float(self.tilt(np.asarray(H, dtype=float)[:3, :3], *numbers))
 
@@ -84,25 +84,26 @@ def turn(H: np.ndarray, i: int, j: int) -> np.ndarray:
 
 
 def parallel(H: np.ndarray) -> list[np.ndarray]:
-    """Return two closures, z of B along z of A: moments about x and y."""
+    """Return two closure conditions, which align z of B with z of A and transmit moments about x and y."""
     return [-turn(H, 1, 2), turn(H, 0, 2)]
 
 
 def aligned(H: np.ndarray) -> list[np.ndarray]:
-    """Return three closures, all axes of B along the axes of A: the skew part of R."""
+    """Return three closure conditions, the skew part of R, which align the axes of B with those of A."""
     return [0.5 * (turn(H, (k + 2) % 3, (k + 1) % 3) - turn(H, (k + 1) % 3, (k + 2) % 3)) for k in range(3)]
 
 
 def crossing(H: np.ndarray, psi: Scalar) -> np.ndarray:
-    """Return the closure that holds the first axis of A and the second of B at the angle psi: moment about their common
-    normal."""
+    """Return the closure condition that keeps the first axis of A and the second axis of B at the angle psi and transmits a
+    moment about their common normal."""
     c, s = cos(psi), sin(psi)
     row = (-1.0 / s) * (c * turn(H, 0, 0) + s * turn(H, 0, 1))
     return array([row[0] + c / s, *row[1:]])
 
 
 def nut(H: np.ndarray, pitch: Scalar) -> np.ndarray:
-    """Return the closure p_z = pitch * angle on the nearest turn: h = pitch * (p_z / pitch - angle), wrapped to -pi to pi."""
+    """Return the closure condition p_z = pitch * angle on the nearest turn: h = pitch * (p_z / pitch - angle), wrapped to -pi to
+    pi."""
     about, along = angle(H), shift(H, 2)
     phase = along[0] / pitch - about[0]
     return array([pitch * atan2(sin(phase), cos(phase)), *(along[1:] - pitch * about[1:])])
@@ -191,8 +192,8 @@ def _tied(H: np.ndarray, length: Scalar) -> Row:
 
 
 def _swings(rows: Callable[[np.ndarray], np.ndarray]) -> Formula:
-    """Return a formula for the turns of a rod about x and y of A, and of B relative to the rod, from `rows`(H): x and y of B's
-    origin, and the turns of B."""
+    """Return a formula for the angles of a rod about x and y of A, and for those of B relative to the rod; `rows`(H) returns x
+    and y of B's origin, and the angles of B."""
 
     def formula(H: np.ndarray, length: Scalar) -> np.ndarray:
         x, y, *turns = rows(H)

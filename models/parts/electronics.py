@@ -1,4 +1,5 @@
-"""Electronics: transistors and amplifiers, whose pins are ports of the voltage to ground and of the current into the part."""
+"""Electronics: transistors and amplifiers, whose pins are ports with the voltage to ground as effort and the current into the
+part as flow."""
 
 from __future__ import annotations
 

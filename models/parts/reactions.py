@@ -68,11 +68,11 @@ class Stoichiometry:
     species: tuple[str, ...]
     reactions: tuple[Reaction, ...]
     held: Mapping[str, float]
-    """Amounts of species that are held."""
+    """Amounts of the species that are held constant."""
 
     @property
     def free(self) -> tuple[str, ...]:
-        """Species that are not held."""
+        """Species that are not held constant."""
         return tuple(each for each in self.species if each not in self.held)
 
     @cached_property
@@ -105,7 +105,8 @@ class Stoichiometry:
 
     @property
     def affinities(self) -> tuple[float, ...]:
-        """Affinity of each cycle over R T that the held amounts impose; zero in equilibrium, infinite through "->"."""
+        """Affinity of each cycle over R T that the held amounts impose; zero in equilibrium, infinite if a reaction of the cycle
+        is one-way ("->")."""
         held = self.rows(tuple(self.held)).T @ np.log(np.array([*self.held.values()]))
         return tuple(
             sum(n * (self.reactions[k].log_constant - held[k]) for k, n in cycle.items()) if self._reversible(cycle) else inf

@@ -1,4 +1,4 @@
-"""Record of a part: a ready element or graph with its parameters, equation, source and icon.
+"""Record of a part: a ready-made element or graph with its parameters, equation, source and icon.
 
 A part is a formula that `Shelf.law` decorates, which becomes an R, C or I, or a function that `Shelf.part` decorates, which
 returns an element or a graph. The decorator lists the parameters with their defaults and units: "K=1e-6 m^3/s/Pa^0.5, opening=1
@@ -145,7 +145,7 @@ class Shelf:
         everything: Mapping[str, Any],
         passive: bool,
     ) -> Callable[..., P]:
-        """Return the function that users call, and add its record to the shelf."""
+        """Return the function that users call, and register its record."""
         icon = ICONS[make.__name__]
         words: list[inspect.Parameter] = [
             inspect.Parameter(word, _ANY, default=value, annotation=Value) for word, value in everything.items()

@@ -12,7 +12,7 @@ from screwbond.models.pictures.shapes.meshes import Mesh
 from screwbond.models.pictures.style import GAUSS
 
 MAX_GROWTH = 2.0
-"""Largest factor by which a solid at rest may widen a picture of everything that moves or touches."""
+"""Largest factor by which a solid at rest may widen a picture of everything that moves or is in contact."""
 
 LONG_WAY = 8.0, 50.0
 """Travel of moving solids, relative to their size, above which a camera may follow them, and above which it does by default."""
@@ -22,9 +22,9 @@ OUTLINE_TIMES = (20, 100)
 
 
 def in_view(scene: Scene, meshes: Sequence[Mesh]) -> tuple[int, ...]:
-    """Return the indices of the solids that a camera must see: those that move or touch, and those at rest near them.
+    """Return the indices of the solids that a camera must see: those that move or are in contact, and those at rest near them.
 
-    Endless solids do not count, but their contact points do.
+    Unbounded solids do not count, but their contact points do.
     """
     finite = [i for i, solid in enumerate(scene.solids) if solid.framed and not solid.unbounded]
     touching = {i for touch in scene.contacts for i in touch.solids}

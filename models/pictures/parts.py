@@ -68,12 +68,12 @@ class Solid:
 
     @property
     def unbounded(self) -> bool:
-        """True if it has no finite size."""
+        """True if the solid has no finite size."""
         return isinstance(self.shape, Surface) and self.shape.unbounded
 
     @cached_property
     def size(self) -> float:
-        """Largest extent, m; infinite if endless."""
+        """Largest extent, m; infinite if unbounded."""
         if self.unbounded:
             return math.inf
         shape = self.shape
@@ -91,7 +91,7 @@ class Solid:
         return self.lines or blend(self.colour, INK, 0.45)
 
     def moves(self) -> bool:
-        """Return True if it moves away from its first pose."""
+        """Return True if the solid moves away from its first pose."""
         return bool(np.abs(self.poses - self.poses[0]).max() > 1e-9 * (1.0 + np.abs(self.poses[0]).max()))
 
 
@@ -157,8 +157,8 @@ class Force:
 class SpringDrawing:
     """Spring between points (k, 3) and (k, 3), drawn as a helix between them.
 
-    `turns`, `radius` : of the helix, with the radius relative to the scene's unit. `sources`: of poses whose origins are its
-    ends.
+    `turns`, `radius` : number of turns and radius of the helix, the radius relative to the scene's unit. `sources` : sources of
+        the poses whose origins are the ends of the spring.
     """
 
     name: str

@@ -105,7 +105,7 @@ def plot_file(
 ) -> Iterator[Any]:
     """Open a figure of this size (inches) that is written to `path`, a png, svg or pdf, when the block ends.
 
-    The title is in the upper left corner, shrunk to the width of the picture; without a `layout` that makes room for it, the
+    The title is in the upper left corner, shrunk to the width of the picture; without a `layout` that makes space for it, the
     panels must leave `HEADING` free.
 
     Raises `FileError` E415 for another ending, E414 if the file cannot be written; `ExtraError` E416 without Matplotlib.

@@ -136,7 +136,9 @@ def tree_problems(robot: RobotFile, skeleton: Skeleton) -> list[Problem]:
         if joint.child in carried:
             first = carried[joint.child]
             title = f'link "{joint.child}" is the child of two joints, "{first.name}" and "{joint.name}"'
-            cure = "one of them: a robot is a tree; close loops in the graph around it, with screwbond.models.joints.joint_graph"
+            cure = (
+                "one of the two joints: a robot is a tree; close its loops in a graph, with screwbond.models.joints.joint_graph"
+            )
             problem(title, cure, first.place, joint.place)
         carried.setdefault(joint.child, joint)
     if problems:
@@ -173,7 +175,7 @@ class SelectedTree:
 
     @cached_property
     def body(self) -> dict[str, str]:
-        """Link -> the moving link (or base) of its body: itself, if its joint moves."""
+        """Link -> the moving link, or base, to which it is rigidly fixed; the link itself if its joint moves."""
         bodies = {self.base: self.base}
         for joint in self.joints:
             bodies[joint.child] = joint.child if joint.moves else bodies[joint.parent]

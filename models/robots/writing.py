@@ -1,4 +1,4 @@
-"""Write a tree as URDF: links with inertias, joints with limits, damping and followers; shapes are not written."""
+"""Write a tree as URDF: links with inertias, joints with limits, damping and mimic relations; shapes are not written."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ ON_AXIS = 1e-12
 the axis."""
 
 FAR = 1e9
-"""Limit of slides, efforts and velocities if URDF requires one and the tree has none."""
+"""Limit of travel, effort and velocity where URDF requires a limit and the tree has none."""
 
 
 def to_urdf(tree: Tree) -> str:
-    """Return a tree as the text of a URDF file, which `read_urdf` reads as a tree with the same motions and dynamics.
+    """Return a tree as the content of a URDF file, which `read_urdf` reads as a tree with the same motions and dynamics.
 
     A joint has the name of the link that it moves. In URDF its axis passes through the origin of this link's frame; for a frame
-    beside the axis, the joint moves a massless link "<name> axis", to which the link is fixed. Limits of slides, efforts and
-    velocities that URDF requires and the tree lacks are written as 1e9. Surfaces and visuals are omitted.
+    beside the axis, the joint moves a massless link "<name> axis", to which the link is fixed. Limits of travel, effort and
+    velocity that URDF requires and the tree lacks are written as 1e9. Surfaces and visuals are omitted.
 
     Raises `ModelError` E344 with everything that URDF does not support: joints such as helical ones, armature, springs, limits on
     one side only; or for anything but a tree.

@@ -87,7 +87,7 @@ def energy_latex(form: str, coupled: bool) -> tuple[str, ...]:
 
 
 def wrench_latex(form: str, coupled: bool) -> tuple[str, ...]:
-    """Return `spring_wrench` in LaTeX, with the same letters, and definitions of its other letters."""
+    """Return `spring_wrench` in LaTeX, with the symbols of `energy_latex`, and definitions of all further symbols."""
     turned = {"trace": r"2 \operatorname{as}(G(K_r)\,R)", "rotation vector": r"J^{-T} K_r\,\theta"}[form]
     torque, force = turned + r" + \tfrac12 (K_t\,y) \times y", r"\tfrac12 (R^T K_t\,p + K_t\,y)"
     if coupled:
@@ -129,7 +129,8 @@ def spring_energy(x: Any, K_r: Any, K_t: Any, K_c: Any = None, *, form: str = "t
 
 
 def spring_wrench(x: Any, K_r: Any, K_t: Any, K_c: Any = None, *, form: str = "trace") -> Any:
-    """Return the wrench (6,) in B with dV/dt = wrench . T_B_A_B, which holds the spring; its negative pulls b."""
+    """Return the wrench (6,) in B with dV/dt = wrench . T_B_A_B, which holds the spring in its deflection; the negative of the
+    wrench acts on b."""
     R, p, y = _parts(x)
     pull = times(K_t, y)
     force = 0.5 * (R.T @ times(K_t, p) + pull)

@@ -105,7 +105,7 @@ def _laws(form: str, coupled: bool) -> tuple[Op, Op]:
     H = f"#{len(letters) + 1}"
 
     def written(formula: str, *remarks: str) -> str:
-        """Return the formula with its arguments numbered, and the definitions of its letters."""
+        """Return the formula with its arguments numbered, and the definitions of its symbols."""
         for number, letter in enumerate(letters, start=1):
             formula = formula.replace(letter, f"#{number}")
         return "\n".join((formula, ",\\; ".join((f"(R, p) = {H}", *remarks))))
@@ -138,7 +138,7 @@ def _relative(A: np.ndarray, B: np.ndarray, vector: bool) -> Any:
 
 
 def _limit() -> Automaton:
-    reason = "a spring with the rotation vector has turned by nearly pi, where its torque would jump"
+    reason = 'a spring of the form "rotation vector" has turned by nearly pi, where its torque would jump'
     turned = Transition("regular", "regular", NEAR, ("relative.cosine",), kind="spring turned by pi", error=reason)
     return Automaton("limit", ("regular",), "regular", (turned,))
 

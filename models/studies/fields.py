@@ -40,7 +40,7 @@ _DECLARED = "declared"
 
 @dataclass(frozen=True)
 class Declared:
-    """Declaration of a parameter: a number, a list of numbers, a word, or a list of words.
+    """Declaration of a parameter: a number, a list of numbers, a string, or a list of strings.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Declared:
     optional : True if it may be None even without the default None.
     many : True for a list.
     count : length of the list, or a function of the values of the fields before it; None for any length.
-    options : allowed words; empty for a number.
+    options : allowed strings; empty for a number.
     integer : True for whole numbers.
     above, least, most : lower bound (exclusive), minimum and maximum of each number.
     needed : function of the values of the fields before it, which returns True if a file must set this field.

@@ -186,9 +186,9 @@ class Task:
 
         Parameters
         ----------
-        only : files to write in addition to the summary, with or without suffixes, by default all; E590 for an unknown one.
+        only : files to write in addition to the summary, with or without suffixes, by default all; E590 for an unknown file.
             Files of an earlier run are deleted, so that all files in a folder belong to one run.
-        progress : show a bar on a terminal if it takes longer than two seconds.
+        progress : show a bar on a terminal if writing takes longer than two seconds.
 
         One line on stderr names missing requirements of pictures; all other files are written.
         """

@@ -110,7 +110,7 @@ class ContactRun:
 
     @property
     def wall_times(self) -> dict[str, float]:
-        """Times of build (graph to equations), compile (trace and machine code) and run, s."""
+        """Times to build (graph to equations), to compile (trace and machine code) and to run, s."""
         return wall_times(self.compiled, self.result)
 
     def events(self) -> list[dict[str, Any]]:
@@ -305,7 +305,7 @@ def _figures(summary: dict[str, Any]) -> list[str]:
         f"  contact on {plural(events['contact on'], 'time')}, off {plural(events['contact off'], 'time')};"
         f" largest normal force {peak['value']:.6g} N at {peak['time']:.6g} s",
         f"  energy {summary['energy']['stored at start']:.6g} J at the start,"
-        f" ledger residual {summary['ledger_residual']:.1e} of the energy in play",
+        f" ledger residual {summary['ledger_residual']:.1e} of the energy scale",
     ]
 
 

@@ -41,8 +41,8 @@ class DeltaParameters:
     M1: float = number("kg", "mass of one arm's proximal link", least=0.0)
     M2: float = number("kg", "mass of one arm's distal link", least=0.0)
     M3: float = number("kg", "ONE THIRD of the mass of the end effector", least=0.0)
-    J1: float = number("kg m^2", "inertia of the proximal link about its own centre of mass, across the rod", least=0.0)
-    J2: float = number("kg m^2", "inertia of the distal link about its own centre of mass, across the rod", least=0.0)
+    J1: float = number("kg m^2", "inertia of the proximal link about a transverse axis through its own centre of mass", least=0.0)
+    J2: float = number("kg m^2", "inertia of the distal link about a transverse axis through its own centre of mass", least=0.0)
     g: float = number("m/s^2", "acceleration of gravity along x3", 9.81)
     DAMPING: float = number("N m s", "viscous damping of each of the nine joint angles", 0.0, least=0.0)
 

@@ -87,10 +87,10 @@ def check_arms(theta: np.ndarray, stretch: np.ndarray | None, w: np.ndarray) -> 
 
 
 def checked_numbers(name: str, values: Any, size: int) -> np.ndarray:
-    """Return finite numbers (size,); E466 otherwise."""
+    """Return the numbers (size,); raise E466 unless they are finite."""
     out = floats(values, (size,))
     if out is None:
-        raise error("E466", f"{name} = {values!r}", f"a list of {size} numbers", why=f"{name} is {size} finite numbers")
+        raise error("E466", f"{name} = {values!r}", f"a list of {size} numbers", why=f"{name} must be {size} finite numbers")
     return out
 
 
@@ -234,8 +234,8 @@ class DeltaKinematics:
         ----------
         branch : "out" or "in" for all arms, or one word for each arm.
 
-        Raises `ModelError` E463 out of reach; E464 where an arm is stretched or folded, or its distal link lies along its motor's
-        shaft, so that the angles are not determined; E466 for invalid arguments.
+        Raises `ModelError` E463 for a position out of reach; E464 where an arm is stretched or folded, or its distal link lies
+        along its motor's shaft, so that the angles are not determined; E466 for invalid arguments.
         """
         tool = checked_numbers("w", w, 3)
         result = compiled_formulas(self.backend)["open"](tool, np.array(self.parameters.values()), branch_signs(branch))

@@ -116,7 +116,7 @@ def time_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -> 
         for k, passage in enumerate(run.singular_postures):
             words = None if k else "singular configuration"
             angles.axvline(passage.time, color=MUTED, linewidth=0.7, linestyle=DASHES[2], zorder=1, label=words)
-        labels = ("motor angles (rad)", "tool (m)", "energy (J)", "distance of\nthe tips (m)")
+        labels = ("motor angles (rad)", "tool (m)", "energy (J)", "distance between\nthe tips (m)")
         for panel, label in zip((angles, tool, energy, drift), labels, strict=True):
             panel.set_ylabel(label)
         for panel in (angles, tool):
@@ -316,7 +316,7 @@ def _mark(gain: Any, phase: Any, omega: np.ndarray, response: np.ndarray, loop: 
         phase.plot([crossing.omega] * 2, [below, at], color=CYCLE[0], linewidth=2.5, alpha=0.45)
         phase.plot([crossing.omega], [at], "o", color=CYCLE[0], markersize=4.5)
         phase.axhline(below, color=MUTED, linewidth=0.8, zorder=1)
-        # The phase falls, so there is room below it on the left.
+        # The phase falls, so there is space below it on the left.
         position, down = (crossing.omega, min(at, below)), -4.0 - 1.4 * SMALL * row
         phase.annotate(f"margin of {loop}: {crossing.margin:.1f}°", position, (2.0, down), ha="right", va="top", **words)
     for crossing in phase_crossings(omega, response):

@@ -136,7 +136,7 @@ def _draw(axes: Any, cut: Workspace, first: int, second: int, outlines: list[Out
 
 
 def _extend_to_nan(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return values (n, m) with each nan replaced by the nearest number: within two points, and everywhere.
+    """Return values (n, m) with nan replaced by the nearest value: once only within two points, and once everywhere.
 
     The drawing must extend beyond the boundary that clips it.
     """

@@ -153,7 +153,7 @@ def _contradictions(plan: TouchPlan) -> Iterator[Problem]:
         title = f"the contact at {plan.contact:g} s comes before the approach at {plan.arrive:g} s"
         yield Problem("E441", title, cures=("a later contact, or an earlier `arrive`",))
     if plan.near >= plan.gap:
-        title = f"{plan.contact - plan.arrive:g} s at {plan.speed:g} m/s are {plan.near:g} m, more than the gap"
+        title = f"{plan.contact - plan.arrive:g} s at {plan.speed:g} m/s cover {plan.near:g} m, more than the gap"
         yield Problem("E441", title, cures=(f"a gap above {plan.near:g} m, a slower approach, or a later `arrive`",))
 
 

@@ -158,7 +158,7 @@ class GltfDraft:
     def move(self, node: int, courses: Mapping[str, Array], *, steps: bool = False) -> None:
         """Set translation, rotation (x, y, z, w) or scale of a node over time: rows (k, 3) or (k, 4) at all times, or one row.
 
-        A constant course becomes a property of the node; a default value is omitted. Rotations keep their signs from row to row,
+        A constant series becomes a property of the node; a default value is omitted. Rotations keep their signs from row to row,
         since viewers interpolate linearly between rows. `steps`: each row holds until the next.
         """
         entry = self._tables["nodes"][node]

@@ -235,7 +235,7 @@ def _custom_mesh(visual: Visual) -> Mesh:
         surface = source.extract_surface(algorithm="dataset_surface").triangulate()
         points, faces = np.asarray(surface.points), np.asarray(surface.faces).reshape(-1, 4)[:, 1:]
     if points.ndim != 2 or points.shape[1] != 3 or faces.ndim != 2 or faces.shape[1] != 3 or not len(faces):
-        title = f"the mesh of a visual has points of the shape {points.shape} and triangles of {faces.shape}"
+        title = f"the mesh of a visual has points of shape {points.shape} and triangles of shape {faces.shape}"
         raise refusal("E577", title, "points (m, 3) and triangles (n, 3), at least one", about="Visual")
     if not (np.all(np.isfinite(points)) and faces.min() >= 0 and faces.max() < len(points)):
         raise refusal(
@@ -248,7 +248,7 @@ def _custom_mesh(visual: Visual) -> Mesh:
 
 
 def box_of_inertia(mass: float, inertia: Array, centre: Array) -> Mesh:
-    """Return the uniform box of a mass (kg) and moments of inertia (3, 3), kg m^2, about its centre of mass (3,), m."""
+    """Return the uniform box that has a mass (kg) and moments of inertia (3, 3), kg m^2, about its centre of mass (3,), m."""
     moments, axes = np.linalg.eigh(inertia)
     squares = 6.0 / mass * (moments.sum() - 2.0 * moments)
     edges = np.sqrt(np.maximum(squares, 0.0))

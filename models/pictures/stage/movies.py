@@ -175,8 +175,8 @@ def show(
     """Show a run in three dimensions: bodies, links, joints, springs, contacts, forces and frames of the model.
 
     On a screen it opens a rotatable window with a time slider, and returns when the window is closed. In a notebook, or with
-    window=False, it returns at once: the cell displays the view, `view.at(t)` moves it in time, and `view.plotter` is the pyvista
-    plotter.
+    window=False, it returns immediately: the cell displays the view, `view.at(t)` moves it in time, and `view.plotter` is the
+    pyvista plotter.
 
     Parameters
     ----------

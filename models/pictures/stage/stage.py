@@ -151,7 +151,8 @@ class Arrow:
         self.actors = tuple(window.add_mesh(part, **look) for part in (shaft, cone, cone.copy()))
 
     def show(self, start: Array, tip: Array, cut: bool) -> None:
-        """Draw from a point (3,) to another, with two heads if it is cut; hide it if it is hardly longer than the head."""
+        """Draw the arrow from one point (3,) to another, with two heads if it is cut; hide it if it is hardly longer than its
+        head."""
         length = float(np.linalg.norm(tip - start))
         shown = length > SHORTEST * self.head
         for actor, visible in zip(self.actors, (shown, shown, shown and cut), strict=True):

@@ -25,7 +25,7 @@ Live = Mapping[str, tuple[float, float]]
 """Parameters with sliders, by name, each with its minimum and maximum."""
 
 OF_SIZE = {3: "at", 7: "pose", 16: "matrix"}
-"""Rule of the script for a signal, by its number of components."""
+"""Rule by which the script turns a signal into a pose, by the signal's number of components."""
 
 
 def run_data(scene: Scene, data: Mapping[str, Any], live: Live, settings: RunSettings) -> str:
@@ -82,7 +82,8 @@ def _refuse_parts_without_source(scene: Scene) -> None:
 
 
 def _start(result: Result, compiled: Compiled) -> tuple[dict[str, Any], Any]:
-    """Return the parameters of a run that differ from its model, and its start values if these do not follow from them."""
+    """Return the parameters of a run that differ from those of its model, and its start values unless the parameters determine
+    them."""
     plain = compiled.parameters
     parameters = {name: result[name] for name in plain if not np.array_equal(result[name], plain[name].value)}
     x, m = compiled.initial(None, parameters)
@@ -116,7 +117,7 @@ class _Rules:
         self.columns, self.rules, self._numbers = columns, list[list[Any]](), dict[int, int]()
 
     def of(self, source: Source) -> int:
-        """Return the number of the rule of a source."""
+        """Return the index of a source's rule."""
         if id(source) not in self._numbers:
             rule = [source.rule, *map(self._argument, source.arguments)]
             if source.rule in ("signal", "place"):

@@ -65,7 +65,7 @@ class Packed:
         return self._meshes[same]
 
     def curve(self, values: Array, times: str = "tq") -> int:
-        """Pack values (k,), which need not be finite, at the times with this name; return its number."""
+        """Pack values (k,), which need not be finite, at the times with this name; return the index of the curve."""
         finite = np.isfinite(values)
         values = values[:1] if np.all(values == values[0]) or not finite.any() else values
         finite = finite[: len(values)]
@@ -128,7 +128,7 @@ def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
 
 
 def downsampled(scene: Scene) -> Scene:
-    """Return the scene with at most the samples of a page: half of them evenly spaced, half where playing is slow."""
+    """Return the scene with at most the samples of a page: half of them evenly spaced, half where playback is slow."""
     moving = len(scene.all_paths) + sum(solid.moves() for solid in scene.solids)
     least, most = SAMPLES
     count = int(np.clip(4 * most / max(moving, 1), least, most))
@@ -293,7 +293,8 @@ class Downsampling:
         return np.asarray(pair[self._kept_rows])
 
     def _chord(self, values: Array) -> Array:
-        """Return the line (k,) from the first to the last row of every interval, without jumps between simultaneous rows."""
+        """Return the linear interpolation (k,) between the first and the last row of every interval, without jumps between
+        simultaneous rows."""
         sizes = self.last - self.first + 1
         start, end = (np.repeat(values[rows], sizes) for rows in (self.first, self.last))
         since, until = (np.repeat(self.t[rows], sizes) for rows in (self.first, self.last))

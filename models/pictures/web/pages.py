@@ -54,7 +54,7 @@ PANES = {True: (1010.0, 480.0), False: (900.0, 700.0)}
 """Largest width and height of a drawing that is legible in a window of 1300 x 800, with a scene beside it (True) or without."""
 
 MIN_BONDS = 2
-"""Smallest number of bonds of a drawing with folded parts."""
+"""Minimum number of bonds that a drawing with folded parts must show."""
 
 
 def bond_graph_svg(result: Result, with_scene: bool = False) -> tuple[str, str]:
@@ -127,7 +127,8 @@ def pack_bonds(rows: EventRows, thin: Downsampling, packed: Packed, number: Call
 
 
 def _switches(model: Model) -> Mapping[str, list[dict[str, Any]]]:
-    """Return for each automaton the nodes of the drawing that show its state, its states, and which of them pass power."""
+    """Return, for each automaton, the nodes of the drawing that show its state, the names of its states, and which states pass
+    power."""
     nodes: dict[str, list[dict[str, Any]]] = {}
     for path, element in model.elements.items():
         if isinstance(element.law, Junction) and element.law.automaton is not None:
@@ -385,7 +386,7 @@ def page(
 
 
 def _scene(shown: Result | Scene) -> Scene:
-    """Return a scene, or the scene of a result; E580, E583."""
+    """Return a scene, or the scene of a result; raise E580 or E583 for anything else."""
     if isinstance(shown, Scene):
         scene = shown
     elif isinstance(shown, Result):
