@@ -292,8 +292,7 @@ def two_way_switch(name: str, control: Value, Ron: Value, Goff: Value) -> Graph:
     "control=1 signal, V0=30 V, dVdt=1e4 V/s, Vmax=60 V, Ron=1e-5 ohm, Goff=1e-5 S",
 )
 def arc_switch(name: str, control: Value, V0: Value, dVdt: Value, Vmax: Value, Ron: Value, Goff: Value) -> Graph:
-    """Switch with an arc, which burns from the opening of the contact until the current falls to zero; closed while the control
-    signal is above 1/2."""
+    """Switch with an arc that burns from opening until the current falls to zero; closed while the control signal is above 1/2."""
     parameters, signals = modulated(control=control)
     part, levels = Graph(name), {"V0": V0, "dVdt": dVdt, "Vmax": Vmax, "Ron": Ron, "Goff": Goff}
 
