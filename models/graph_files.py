@@ -1,4 +1,4 @@
-"""Readers of model files, chosen by the file's ending, and the commands `screwbond run`, `show` and `export`."""
+"""Readers of model files, chosen by the file's extension, and the commands `screwbond run`, `show` and `export`."""
 
 from __future__ import annotations
 
@@ -47,14 +47,15 @@ READERS: Mapping[str, Callable[[Path], Graph | Model]] = MappingProxyType(
     {".json": _json, ".yaml": _short, ".yml": _short, ".xml": _network, ".sbml": _network}
     | dict.fromkeys((".cir", ".net", ".sp", ".spice"), read_netlist)
 )
-"""Readers of models by the endings of their files."""
+"""Readers of models by the extensions of their files."""
 
 
 def load_any(path: Path) -> Graph | Model:
-    """Return the model in a file, read by its ending. Raises E357 for an unknown ending, and the errors of the readers."""
+    """Return the model in a file, read according to its extension. Raises E357 for an unknown extension, and the errors of the
+    readers."""
     read = READERS.get(path.suffix.lower())
     if read is None:
-        title = f"cannot read a model from {printable_path(path)}: its ending is unknown"
+        title = f"cannot read a model from {printable_path(path)}: its extension is unknown"
         raise refusal("E357", title, f"a file that ends in {', '.join(READERS)}", about=printable_path(path), places=())
     return read(path)
 

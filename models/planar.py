@@ -38,7 +38,7 @@ from screws.numeric_arguments import floats
 from screws.scalars import array, cos, sin
 
 PlaceSignals = str | Mapping[str, str]
-"""Signal (2,) or (3,) of x, y and the angle; or scalar signals by the words "x", "y" and "angle", zero if left out."""
+"""Signal (2,) or (3,) of x, y and the angle; or scalar signals by the keys "x", "y" and "angle", zero if left out."""
 
 Outline = float | Sequence[Row] | np.ndarray
 """Radius of a disc, or corners (n, 2) of a convex polygon, m."""
@@ -72,8 +72,8 @@ class PlanarContactGeometry:
     Attributes
     ----------
     point : (2,) in the axes of its body, m.
-    normal, offset : (2,) outward unit normal of the face in the axes of its body; its distance from the origin along this normal,
-        m.
+    normal, offset : (2,) outward unit normal of the face in the axes of its body, and the distance of the face from the origin
+        along this normal, m.
     slip : (2,) unit vector in the axes of the face's body along which the slip of the point is positive.
     """
 
@@ -179,7 +179,8 @@ _GAP_RATE = Op("gap rate", lambda rate, *_: rate, "#1")
 def planar_contact(name: str, *, gap: float = 0.0, friction: float | None = None) -> Graph:
     """Build a contact between coordinates, with the ports `normal` and, with friction, `tangent`.
 
-    A half arrow into `normal` opens the gap, one out of it closes the gap; likewise for `tangent`, whose flow is the slip.
+    A half arrow into `normal` opens the gap, and a half arrow out of it closes the gap; likewise for `tangent`, whose flow is the
+    slip.
 
     Parameters
     ----------
@@ -245,7 +246,7 @@ def planar_body(
     Parameters
     ----------
     mass : kg.
-    inertia : kg m^2 about its centre; None: it does not rotate.
+    inertia : kg m^2 about its centre; None: the body does not rotate.
     place : start pose of its centre of mass, m and rad; without inertia the angle is constant.
     gravity : along -y, m/s^2.
     outline : for pictures only: radius of a disc, or corners (n, 2) of a convex polygon in its axes, m; None: the square that
@@ -281,7 +282,7 @@ def attach_planar_contact(
     face: tuple[PlanarBody | None, Row, float],
     friction: float | None = None,
 ) -> Graph:
-    """Add a contact between a point of one body and a straight face of another, or of the world (None).
+    """Add a contact between a point of one body and a straight face of another body or of the world (None).
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Inverse kinematics of a tree: joint coordinates that bring a link to a pose or point, by damped least squares from many starts.
 
-Each start is a row; all rows take their Levenberg-Marquardt steps together. A joint at a limit is held for a step that would push
-it further.
+Each start is a row; all rows take their Levenberg-Marquardt steps together. A joint at a limit is fixed during a step that would
+push it further.
 
 Source: Wampler 1986; Nakamura and Hanafusa 1986 (damped least squares); Nielsen 1999 (the damping from step to step).
 """

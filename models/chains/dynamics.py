@@ -1,7 +1,7 @@
 """Dynamics of a tree: mass matrix, forces and weight, and forward dynamics by articulated bodies, as formulas over any scalar.
 
-After q (and v), every formula takes the numbers of `inertia_numbers` in their order; by default the tree's own. Numbers that
-are zero in the tree are constants of the equations (and cost nothing); all others may be parameters of a graph.
+After q (and v), every formula takes the parameters of `inertia_numbers` in their order, by default the tree's own. Parameters
+that are zero in the tree are constants of the equations (and cost nothing); all others may be parameters of a graph.
 
 Source: Featherstone 2008, tables 5.1 (recursive Newton-Euler) and 6.2 (composite bodies); Walker and Orin 1982.
 
@@ -97,7 +97,7 @@ def _armature_names(link: Link) -> list[str]:
 
 
 def _named(tree: Tree, numbers: Sequence[Any]) -> dict[str, Any]:
-    """Return name -> number of the inertias; by default the tree's."""
+    """Return name -> value of the inertia parameters, by default the tree's own."""
     entries = inertia_numbers(tree)
     return dict(zip(entries, numbers or [value for value, _ in entries.values()], strict=True))
 
@@ -401,8 +401,7 @@ class _Hinged:
         return cls(U, U[0][a] + h * U[1][a] + rotor, effort, has_rotor)
 
     def reduced(self, section: Section, body: Articulated, velocity_term: Screw) -> Articulated:
-        """Return the body as seen by the frame before it, with its joint free; `velocity_term` is the acceleration due to
-        velocities."""
+        """Return the body in the preceding frame, with its joint free; `velocity_term` is the acceleration due to velocities."""
         a, turning, sliding = section.axis, section.turns and not section.pitch, not section.turns
         turning, sliding = (each and not self.has_rotor for each in (turning, sliding))
         over = self.U[0] / self.D, self.U[1] / self.D

@@ -104,7 +104,7 @@ def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
         problem(f"stop_stiffness is {options.stop_stiffness!r}", coordinates, "one positive number, or one for each coordinate")
     if not 0.0 <= real(options.stop_dissipation) < np.inf:
         detail = "factor of the stops' force per velocity, s/rad or s/m"
-        problem(f"stop_dissipation is {options.stop_dissipation!r}", detail, "a number, not negative")
+        problem(f"stop_dissipation is {options.stop_dissipation!r}", detail, "a non-negative number")
     if options.limits not in stops.LIMIT_ACTIONS:
         problem(f"limits {options.limits!r}", f"actions: {', '.join(stops.LIMIT_ACTIONS)}", "one of these words")
     return problems or _mass_problems(tree, name, options.position, place)
@@ -224,15 +224,15 @@ def _is_oblique(section: Section) -> bool:
 
 
 SPRINGS = {"joint stiffness": "K", "stop stiffness": r"K_{\mathrm{stop}}"}
-"""Letters of the springs."""
+"""Symbols of the springs."""
 
 DYNAMICS = "Featherstone 2008"
 """Source of the formulas of `dynamics`."""
 
 
 def mechanism(tree: Tree, options: ChainOptions) -> Element:
-    """Return the IC. Its formulas take the numbers of the inertias, then gravity, and the stiffnesses of joint springs and of
-    stops, if any."""
+    """Return the IC. Its formulas take the inertia parameters, then gravity, and the stiffnesses of joint springs and of stops,
+    if any."""
     numbers, form, gravity, stiffness = inertia_numbers(tree), options.form, options.gravity, options.stiffness(tree)
     count, domain = len(numbers), joint_domain(tree)
     parameters = {name: Parameter(value, unit) for name, (value, unit) in numbers.items()}
@@ -284,7 +284,7 @@ def joint_domain(tree: Tree) -> Domain:
 
 
 def _letters(tree: Tree) -> dict[str, str]:
-    """Return the letters of the inertias: m, centre of mass c and moments of inertia I, of each link, and armature a."""
+    """Return the symbols of the inertias: m, centre of mass c and moments of inertia I, of each link, and armature a."""
     kinds, letters = {"mass": "m", "centre": "c", "inertia": "I", "armature": "a"}, {}
     for link in tree.links:
         for name in inertia_numbers(tree):
@@ -364,7 +364,7 @@ def chain_graph(
 
     Parameters
     ----------
-    ports : links that get a screw port of their own name (twist T_0_0_k); others cost nothing.
+    ports : links that get a screw port of their own name (twist T_0_0_k); all other links cost nothing.
     joint_ports : joint coordinates (`tree.coordinates`) that get a scalar port `joint <coordinate>`.
     form : "lagrangian" (states `mechanism.q`, `mechanism.v`) or "hamiltonian" (`mechanism.q`, `mechanism.p`).
     position, velocity : start values (n,) of the joints, rad or m and rad/s or m/s; zero by default.
@@ -375,7 +375,7 @@ def chain_graph(
         (Hunt and Crossley 1975).
     nominal : typical size of the states, as for `IC`.
 
-    Parameters of the graph: `mechanism.<link> mass` and every other number of `inertia_numbers`, `mechanism.gravity` (its
+    Parameters of the graph: `mechanism.<link> mass` and every other parameter of `inertia_numbers`, `mechanism.gravity` (its
     magnitude; the direction is fixed), `mechanism.joint stiffness` (n,), `damping.resistance` (n,). Lengths and axes belong to
     the equations.
 

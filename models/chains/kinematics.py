@@ -29,7 +29,7 @@ Frame = tuple[np.ndarray, np.ndarray]
 
 
 def step(section: Section, x: Any) -> Frame:
-    """Return the frame of a section in the frame before it, at the coordinate x (rad or m)."""
+    """Return the frame of a section in the preceding frame, at the coordinate x (rad or m)."""
     unit = np.eye(3)[section.axis]
     if not section.turns:
         return section.R, section.p + section.R @ (unit * (section.sign * x))
@@ -44,7 +44,7 @@ def step(section: Section, x: Any) -> Frame:
 
 
 def steps(tree: Tree, q: Any) -> list[Frame]:
-    """Return the frame of every section in the frame before it."""
+    """Return the frame of every section in the preceding frame."""
     sections = tree.sections
     return [step(section, x) for section, x in zip(sections.freedoms, sections.positions(q), strict=True)]
 

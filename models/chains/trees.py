@@ -47,7 +47,7 @@ class Section:
 
     @property
     def screw(self) -> tuple[np.ndarray, np.ndarray]:
-        """Angular and linear part of its unit screw, in its own frame."""
+        """Angular and linear part of the section's unit screw, in the section's frame."""
         unit = self.sign * np.eye(3)[self.axis]
         return (unit, self.pitch * unit) if self.turns else (np.zeros(3), unit)
 
@@ -65,7 +65,7 @@ class Drive:
 
 @dataclass(frozen=True, eq=False)
 class Sections:
-    """Freedoms of a tree, each after the one that carries it, and frames of its links."""
+    """Freedoms of a tree, each after the freedom that carries it, and frames of the links."""
 
     freedoms: tuple[Section, ...]
     drives: tuple[Drive, ...]
@@ -222,7 +222,7 @@ def _names(links: Sequence[Any], moves: bool) -> Iterator[Finding]:
         )
     for name in names:
         if not (isinstance(name, str) and is_name(name)):
-            detail = "a dot separates a part from its contents, a colon a bond from its variables"
+            detail = "a dot separates a part from its contents, and a colon separates a bond from its variables"
             yield Finding("E450", f"{name!r} is not a name for a link", detail, "letters, digits, spaces or underscores")
     if not links or (moves and not any(link.joint.freedoms for link in links)):
         yield Finding("E450", "nothing can move", f"{len(names)} links, no freedom", "links with joints, such as revolute(...)")

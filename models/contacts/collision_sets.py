@@ -18,7 +18,7 @@ from screws.names import answer_old_names
 from screws.numeric_arguments import real, shown
 
 MAX_CANDIDATES = 64
-"""Default limit of the number of contact candidates."""
+"""Default limit on the number of contact candidates."""
 
 
 @in_units(friction="1", restitution="1", rolling_friction="m", spinning_friction="m")
@@ -49,7 +49,7 @@ def collisions(
     pairs : pairs that may touch, instead of all pairs.
     exclude : pairs that may not touch; bodies that a constraint of the graph connects, such as a joint, are excluded anyway.
 
-    Raises `ModelError` E545 for a body without a shape, E546 for invalid numbers, E547 for pairs of other bodies.
+    Raises `ModelError` E545 for a body without a shape, E546 for invalid parameters, E547 for pairs of other bodies.
     """
     index: dict[str, int] = {}
     shapes = []

@@ -128,10 +128,10 @@ def near_problems(name: str, near: Any) -> list[Problem]:
 
 
 def place_problems(name: str, bodies: Sequence[Touchable], places: Any, near: Any) -> list[Problem]:
-    """Report E439 for a number of places that is not a whole number above zero, or too large for convex bodies; E429 for `near`
-    with several places."""
+    """Report E439 for a number of places that is not a positive integer, or too large for convex bodies; E429 for `near` with
+    several places."""
     if isinstance(places, bool) or not isinstance(places, (int, np.integer)) or places < 1:
-        cure = "a whole number of one or more: places=2"
+        cure = "a positive integer: places=2"
         return [Problem("E439", f'contact "{name}": places = {places!r}', (), (caller_place(),), (cure,))]
     surfaces = [surface for body in bodies if isinstance(surface := getattr(body, "surface", None), Surface)]
     if places == 1 or len(surfaces) < 2:
@@ -142,7 +142,7 @@ def place_problems(name: str, bodies: Sequence[Touchable], places: Any, near: An
         why = "convex bodies touch in one place"
         problems.append(Problem("E439", title, (why,), (caller_place(),), ("places=1, or leave it out",)))
     if near is not None:
-        cure = "near=... for a contact of one place, or places=... without it"
+        cure = "near=... for a contact with one place, or places=... without near"
         title = f'contact "{name}" has {places} places and also near = {near!r}'
         problems.append(Problem("E429", title, (), (caller_place(),), (cure,)))
     return problems

@@ -159,8 +159,8 @@ def _described(surface1: Surface, minima: Sequence[ContactCoordinates]) -> tuple
 def _numbered_places(
     name: str, surfaces: tuple[Surface, Surface], H1: tuple[float, ...], H_1_2: tuple[float, ...], count: int
 ) -> tuple[ContactCoordinates, ...]:
-    """Return the `count` places of a contact: overlapping ones, then those with the smallest gaps, numbered along x, y, z of the
-    world, so that neither the order of the bodies nor the order of the search matters.
+    """Return the `count` places of a contact: overlapping places, then the places with the smallest gaps, numbered along x, y, z
+    of the world, so that neither the order of the bodies nor the order of the search matters.
 
     Raises `ModelError` E439 if there are fewer places, E428 if the bodies touch in more.
     """

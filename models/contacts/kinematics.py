@@ -208,7 +208,7 @@ def _uniqueness(K1: Any, K2: Any, alpha: Any, d: Any) -> Any:
     of both curvatures, 1/m^2: positive as long as the closest points are unique.
 
     The determinant alone is not enough: for two spheres, whose curvatures vanish together, it touches zero and rises again. If a
-    motion is so near the limit that rounding decides the side, its continuation is undefined.
+    motion is so near the limit that rounding error determines the side, its continuation is undefined.
     """
     s11, s12, s21, s22 = relative_curvature(_geometry(K=K1), _geometry(K=K2), alpha, d)[2]
     trace = s11 + s22

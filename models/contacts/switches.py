@@ -200,8 +200,8 @@ def _closeness(merged: float) -> Op:
 def chart_switch(index: int, surface: Surface, chosen: Sequence[str], springs: bool, vectors: Sequence[str]) -> Automaton:
     """Return the automaton that changes the chart near a pole; the coordinates, alpha and the spring's axes follow.
 
-    An unpaired component of body 2 is defined along the polar axes only: near their pole the run ends. `springs` : True if there
-    are any; `vectors` : further states (2,) in these axes.
+    An unpaired component of body 2 is defined along the polar axes only: near their pole the run ends. `springs` : True if the
+    contact has springs; `vectors` : further states (2,) in these axes.
     """
     if index == 2 and has_unpaired_component(chosen):
         margin = Op("margin", lambda q: -surface.chart_margin(q, 0.0))

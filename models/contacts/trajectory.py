@@ -91,7 +91,7 @@ def contact_intervals(result: Result, contact: str) -> tuple[tuple[float, float]
 
 
 def contact_spans(result: Result, contact: RunContact) -> tuple[tuple[float, float], ...]:
-    """Return the intervals (s) in which a contact holds, from its modes before and after every event; none without modes."""
+    """Return the intervals (s) in which a contact is active, from its modes before and after every event; none without modes."""
     if not contact.off:
         return ()
     touching = contact.touching
@@ -199,7 +199,7 @@ def find_untracked_contact(
     """Return the first point where two bodies overlap and none of their `contacts` acts, or None.
 
     Convex bodies touch at one point and are not examined. Other bodies are examined at some samples of the run. Each run itself
-    looks for the deepest such place (`result.warnings`).
+    searches for the deepest overlap (`result.warnings`).
     """
     if all(map(is_convex, surfaces)):
         return None

@@ -57,7 +57,7 @@ def add_reference(builder: BlockBuilder, reference: str | Mapping[str, str], nee
             f'the reference of "{builder.name}" is {reference!r}',
             'the name of a `reference` block, or {"position": path, ...}',
         )
-        refuse("E478", title, f"it may hold: {', '.join(needed)}", cure, builder.name)
+        refuse("E478", title, f"it may contain: {', '.join(needed)}", cure, builder.name)
     for what in needed:
         local = "reference" if what == "position" else f"reference_{what}"
         if what in paths:

@@ -42,7 +42,7 @@ def limited_drive(name: str, command: str, velocity: str, *, effort: Any, speed:
 
     Parameters of the source: `effort limit`, `speed limit`, `fade`.
 
-    Raises `ModelError` E343 for limits of different sizes, an effort below zero, or a speed or fade that is not above zero.
+    Raises `ModelError` E343 for limits of different sizes, a negative effort, or a speed or fade that is not positive.
     """
     most, top = (x[0] if x.shape == (1,) else x for x in (as_floats(effort), as_floats(speed)))
     shapes_fit = most.ndim < 2 and top.shape in ((), most.shape)

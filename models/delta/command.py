@@ -325,7 +325,7 @@ def _run_arguments(group: Any) -> None:
 
 
 def simulate(robot: DeltaRobot, options: Namespace) -> Outcome:
-    """Run the robot; the files are trajectory.npz, trajectory.csv (`COLUMNS`), singularities.json, graphs and equations."""
+    """Run the robot, with the files trajectory.npz, trajectory.csv (`COLUMNS`), singularities.json, graphs and equations."""
     run = robot.simulate(
         options.t_end,
         y=options.y,

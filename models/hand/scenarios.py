@@ -1,6 +1,6 @@
 """Parameters of the dexterous hand (Visser 2002, section 5), and its scenarios: the motion of the reference, from JSON files.
 
-Only `motion` and `t_end` are required in a file; the defaults are the numbers of the example:
+Only `motion` and `t_end` are required in a file; the defaults are the values of the example:
 
 ```
 {"name": "main", "t_end": 9.0, "sample_dt": 0.01, "parameters": {"fingers": 3, "grip": 0.01},
@@ -178,12 +178,12 @@ class HandParameters:
         return self.object_mass * SHAPES[self.object_shape].moments(*self.object_size)
 
     def changed(self, **changes: Any) -> HandParameters:
-        """Return a copy with changed numbers."""
+        """Return a copy with changed parameters."""
         return dataclasses.replace(self, **changes)
 
 
 def _parameter_contradictions(parameters: HandParameters) -> list[Problem]:
-    """Return contradictions between valid numbers: E480 for a value, E481 for an object too large for the fingers."""
+    """Return contradictions between valid parameters: E480 for a value, E481 for an object too large for the fingers."""
     problems: list[Problem] = []
     place = caller_place()
 
@@ -336,5 +336,5 @@ def as_json(scenario: HandScenario) -> dict[str, Any]:
 
 
 def to_json(scenario: HandScenario) -> str:
-    """Return the text of a scenario file."""
+    """Return the content of a scenario file as a string."""
     return json_text(as_json(scenario))

@@ -1,4 +1,5 @@
-"""Force laws for the impact of a mass, in closed form: viscoelastic, and the two that WA22 rejects, virtual spring and Maxwell.
+"""Force laws for the impact of a mass, in closed form: viscoelastic, and the two laws that WA22 rejects, virtual spring and
+Maxwell.
 
 The stored energy of the virtual spring drops by the factor e^2 at the end of compression; a Maxwell element is a spring and a
 damper in series. `equivalent_laws` gives all three laws the same speed, impulse and duration.
@@ -240,7 +241,8 @@ def check_positive(about: str, **numbers: Any) -> None:
 
 
 def _level(w: Any) -> Any:
-    """Return F(w) = w - ln(1 + w) >= 0 accurate to rounding: near zero by the series of the inverse hyperbolic tangent."""
+    """Return F(w) = w - ln(1 + w) >= 0 accurate within rounding error: near zero by the series of the inverse hyperbolic
+    tangent."""
     w = np.asarray(w, dtype=float)
     z = w / (2.0 + w)
     near = np.abs(w) < 0.5
@@ -276,21 +278,21 @@ def _departure_rate(level: Any) -> Any:
 
 
 def _restitution(w0: Any) -> Any:
-    """Return e at w0, by the first two terms of its series where the next is below rounding."""
+    """Return e at w0, by the first two terms of its series where the next term is below rounding error."""
     tiny = w0 < 1e-9
     safe = np.where(tiny, 1.0, w0)
     return np.where(tiny, 1.0 - 2.0 / 3.0 * w0, _departure_rate(_level(safe)) / safe)
 
 
 def _rate_at(angles: Floats, level: float) -> Floats:
-    """Return w on the level line at angles from pi/2 (touch) to -pi/2 (release)."""
+    """Return w on the level line at angles from pi/2 (first contact) to -pi/2 (release)."""
     levels = level * np.sin(angles) ** 2
     return np.where(angles >= 0.0, _approach_rate(levels), -_departure_rate(levels))
 
 
 def _angles(w0: float, samples: int) -> Floats:
-    """Return angles from touch to release, dense around s' = 0, where the force changes within an angle of about 1 / sqrt(2
-    F0)."""
+    """Return angles from first contact to release, dense around s' = 0, where the force changes within an angle of about 1 /
+    sqrt(2 F0)."""
     grading = float(np.arcsinh(np.sqrt(2.0 * _level(w0))))
     count = max(samples, 48)
     u = np.linspace(1.0, -1.0, count + 1)

@@ -133,7 +133,7 @@ class ImpactRun:
     Parameters
     ----------
     law : contact law in closed form, for a single mass equal to the effective mass by the generalised momentum.
-    result : run from shortly before touch until after release.
+    result : run from shortly before first contact until after release.
     touch, release : times, s.
     speed_before, speed_after : speed of the point along the normal, positive towards the wall, m/s.
     impulse : impulse of the normal force, N s.
@@ -206,19 +206,19 @@ def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> I
 
 
 def _impact_run(single: ForceLaw, result: Result) -> ImpactRun:
-    """Return the impact from the contact's events: the touch comes first, and the release is the next event without force."""
+    """Return the impact from the contact's events: first contact, and the next event without force, which is the release."""
     events = [event for event in result.events if event.name == "touch.switch"]
     released = [event for event in events[1:] if result.at_event(event, "touch.normal force")[1] == 0.0]
     if not released:
         title = f"the arm does not leave the wall within {result.t[-1]:.3g} s"
-        raise refusal("E544", title, "a law with more restitution, or a shorter impact", about="an impact")
+        raise refusal("E544", title, "a law with higher restitution, or a shorter impact", about="an impact")
     first, last = events[0], released[0]
     before, after = (-float(result.at_event(event, "touch.kinematics.d'")[0]) for event in (first, last))
     return ImpactRun(single, result, first.time, last.time, before, after, float(result.at_event(last, "impulse.y")[0]))
 
 
 def contact_law(law: ForceLaw) -> Any:
-    """Return the contact law for a closed form; raise E544 for an unknown one."""
+    """Return the contact law for a closed form; raise E544 for an unknown law."""
     if isinstance(law, ViscoelasticImpact):
         return Viscoelastic(law.k, law.c)
     if isinstance(law, SpringImpact) and law.e > 0.0:
@@ -230,7 +230,7 @@ def contact_law(law: ForceLaw) -> Any:
 
 
 def simulate_impacts(striker: Striker, v0: float, duration: float, e: float) -> dict[str, ImpactRun]:
-    """Simulate an arm that strikes with each of `equivalent_laws`, whose restitution and duration hold for a single mass.
+    """Simulate an arm that strikes with each of `equivalent_laws`, whose restitution and duration apply to a single mass.
 
     Raises the errors of `simulate_impact`; E540 for invalid numbers.
     """

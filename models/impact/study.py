@@ -100,7 +100,8 @@ def graph_effective_mass(
     speed: float = 1.0,
     restitution: float = 0.0,
 ) -> ImpulseMeasurement:
-    """Simulate the graph of an assumption striking a wall, and measure its effective mass there; see `effective_mass`.
+    """Simulate the arm's graph under an impact assumption against a wall, and measure its effective mass there; see
+    `effective_mass`.
 
     Parameters
     ----------
@@ -281,9 +282,9 @@ def study_poses(
     six freedoms, which has no projection.
     """
     if not (isinstance(count, (int, np.integer)) and count > 0):
-        raise refusal("E540", f"the count of configurations is {count!r}", "a whole number above 0", about=chain.name)
+        raise refusal("E540", f"the count of configurations is {count!r}", "a positive integer", about=chain.name)
     if not (seed is None or (isinstance(seed, (int, np.integer)) and seed >= 0)):
-        raise refusal("E540", f"the seed of configurations is {seed!r}", "a whole number, not negative", about=chain.name)
+        raise refusal("E540", f"the seed of configurations is {seed!r}", "a non-negative integer", about=chain.name)
     lower, upper = _bounds(chain)
     q = np.random.default_rng(seed).uniform(lower, upper, size=(count, chain.freedoms))
     masses: dict[str, list[float]] = {kind: [] for kind in KINDS}
@@ -310,7 +311,7 @@ class MeasuredImpact:
 
     v0: float = number("m/s", "speed of the point towards the wall", 0.1754, above=0.0)
     impulse: float = number("N s", "measured impulse", 0.6662, above=0.0)
-    duration: float = number("s", "time from touch to release", 10.4e-3, above=0.0)
+    duration: float = number("s", "time from first contact to release", 10.4e-3, above=0.0)
     e: float = number("", "coefficient of restitution, below 1", 0.1, above=0.0)
     speeds: tuple[float, ...] = vector(None, "m/s", "speeds of the figures", (0.08, 0.10, 0.12, 0.15, 0.18), above=0.0)
     poses: int = number(
@@ -327,7 +328,7 @@ def _contradictions(measured: MeasuredImpact) -> Iterator[Problem]:
     if measured.e >= 1.0:
         yield Problem("E540", f"e of the measured impact is {measured.e:g}", (), place, ("a number above 0 and below 1",))
     if not measured.speeds:
-        yield Problem("E540", "the measured impact has no speeds", (), place, ("one speed, or several",))
+        yield Problem("E540", "the measured impact has no speeds", (), place, ("one speed, or several speeds",))
 
 
 @answer_old_names

@@ -72,13 +72,13 @@ class Kind:
 
 
 def shift(H: np.ndarray, k: int) -> np.ndarray:
-    """Return the closure p . e_k = 0 of the origin of B."""
+    """Return the closure condition p . e_k = 0 of the origin of B."""
     p = H[:3, 3]
     return array([p[k], *tilde(p)[:, k], *np.eye(3)[k]])
 
 
 def turn(H: np.ndarray, i: int, j: int) -> np.ndarray:
-    """Return the closure e_i . b_j = 0 of axis i of A and axis j of B; its moment is b_j x e_i."""
+    """Return the closure condition e_i . b_j = 0 of axis i of A and axis j of B, which transmits the moment b_j x e_i."""
     b = H[:3, j]
     return array([b[i], *tilde(b)[:, i], 0.0, 0.0, 0.0])
 
@@ -176,7 +176,7 @@ def _no_tilt(R: np.ndarray, *_: float) -> float:
 
 
 def _coaxial(H: np.ndarray) -> list[Row]:
-    """Return four closures: z of B along z of A, through the same point."""
+    """Return four closure conditions: z of B along z of A, through the same point."""
     return [*parallel(H), shift(H, 0), shift(H, 1)]
 
 
@@ -185,7 +185,8 @@ def _at_point(H: np.ndarray) -> list[Row]:
 
 
 def _tied(H: np.ndarray, length: Scalar) -> Row:
-    """Return the closure of B's origin at this distance from the point (0, 0, -length) of A, p_z + p . p / (2 length) = 0."""
+    """Return the closure condition that keeps B's origin at this distance from the point (0, 0, -length) of A, p_z + p . p / (2
+    length) = 0."""
     x, y, z = (shift(H, k) for k in range(3))
     row = z + (x[0] * x + y[0] * y + z[0] * z) / length
     return array([z[0] + (x[0] * x[0] + y[0] * y[0] + z[0] * z[0]) / (2.0 * length), *row[1:]])

@@ -104,8 +104,8 @@ class MazeParameters:
 
     @classmethod
     def from_json(cls, text: str, file: str = "maze") -> MazeParameters:
-        """Return parameters from a JSON object; missing ones are taken from the paper. Raises `ModelError` E402 to E407, E530,
-        E531."""
+        """Return parameters from a JSON object; missing parameters are taken from the paper. Raises `ModelError` E402 to E407,
+        E530, E531."""
         return read_text(text, file, lambda section: section.read(cls), cls)
 
     def to_json(self) -> str:
@@ -134,7 +134,7 @@ def read_maze(path: str | os.PathLike[str]) -> MazeParameters:
 
 
 def _contradictions(p: MazeParameters) -> Iterator[Problem]:
-    """Yield contradictions between valid numbers."""
+    """Yield contradictions between valid parameters."""
     if not p.radii or len(p.gates) != len(p.radii):
         title = f"a ball maze has {plural(len(p.radii), 'ring')} and {plural(len(p.gates), 'gate')}"
         yield Problem("E531", title, cures=("one radius and one gate for each ring, from the outermost inward",))

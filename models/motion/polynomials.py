@@ -132,7 +132,7 @@ class Motion:
         return np.maximum(-low, high)
 
     def smoothness(self) -> int:
-        """Count the derivatives that are continuous at all times, including both ends (to rounding): 1 to 3."""
+        """Count the derivatives that are continuous at all times, including both ends (within rounding error): 1 to 3."""
         jumps = [largest_jump(self, order).relative_size for order in (2, 3)]
         return 1 + int(jumps[0] < 1e-9) + int(jumps[0] < 1e-9 and jumps[1] < 1e-9)
 

@@ -26,7 +26,7 @@ _FUNCTIONS = {"abs": "absolute", "ln": "log", "min": "minimum", "max": "maximum"
 
 @dataclass(frozen=True)
 class Card:
-    """Statement of a netlist: its words in lower case, with key=value as one word, and its place in the file."""
+    """Statement of a netlist: its words in lower case, with key=value as one word, and its line in the file."""
 
     file: str
     line: int

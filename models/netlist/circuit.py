@@ -83,13 +83,13 @@ def _circuit(devices: Sequence[Device], settings: Settings, first: Card) -> Circ
                 names.add(device.name)
                 if letter not in DEVICES:
                     letters = ", ".join(each.upper() for each in (*DEVICES, "x"))
-                    title = f'"{device.name}": devices {letter.upper()} are not read'
+                    title = f'"{device.name}": devices {letter.upper()} are not supported'
                     raise device.card.error("E643", title, f"devices {letters}")
                 DEVICES[letter](circuit, device)
         except ModelError as error:
             problems += error.problems
         except ArithmeticError as error:
-            title = f'"{device.name}": its numbers are out of range: {error}'
+            title = f'"{device.name}": its values are out of range: {error}'
             problems.append(device.card.problem("E640", title, "plausible numbers"))
     raise_if_any(file, problems)
     place_inductors(circuit)

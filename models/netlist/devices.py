@@ -22,7 +22,7 @@ BOLTZMANN = 1.380649e-23 / 1.602176634e-19
 """Boltzmann's constant over the elementary charge, V/K."""
 CELSIUS = 273.15
 DIODE = {"is": 1e-14, "n": 1.0, "rs": 0.0, "eg": 1.11, "xti": 3.0}
-"""Parameters of a diode that are read, and their defaults."""
+"""Supported parameters of a diode, and their defaults."""
 DIODE_ZEROS = ("cjo", "cj0", "tt", "ikf", "ikr", "isr")
 """Parameters of a diode that would change the circuit unless they are zero."""
 SWITCH = {"vt": 0.0, "vh": 0.0, "ron": 1.0, "roff": 1e12}
@@ -91,11 +91,11 @@ class Circuit:
 
 
 def _words(device: Device, nodes: int, keys: Sequence[str] = ()) -> list[str]:
-    """Return the words after the nodes of a device; E643 for a key that is not read."""
+    """Return the words after the nodes of a device; E643 for a key that is not supported."""
     for key in device.card.pairs:
         if key not in keys:
-            cure = f"omit it; {', '.join(keys)} are read" if keys else "without it"
-            raise device.card.error("E643", f'"{device.name}": {key[:40]}= is not read', cure)
+            cure = f"omit it; supported keys: {', '.join(keys)}" if keys else "without it"
+            raise device.card.error("E643", f'"{device.name}": {key[:40]}= is not supported', cure)
     return list(device.card.plain[1 + nodes :])
 
 
@@ -275,7 +275,7 @@ def _coupling(circuit: Circuit, device: Device) -> None:
 
 
 def place_inductors(circuit: Circuit) -> None:
-    """Add all inductors, coupled ones as one field of their fluxes; E640 for couplings that store negative energy."""
+    """Add all inductors, coupled inductors as one field of their fluxes; E640 for couplings that store negative energy."""
     remaining = list(circuit.inductors)
     while remaining:
         group = [remaining.pop(0)]

@@ -93,7 +93,7 @@ class Device:
 
 
 def sections_of(cards: Iterator[Card]) -> Subcircuit:
-    """Sort cards into the netlist and its subcircuits; raise E643 for cards that are not read, E640 for unpaired .subckt."""
+    """Sort cards into the netlist and its subcircuits; raise E643 for cards that are not supported, E640 for unpaired .subckt."""
     root = Subcircuit()
     inside: list[tuple[Subcircuit, Card | None]] = [(root, None)]
     for card in cards:
@@ -101,7 +101,7 @@ def sections_of(cards: Iterator[Card]) -> Subcircuit:
         if word == ".subckt":
             names = [each for each in card.plain[1:] if each != "params:"]
             if not names or len(inside) > DEEPEST:
-                raise card.error("E640", ".subckt needs a name, and must not be nested too deep", ".subckt NAME NODE ...")
+                raise card.error("E640", ".subckt needs a name, and must not be nested too deeply", ".subckt NAME NODE ...")
             new = Subcircuit(names[0], tuple(names[1:]), card.pairs)
             _check_new(card, "subcircuit", names[0], section.subcircuits)
             section.subcircuits[names[0]] = new
@@ -120,7 +120,7 @@ def sections_of(cards: Iterator[Card]) -> Subcircuit:
         elif word in (".options", ".option", ".temp", ".ic", ".tran"):
             if section is not root:
                 cure = "after .ends; .ic names a node of an instance x1 as V(x1.node)"
-                raise card.error("E643", f"the card {word} is not read in a subcircuit", cure)
+                raise card.error("E643", f"the card {word} is not supported in a subcircuit", cure)
             section.settings.append(card)
         elif word.startswith(".") and word not in IGNORED:
             cure = "its content in this file" if word in (".include", ".lib", ".inc") else "a netlist without it"

@@ -237,7 +237,7 @@ def _gated(
 
 @SHELF.part(SWITCH, "Moll et al. 1956", f"gate=1 signal, {VALVE}")
 def thyristor(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
-    """Thyristor: a gate signal above 1/2 turns it on at positive voltage; it turns off when its current ends."""
+    """Thyristor: a gate signal above 1/2 turns it on at positive voltage; it turns off when its current falls to zero."""
     return _gated(name, gate, (Ron, Goff, knee), [_FORWARD], turns_off=False)
 
 
@@ -292,7 +292,7 @@ def two_way_switch(name: str, control: Value, Ron: Value, Goff: Value) -> Graph:
     "control=1 signal, V0=30 V, dVdt=1e4 V/s, Vmax=60 V, Ron=1e-5 ohm, Goff=1e-5 S",
 )
 def arc_switch(name: str, control: Value, V0: Value, dVdt: Value, Vmax: Value, Ron: Value, Goff: Value) -> Graph:
-    """Switch with an arc that burns from opening until the current falls to zero; closed while the control signal is above 1/2."""
+    """Switch with an arc that burns from opening until the current is zero; closed while the control signal is above 1/2."""
     parameters, signals = modulated(control=control)
     part, levels = Graph(name), {"V0": V0, "dVdt": dVdt, "Vmax": Vmax, "Ron": Ron, "Goff": Goff}
 
@@ -341,7 +341,8 @@ MOHAN = "Mohan, Undeland and Robbins 2003, chapter 8"
 
 @SHELF.part(LEG, MOHAN, f"gate=1 signal, {VALVE}")
 def half_bridge(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
-    """Two transistors with antiparallel diodes; a gate signal above 1/2 closes the upper one, otherwise the lower one.
+    """Two transistors with antiparallel diodes; a gate signal above 1/2 closes the upper transistor, otherwise the lower
+    transistor.
 
     Ports plus, out, minus.
     """

@@ -1,4 +1,4 @@
-"""Stoichiometry of a reaction network from its text: matrix, conserved moieties, cycles with their affinities, constants.
+"""Stoichiometry of a reaction network from its text: matrix, conserved moieties, cycles with their affinities, and constants.
 
 A line is a reaction, "2 A + B <-> C : kf kr" or "C -> A : k", or "A <-> B : kappa" if constants are given. A side without species
 is 0 or empty, # starts a comment, and a semicolon may end a line. Rates are numbers, or names of `rates`.
@@ -23,7 +23,7 @@ from bondgraph.errors import ModelError, refusal
 from screws.scalars import array
 
 BALANCED = 1e-6
-"""Largest affinity of a cycle or a reaction, over R T, that is attributed to the rounding of rates."""
+"""Largest affinity of a cycle or a reaction, over R T, that is attributed to rounding errors of rates."""
 _FORM = 'lines such as "E + S <-> ES : 1e6 0.1" or "ES -> E + P : 5"'
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 Text = str | Sequence[tuple[Any, ...]]
@@ -124,8 +124,8 @@ class Stoichiometry:
     def eliminated(self, amounts: Mapping[str, float]) -> dict[str, dict[str, float]]:
         """Return the free species that follow from other species, each as the factors of the other species.
 
-        A moiety whose total is zero sets no scale: its members may become arbitrarily small, and the rounding of the fast
-        reactions between them exceeds the slow change of other species. The member with the most reactions is eliminated.
+        A moiety whose total is zero sets no scale: its members may become arbitrarily small, and the rounding errors of the fast
+        reactions between them exceed the slow change of other species. The member with the most reactions is eliminated.
         """
         count = Counter(each for reaction in self.reactions for each in reaction.change)
         follow: dict[str, dict[str, float]] = {}
@@ -167,7 +167,7 @@ class Stoichiometry:
 
 
 class MassAction:
-    """Rates of a network as a function of the amounts of its species, free ones first, then held ones.
+    """Rates of a network as a function of the amounts of its species, free species first, then held species.
 
     Some of the free species follow from the others, the `states`, by conserved moieties.
     """

@@ -1,4 +1,4 @@
-"""Camera framing: the solids that a camera must see, and points around everything that moves or touches in a scene."""
+"""Camera framing: the solids that a camera must see, and points around everything that moves or is in contact in a scene."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def in_view(scene: Scene, meshes: Sequence[Mesh]) -> tuple[int, ...]:
 
 
 def solids_to_follow(scene: Scene, meshes: Sequence[Mesh], seen: Collection[int]) -> tuple[tuple[int, ...], Array, bool]:
-    """Return the solids (indices) that a camera can follow: all moving ones if they travel far together, else none; points (j, 3)
-    around them, relative to the mean of their origins; and True if they would be too small in a fixed view."""
+    """Return the solids (indices) that a camera can follow: all moving solids if they travel far together, else none; points (j,
+    3) around them, relative to the mean of their origins; and True if they would be too small in a fixed view."""
     moving = tuple(i for i in seen if not scene.solids[i].unbounded and scene.solids[i].moves())
     times = scene.t[np.unique(np.linspace(0, len(scene.t) - 1, OUTLINE_TIMES[1]).round().astype(int))]
     now = scene.at_times(times)

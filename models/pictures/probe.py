@@ -30,7 +30,7 @@ _PAGE = 'page(result, "run.html"), which the browser draws'
 _CURE = f"{_NO_OPENGL}: {_CURES[0]} (or {_CURES[1].removeprefix('apt install ')})"
 
 OFF_SCREEN = ("libEGL.so.1", "libEGL.so", "libOSMesa.so.8", "libOSMesa.so.6", "libOSMesa.so")
-"""Libraries with which VTK renders without a screen on Linux; any of them will do."""
+"""Libraries with which VTK renders without a screen on Linux; any one of them suffices."""
 
 
 def require_opengl() -> None:

@@ -39,7 +39,7 @@ OPEN_THICKNESS = 0.4
 
 
 PEAK = 2.0
-"""Largest force whose arrow is not cut, relative to the largest lasting force: a short impact must not dwarf all others."""
+"""Largest force whose arrow is not cut, relative to the largest lasting force: a short impact must not dwarf all other forces."""
 
 ARROW_SHARE = 0.2
 """Smallest body size to which arrows are scaled, relative to the extent of the scene."""
@@ -406,7 +406,7 @@ class Camera:
 
 
 def upward(scene: Scene) -> Array:
-    """Return the up direction: the scene's, else the outward normal of an endless ground, else the world's z axis."""
+    """Return the up direction: the scene's, else the outward normal of an unbounded ground, else the world's z axis."""
     if scene.up is not None:
         return scene.up
     for touch in scene.contacts:

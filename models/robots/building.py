@@ -220,7 +220,7 @@ def _massless_note(selected: SelectedTree, bodies: Sequence[str]) -> list[Ignore
     if not bodies:
         return []
     named = ", ".join(bodies[:8]) + (" ..." if len(bodies) > 8 else "")
-    why = "a pose needs no mass; M(q) and a run refuse joints that move no mass (E538)"
+    why = "a pose needs no mass; computing M(q) or running the model raises E538 for joints that move no mass"
     return [Ignored(f"no mass of {named}", why, tuple(selected.skeleton.links[body].place.line for body in bodies))]
 
 

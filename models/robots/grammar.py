@@ -149,7 +149,7 @@ ROBOT = ElementRule(
         "material": ElementRule({"name": TEXT.required}, MATERIAL, most=math.inf),
     },
 )
-"""Grammar of the parts of a URDF file that are read."""
+"""Grammar of the supported parts of a URDF file."""
 
 SHAPE_KINDS = ("visual", "collision")
 

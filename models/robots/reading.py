@@ -56,8 +56,8 @@ def read_urdf(
     tip : last link, or several: the tree has the links between base and tips, with all links fixed to them. None: all links below
         the base.
     floating : True if the base moves freely, by six coordinates before the others (`screws.joints.free`).
-    meshes : the shapes of `visuals`: "collision" (simple ones), "visual", or False for none. Pictures of runs show the
-        visual shapes whose files exist, or else collision shapes, and read the files when they draw them; none with False.
+    meshes : the shapes of `visuals`: "collision" (simple shapes), "visual", or False for none. Pictures of runs show the visual
+        shapes whose files exist, or else collision shapes, and read the files when they draw them; none with False.
     packages : name -> folder, for meshes at package://name/...; default: folders around the file.
     limits : False to ignore position limits.
 

@@ -177,7 +177,7 @@ class Robot:
     ----------
     tree : its links, each under its name in the file; fixed links are massless frames; their inertia belongs to the moving link
         that carries them. Joint coordinates have the names of their child links. The tree is a `Chain` if no body carries two
-        others.
+        other bodies.
     joints : moving joints, in the order of the links; the free joint of a floating base has the name of its link.
     visuals : meshes of the links; none with `meshes=False`.
     ignored : ignored elements of the file, with reasons.

@@ -376,7 +376,7 @@ class _Model:
         if kind in ("revolute", "continuous", "prismatic"):
             return [self._axis(joint, "axis", name, kind, in_child, ends)]
         kinds = "revolute, continuous, prismatic, fixed, ball, universal, revolute2"
-        title = f'joint "{name}" is of the kind "{kind}", which is not read'
+        title = f'joint "{name}" has the type "{kind}", which is not supported'
         return [JointEntry(name, kind, problems=(Problem("E525", title, (), (place,), (f"one of: {kinds}",)),), **ends)]
 
     def _axis(self, joint: Any, tag: str, name: str, kind: str, in_child: np.ndarray, ends: Mapping[str, Any]) -> JointEntry:

@@ -195,7 +195,7 @@ class SelectedTree:
 
     @property
     def serial(self) -> bool:
-        """True if no body carries two others."""
+        """True if no body carries two other bodies."""
         carriers = [self.carrier(body) for body in self.bodies]
         return len(set(carriers)) == len(carriers)
 
@@ -256,9 +256,9 @@ class RobotJoint:
     ----------
     name, kind : as in the file.
     link : its child link, which names its coordinate in the tree, with a number if there are several.
-    leader : the joint that it mimics, so that it has no coordinate; "" for a joint with its own.
+    leader : the joint that it mimics, so that it has no coordinate; "" for a joint with a coordinate of its own.
     effort : largest torque or force of its motor, N m or N; None: unknown.
-    velocity : its largest speed, rad/s or m/s; None: unknown.
+    velocity : largest speed of the joint, rad/s or m/s; None: unknown.
     friction : dry friction, N m or N.
     """
 

@@ -37,8 +37,8 @@ def read_sbml(path: str | os.PathLike[str], name: str = "") -> SBMLNetwork:
     `X.q`, and the energy ledger counts the free energy over R T. Otherwise the graph is one block "network" of rates, whose
     states are the amounts, `network.X`, and `reason` states why.
 
-    Raises `ModelError` E630 for a file that cannot be read; E650 for one that is not valid SBML, has entities, or is nested too
-    deeply; E651 for unsupported content: rules, events, delays, operations; E652 for unknown names and missing numbers.
+    Raises `ModelError` E630 for a file that cannot be read; E650 for a file that is not valid SBML, has entities, or is nested
+    too deeply; E651 for unsupported content: rules, events, delays, operations; E652 for unknown names and missing numbers.
     `ExtraError` E416 if libsbml is missing.
 
     Source: Hucka et al. 2003 (SBML); Gawthrop and Crampin 2014 (Ce and Re).

@@ -118,11 +118,11 @@ class _Reader:
         return NetworkContent(title, species, reactions)
 
     def _refuse(self, model: Any) -> None:
-        """Raise E651 for parts of SBML that are not read but would change the behaviour."""
+        """Raise E651 for parts of SBML that are not supported but would change the behaviour."""
         for word in ("Rule", "Event", "Constraint"):
             if items := _each(model, word):
                 raise _error(
-                    "E651", self.file, items[0].getLine(), f"{word.lower()}s are not read", "a model with reactions only"
+                    "E651", self.file, items[0].getLine(), f"{word.lower()}s are not supported", "a model with reactions only"
                 )
         for each in _each(model, "Compartment"):
             if not each.getConstant():
@@ -144,7 +144,7 @@ class _Reader:
         amount = item.getInitialConcentration() * size if item.isSetInitialConcentration() else item.getInitialAmount()
         if item.isSetConversionFactor():
             raise _error(
-                "E651", self.file, item.getLine(), f'the conversion factor of "{item.getId()}" is not read', "without it"
+                "E651", self.file, item.getLine(), f'the conversion factor of "{item.getId()}" is not supported', "without it"
             )
         held = bool(item.getBoundaryCondition() or item.getConstant())
         return Species(amount, size, bool(item.getHasOnlySubstanceUnits()), held)
@@ -217,7 +217,7 @@ class _Reader:
 
         self.nodes += 1
         if node is None or depth > DEEPEST or self.nodes > MOST_NODES:
-            raise _error("E650", self.file, line, "a formula is missing, nested too deep or too long", "a smaller formula")
+            raise _error("E650", self.file, line, "a formula is missing, nested too deeply or too long", "a smaller formula")
         kind, name = node.getType(), node.getName()
         if node.isNumber():
             return ("number", node.getInteger() if kind == libsbml.AST_INTEGER else node.getValue())

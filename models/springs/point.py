@@ -1,4 +1,4 @@
-"""Forces between points of two bodies: a translational spring with a damper along its line, a line force, central gravity.
+"""Forces between points of two bodies: a translational spring with a damper along its line, a line force, and central gravity.
 
 ```
  b --> MTF --> 0 --> MTF --> a      velocities of the two points

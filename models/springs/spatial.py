@@ -39,7 +39,7 @@ from bondgraph.model.domains import SCREW
 from bondgraph.model.model import Visible
 
 NEAR_PI = 1e-2
-"""Value of cos(angle / 2) below which a run with the rotation vector ends: 0.02 rad before pi."""
+"""Value of cos(angle / 2) below which a run with the form "rotation vector" ends: 0.02 rad before pi."""
 
 
 @in_units(stiffness="N m/rad, N; N/rad, N/m", rotational="N m/rad", translational="N/m", coupling="N", frame_a="m", frame_b="m")
@@ -61,7 +61,7 @@ def spatial_spring(
     Parameters
     ----------
     stiffness : (6, 6) in twist order, [[K_r, K_c], [K_c^T, K_t]], at the centre; or its blocks:
-    rotational, translational : N m/rad and N/m; a number, three (along the axes) or symmetric (3, 3). Zero by default.
+    rotational, translational : N m/rad and N/m; a number, three numbers (along the axes) or symmetric (3, 3). Zero by default.
     coupling : K_c, symmetric (3, 3), N. `centre_of_stiffness` finds the frames in which it is symmetric.
     frame_a, frame_b : A and B in object coordinates of their bodies: a place (3,) in m, a pose (7,) or (4, 4).
     form : how V depends on large rotations, see `formulas.spring_energy`. "trace" is smooth; an isotropic spring then has the
@@ -155,7 +155,7 @@ def spatial_damper(
     Parameters
     ----------
     damping : (6, 6) symmetric positive semidefinite in twist order; or its blocks:
-    rotational, translational : N m s and N s/m; a number, three (along the axes) or symmetric (3, 3). Zero by default.
+    rotational, translational : N m s and N s/m; a number, three numbers (along the axes) or symmetric (3, 3). Zero by default.
     centre : B in object coordinates of b: a place (3,) in m, a pose (7,) or (4, 4). A force through its origin causes no
         rotation.
 

@@ -154,12 +154,12 @@ def vector(count: Any, unit: str, meaning: str, default: Any = REQUIRED, **bound
 
 
 def word(options: Iterable[str], meaning: str, default: Any = REQUIRED) -> Any:
-    """Declare a field that is one of the given words."""
+    """Declare a field that is one of the given strings."""
     return _field(Declared(meaning, default=default, options=tuple(options)))
 
 
 def words(options: Iterable[str], meaning: str, default: Any = REQUIRED) -> Any:
-    """Declare a field that is a tuple of given words."""
+    """Declare a field that is a tuple of given strings."""
     return _field(Declared(meaning, default=default, many=True, options=tuple(options)))
 
 
@@ -230,7 +230,7 @@ def _shape(declared: Declared) -> str:
 
 
 def _limits(declared: Declared) -> str:
-    """Return bounds, words and default in parentheses."""
+    """Return bounds, options and default in parentheses."""
     remarks = [", ".join(declared.options) or declared.range()]
     if declared.needed is not None:
         remarks.append("needed in some cases")

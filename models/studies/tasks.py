@@ -335,7 +335,7 @@ def study_command(
         choice = parser.add_mutually_exclusive_group()
         choice.add_argument("--no-render", action="store_true", help="write no pictures and no plots")
         choice.add_argument(
-            "--only", type=_words, default=(), metavar="NAME,...", help="write only these files, named with or without endings"
+            "--only", type=_words, default=(), metavar="NAME,...", help="write only these files, named with or without extensions"
         )
         for title, task in table.items():
             task.arguments(parser.add_argument_group(title) if title else parser)

@@ -280,7 +280,7 @@ def save_run(
 
     Files: trajectory.npz, events.json, summary.json, graph.svg, equations.tex, and with `render` the pictures page.html,
     scene.glb, plots.png, poster.png and movie.mp4; `only` selects some, such as ("page", "plots"). If rendering is impossible, a
-    line on stderr says what to install, and all other files are written. `progress` shows a bar on a terminal. `show` first
+    line on stderr names what to install, and all other files are written. `progress` shows a bar on a terminal. `show` first
     writes the page, opens it in the desktop's browser and prints its path.
     """
     if show:

@@ -37,7 +37,7 @@ from screws.surfaces import Surface, egg, ellipsoid, plane, sphere
 
 @dataclass(frozen=True)
 class SurfaceKind:
-    """Type of surface: its constructor, its numbers in a file in the order of the constructor's arguments, the number that
+    """Type of surface: its constructor, its parameters in a file in the order of the constructor's arguments, the parameter that
     geometry errors name, and whether it is flat (two flat surfaces have no contact point)."""
 
     make: Callable[..., Surface]
@@ -138,7 +138,7 @@ class BodySpec:
     motion: str = word(MOTIONS, "kind of motion")
     mass: float | None = number("kg", "mass of a free body", None, above=0.0, needed=_needs("mass"))
     inertia: tuple[float, ...] | None = vector(
-        3, "kg m^2", "moments of a free body about its centre of mass, object axes", None, needed=_needs("inertia")
+        3, "kg m^2", "moments of inertia of a free body about its centre of mass, object axes", None, needed=_needs("inertia")
     )
     p0: tuple[float, ...] = vector(3, "m", "position of the object origin")
     quat0_wxyz: tuple[float, ...] = vector(4, "", "unit quaternion from object to world, real part first")

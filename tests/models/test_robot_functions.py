@@ -198,7 +198,7 @@ def test_what_does_not_fit_is_refused() -> None:
     refused("E338", "its shape is (3,)", lambda: jacobian(arm, "fore", (0.0, 0.0, 0.0)))
     refused("E338", "its shape is ()", lambda: mass_matrix(arm, 0.1))
     refused("E338", "an entry is not a finite number", lambda: mass_matrix(arm, None))
-    refused("E338", "acceleration does not fit", lambda: inverse_dynamics(arm, (0.0, 0.0), (0.0, 0.0), (0.0,)))
+    refused("E338", "acceleration does not match", lambda: inverse_dynamics(arm, (0.0, 0.0), (0.0, 0.0), (0.0,)))
     refused("E338", "q (3, 2), v (4, 2)", lambda: bias(arm, np.zeros((3, 2)), np.zeros((4, 2))))
     refused("E338", "is not a tree", lambda: jacobian("arm", "fore", (0.0, 0.0)))
     for call in (potential, gravity_forces):

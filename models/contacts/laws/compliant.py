@@ -44,7 +44,7 @@ COMPLIANCE_UNITS = {
     "friction": "1",
     "torsional_friction": "m",
 }
-"""Units of the numbers of `Compliant`."""
+"""Units of the parameters of `Compliant`."""
 
 
 class Compliance(TypedDict, total=False):
@@ -135,7 +135,7 @@ class Compliant:
 
 
 def _any_nonzero(*numbers: Any) -> bool:
-    """Return True if any of these numbers is given and nonzero."""
+    """Return True if any of these values is given and nonzero."""
     return any(number is not None and real(number) != 0.0 for number in numbers)
 
 

@@ -77,7 +77,7 @@ class ContactLaw(Protocol):
 
     @property
     def tangent_vectors(self) -> bool:
-        """True if its springs hold vectors of the tangent plane, which must be transported."""
+        """True if the law's springs store vectors of the tangent plane, which must be transported."""
 
     @property
     def stepping_only(self) -> bool:

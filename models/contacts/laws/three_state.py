@@ -61,7 +61,7 @@ FORCE = f"{NORMAL}.multiplier"
 
 
 def connect_normal(graph: Graph, split: Element, **numbers: Any) -> None:
-    """Connect the constraint on the gap d, whose rate is -v_z; it holds in contact."""
+    """Connect the constraint on the gap d, whose rate is -v_z; it is active in contact."""
     row = TF(
         "gap rate", 0.0 - selection(["v_z"]), structural=True, domains=(SCREW, domain_of(["v_z"])), symbols={"matrix": "S_d"}
     )
@@ -92,8 +92,8 @@ def connect_velocity_constraint(
 def ideal_tail(
     switch: Automaton, free_states: Sequence[str], begin: Callable[[float], tuple[float, str]], friction: Any
 ) -> ContactForces:
-    """Return the tail of a constraint on the gap, with the states in which it does not hold. With friction, a contact that is
-    closed at the start sticks unless its velocities require slip."""
+    """Return the tail of a constraint on the gap, with the states in which the constraint is inactive. With friction, a contact
+    that is closed at the start sticks unless its velocities require slip."""
     without = tuple(("switch", state) for state in free_states)
     parts = (switch, SignalEntry(FORCE), FORCE)
     if friction is None:
@@ -188,7 +188,7 @@ class ThreeState(FrictionLaw):
     friction: Any = None
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """Report invalid components (E435), numbers (E436) and friction (E490, E491)."""
+        """Report invalid components (E435), parameters (E436) and friction (E490, E491)."""
         units = (("alpha1", "1/s"), ("alpha0", "1/s^2"), ("alpha2", "1/(m^2 s^2)"))
         numbers = number_problems(name, self, *((field, unit, 0.0, math.inf) for field, unit in units))
         return [*constraint_problems(name, self, chosen), *numbers]

@@ -28,7 +28,7 @@ from screws.scalars import array, atan2, maximum, sqrt
 
 EYE = np.eye(3)
 DAMPING = {"resistance": LETTERS["DAMPING"]}
-"""Letter of the friction coefficient."""
+"""Symbol of the friction coefficient."""
 SHAFT = revolute((1.0, 0.0, 0.0))
 HOOKE = universal((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 

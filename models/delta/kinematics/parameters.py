@@ -70,7 +70,7 @@ class DeltaParameters:
         text : the JSON text; it is parsed, never evaluated. Keys that begin with _ or "comment" are comments.
         file : name of the text in messages.
 
-        Raises `ModelError` E402 to E407 for the text, E460 to E462 for inconsistent numbers.
+        Raises `ModelError` E402 to E407 for the text, E460 to E462 for inconsistent parameters.
         """
         return read_text(text, file, lambda source: source.read(cls), cls)
 
@@ -79,7 +79,7 @@ class DeltaParameters:
         return json.dumps(asdict(self), indent=1) + "\n"
 
     def values(self) -> tuple[float, ...]:
-        """Return the numbers in the order of `UNITS`."""
+        """Return the values in the order of `UNITS`."""
         return tuple(getattr(self, name) for name in UNITS)
 
 

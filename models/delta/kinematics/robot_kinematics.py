@@ -95,7 +95,7 @@ def checked_numbers(name: str, values: Any, size: int) -> np.ndarray:
 
 
 def checked_choice(name: str, word: str, options: Mapping[str, float]) -> float:
-    """Return the sign of a word; E466 if it is unknown."""
+    """Return the sign of a choice; raise E466 if it is unknown."""
     if word not in options:
         names = " or ".join(f'"{option}"' for option in options)
         raise error("E466", f"{name} {word!r} is unknown", names)
@@ -293,7 +293,7 @@ def branch_signs(branch: str | Sequence[str]) -> np.ndarray:
 
 
 def _merge_angles(y: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return all angles (..., 9) from the measured (..., 3) and unmeasured (..., 6) ones."""
+    """Return all angles (..., 9) from the measured angles (..., 3) and the unmeasured angles (..., 6)."""
     theta = np.empty((*np.shape(y)[:-1], 9))
     theta[..., ::3], theta[..., _UNMEASURED] = y, x
     return theta
@@ -399,7 +399,7 @@ def _project_angles(
     q = by_arms(phi_of, theta)
     if not gap <= MAX_PROJECTED_GAP:
         why = (f"the tips are {gap:.3g} m apart, more than {MAX_PROJECTED_GAP:g} m", f"q = {format_numbers(q, 'rad')}")
-        cure = "the motor angles y alone, which determine all others"
+        cure = "the motor angles y alone, which determine all other angles"
         raise error("E467", "these angles do not close the arms", cure, NO_PROJECTION, why=why)
     posture = _posture(kinematics, theta)
     largest = float(np.max(np.abs(posture.theta - theta)))
@@ -416,7 +416,7 @@ def _project_rates(
         return v
     if not speed <= MAX_PROJECTED_SPEED:
         why = (f"the tips part at {speed:.3g} m/s, more than {MAX_PROJECTED_SPEED:g} m/s", f"v = {format_numbers(v, 'rad/s')}")
-        cure = "the motor rates alone, which determine all others"
+        cure = "the motor rates alone, which determine all other rates"
         raise error("E467", "these rates pull the arms apart", cure, NO_PROJECTION, why=why)
     if slopes is None:
         slopes = _posture(kinematics, theta).dtheta_dy

@@ -69,7 +69,7 @@ def plot_workspace(
     branch: str | Sequence[str] = "out",
     dpi: int = 160,
 ) -> None:
-    """Write two workspace sections, vertical at x1 and horizontal at x3, shaded by 1/condition.
+    """Plot two workspace sections, vertical at x1 and horizontal at x3, shaded by 1/condition.
 
     Parameters
     ----------

@@ -153,8 +153,8 @@ def linkage_solids(tree: Tree, q: Array, name: str = "", signal: str = "") -> li
 
 
 def _link_ends(tree: Tree) -> dict[int, list[Array]]:
-    """Return the end points of links that carry no other: the origins of their frames or, for frames on the joints, the points at
-    twice the distance of the centre of mass."""
+    """Return the end points of links that carry no other link: the origins of their frames or, for frames on the joints, the
+    points at twice the distance of the centre of mass."""
     bones, ends = RodLinks(tree), {}
     for k, link in enumerate(tree.links):
         home = np.asarray(link.home)
@@ -182,7 +182,7 @@ FLOOR = "#fbfcfd"
 def body_solid(called: str, H: Array, looks: Appearance, colours: tuple[str, str], span: float) -> Solid | None:
     """Return a body as its visuals, its surface, its shapes, or a box of equal inertia; None if it has none of these.
 
-    `colours` : of the body, and of contact paths on it; `span`: drawn size of endless shapes, m.
+    `colours` : of the body, and of contact paths on it; `span`: drawn size of unbounded shapes, m.
     """
     if looks.visuals:
         clear = any(visual.opacity < 1.0 for visual in looks.visuals)

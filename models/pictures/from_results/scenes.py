@@ -51,7 +51,7 @@ from screws.shapes import HalfSpace
 from screws.surfaces import Surface
 
 UNIT_SHARE = 0.1
-"""Smallest unit length of frames, joints and arrows, relative to the extent of everything at the start."""
+"""Smallest unit length of frames, joints and arrows, relative to the extent of the scene at the start."""
 
 FLOOR_MARGIN = 0.4
 """Extension of a floor beyond the objects on it, relative to their extent at the start or half of their swept extent."""
@@ -169,7 +169,7 @@ class _SceneBuilder:
             self.gravity = np.asarray(gravity, dtype=float)
 
     def endless_size(self) -> float:
-        """Return the drawn size of endless shapes: twice the final extent of bodies with shapes, m."""
+        """Return the drawn size of unbounded shapes: twice the final extent of bodies with shapes, m."""
         ends = [
             np.abs(self.course(item.signals["pose"])[-1, :3, 3]).max()
             + max(float(shape.half.max()) + shape.radius for shape in item.shape.solids)

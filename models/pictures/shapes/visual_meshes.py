@@ -148,7 +148,7 @@ def read_mesh(file: Path) -> tuple[Mesh | None, str]:
         return None, f"{file.name} cannot be read ({type(error).__name__}: {str(error)[:80]})"
     geometry = loaded.to_geometry() if isinstance(loaded, trimesh.Scene) else loaded
     if not len(geometry.faces) or not np.all(np.isfinite(geometry.vertices)):
-        return None, f"{file.name} holds no triangles"
+        return None, f"{file.name} contains no triangles"
     return shaded(geometry.vertices, geometry.faces), ""
 
 
@@ -214,7 +214,7 @@ def visual_mesh(visual: Visual) -> Mesh:
 
 
 def visuals_mesh(visuals: Sequence[Visual], colour: str) -> Mesh:
-    """Merge visuals into one mesh; those without a colour take `colour`."""
+    """Merge visuals into one mesh; visuals without a colour take `colour`."""
     return joined(*(visual_mesh(visual).painted(visual.colour or colour) for visual in visuals))
 
 

@@ -46,7 +46,7 @@ def movie(
     seconds : length of the movie, to which the scene's time is stretched.
     fps : frames per second.
     size : (width, height) in pixels, multiples of 2.
-    progress : show a bar on a terminal when it takes longer than two seconds.
+    progress : show a bar on a terminal when rendering takes longer than two seconds.
 
     Returns the file written; it appears complete or not at all.
     """
@@ -181,7 +181,7 @@ def show(
     Parameters
     ----------
     shown : the result of a run, or a scene.
-    t : initial time (s); by default a representative one.
+    t : initial time (s); by default a representative time.
     size : (width, height) in pixels.
     window : open a window; by default True with a screen and outside notebooks.
 
@@ -214,5 +214,5 @@ def in_notebook() -> bool:
 
 
 def has_screen() -> bool:
-    """Return True if windows can probably be opened, judging by the environment."""
+    """Return True if windows can probably be opened, according to the environment."""
     return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -206,7 +206,7 @@ class Layout:
 
 
 WIDER = 1830 / 1560
-"""Width of the first plot, relative to the others."""
+"""Width of the first plot, relative to the other plots."""
 
 TOUCHING = Layout((3600, 2400), (130, 120, 112), (2500, 1560), 260, 1910, 450, 250, (2560, 1858), (130, 100, 250, 90))
 FREE = Layout((2400, 2400), (90, 70, 56), (2400, 1560), 50, 1690, 680, 200, (96, 1610), (60, 160, 60, 130))
@@ -241,7 +241,7 @@ def _corner(size: tuple[int, int]) -> Ring:
 
 
 def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None = None) -> None:
-    """Write the poster of a result or scene at a time (s), by default a representative one, as PNG: 3600 by 2400 pixels, or 2400
+    """Write the poster of a result or scene at a time (s), by default a representative time, as PNG: 3600 by 2400 pixels, or 2400
     wide without contacts."""
     from PIL import Image
 

@@ -98,7 +98,7 @@ class _Columns:
         self.layout, self.slots, self._first, self._count = layout, list[Slot](), dict[Slot, int](), 0
 
     def of_slot(self, slot: Slot) -> int:
-        """Return the number of the first column of a slot."""
+        """Return the index of the first column of a slot."""
         if slot not in self._first:
             self._first[slot] = self._count
             self.slots.append(slot)

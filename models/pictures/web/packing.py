@@ -26,7 +26,7 @@ STEPS = 65534
 
 
 class Packed:
-    """Packed arrays by name, and curves by number; constant arrays have one row."""
+    """Packed arrays by name, and curves by index; constant arrays have one row."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, str | tuple[str, str]] = {}
@@ -278,7 +278,7 @@ class Downsampling:
         return np.asarray(self.t[np.column_stack([self.first, self.last])[self._kept_rows]])
 
     def select(self, values: Array) -> Array:
-        """Return the kept values (j,) of values (k,) in all rows; non-finite ones become NaN."""
+        """Return the kept values (j,) of values (k,) in all rows; non-finite values become NaN."""
         pair = np.column_stack([values[self.first], values[self.last]])
         if len(self.first) < len(self.t):
             finite = np.where(np.isfinite(values), values, np.nan)

@@ -99,7 +99,7 @@ def _foldings(model: Model, shown: Collection[str]) -> Iterator[tuple[tuple[str,
 
 
 def pack_bonds(rows: EventRows, thin: Downsampling, packed: Packed, number: Callable[[str], int | None]) -> dict[str, Any]:
-    """Return the data of bonds and switches for the page's script; `number` maps a quantity's name to its number, or None."""
+    """Return the data of bonds and switches for the page's script; `number` maps a quantity's name to its index, or None."""
     result = rows.result
     model = result.program.model
     if model is None:
@@ -197,8 +197,8 @@ def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]
 
 
 def characteristic_quantities(result: Result) -> list[str]:
-    """Return a few characteristic quantities: the flows of inertias and the efforts of compliances; those that are only rounding
-    noise compared with others of the same unit come last."""
+    """Return a few characteristic quantities: the flows of inertias and the efforts of compliances; quantities that are only
+    rounding noise beside other quantities of the same unit come last."""
     model, layout = result.program.model, result.program.layout
     if model is None:
         names = [name for name in layout.names("x") if not layout[name].shape]
@@ -229,8 +229,8 @@ def first_plots(scene: Scene) -> list[str]:
 def pack_quantities(rows: EventRows, packed: Packed, first: Iterable[str]) -> dict[str, Any]:
     """Return the quantities for the page's script, including those of `first`.
 
-    Returns quantities as (name, unit, number of the first curve, count of curves), further names with the number of their
-    quantity, the number of omitted quantities, and the downsampling, whose times are in `packed` as "tq".
+    Returns quantities as (name, unit, index of the first curve, count of curves), further names with the index of their quantity,
+    the number of omitted quantities, and the downsampling, whose times are in `packed` as "tq".
     """
     result = rows.result
     plottable_quantities = plottable(result)
@@ -299,7 +299,8 @@ class Page:
     text: str
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the file and return its path. Raises `FileError` E415 for an ending other than .html, E414 if writing fails."""
+        """Write the file and return its path. Raises `FileError` E415 for an extension other than .html, E414 if writing
+        fails."""
         known_ending(path, ".html")
         return write_text(path, self.text)
 
@@ -418,7 +419,7 @@ def _times(scene: Scene, seconds: float, show: float | None) -> None:
         raise refusal("E582", f"the duration cannot be {seconds:g} s", "seconds=10.0", about=scene.title)
     start, end = float(scene.t[0]), float(scene.t[-1])
     if show is not None and not start <= show <= end:
-        cures = (f"show= between {start:g} and {end:g}", "none, for the start")
+        cures = (f"show= between {start:g} and {end:g}", "omit `show` to begin at the start")
         raise refusal("E582", f"the page cannot open at {show:g} s", *cures, about=scene.title)
 
 
@@ -453,7 +454,7 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
 
 
 def _early(scene: Scene) -> str:
-    """Return why the run ended early; "" if it did not."""
+    """Return the reason why the run ended early; "" if it did not."""
     failure = None if scene.result is None else scene.result.failure
     return "" if failure is None else f"ended early: {failure.reason}"
 

@@ -77,7 +77,7 @@ REFUSED = {
     "rule": (
         lambda t: t.replace("<listOfReactions>", RULE.replace("kf", "kr") + "<listOfReactions>", 1),
         "E651",
-        "rules are not read",
+        "rules are not supported",
     ),
     "operation": (lambda t: t.replace("<minus/>", "<quotient/>", 1), "E651", "is not read"),
     "name": (lambda t: t.replace("<ci> kf </ci>", "<ci> nobody </ci>", 1), "E652", '"nobody"'),
