@@ -118,8 +118,8 @@ def mark_planar_contact(
     Parameters
     ----------
     point : the place of a body, as given to `mark_planar_body`, and the point in the axes of the body, m.
-    face : the place of the body with the face, or None for the world; the outward normal in the axes of that body; and the
-        distance of the face from the origin along the normal, m.
+    face : the place of its body, or None for the world; the outward normal in the axes of that body; and the distance of the face
+        from the origin along the normal, m.
     slip : direction in the axes of the face's body in which the slip of the point is positive; None: the normal rotated by -90
         degrees, as in `attach_planar_contact`.
 

@@ -30,7 +30,7 @@ MOST_STEPS = 200
 """Maximum number of steps from each start."""
 FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-3, 1e-12, 1e12
 FIRST_BATCH = 19
-"""Number of additional starts in the first batch; the remaining starts are tried only for goals that are still missed."""
+"""Number of additional starts in the first batch, tried before all other starts."""
 SMALLEST_GAIN = 1e-13
 """Smallest relative decrease of the squared error in one step with which the search from a start continues."""
 AT_LIMIT = 1e-9
@@ -63,7 +63,7 @@ class InverseKinematics:
     size: float
 
     def at_limits(self) -> list[str]:
-        """Return the joints that are blocked by a limit in the solution for a single goal, each with its limit."""
+        """Return the joints blocked by a limit in the solution for a single goal, each with its limit."""
         lower, upper = self.tree.limits.T
         room = AT_LIMIT * _sizes(self.tree, self.size)
         words = []

@@ -1,7 +1,7 @@
 """Dynamics of a tree: mass matrix, forces and weight, and forward dynamics by articulated bodies, as formulas over any scalar.
 
 After q (and v), every formula takes the parameters of `inertia_numbers` in their order, by default the tree's own. Parameters
-that are zero in the tree are constants of the equations (and cost nothing); all others may be parameters of a graph.
+that are zero in the tree are constants of the equations (and cost nothing); all other parameters may be parameters of a graph.
 
 Source: Featherstone 2008, tables 5.1 (recursive Newton-Euler) and 6.2 (composite bodies); Walker and Orin 1982.
 
@@ -425,7 +425,7 @@ def forward_dynamics(
 ) -> np.ndarray:
     """Return the accelerations v' (n,) of M v' + h + dV/dq = effort, in uniform `gravity` (3,) m/s^2 in world coordinates.
 
-    Joints that mimic others couple distant bodies; then the mass matrix is formed and solved.
+    Joints that mimic other joints couple distant bodies; then the mass matrix is formed and solved.
     """
     sections = tree.sections
     if not all(drive.direct for drive in sections.drives):

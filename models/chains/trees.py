@@ -26,7 +26,7 @@ from screws.poses import is_pose
 from screws.rotations import tilde
 
 SNAP = 1e-14
-"""Threshold, relative to the size of the tree, below which entries of constant poses count as rounding errors."""
+"""Size, relative to the tree, below which entries of constant poses count as rounding errors."""
 
 
 @dataclass(frozen=True, eq=False)

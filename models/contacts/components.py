@@ -25,7 +25,7 @@ PAPER_NAMES = {
 """Name of a contact in Visser 2002, section 4 -> its constrained components."""
 
 COMPONENT_KINDS = {"v_z": "normal", "v_x": "tangential", "v_y": "tangential"}
-"""Component -> kind of its stiffness and damping; all others are "rotational"."""
+"""Component -> kind of its stiffness and damping; all other components are "rotational"."""
 
 
 def ordered_components(constrained: str | Sequence[str]) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ def body_problems(name: str, bodies: Sequence[Touchable]) -> list[Problem]:
             f'body "{getattr(body, "name", body)}" of contact "{name}" has no surface',
             (),
             (getattr(body, "place", source),),
-            ("give it one: surface=sphere(0.1)",),
+            ("give the body a surface: surface=sphere(0.1)",),
         )
         for body in bodies
         if getattr(body, "surface", None) is None

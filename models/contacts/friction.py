@@ -60,7 +60,7 @@ FRICTION_STATES = ("off", "stick", "slip")
 
 _OFF, _SLIP = 0.0, 2.0
 _TINY = 1e-300
-# Excess that counts as rounding, relative to the terms of the normal force.
+# Excess that counts as rounding error, relative to the terms of the normal force.
 _ROUNDING = 1e-12
 
 

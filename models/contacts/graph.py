@@ -135,7 +135,7 @@ def start_values(
 
 
 def _check_single_contact(name: str, surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> None:
-    """Refuse (E428) bodies that overlap at several points: a contact tracks one."""
+    """Refuse (E428) bodies that overlap at several points: a contact tracks one point."""
     overlaps = [contact for contact in all_closest_points(surface1, surface2, H_1_2) if contact.d < 0.0]
     if len(overlaps) < 2:
         return
@@ -218,7 +218,7 @@ class ContactGraph(Graph):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Return the path of the contact in the graph around it or, with several places, the path of each place."""
+        """Return the path of the contact in the graph around it or the path of each of its places."""
         return tuple(f"{self.name}.{place}" for place in self.places) or (self.name,)
 
 
@@ -363,7 +363,7 @@ def _place_graph(parts: _ContactParts, name: str, place: StartPlace) -> ContactG
 def attach_contact(graph: Graph, contact: Graph, body1: Touchable | None = None, body2: Touchable | None = None) -> Graph:
     """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals.
 
-    Return the graph. By default the bodies are those given to `contact`; raises `ModelError` E566 if they are unknown.
+    Return the graph. By default the bodies are those given to `contact`; E566 if they are unknown.
     """
     defaults = contact.bodies if isinstance(contact, ContactGraph) else (None, None)
     bodies = {"1": defaults[0] if body1 is None else body1, "2": defaults[1] if body2 is None else body2}

@@ -141,8 +141,7 @@ CONTACT_ON, CONTACT_OFF = "contact on", "contact off"
 
 
 def gap_switch(surfaces: Sequence[Surface]) -> Automaton:
-    """Return the automaton that switches a compliant contact on and off as the gap crosses zero; switching off releases the
-    spring."""
+    """Return the automaton that switches a compliant contact as the gap crosses zero; switching off releases the spring."""
     return Automaton(
         "switch",
         STATES,

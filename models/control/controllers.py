@@ -69,8 +69,8 @@ def add_reference(builder: BlockBuilder, reference: str | Mapping[str, str], nee
 def add_rate(
     builder: BlockBuilder, position: str, velocity: str | None, filter_time: Any, initial: Any, nominal: Any, unit: str
 ) -> None:
-    """Add `y`, in `unit`, and its rate `dy`: either measured or from the filter dy = filtered' = (y - filtered) / T; in a sampled
-    controller, a filtered difference quotient."""
+    """Add `y`, in `unit`, and its rate `dy`: measured, or from the filter dy = filtered' = (y - filtered) / T; if sampled, from a
+    filtered difference quotient."""
     builder.inputs["y"] = position
     builder.units |= {f"reference_{what}": per_second(unit, order) for order, what in enumerate(QUANTITIES[1:3], start=1)}
     if (velocity is None) == (filter_time is None):

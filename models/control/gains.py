@@ -67,7 +67,7 @@ def check_gains(kp: Motion | ArrayLike, kd: ArrayLike, name: str = "controller")
 
 @dataclass(frozen=True)
 class SoftTouch:
-    """Gains of the approach axis and Baumgarte constants of the contact: kd and alpha1 in 1/s, the others in 1/s^2."""
+    """Gains of the approach axis and Baumgarte constants of the contact: kd and alpha1 in 1/s, all other values in 1/s^2."""
 
     kd: float
     kp0: float

@@ -89,8 +89,8 @@ def _size_count(fields: Mapping[str, Any]) -> int | None:
 class HandParameters:
     """Parameters of a hand of equal fingers on a circle, the object between them, their contacts and the impedance controller.
 
-    Finger i is at the azimuth 2 pi i / fingers. A contact's normal spring and damper act on v_z, the tangential ones on v_x and
-    v_y, the rotational ones on omega_z.
+    Finger i is at the azimuth 2 pi i / fingers. A contact's normal spring and damper act on v_z, its tangential elements on v_x
+    and v_y, and its rotational elements on omega_z.
 
     Raises `ModelError` E480 for an invalid number; E481 for an object larger than the reach of the fingers.
     """

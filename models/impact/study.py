@@ -1,8 +1,8 @@
 """Study of an impact: force laws, effective masses by formula and by graph, their order, and simulated impacts.
 
 Masses in random configurations test the order that WA22 states: projection > composite > generalised momentum. By a theorem, the
-projection mass is never less than the momentum mass: reversing all six components of the twist meets no less inertia than
-reversing one. The rank of the composite mass varies.
+projection mass is at least the momentum mass: reversing all six components of the twist meets no less inertia than reversing one.
+The rank of the composite mass varies.
 
 In a graph, a chain strikes a constraint at a point, and the run measures impulse and velocity jump:
 
@@ -241,17 +241,17 @@ class PoseStudy:
 
     @property
     def ordered(self) -> np.ndarray:
-        """True where the effective masses satisfy projection > composite > momentum (k,)."""
+        """True where the masses satisfy projection > composite > momentum (k,)."""
         return self.composite_below_projection & (self.masses["composite"] > self.masses["momentum"])
 
     @property
     def composite_below_projection(self) -> np.ndarray:
-        """True where the effective masses satisfy projection > composite (k,)."""
+        """True where the masses satisfy projection > composite (k,)."""
         return np.asarray(self.masses["projection"] > self.masses["composite"])
 
     @property
     def theorem(self) -> bool:
-        """True if projection >= momentum in all configurations, within rounding error."""
+        """True if projection >= momentum everywhere, within rounding error."""
         return bool(np.all(self.masses["projection"] >= self.masses["momentum"] * (1.0 - 1e-9)))
 
     def shares(self) -> dict[str, float]:

@@ -33,7 +33,7 @@ class KindNumber:
     unit: str
     symbol: str
     of: Callable[[Joint], float]
-    """Function that returns the value of the parameter for a joint."""
+    """Function that returns the parameter of a joint."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Kind:
     angles: int
     """Number of closure conditions that are angles."""
     tilt: Callable[..., float]
-    """Function that returns the angle (rad) by which a pose violates the joint."""
+    """Angle (rad) by which a pose violates the joint."""
     number: KindNumber | None = None
 
     def violation(self, H: np.ndarray, *numbers: Any) -> Any:
@@ -78,7 +78,7 @@ def shift(H: np.ndarray, k: int) -> np.ndarray:
 
 
 def turn(H: np.ndarray, i: int, j: int) -> np.ndarray:
-    """Return the closure condition e_i . b_j = 0 of axis i of A and axis j of B, which transmits the moment b_j x e_i."""
+    """Return the closure condition e_i . b_j = 0 of axis i of A and axis j of B; its moment is b_j x e_i."""
     b = H[:3, j]
     return array([b[i], *tilde(b)[:, i], 0.0, 0.0, 0.0])
 
@@ -270,5 +270,5 @@ KINDS: dict[str, Kind] = {
 
 
 def joint_error(kind: str, H: np.ndarray, *numbers: float) -> tuple[float, float]:
-    """Return the length (m) and angle (rad) by which a pose H_A_B misses a joint of one of the `KINDS`."""
+    """Return the length (m) and angle (rad) by which a pose H_A_B violates a joint of one of the `KINDS`."""
     return KINDS[kind].missed(H, *numbers)

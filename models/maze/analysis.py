@@ -28,7 +28,7 @@ BALL, MAZE, HOLD, TURN = "aside.y", "q.maze", "lead 1.y", "lead 2.y"
 GAINS = ("u1.k", "u2.k")
 
 NEGLIGIBLE = 1e-9
-"""Gain factors below this value are treated as zero, and those above its reciprocal as infinite."""
+"""Gain factors below this value count as zero, and factors above its reciprocal as infinite."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,7 +60,7 @@ class MazeRun:
 
     @cached_property
     def states(self) -> list[str]:
-        """Name of the state of the automaton `course` at each sample."""
+        """Name of the state of `course` at each sample."""
         names = list(self.maze.states)
         return [names[int(mode)] for mode in self["course.mode"]]
 

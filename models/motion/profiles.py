@@ -299,7 +299,7 @@ def _minimise_duration(points: Array, segment_times: Array, fractions: Array, li
     start = np.concatenate([np.arctanh((np.minimum(fractions, 0.45) - 0.25) / 0.23), np.zeros(len(segment_times))])
     best, least = start, needed(start)
     while True:
-        # A simplex may collapse on a ridge, depending on rounding: restart it until that gains nothing.
+        # A simplex may collapse on a ridge, depending on rounding errors: restart it until a restart gains nothing.
         spread = np.vstack([best, best + 0.3 * np.eye(len(start))])
         options = {"initial_simplex": spread, "maxfev": 150 * len(start), "xatol": 1e-7, "fatol": 1e-9 * least, "adaptive": True}
         optimum = minimize(needed, best, method="Nelder-Mead", options=options)

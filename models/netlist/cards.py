@@ -111,7 +111,7 @@ class Scope:
         if name in self.texts:
             if name in pending or len(pending) > 50:
                 raise card.error(
-                    "E642", f"parameters define each other: {' -> '.join([*pending, name])}", "a number for one of them"
+                    "E642", f"parameters define each other: {' -> '.join([*pending, name])}", "a number for one parameter"
                 )
             text, scope = self.texts[name]
             inside = text[1:-1] if text[:1] in ("{", "'") else text

@@ -28,7 +28,7 @@ def read_netlist(path: str | os.PathLike[str], name: str = "", *, uic: bool | No
 
     R, L, C, K, V, I (SIN, PULSE, PWL), E, F, G, H, D, S, X; .model, .param, .subckt, .options (temp, tnom, gmin), .ic. A node is
     the junction "node NAME", its voltage `node NAME.effort`. The run begins at the operating point at t = 0, with the nodes of
-    .ic at their voltages; with `uic` (default: as in .tran), it begins with the values of IC= and .ic, and with zero elsewhere.
+    .ic at their voltages; with `uic` (default: as in .tran), at the values of IC= and .ic, else at zero.
 
     Raises `ModelError` E630 for a file that cannot be read; E640 for a card that cannot be read; E641 for an unknown parameter,
     model, subcircuit or source; E642 for recursive subcircuits or too many devices; E643 for devices, cards and parameters that
@@ -42,7 +42,7 @@ def read_netlist(path: str | os.PathLike[str], name: str = "", *, uic: bool | No
 
 
 def parse_netlist(text: str, file: str = "circuit.cir", name: str = "", *, uic: bool | None = None) -> Graph:
-    """Return the circuit of the netlist `text`, as `read_netlist` does for a file; messages call the netlist `file`."""
+    """Return the circuit of the netlist `text`, as `read_netlist` does; messages call the text `file`."""
     root = sections_of(cards_of(text, file))
     devices, first = devices_of(root), Card(file, 1, ("",))
     settings = _settings(root, first, name or Path(file).stem)

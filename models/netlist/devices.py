@@ -27,7 +27,7 @@ DIODE_ZEROS = ("cjo", "cj0", "tt", "ikf", "ikr", "isr")
 """Parameters of a diode that would change the circuit unless they are zero."""
 SWITCH = {"vt": 0.0, "vh": 0.0, "ron": 1.0, "roff": 1e12}
 NEUTRAL = ("tnom", "m", "vj", "fc", "kf", "af", "level", "nbv", "ibv")
-"""Diode parameters that are ignored: those of noise, and those of effects that must be zero here."""
+"""Diode parameters that are ignored: those of noise, and of effects that must be zero here."""
 STRONGEST = 1e6
 """Current of a junction, A, above which its characteristic continues as its tangent."""
 
@@ -145,8 +145,7 @@ def _inductor(circuit: Circuit, device: Device) -> None:
 
 
 def _source(circuit: Circuit, device: Device) -> None:
-    """Add a voltage source, positive at the first node, or a current source, whose current flows through it from the first node
-    to the second."""
+    """Add a voltage source, positive at the first node, or a current source, from the first node through it to the second."""
     value, numbers = waveform(device, _words(device, 2), circuit.settings.transient)
     first, second = circuit.ends(device)
     circuit.is_driven |= (value(0.0, **numbers) if callable(value) else value) != 0.0

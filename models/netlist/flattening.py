@@ -83,7 +83,7 @@ class Device:
         return self.scope.value(self.card, text)
 
     def model(self, name: str) -> Card:
-        """Return the card of a model; E641 for an unknown one."""
+        """Return the card of a model; raise E641 for an unknown model."""
         for section in reversed(self.sections):
             if name in section.models:
                 return section.models[name]

@@ -105,8 +105,8 @@ class Stoichiometry:
 
     @property
     def affinities(self) -> tuple[float, ...]:
-        """Affinity of each cycle over R T that the held amounts impose; zero in equilibrium, infinite if a reaction of the cycle
-        is one-way ("->")."""
+        """Affinity of each cycle over R T that the held amounts impose; zero in equilibrium, infinite with a one-way reaction
+        ("->")."""
         held = self.rows(tuple(self.held)).T @ np.log(np.array([*self.held.values()]))
         return tuple(
             sum(n * (self.reactions[k].log_constant - held[k]) for k, n in cycle.items()) if self._reversible(cycle) else inf
@@ -169,7 +169,7 @@ class Stoichiometry:
 class MassAction:
     """Rates of a network as a function of the amounts of its species, free species first, then held species.
 
-    Some of the free species follow from the others, the `states`, by conserved moieties.
+    Some of the free species follow from the other free species, the `states`, by conserved moieties.
     """
 
     def __init__(self, net: Stoichiometry, amounts: Mapping[str, float]) -> None:

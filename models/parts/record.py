@@ -173,11 +173,11 @@ def _with_icon(part: P, icon: str) -> P:
 
 
 def number(parameter: Parameter) -> Any:
-    """Return the number of a part's parameter in the unit in which the part reads it."""
+    """Return the value of a part's parameter in the unit that the part uses."""
     return in_unit("part", "a parameter", parameter, parameter.expected)
 
 
 def modulated(**values: Value) -> Iterator[dict[str, Value]]:
-    """Yield the numbers among values, then the paths of signals: `parameters, signals = modulated(K=K, opening=opening)`."""
+    """Yield the numbers among the values, then the paths of signals: `parameters, signals = modulated(K=K, opening=opening)`."""
     yield {word: each for word, each in values.items() if not isinstance(each, str)}
     yield {word: each for word, each in values.items() if isinstance(each, str)}

@@ -23,7 +23,7 @@ from screws.names import answer_old_names
 from screws.surfaces import Surface
 
 Spans = tuple[tuple[float, float], ...]
-"""Starts and ends, s."""
+"""Start and end times, s."""
 
 
 class Look(Enum):
@@ -157,8 +157,8 @@ class Force:
 class SpringDrawing:
     """Spring between points (k, 3) and (k, 3), drawn as a helix between them.
 
-    `turns`, `radius` : number of turns and radius of the helix, the radius relative to the scene's unit. `sources` : sources of
-        the poses whose origins are the ends of the spring.
+    `turns` : number of turns. `radius` : relative to the scene's unit. `sources` : sources of the poses whose origins are the
+        ends.
     """
 
     name: str

@@ -203,7 +203,7 @@ def _seen_from(H: np.ndarray, inertia: InertiaTerms) -> InertiaTerms:
 
 
 def _body_inertia(selected: SelectedTree, link: str, total: InertiaTerms) -> BodyInertia:
-    """Return the inertia of a body; an `UncheckedInertia` with the reason if no rigid body can have these values."""
+    """Return the inertia of a body, an `UncheckedInertia` if no rigid body can have these values."""
     try:
         return BodyInertia(*total)
     except GeometryError as error:
@@ -235,7 +235,7 @@ def _unchecked_notes(inertias: Mapping[str, BodyInertia]) -> list[Ignored]:
 
 
 def _immobile_problems(selected: SelectedTree, tree_links: TreeLinks) -> list[Problem]:
-    """Return E524 for a selected part of a robot that has none of the robot's moving joints."""
+    """Return E524 for a selected part without any of the robot's moving joints."""
     if tree_links.joints or not any(joint.moves for joint in selected.skeleton.joints):
         return []
     title = f'nothing moves on "{selected.base}"' + (f" up to {selected.joints[-1].child}" if selected.joints else "")

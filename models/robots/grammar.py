@@ -105,9 +105,9 @@ class ElementRule:
     choice: bool = False
     """True if it must have exactly one child element."""
     first_counts: bool = False
-    """True if repetitions are ignored; otherwise only exact copies of the first occurrence are ignored."""
+    """True if repetitions are ignored; otherwise only copies of the first occurrence are ignored."""
     text: AttributeRule | None = None
-    """Rule for the text of the element; None if the text is ignored."""
+    """Rule for the element's text; None if the text is ignored."""
     listed: Mapping[str, str] = field(default_factory=dict)
     """Elements and attributes that are ignored, with the reason."""
     refused: Mapping[str, Refusal] = field(default_factory=dict)
@@ -265,7 +265,7 @@ class _Checker:
         return tuple(Ignored(what, why, tuple(lines)) for what, (why, lines) in self.ignored.items())
 
     def drop_repeated(self, root: Any) -> None:
-        """Remove links and joints that are copies of earlier ones."""
+        """Remove links and joints that are copies of earlier links and joints."""
         first: dict[tuple[str, str], Any] = {}
         for element in list(root):
             earlier = first.setdefault((element.tag, element.get("name")), element)

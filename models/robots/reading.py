@@ -55,7 +55,7 @@ def read_urdf(
     base : fixed link, whose frame is the world frame; None: the root.
     tip : last link, or several: the tree has the links between base and tips, with all links fixed to them. None: all links below
         the base.
-    floating : True if the base moves freely, by six coordinates before the others (`screws.joints.free`).
+    floating : True if the base moves freely, by six coordinates before all other coordinates (`screws.joints.free`).
     meshes : the shapes of `visuals`: "collision" (simple shapes), "visual", or False for none. Pictures of runs show the visual
         shapes whose files exist, or else collision shapes, and read the files when they draw them; none with False.
     packages : name -> folder, for meshes at package://name/...; default: folders around the file.
@@ -217,7 +217,7 @@ def _bounds(joint: Any, at: Any) -> tuple[tuple[float, float] | None, tuple[Prob
     if lower == upper == 0.0:
         blank = Ignored(
             f'limits of joint "{name}"',
-            "both are 0, which some exporters write for a joint without limits; it is read as unlimited",
+            "both are 0, which some exporters write for no limits; it is read as unlimited",
             (at.line,),
         )
         return None, (), (blank,)

@@ -89,7 +89,7 @@ class JointEntry:
     effort: float | None = None
     velocity: float | None = None
     leader: str | None = None
-    """Joint that it mimics: its position is `multiplier` * (the leader's position) + `offset`."""
+    """Joint that this joint mimics: position = `multiplier` * (position of the leader) + `offset`."""
     multiplier: float = 1.0
     offset: float = 0.0
     problems: tuple[Problem, ...] = ()

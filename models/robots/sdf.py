@@ -306,7 +306,7 @@ class _Model:
     def _inertia(self, link: Any) -> InertiaTerms:
         inertial = link.find("inertial")
         if inertial is None:
-            why = "its mass is 1 kg and its moments of inertia are 1 kg m^2, as SDF prescribes"
+            why = "its mass is 1 kg and its moments are 1 kg m^2, as SDF prescribes"
             self.notes.append(Ignored("a <link> without <inertial>", why, (link.sourceline,)))
             return 1.0, np.eye(3), np.zeros(3)
         H, moments = _pose(inertial), inertial.find("inertia")

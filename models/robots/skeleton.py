@@ -57,7 +57,7 @@ class Skeleton:
         return joints
 
     def subtree(self, link: str) -> list[JointEntry]:
-        """Return all joints below a link, body by body: parents before children, fixed joints before moving ones."""
+        """Return all joints below a link, body by body: parents before children, fixed joints before moving joints."""
         joints: list[JointEntry] = []
         stack: list[JointEntry] = []
         start = link
@@ -175,7 +175,7 @@ class SelectedTree:
 
     @cached_property
     def body(self) -> dict[str, str]:
-        """Link -> the moving link, or base, to which it is rigidly fixed; the link itself if its joint moves."""
+        """Link -> the moving link, or base, to which it is fixed; the link itself if its joint moves."""
         bodies = {self.base: self.base}
         for joint in self.joints:
             bodies[joint.child] = joint.child if joint.moves else bodies[joint.parent]

@@ -47,7 +47,7 @@ def read_sbml(path: str | os.PathLike[str], name: str = "") -> SBMLNetwork:
 
 
 def parse_sbml(text: str, file: str = "network.xml", name: str = "") -> SBMLNetwork:
-    """Return the network of the SBML document `text`, as `read_sbml` does for a file; messages call the document `file`."""
+    """Return the network of the SBML document `text`, as `read_sbml` does; messages call the text `file`."""
     document = network_content(text, file)
     title, species, reactions = name or document.name, document.species, document.reactions
     graph = _with_bonds(title, species, reactions)
@@ -129,7 +129,7 @@ def _bonds(name: str, species: Mapping[str, Species], net: Stoichiometry, consta
 
 
 def _rates(name: str, species: Mapping[str, Species], reactions: Mapping[str, Conversion]) -> Graph:
-    """Return a network as a block that computes the rates of the amounts."""
+    """Return a network as a block that computes the rates of amounts."""
     equations: list[tuple[str, Any, Sequence[str]]] = []
     terms: dict[str, list[tuple[float, str]]] = {each: [] for each in species}
     for each, reaction in reactions.items():

@@ -129,8 +129,8 @@ def spring_energy(x: Any, K_r: Any, K_t: Any, K_c: Any = None, *, form: str = "t
 
 
 def spring_wrench(x: Any, K_r: Any, K_t: Any, K_c: Any = None, *, form: str = "trace") -> Any:
-    """Return the wrench (6,) in B with dV/dt = wrench . T_B_A_B, which holds the spring in its deflection; the negative of the
-    wrench acts on b."""
+    """Return the wrench (6,) in B with dV/dt = wrench . T_B_A_B, which holds the deflected spring; minus this wrench acts on
+    b."""
     R, p, y = _parts(x)
     pull = times(K_t, y)
     force = 0.5 * (R.T @ times(K_t, p) + pull)

@@ -133,7 +133,7 @@ def line_force(name: str, point_a: Any = (0.0, 0.0, 0.0), point_b: Any = (0.0, 0
     """Return the line between `point_a` of body a and `point_b` of body b, in object coordinates, m, as a scalar port `line`.
 
     The flow of `line` is the rate of the distance |r|, m/s. A source into it pushes the points apart:
-    `graph.connect(Se("oil", 5e4), cylinder.port("line"))`. A spring, damper or friction element that the line drives resists the
+    `graph.connect(Se("oil", 5e4), cylinder.port("line"))`. A spring, damper or friction element that the line drives resists
     motion: `graph.connect(cylinder.port("line"), R("seal", 10.0))`. A line with an open port is free.
 
     Ports `a`, `b` and inputs `pose a`, `pose b`: `attach_between` connects them. Signals: `r` (3,) from a to b in world

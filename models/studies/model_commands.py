@@ -117,7 +117,9 @@ def show_saved(request: RunRequest, options: Namespace) -> Outcome:
 def _settings(group: Any) -> None:
     group.add_argument("--t-end", type=float, required=True, metavar="S", help="end of the run, s")
     group.add_argument("--set", action="append", metavar="NAME=VALUE", help="parameter or start value to change; repeatable")
-    group.add_argument("--keep", action="append", metavar="NAME", help="quantity to keep; all others are dropped; repeatable")
+    group.add_argument(
+        "--keep", action="append", metavar="NAME", help="quantity to keep; all other quantities are dropped; repeatable"
+    )
     add_solver(group, 1e-7)
 
 

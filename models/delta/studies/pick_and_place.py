@@ -42,7 +42,7 @@ class Tracking:
 
     @property
     def rms_error(self) -> float:
-        """Root mean square, over the rows, of the tool's distance from its reference position, m."""
+        """Root mean square distance of the tool from its reference position, m."""
         return float(np.sqrt(np.mean(np.sum(self.error**2, axis=1))))
 
     @property

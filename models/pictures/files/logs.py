@@ -102,7 +102,7 @@ def save_log(shown: Result | Scene, path: str | os.PathLike[str], *, signals: Se
 
 
 def log_of(scene: Scene, signals: Sequence[str] | None) -> Log:
-    """Return the logged content of a scene and its result; raise E160, E682 or E683 if it cannot be logged."""
+    """Return the logged content of a scene and its result. Raises E160, E682, E683."""
     result = scene.result
     names = (characteristic_quantities(result) if result is not None else ()) if signals is None else signals
     for name in names:

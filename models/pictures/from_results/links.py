@@ -147,7 +147,7 @@ def linkage_solids(tree: Tree, q: Array, name: str = "", signal: str = "") -> li
     rods = RodLinks(tree, _link_ends(tree))
     if not with_visuals:
         return rods.solids(courses, name, sources)
-    # If some links have visuals, the others are only frames; the base has a stand unless it is drawn.
+    # If some links have visuals, all other links are only frames; the base has a stand unless it is drawn.
     grounded = any(link.visual and not sections.path(carrier) for link, carrier in zip(tree.links, sections.carrier, strict=True))
     return [*with_visuals, *([] if grounded else rods.stand(len(q), name))]
 
@@ -191,7 +191,7 @@ def body_solid(called: str, H: Array, looks: Appearance, colours: tuple[str, str
     if looks.surface is not None:
         return solid_of(called, H, looks.surface, colours)
     if looks.solids:
-        # Endless shapes are pale sheets around the others, visible from the front only.
+        # Unbounded shapes are pale sheets around all other shapes, visible from the front only.
         endless = any(isinstance(shape, HalfSpace) for shape in looks.solids)
         colour, look = (GROUND, Look.WALL) if endless else (colours[0], Look.OPAQUE)
         return Solid(called, H, solids_mesh(looks.solids, span), colour, colours[1], look=look, framed=not endless)

@@ -38,10 +38,10 @@ GROUND_MARGIN = 0.45
 """Extension of a ground beyond the plates on it, relative to the extent of the largest plate."""
 
 VIEW = np.array([0.25, 0.2, 1.0])
-"""Direction from a planar model to the viewer: x points right, y points up, and the thickness is just visible."""
+"""Direction from a planar model to the viewer: x points right, y points up, and the thickness just shows."""
 
 PlacedTouch = tuple[Visible, str, str]
-"""Contact, the key of the solid with its face, and the key of the solid with its point."""
+"""Contact, and the keys of the solids with the face and with the point."""
 
 
 def planar_poses(result: Result, signals: Mapping[str, str]) -> Array:

@@ -62,7 +62,7 @@ class Mesh:
 
     @cached_property
     def outline(self) -> Array:
-        """Outermost points (j, 3) of the mesh, whose convex hull is nearly that of the mesh."""
+        """Outermost points (j, 3) of the mesh."""
         return farthest(self.points, 300)
 
     def moved(self, H: ArrayLike) -> Mesh:
@@ -236,7 +236,7 @@ def along(axis: Array, origin: Array) -> Array:
 
 
 SIDES = 8
-"""Number of sides of the tube that draws a path."""
+"""Number of sides of a path's tube."""
 
 
 def path_tube(points: Array, normals: Array, radius: Array) -> tuple[Array, Array, NDArray[np.int64]]:
@@ -306,8 +306,7 @@ def helix(length: float, radius: float, turns: int) -> Mesh:
 
 
 def stretch_poses(starts: Array, ends: Array, length: float) -> Array:
-    """Return transforms (k, 4, 4) that place a helix of this length (m) between points (k, 3) and (k, 3), stretched along its z
-    axis."""
+    """Return transforms (k, 4, 4) that place and stretch a helix of this length (m) along z between points (k, 3) and (k, 3)."""
     offsets = ends - starts
     lengths = np.linalg.norm(offsets, axis=1)
     nonzero = lengths > 1e-9 * length

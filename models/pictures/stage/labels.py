@@ -16,14 +16,13 @@ from bondgraph.output.plot_style import INK, PAPER
 Box = tuple[float, float, float, float]
 
 Side = tuple[float, float]
-"""Distance of a label from its point, relative to the minimum, and the angle (rad) by which it is turned from the preferred
-side."""
+"""Distance of a label from its point, relative to the minimum, and its angle (rad) from the preferred side."""
 
 DISTANCES = (1.0, 1.6, 2.4, 3.4)
 TURNS = (0.0, 0.35, -0.35, 0.7, -0.7, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6)
 
 OVERLAP_COST = 40.0
-"""Cost of a label that covers another label or a moving body, where a turn of the label by 4 rad costs 1."""
+"""Cost of covering another label or a moving body; turning a label by 4 rad costs 1."""
 
 AT_REST = 0.05
 """Cost of a label on a body at rest, relative to a moving body."""

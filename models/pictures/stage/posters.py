@@ -94,8 +94,7 @@ def _roomy_camera(stage: Stage, t: float, size: tuple[int, int], right: int = 0)
 
 
 SMALL = 20
-"""Minimum length of contact axes, in pixels of an image 720 pixels high; a still with shorter axes gets a close-up, as a page
-does."""
+"""Minimum length of contact axes, pixels at a height of 720; with shorter axes, a still gets a close-up, as a page does."""
 
 
 def _unseen_contact(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> ContactDrawing | None:

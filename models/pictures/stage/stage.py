@@ -190,7 +190,7 @@ def ghost_samples(
     else:
         last = int(position / spacing)
         marks = [spacing * k for k in range(last, -1, -1) if position - spacing * k > 0.45 * spacing]
-    least = 1e-9 * spacing  # tolerance for rounding of a mark at an end
+    least = 1e-9 * spacing  # tolerance for the rounding error of a mark at an end
     shown = [mark for mark in marks if -least <= mark <= travel[-1] + least]
     samples = [int(np.searchsorted(travel, min(mark, travel[-1]) - least)) for mark in shown[:count]]
     chosen: list[int] = []

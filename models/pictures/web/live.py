@@ -25,11 +25,12 @@ Live = Mapping[str, tuple[float, float]]
 """Parameters with sliders, by name, each with its minimum and maximum."""
 
 OF_SIZE = {3: "at", 7: "pose", 16: "matrix"}
-"""Rule by which the script turns a signal into a pose, by the signal's number of components."""
+"""Rule that turns a signal into a pose, by the signal's number of components."""
 
 
 def run_data(scene: Scene, data: Mapping[str, Any], live: Live, settings: RunSettings) -> str:
-    """Return the run of a scene's result as JSON for the page's script; `data` is the rest of the page, at the scene's times.
+    """Return the run of a scene's result as JSON for the page's script; `data` is the remaining content of the page, at the
+    scene's times.
 
     Raises `ModelError` E624 without a model, E625 for parts of the scene that follow from no signal, E626 if the run cannot be
     repeated with these settings; E281, E620 to E622 as for `live_page`.

@@ -122,7 +122,7 @@ def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
         "paths": [_path(k, path, scene, packed) for k, path in enumerate(scene.all_paths)],
         "forces": [_force(k, force, packed) for k, force in enumerate(scene.all_forces)],
         "coils": [_coil(k, coil, scene, packed) for k, coil in enumerate(scene.springs)],
-        # Frames of contacts follow the others.
+        # Frames of contacts follow all other frames.
         "touches": [{"solids": touch.solids, "plane": len(scene.frames) + 2 * k} for k, touch in enumerate(scene.contacts)],
     }
 
@@ -293,7 +293,7 @@ class Downsampling:
         return np.asarray(pair[self._kept_rows])
 
     def _chord(self, values: Array) -> Array:
-        """Return the linear interpolation (k,) between the first and the last row of every interval, without jumps between
+        """Return the linear interpolation (k,) between the first and last row of every interval, without jumps between
         simultaneous rows."""
         sizes = self.last - self.first + 1
         start, end = (np.repeat(values[rows], sizes) for rows in (self.first, self.last))

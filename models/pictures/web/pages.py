@@ -85,7 +85,7 @@ def bond_graph_svg(result: Result, with_scene: bool = False) -> tuple[str, str]:
 
 
 def _foldings(model: Model, shown: Collection[str]) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield growing sets of outermost nested graphs to fold, the largest first and equally large ones together, each with the
+    """Yield growing sets of outermost nested graphs to fold, the largest first and graphs of equal size together, each with the
     number of nodes that remain; nothing for small graphs."""
     sizes = {path: sum(name.startswith(f"{path}.") for name in shown) for path in model.groups if "." not in path}
     folded: tuple[str, ...] = ()
@@ -339,7 +339,7 @@ def page(
     path : file to write, which must end in .html.
     seconds : playing time at speed 1; by default real time, or 10 s for runs of less than 1 s or more than 60 s.
     show : initial time (s); by default the start.
-    plots : names of quantities plotted initially; by default those of the scene. All others can be chosen on the page.
+    plots : names of quantities plotted initially; by default those of the scene. All other quantities can be chosen on the page.
     live : parameters with sliders, by name, each with its minimum and maximum: `{"spring.stiffness": (10, 200)}`.
     settings : with `live`, settings of the run that differ from the defaults of `simulate`: `{"rtol": 1e-9}`.
 
