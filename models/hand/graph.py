@@ -15,8 +15,8 @@ The intrinsically passive controller is a virtual object on springs:
                                     damping (R)
 ```
 
-It measures only the poses of the tips. Whatever the controller is connected to, only the reference can supply energy. Source:
-Stramigioli 2001 (intrinsically passive control); Visser 2002, section 5.
+It measures only the poses of the tips. Whatever the controller is connected to, only the reference can supply energy.
+Source: Stramigioli 2001 (intrinsically passive control); Visser 2002, section 5.
 """
 
 from __future__ import annotations
