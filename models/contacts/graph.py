@@ -218,7 +218,7 @@ class ContactGraph(Graph):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Return the path of the contact in the graph around it or the path of each of its places."""
+        """Return the path of the contact in the graph around it, or the path of each of its places."""
         return tuple(f"{self.name}.{place}" for place in self.places) or (self.name,)
 
 
