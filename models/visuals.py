@@ -39,7 +39,7 @@ class Visual:
     colour : "#rrggbb"; chosen automatically if None.
     opacity : 1 is opaque.
     scale : scale of the mesh: a number, or three numbers; 0.001 for files in mm.
-    position, quaternion : pose of its axes in those of the body; m, and (w, x, y, z).
+    position, quaternion : pose of its axes in the axes of the body; m, and (w, x, y, z).
 
     Raises `ModelError` E576 for no shape or several, or invalid numbers, colours and meshes; E577 for a missing file.
     """

@@ -380,7 +380,7 @@ def chain_graph(
     the equations.
 
     Raises `ModelError` E450 without a tree; E339 for a `position` beyond limits that are not ignored; E454 for ports, start
-    values or options that are incompatible with the tree, or a singular mass matrix; E538 for a freedom that moves no mass.
+    values or options incompatible with the tree, or a singular mass matrix; E538 for a freedom that moves no mass.
     """
     ports, joint_ports = names_of(ports, "ports"), names_of(joint_ports, "joint_ports")
     if not isinstance(tree, Tree):

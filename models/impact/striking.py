@@ -5,7 +5,7 @@
 ```
 
 The tip is a small ball around the point. Weight and motors are omitted: impact forces are much larger. The effective mass of the
-arm is that of the generalised momentum, as long as the configuration hardly changes during the impact.
+arm is the mass of the generalised momentum, as long as the configuration hardly changes during the impact.
 """
 
 from __future__ import annotations

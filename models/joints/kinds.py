@@ -193,8 +193,8 @@ def _tied(H: np.ndarray, length: Scalar) -> Row:
 
 
 def _swings(rows: Callable[[np.ndarray], np.ndarray]) -> Formula:
-    """Return a formula for the angles of a rod about x and y of A, and for those of B relative to the rod; `rows`(H) returns x
-    and y of B's origin, and the angles of B."""
+    """Return a formula for the angles of a rod about x and y of A, and for the angles of B relative to the rod; `rows`(H) returns
+    x and y of B's origin, and the angles of B."""
 
     def formula(H: np.ndarray, length: Scalar) -> np.ndarray:
         x, y, *turns = rows(H)

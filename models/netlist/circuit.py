@@ -102,7 +102,7 @@ def _circuit(devices: Sequence[Device], settings: Settings, first: Card) -> Circ
 
 
 def _close_nodes(circuit: Circuit) -> None:
-    """Add a source of zero current to open nodes: those of a single device."""
+    """Add a source of zero current to open nodes, which connect to a single device."""
     count = Counter(end.owner.name for link in circuit.graph.links for end in (link.tail, link.head))
     for node in circuit.nodes.values():
         if count[node.name] == 1:

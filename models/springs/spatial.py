@@ -64,7 +64,7 @@ def spatial_spring(
     rotational, translational : N m/rad and N/m; a number, three numbers (along the axes) or symmetric (3, 3). Zero by default.
     coupling : K_c, symmetric (3, 3), N. `centre_of_stiffness` finds the frames in which it is symmetric.
     frame_a, frame_b : A and B in object coordinates of their bodies: a place (3,) in m, a pose (7,) or (4, 4).
-    form : how V depends on large rotations, see `formulas.spring_energy`. "trace" is smooth; an isotropic spring then has the
+    form : how V depends on large rotations (see `formulas.spring_energy`). "trace" is smooth; an isotropic spring then has the
         moment k sin(angle), and so a second, unstable equilibrium at pi. "rotation vector" has the moment k angle, is singular at
         pi, and ends a run (E320) 0.02 rad before.
 

@@ -3,7 +3,7 @@
 Each arm is a proximal link on a revolute joint (shaft along x1 of the arm), a distal rod on a universal joint at its elbow (first
 axis along x1) and a universal joint between the rod's tip and the end effector. The end effector is a body of mass 3 M3 that the
 three tips keep from turning; it has the three freedoms of the tool. A rod has the inertia J2 across and `axial_inertia` along it.
-As `axial_inertia` vanishes, the motion tends to that of the model of Bortoff 2018, whose rods are thin.
+As `axial_inertia` vanishes, the motion tends to the motion of the model of Bortoff 2018, whose rods are thin.
 """
 
 from __future__ import annotations

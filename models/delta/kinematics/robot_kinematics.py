@@ -152,7 +152,7 @@ class Configuration:
 
     @property
     def dq_dy(self) -> np.ndarray:
-        """Derivative (9, 3) of q with respect to the motor angles; zero for phi2 and phi3 of a rod along x2, see `arm`."""
+        """Derivative (9, 3) of q with respect to the motor angles; zero for phi2 and phi3 of a rod along x2 (see `arm`)."""
         return np.stack([by_arms(phi_rate, self.theta, column) for column in self.dtheta_dy.T], axis=1)
 
     @property
@@ -194,8 +194,8 @@ class DeltaKinematics:
 
         Parameters
         ----------
-        start : initial unmeasured angles (6,), such as those of the previous posture; by default the exact angles of the assembly
-            mode.
+        start : initial unmeasured angles (6,), such as the angles of the previous posture; by default the exact angles of the
+            assembly mode.
         mode : "below" or "above": the assembly mode.
         tolerance : closure error, m, at which the iteration ends.
 

@@ -101,7 +101,7 @@ SLIP_VELOCITY = Op("slip", lambda mode, flow: where(equal(mode, 0.0), 0.0, flow)
 
 
 BALL = (100.0, 4e5, 0.0)
-"""Constants alpha1, alpha0, alpha2 of a contact as stiff as that of a hard ball, which bounces: 1/s, 1/s^2, 1/(m^2 s^2)."""
+"""Constants alpha1, alpha0, alpha2 of a contact as stiff as a hard ball, which bounces: 1/s, 1/s^2, 1/(m^2 s^2)."""
 
 REST = (0.25 * math.pi,) * 3
 """Default motor angles at the contact, rad."""
@@ -133,7 +133,7 @@ class TouchPlan:
     kp: float | None = number("1/s^2", "position gain before it fades; by default kd^2 / 4", None, least=0.0)
     kd: float | None = number("1/s", "velocity gain; by default the gain that gives `hold`", None, above=0.0)
     constants: tuple[float, float, float] | None = vector(
-        3, "SI", "alpha1, alpha0, alpha2 of the contact; by default those that give `peak`; see `BALL`", None
+        3, "SI", "alpha1, alpha0, alpha2 of the contact; by default constants that give `peak`; see `BALL`", None
     )
     brick_mass: float = number("kg", "mass of the brick", 0.03, above=0.0)
     friction: float = number("", "friction coefficient of the brick on the table", 0.5, above=0.0)

@@ -227,7 +227,7 @@ def first_plots(scene: Scene) -> list[str]:
 
 
 def pack_quantities(rows: EventRows, packed: Packed, first: Iterable[str]) -> dict[str, Any]:
-    """Return the quantities for the page's script, including those of `first`.
+    """Return the quantities for the page's script, including `first`.
 
     Returns quantities as (name, unit, index of the first curve, count of curves), further names with the index of their quantity,
     the number of omitted quantities, and the downsampling, whose times are in `packed` as "tq".
@@ -339,7 +339,8 @@ def page(
     path : file to write, which must end in .html.
     seconds : playing time at speed 1; by default real time, or 10 s for runs of less than 1 s or more than 60 s.
     show : initial time (s); by default the start.
-    plots : names of quantities plotted initially; by default those of the scene. All other quantities can be chosen on the page.
+    plots : names of quantities plotted initially; by default the scene's quantities. All other quantities can be chosen on the
+        page.
     live : parameters with sliders, by name, each with its minimum and maximum: `{"spring.stiffness": (10, 200)}`.
     settings : with `live`, settings of the run that differ from the defaults of `simulate`: `{"rtol": 1e-9}`.
 
