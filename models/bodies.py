@@ -41,7 +41,7 @@ TWIST = SCREW.flow_unit
 """Unit of a twist."""
 
 UNIT_TOLERANCE = 1e-3
-"""Largest deviation of a quaternion's norm from 1: up to it, the quaternion is normalised; beyond it, refused."""
+"""Largest deviation of a quaternion's norm from 1 that normalisation corrects; larger deviations are refused."""
 
 
 class Body(Graph):
@@ -135,8 +135,9 @@ def gyroscopic(momentum: Any, twist: Any, inertia: Any) -> Any:
     """Return J(P, T, M), (6, 6) skew-symmetric, with J T = -ad(T)^T P: the efforts of the Euler junction structure.
 
     The linear momentum is p = m v + b. The part m v is along v: it exerts no torque, and turns with the body under the force m
-    omega x v. Computed as p x v, its torque would be a difference of equal products, whose rounding turns a body in flight. m is
-    the entry (4, 4) of M; b is m omega x c for the centre of mass c, plus (M_vv - m 1) v if the inertia depends on the direction.
+    omega x v. Computed as p x v, its torque would be a difference of equal products, whose rounding error would rotate a body in
+    free flight. m is the entry (4, 4) of M; b is m omega x c for the centre of mass c, plus (M_vv - m 1) v if the inertia depends
+    on the direction.
     """
     omega, v = twist[:3], twist[3:]
     if np.ndim(inertia) == 1:
@@ -276,7 +277,7 @@ def complete_body(body: Body, world: Element, pose: str, twist: str, frame: str 
 
 
 def latex_name(name: str) -> str:
-    """Return a name as a LaTeX index."""
+    """Return a name as a LaTeX subscript."""
     plain = re.sub(r"([_&%$#{}])", r"\\\1", name).replace(" ", r"\ ")
     return rf"\mathrm{{{plain}}}"
 

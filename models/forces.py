@@ -37,8 +37,8 @@ _ROWS = {ROTATION: slice(0, 3), TRANSLATION: slice(3, 6), SCREW: slice(0, 6)}
 class AppliedForce(Graph):
     """Graph of an applied force, torque or wrench, which `attach_force` connects to its body.
 
-    Signals: `velocity` of the point, in the axes of the force (their product is the power); `wrench` (6,), on the body in world
-    coordinates; `point` (3,), in the world, m.
+    Signals: `velocity` of the point, in the axes of the force (velocity times force is the power); `wrench` (6,), on the body in
+    world coordinates; `point` (3,), in the world, m.
     """
 
     def __init__(self, name: str, paths: Sequence[str]):

@@ -1,4 +1,4 @@
-"""Readers of model files, chosen by the file's ending, and the commands `screwbond run`, `show` and `export`."""
+"""Readers of model files, chosen by the file's extension, and the commands `screwbond run`, `show` and `export`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _short(path: Path) -> Graph:
 
 
 def _json(path: Path) -> Graph | Model:
-    """Read a file of `save_model`, which is marked as such, or a handwritten one."""
+    """Read a file written by `save_model`, which names its format, or a handwritten file."""
     try:
         is_short = json_document(*text_of(path)).content.get("format") != FORMAT
     except ScrewbondError:  # for example a saved model of more than a megabyte
@@ -47,14 +47,15 @@ READERS: Mapping[str, Callable[[Path], Graph | Model]] = MappingProxyType(
     {".json": _json, ".yaml": _short, ".yml": _short, ".xml": _network, ".sbml": _network}
     | dict.fromkeys((".cir", ".net", ".sp", ".spice"), read_netlist)
 )
-"""Readers of models by the endings of their files."""
+"""Readers of models by the extensions of their files."""
 
 
 def load_any(path: Path) -> Graph | Model:
-    """Return the model in a file, read by its ending. Raises E357 for an unknown ending, and the errors of the readers."""
+    """Return the model in a file, read according to its extension. Raises E357 for an unknown extension, and the errors of the
+    readers."""
     read = READERS.get(path.suffix.lower())
     if read is None:
-        title = f"cannot read a model from {printable_path(path)}: its ending is unknown"
+        title = f"cannot read a model from {printable_path(path)}: its extension is unknown"
         raise refusal("E357", title, f"a file that ends in {', '.join(READERS)}", about=printable_path(path), places=())
     return read(path)
 
@@ -69,7 +70,8 @@ def _model(parser: Any) -> None:
 
 
 def follow(path: Path, redraw: Callable[[], object], go_on: Callable[[], bool]) -> int:
-    """Call `redraw` at once, and whenever the content of a file has changed, while `go_on()` is true; return the number of calls.
+    """Call `redraw` immediately, and whenever the content of a file has changed, while `go_on()` is true; return the number of
+    calls.
 
     Errors of this project are printed, and the next change of the file is awaited.
     """
@@ -101,7 +103,7 @@ _SHOW = replace(SHOW, read=read_request)
 
 
 def _show(options: Namespace) -> int:
-    """Write report and graph once, or with --watch after each change of the file."""
+    """Write the report and the graph once or, with --watch, after each change of the file."""
     if not options.watch:
         return _SHOW(options)
     follow(Path(options.model), lambda: _SHOW(options), _wait)
@@ -123,7 +125,7 @@ class Export:
 
 
 def _fmu(model: Graph | Model, out: Path, options: Namespace) -> Path:
-    """Write a functional mock-up unit. Raises `ModelError` E613 if the end of its run is missing, and the errors of `fmu`."""
+    """Write a functional mock-up unit. Raises `ModelError` E613 if `t_end` is missing, and the errors of `fmu`."""
     if options.t_end is None:
         title = "a functional mock-up unit needs the end time of its run"
         raise refusal("E613", title, "--t-end 10, in s", about=model.name, places=())

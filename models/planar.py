@@ -6,7 +6,8 @@
 ```
 
 A contact applies no force of its own: time stepping (`bondgraph.stepping`) treats it as a rigid contact. Its gap is the integral
-of a flow, so it needs no closest-point search; it fits mechanisms in coordinates as well as bodies with corners and faces.
+of a flow, so it needs no closest-point search; it suits mechanisms in generalised coordinates as well as bodies with corners and
+faces.
 
 Appearance of planar bodies in pictures: pose signals, outlines, contact points and faces.
 
@@ -37,7 +38,7 @@ from screws.numeric_arguments import floats
 from screws.scalars import array, cos, sin
 
 PlaceSignals = str | Mapping[str, str]
-"""Signal (2,) or (3,) of x, y and the angle; or scalar signals by the words "x", "y" and "angle", zero if left out."""
+"""Signal (2,) or (3,) of x, y and the angle; or scalar signals by the keys "x", "y" and "angle", zero if left out."""
 
 Outline = float | Sequence[Row] | np.ndarray
 """Radius of a disc, or corners (n, 2) of a convex polygon, m."""
@@ -66,13 +67,13 @@ class PlanarAppearance:
 
 @dataclass(frozen=True, eq=False)
 class PlanarContactGeometry:
-    """Contact point of one body and straight face of another, or of the world.
+    """Contact point on one body and straight face on another body or on the world.
 
     Attributes
     ----------
     point : (2,) in the axes of its body, m.
-    normal, offset : (2,) outward unit normal of the face in the axes of its body; its distance from the origin along this normal,
-        m.
+    normal, offset : (2,) outward unit normal of the face in the axes of its body, and the distance of the face from the origin
+        along this normal, m.
     slip : (2,) unit vector in the axes of the face's body along which the slip of the point is positive.
     """
 
@@ -116,8 +117,9 @@ def mark_planar_contact(
 
     Parameters
     ----------
-    point : the place of a marked body, as given when it was marked, and the point in its axes, m.
-    face : likewise, or None for the world; the outward normal in its axes; and its distance from the origin along the normal, m.
+    point : the place of a body, as given to `mark_planar_body`, and the point in the axes of the body, m.
+    face : the place of its body, or None for the world; the outward normal in the axes of that body; and the distance of the face
+        from the origin along the normal, m.
     slip : direction in the axes of the face's body in which the slip of the point is positive; None: the normal rotated by -90
         degrees, as in `attach_planar_contact`.
 
@@ -151,7 +153,7 @@ def check_outline(name: str, outline: Any) -> float | np.ndarray | None:
         if np.all(cross_products < 0.0) and total_angle > -7.0:
             return corners[::-1].copy()
     title = f'the outline of "{name}" is {outline!r}'
-    cures = ("a radius in m, outline=0.1", "corners of a convex polygon one after another, outline=[(0, 0), (0.2, 0), (0, 0.1)]")
+    cures = ("a radius in m, outline=0.1", "corners of a convex polygon in order, outline=[(0, 0), (0.2, 0), (0, 0.1)]")
     raise refusal("E575", title, *cures, about=name)
 
 
@@ -166,7 +168,7 @@ def _signals(name: str, place: Any) -> dict[str, str]:
         and all(isinstance(signal, str) for signal in place.values())
     ):
         return dict(place)
-    cure = 'a signal (x, y, angle) such as "box.place", or signals by word: {"x": "cart place.y"}; words: x, y, angle'
+    cure = 'a signal (x, y, angle) such as "box.place", or signals by key: {"x": "cart place.y"}; keys: x, y, angle'
     raise refusal("E575", f'the place of "{name}" is {place!r}', cure, about=name)
 
 
@@ -177,7 +179,8 @@ _GAP_RATE = Op("gap rate", lambda rate, *_: rate, "#1")
 def planar_contact(name: str, *, gap: float = 0.0, friction: float | None = None) -> Graph:
     """Build a contact between coordinates, with the ports `normal` and, with friction, `tangent`.
 
-    A half arrow into `normal` opens the gap, one out of it closes the gap; likewise for `tangent`, whose flow is the slip.
+    A half arrow into `normal` opens the gap, and a half arrow out of it closes the gap; likewise for `tangent`, whose flow is the
+    slip.
 
     Parameters
     ----------
@@ -243,7 +246,7 @@ def planar_body(
     Parameters
     ----------
     mass : kg.
-    inertia : kg m^2 about its centre; None: it does not rotate.
+    inertia : kg m^2 about its centre; None: the body does not rotate.
     place : start pose of its centre of mass, m and rad; without inertia the angle is constant.
     gravity : along -y, m/s^2.
     outline : for pictures only: radius of a disc, or corners (n, 2) of a convex polygon in its axes, m; None: the square that
@@ -279,7 +282,7 @@ def attach_planar_contact(
     face: tuple[PlanarBody | None, Row, float],
     friction: float | None = None,
 ) -> Graph:
-    """Add a contact between a point of one body and a straight face of another, or of the world (None).
+    """Add a contact between a point of one body and a straight face of another body or of the world (None).
 
     Parameters
     ----------
@@ -343,5 +346,5 @@ def _check_numbers(name: str, **values: float | None) -> None:
         if value is not None and (
             number is None or number.shape != () or not math.isfinite(float(number)) or (positive and number < 0.0)
         ):
-            cure = "a finite number" + (" of zero or more" if positive else "")
+            cure = "a finite, non-negative number" if positive else "a finite number"
             raise refusal("E503", f'{what} of "{name}" is {value!r}', cure, about=name)

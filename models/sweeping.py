@@ -78,7 +78,7 @@ class SweepPlan:
 
 
 def read_plan(path: str | os.PathLike[str]) -> SweepPlan:
-    """Read the plan in a file; `ModelError` E401 to E408 with path, file and line of every problem."""
+    """Read the plan in a file. Raises `ModelError` E401 to E408 with the path, file and line of every problem."""
     return read_file(path, _plan, SweepPlan)
 
 
@@ -104,7 +104,7 @@ def _accept_all_keys(section: JsonSection) -> Mapping[str, Any]:
 
 
 def _values(vary: JsonSection, name: str) -> Any:
-    """Read the values of a name: a number, a word, a list of them, equally spaced values, or a distribution."""
+    """Read the values of a name: a number, a string, a list of these, equally spaced values, or a distribution."""
     entry = vary.values[name]
     if not isinstance(entry, Mapping):
         return entry
@@ -166,7 +166,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plan", type=Path, metavar="PLAN.json", help="varied values, duration, kept quantities")
     parser.add_argument("--store", type=Path, required=True, metavar="FILE", help="an SQLite database, created or continued")
     parser.add_argument("--out", type=Path, metavar="TABLE.csv", help="a row for each run, once all are done")
-    parser.add_argument("--plot", type=Path, metavar="PICTURE", help="kept quantities against varied ones: .png, .svg, .pdf")
+    parser.add_argument("--plot", type=Path, metavar="PICTURE", help="kept quantities against varied values: .png, .svg, .pdf")
     parser.add_argument(
         "--processes", type=_process_count, metavar="N", help="number of processes, instead of threads of this process"
     )
@@ -179,7 +179,7 @@ def _arguments(parser: argparse.ArgumentParser) -> None:
 def _process_count(text: str) -> int:
     """Parse a number of processes."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes: it must be a whole number from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes: it must be a positive integer")
     return int(text)
 
 

@@ -38,8 +38,8 @@ class Visual:
     sphere : radius, m.
     colour : "#rrggbb"; chosen automatically if None.
     opacity : 1 is opaque.
-    scale : scale of the mesh: a number, or three; 0.001 for files in mm.
-    position, quaternion : pose of its axes in those of the body; m, and (w, x, y, z).
+    scale : scale of the mesh: a number, or three numbers; 0.001 for files in mm.
+    position, quaternion : pose of its axes in the axes of the body; m, and (w, x, y, z).
 
     Raises `ModelError` E576 for no shape or several, or invalid numbers, colours and meshes; E577 for a missing file.
     """
@@ -66,7 +66,9 @@ class Visual:
             self._check_numbers(shapes[0])
         scale = floats(self.scale, (), (3,))
         if scale is None or not np.all(scale != 0.0):
-            raise _visual_error("E576", f"the scale of a visual is {self.scale!r}", "a number, or three; 0.001 for a file in mm")
+            raise _visual_error(
+                "E576", f"the scale of a visual is {self.scale!r}", "a number, or three numbers; 0.001 for a file in mm"
+            )
         if self.colour is not None and not (isinstance(self.colour, str) and re.fullmatch("#[0-9a-fA-F]{6}", self.colour)):
             raise _visual_error(
                 "E576", f"the colour of a visual is {self.colour!r}", 'red, green and blue in hexadecimal: "#e6a756"'

@@ -23,8 +23,8 @@ def inverse_dynamics_block(
 ) -> Element:
     """Build the efforts `<name>.effort` (n,) of `inverse_dynamics`, from the paths of q, v and the desired v', each (n,).
 
-    With v' = r'' + kd (r' - v) + kp (r - q) it is computed-torque control (Luh, Walker and Paul 1980). The block uses the numbers
-    of `tree`, which may be a nominal model that differs from the plant.
+    With v' = r'' + kd (r' - v) + kp (r - q) it is computed-torque control (Luh, Walker and Paul 1980). The block uses the
+    parameters of `tree`, which may be a nominal model that differs from the plant.
 
     Raises `ModelError` E338 for invalid gravity.
     """

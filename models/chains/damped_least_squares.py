@@ -1,7 +1,7 @@
 """Inverse kinematics of a tree: joint coordinates that bring a link to a pose or point, by damped least squares from many starts.
 
-Each start is a row; all rows take their Levenberg-Marquardt steps together. A joint at a limit is held for a step that would push
-it further.
+Each start is a row; all rows take their Levenberg-Marquardt steps together. A joint at a limit is fixed during a step that would
+push it further.
 
 Source: Wampler 1986; Nakamura and Hanafusa 1986 (damped least squares); Nielsen 1999 (the damping from step to step).
 """
@@ -30,11 +30,11 @@ MOST_STEPS = 200
 """Maximum number of steps from each start."""
 FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-3, 1e-12, 1e12
 FIRST_BATCH = 19
-"""Number of further starts that are tried before the rest."""
+"""Number of additional starts in the first batch, tried before all other starts."""
 SMALLEST_GAIN = 1e-13
-"""Relative decrease of the squared error in a step below which the search from a start ends."""
+"""Smallest relative decrease of the squared error in one step with which the search from a start continues."""
 AT_LIMIT = 1e-9
-"""Distance from a limit, relative to the natural size of the coordinate, at which a joint counts as held by it."""
+"""Distance from a limit, relative to the natural size of the coordinate, within which a joint counts as being at the limit."""
 
 
 @short_repr
@@ -48,7 +48,7 @@ class InverseKinematics:
     reached : (...) bool.
     position_error, angle_error : (...) remaining distance, m, and angle, rad (zero for goals that are points).
     gradient : (..., n) by how much half the squared error, with distances over `size`, would fall per rad or m of each joint:
-        zero at a solution; at a nearest pose, nonzero for joints that only their limits hold.
+        zero at a solution; at a nearest pose, nonzero for joints held only by their limits.
     tree, size : the mechanism, and the length, m, that is weighted like one rad.
 
     `print(solution)` shows the joints of a single goal as a table.
@@ -63,7 +63,7 @@ class InverseKinematics:
     size: float
 
     def at_limits(self) -> list[str]:
-        """Return the joints of a single goal that their limits hold back, with the limit."""
+        """Return the joints blocked by a limit in the solution for a single goal, each with its limit."""
         lower, upper = self.tree.limits.T
         room = AT_LIMIT * _sizes(self.tree, self.size)
         words = []
@@ -114,8 +114,8 @@ def inverse_kinematics(
     need_tree(tree, "inverse_kinematics")
     number, goals, points = tree.index(link), _goals(tree, goal), floats(at, (3,))
     if points is None or not (isinstance(starts, int) and starts > 0) or not 0.0 < tolerance < 1.0:
-        title = f"at={at!r}, starts={starts!r}, tolerance={tolerance!r} do not fit"
-        raise refusal("E338", title, "three finite numbers, a whole number from 1, and a small positive number", about=tree.name)
+        title = f"at={at!r}, starts={starts!r}, tolerance={tolerance!r} are invalid"
+        raise refusal("E338", title, "three finite numbers, a positive integer, and a small positive number", about=tree.name)
     leading = goals.shape[: -1 if goals.shape[-1] == 3 else -2]
     search = _Search(tree, number, goals.reshape(-1, *goals.shape[len(leading) :]), points, _size(tree), tolerance)
     first = _start(tree, start, len(search.goals))
@@ -142,7 +142,7 @@ def inverse_kinematics(
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """Goals (k, 4, 4) or (k, 3) of a point of a link."""
+    """Goals (k, 4, 4) or (k, 3) for a point on a link."""
 
     tree: Tree
     link: int
@@ -210,7 +210,8 @@ class _Search:
         return InverseKinematics(q, reached, distance, angle, gradient, self.tree, self.size)
 
     def out_of_reach(self, q: Array, error: Array, starts: int) -> ModelError:
-        """Return E340 with the nearest pose to the first goal that was missed, and the joints whose limits hold it."""
+        """Return E340 with the nearest pose to the first goal that was missed, and the joints whose limits prevent a closer
+        pose."""
         missed = np.flatnonzero(~self.reached(error))
         k = missed[:1]
         nearest = self.solution(q[k], error[k], k, ())
@@ -241,7 +242,7 @@ def rotation_vectors(R: Array) -> Array:
 
 
 def _size(tree: Tree) -> float:
-    """Return the largest distance of a link from the base at home, m; 1 if all are at the base."""
+    """Return the largest distance of a link from the base in the home configuration, m; 1 if all are at the base."""
     return max(float(np.linalg.norm(link.home[:3, 3])) for link in tree.links) or 1.0
 
 
@@ -267,12 +268,12 @@ def _goals(tree: Tree, goal: Any) -> Array:
 
 
 def _start(tree: Tree, start: Any, count: int) -> Array:
-    """Return start coordinates (count, n); E338 and E339 for invalid ones."""
+    """Return start coordinates (count, n); raise E338 or E339 if they are invalid."""
     lower, upper = tree.limits.T
     q = np.clip(0.0, lower, upper) if start is None else state_rows(tree, "the start", start)
     if q.ndim > 1 and q.size != count * tree.freedoms:
         cure = "one start, or one for each goal"
-        raise refusal("E338", f"starts of the shape {q.shape} do not fit {count} goals", cure, about=tree.name)
+        raise refusal("E338", f"starts of shape {q.shape} do not match {count} goals", cure, about=tree.name)
     if names := beyond_limits(tree, q):
         title = f"the start is beyond the limits of {', '.join(names[:6])}"
         raise refusal("E339", title, "a start within them: np.clip(q, *tree.limits.T)", about=tree.name)

@@ -1,7 +1,7 @@
 """Dynamics of a tree: mass matrix, forces and weight, and forward dynamics by articulated bodies, as formulas over any scalar.
 
-After q (and v), every formula takes the numbers of `inertia_numbers` in their order; by default the tree's own. Numbers that
-are zero in the tree are constants of the equations (and cost nothing); all others may be parameters of a graph.
+After q (and v), every formula takes the parameters of `inertia_numbers` in their order, by default the tree's own. Parameters
+that are zero in the tree are constants of the equations (and cost nothing); all other parameters may be parameters of a graph.
 
 Source: Featherstone 2008, tables 5.1 (recursive Newton-Euler) and 6.2 (composite bodies); Walker and Orin 1982.
 
@@ -66,7 +66,7 @@ class Moments:
 
 
 def inertia_numbers(tree: Tree) -> dict[str, tuple[float, str]]:
-    """Return name -> (value, unit) of every nonzero number of the links' inertias (above 1e-14 of related numbers).
+    """Return name -> (value, unit) of every inertia parameter of the links that exceeds 1e-14 of related parameters.
 
     `<link> mass`, `<link> centre x`, `<link> inertia xx` (about the centre of mass, in the link's frame), `<link> armature` ...
     """
@@ -97,7 +97,7 @@ def _armature_names(link: Link) -> list[str]:
 
 
 def _named(tree: Tree, numbers: Sequence[Any]) -> dict[str, Any]:
-    """Return name -> number of the inertias; by default the tree's."""
+    """Return name -> value of the inertia parameters, by default the tree's own."""
     entries = inertia_numbers(tree)
     return dict(zip(entries, numbers or [value for value, _ in entries.values()], strict=True))
 
@@ -223,8 +223,8 @@ def inverse_dynamics(
 
 
 def _newton_euler(tree: Tree, q: Any, v: Any, acceleration: Any, rise: np.ndarray, numbers: Sequence[Any]) -> np.ndarray:
-    """Return the efforts of a motion on a base with the acceleration `rise` (3,), in the base's axes; an `acceleration` (n,) of
-    None is zero."""
+    """Return the efforts of a motion whose base has the acceleration `rise` (3,), in the base's axes; `acceleration` is (n,), or
+    None for zero."""
     moves, freedoms = steps(tree, q), tree.sections.freedoms
     carried = section_moments(tree, numbers)
     twists = section_twists(tree, moves, v)
@@ -277,7 +277,7 @@ def kinetic_energy(tree: Tree, q: Any, v: Any, *numbers: Any) -> Any:
 
 @of_rows("q")
 def potential(tree: Tree, gravity: Vector, q: Any, *numbers: Any) -> Any:
-    """Return the potential of the weight, J, in uniform `gravity` (3,) m/s^2, world axes; zero at the world's origin."""
+    """Return the gravitational potential energy, J, in uniform `gravity` (3,) m/s^2, world axes; zero at the world's origin."""
     mass, first = first_moment(tree, q, numbers)
     return -(_in_base(tree, gravity) @ first + mass * (np.asarray(gravity) @ tree.base[:3, 3]))
 
@@ -378,7 +378,8 @@ def _rigid(body: Moments, twist: Screw) -> Articulated:
 
 @dataclass(frozen=True, eq=False)
 class _Hinged:
-    """Articulated body on its joint, about or along the positive axis (screw s): U = inertia @ s, D = s . U + armature, u."""
+    """Articulated body projected onto its joint, about or along the positive axis (screw s): U = inertia @ s, D = s . U +
+    armature, and the net effort u."""
 
     U: Screw
     D: Any
@@ -400,8 +401,7 @@ class _Hinged:
         return cls(U, U[0][a] + h * U[1][a] + rotor, effort, has_rotor)
 
     def reduced(self, section: Section, body: Articulated, velocity_term: Screw) -> Articulated:
-        """Return the body as seen by the frame before it, with its joint free; `velocity_term` is the acceleration due to
-        velocities."""
+        """Return the body in the preceding frame, with its joint free; `velocity_term` is the acceleration due to velocities."""
         a, turning, sliding = section.axis, section.turns and not section.pitch, not section.turns
         turning, sliding = (each and not self.has_rotor for each in (turning, sliding))
         over = self.U[0] / self.D, self.U[1] / self.D
@@ -425,7 +425,7 @@ def forward_dynamics(
 ) -> np.ndarray:
     """Return the accelerations v' (n,) of M v' + h + dV/dq = effort, in uniform `gravity` (3,) m/s^2 in world coordinates.
 
-    Joints that mimic others couple distant bodies; then the mass matrix is formed and solved.
+    Joints that mimic other joints couple distant bodies; then the mass matrix is formed and solved.
     """
     sections = tree.sections
     if not all(drive.direct for drive in sections.drives):

@@ -77,8 +77,7 @@ class ChainOptions:
 
 
 def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
-    """Return E454 for each argument that does not fit and for a singular mass matrix, or E538 for a freedom that moves no
-    mass."""
+    """Return E454 for each invalid argument and for a singular mass matrix, or E538 for a freedom that moves no mass."""
     problems: list[Problem] = []
     place = caller_place()
 
@@ -91,12 +90,12 @@ def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
     ):
         unknown = [str(x) for x in requested if x not in allowed]
         if unknown or len(set(requested)) < len(requested):
-            title = f"no port can be given to {', '.join(unknown) or 'one ' + what + ' twice'}"
+            title = f"unknown {what} for a port: {', '.join(unknown)}" if unknown else f"a {what} is listed twice for ports"
             problem(title, f"{what}s: {', '.join(allowed)}", "names from this list, each once")
     coordinates = f"coordinates: {', '.join(tree.coordinates)}"
     for what, values in (("position", options.position), ("velocity", options.velocity)):
         if values.shape != (tree.freedoms,) or not np.all(np.isfinite(values)):
-            problem(f"the {what} {values.tolist()} does not fit", coordinates, f"{tree.freedoms} finite numbers")
+            problem(f"the {what} {values.tolist()} is invalid", coordinates, f"{tree.freedoms} finite numbers")
     gravity = options.gravity
     if gravity.shape != (3,) or not np.all(np.isfinite(gravity)):
         problem(f"gravity is {gravity.tolist()}", "an acceleration in world coordinates, m/s^2", "three finite numbers")
@@ -105,7 +104,7 @@ def problems_of(tree: Tree, name: str, options: ChainOptions) -> list[Problem]:
         problem(f"stop_stiffness is {options.stop_stiffness!r}", coordinates, "one positive number, or one for each coordinate")
     if not 0.0 <= real(options.stop_dissipation) < np.inf:
         detail = "factor of the stops' force per velocity, s/rad or s/m"
-        problem(f"stop_dissipation is {options.stop_dissipation!r}", detail, "a number, not negative")
+        problem(f"stop_dissipation is {options.stop_dissipation!r}", detail, "a non-negative number")
     if options.limits not in stops.LIMIT_ACTIONS:
         problem(f"limits {options.limits!r}", f"actions: {', '.join(stops.LIMIT_ACTIONS)}", "one of these words")
     return problems or _mass_problems(tree, name, options.position, place)
@@ -158,22 +157,23 @@ class Cost:
     fixed: float
     """Operations for mass matrix, velocity forces and weight."""
     carried: float
-    """Operations to transform the momentum of the section, and of each section that it carries, to the frame before."""
+    """Operations to transform the momentum of the section, and of each section that it carries, to the preceding frame."""
     articulated: float
     """Operations for the articulated body and the acceleration of the section."""
 
 
 PARALLEL, RIGHT_ANGLED, OBLIQUE = Cost(67, 9, 105), Cost(162, 17, 307), Cost(470, 45, 724)
-"""Cost of a section in a planar mechanism, with axes along the axes of the frame before, and with any other axes: exact for each
-further joint in a row. Joints through one point and the ends of branches cost less."""
+"""Cost of a section in a planar mechanism, with axes along the axes of the preceding frame, and with any other axes: exact for
+each further joint in a row. Joints through one point and the ends of branches cost less."""
 
 
 def recursion_is_shorter(tree: Tree) -> bool:
     """Return True if M(q) and h(q, v) together take fewer operations with h by recursion than with h by differentiation.
 
-    The cost of the recursion grows with the number of joints in a row, the cost of the derivatives of M(q) with its square or
-    faster. They break even at four joints with parallel and right-angled axes (the finger of a hand: 305 operations for v' by
-    derivatives, 393 by recursion), at three with oblique axes (694 and 722 for M and h; 7425 and 3157 for seven joints).
+    The cost of the recursion grows with the number of joints in a row, the cost of the derivatives of M(q) with the square of
+    this number or faster. They break even at four joints with parallel and right-angled axes (the finger of a hand: 305
+    operations for v' by derivatives, 393 by recursion), at three with oblique axes (694 and 722 for M and h; 7425 and 3157 for
+    seven joints).
     """
     freedoms = tree.sections.freedoms
     longest = max(len(tree.sections.path(k + 1)) for k in range(len(freedoms)))
@@ -181,10 +181,11 @@ def recursion_is_shorter(tree: Tree) -> bool:
 
 
 def articulated_is_shorter(tree: Tree) -> bool:
-    """Return True if v' takes clearly fewer operations by articulated bodies than by M(q) and its solution.
+    """Return True if v' takes clearly fewer operations with articulated bodies than with M(q).
 
-    Articulated bodies take 724 operations for each oblique joint. The solution by M(q) takes n^3 / 2 for n joints that one joint
-    carries. Ten oblique joints in a row take 6200 by articulated bodies and 6800 by M(q), fifty take 35000 and 133000.
+    Articulated bodies take 724 operations for each oblique joint. Solving with M(q) takes n^3 / 2 for n joints carried by one
+    joint. Ten oblique joints in a row take 6200 operations with articulated bodies and 6800 with M(q); fifty take 35000 and
+    133000.
     """
     if not all(drive.direct for drive in tree.sections.drives):
         return False  # driven joints couple distant bodies: no such recursion
@@ -193,7 +194,7 @@ def articulated_is_shorter(tree: Tree) -> bool:
 
 
 def operations(tree: Tree) -> tuple[float, float]:
-    """Return upper bounds of the operations for v' by the mass matrix and by articulated bodies."""
+    """Return upper bounds on the number of operations for v' with the mass matrix and with articulated bodies."""
     freedoms = tree.sections.freedoms
     carried, costs = [1] * len(freedoms), _costs(tree)
     for k in range(len(freedoms) - 1, -1, -1):
@@ -223,15 +224,15 @@ def _is_oblique(section: Section) -> bool:
 
 
 SPRINGS = {"joint stiffness": "K", "stop stiffness": r"K_{\mathrm{stop}}"}
-"""Letters of the springs."""
+"""Symbols of the springs."""
 
 DYNAMICS = "Featherstone 2008"
 """Source of the formulas of `dynamics`."""
 
 
 def mechanism(tree: Tree, options: ChainOptions) -> Element:
-    """Return the IC. Its formulas take the numbers of the inertias, then gravity, and the stiffnesses of joint springs and of
-    stops, if any."""
+    """Return the IC. Its formulas take the inertia parameters, then gravity, and the stiffnesses of joint springs and of stops,
+    if any."""
     numbers, form, gravity, stiffness = inertia_numbers(tree), options.form, options.gravity, options.stiffness(tree)
     count, domain = len(numbers), joint_domain(tree)
     parameters = {name: Parameter(value, unit) for name, (value, unit) in numbers.items()}
@@ -283,7 +284,7 @@ def joint_domain(tree: Tree) -> Domain:
 
 
 def _letters(tree: Tree) -> dict[str, str]:
-    """Return the letters of the inertias: m, centre of mass c and moments of inertia I, of each link, and armature a."""
+    """Return the symbols of the inertias: m, centre of mass c and moments of inertia I, of each link, and armature a."""
     kinds, letters = {"mass": "m", "centre": "c", "inertia": "I", "armature": "a"}, {}
     for link in tree.links:
         for name in inertia_numbers(tree):
@@ -307,9 +308,9 @@ class LinkBody:
     world: PortRef
     """Port that carries the link's twist T_0_0_k."""
     pose_path: str
-    """Path of its pose signal (7,) in the graph around the chain."""
+    """Path of the link's pose signal (7,) in the graph around the chain."""
     frame_path: str
-    """Path of its pose (4, 4), which costs less than `pose_path`: no half angles."""
+    """Path of the link's pose (4, 4), cheaper than `pose_path`, since it needs no half angles."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,7 +364,7 @@ def chain_graph(
 
     Parameters
     ----------
-    ports : links that get a screw port of their own name (twist T_0_0_k); others cost nothing.
+    ports : links that get a screw port of their own name (twist T_0_0_k); all other links cost nothing.
     joint_ports : joint coordinates (`tree.coordinates`) that get a scalar port `joint <coordinate>`.
     form : "lagrangian" (states `mechanism.q`, `mechanism.v`) or "hamiltonian" (`mechanism.q`, `mechanism.p`).
     position, velocity : start values (n,) of the joints, rad or m and rad/s or m/s; zero by default.
@@ -374,12 +375,12 @@ def chain_graph(
         (Hunt and Crossley 1975).
     nominal : typical size of the states, as for `IC`.
 
-    Parameters of the graph: `mechanism.<link> mass` and every other number of `inertia_numbers`, `mechanism.gravity` (its
+    Parameters of the graph: `mechanism.<link> mass` and every other parameter of `inertia_numbers`, `mechanism.gravity` (its
     magnitude; the direction is fixed), `mechanism.joint stiffness` (n,), `damping.resistance` (n,). Lengths and axes belong to
     the equations.
 
     Raises `ModelError` E450 without a tree; E339 for a `position` beyond limits that are not ignored; E454 for ports, start
-    values or options that do not fit it, or a singular mass matrix; E538 for a freedom that moves no mass.
+    values or options incompatible with the tree, or a singular mass matrix; E538 for a freedom that moves no mass.
     """
     ports, joint_ports = names_of(ports, "ports"), names_of(joint_ports, "joint_ports")
     if not isinstance(tree, Tree):

@@ -29,7 +29,7 @@ Frame = tuple[np.ndarray, np.ndarray]
 
 
 def step(section: Section, x: Any) -> Frame:
-    """Return the frame of a section in the frame before it, at the coordinate x (rad or m)."""
+    """Return the frame of a section in the preceding frame, at the coordinate x (rad or m)."""
     unit = np.eye(3)[section.axis]
     if not section.turns:
         return section.R, section.p + section.R @ (unit * (section.sign * x))
@@ -44,7 +44,7 @@ def step(section: Section, x: Any) -> Frame:
 
 
 def steps(tree: Tree, q: Any) -> list[Frame]:
-    """Return the frame of every section in the frame before it."""
+    """Return the frame of every section in the preceding frame."""
     sections = tree.sections
     return [step(section, x) for section, x in zip(sections.freedoms, sections.positions(q), strict=True)]
 
@@ -81,7 +81,8 @@ def link_pose(tree: Tree, link: int | str, q: Any) -> np.ndarray:
 
 @of_rows("q")
 def link_pose_state(tree: Tree, link: int, q: Any) -> np.ndarray:
-    """Return a link's pose [qw, qx, qy, qz, px, py, pz] (7,); its quaternion is a product of half angles, smooth in q."""
+    """Return a link's pose [qw, qx, qy, qz, px, py, pz] (7,); its quaternion is a product of joint quaternions in half angles,
+    smooth in q."""
     sections, positions = tree.sections, tree.sections.positions(q)
     turn: Any = quaternion(tree.base[:3, :3])
     for k in sections.path(sections.carrier[link]):
@@ -153,7 +154,8 @@ def _jacobian(tree: Tree, columns: dict[int, list[Any]]) -> np.ndarray:
 
 
 def section_twists(tree: Tree, moves: Sequence[Frame], v: Any) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return angular and linear velocity of the base and of every section's frame relative to it, each in its own axes."""
+    """Return the angular and linear velocities of the base and of every section's frame relative to the base, each in its own
+    axes."""
     twists: list[tuple[np.ndarray, np.ndarray]] = [(np.zeros(3), np.zeros(3))]
     for section, (R, p), rate in zip(tree.sections.freedoms, moves, tree.sections.rates(v), strict=True):
         omega, linear = twists[section.before]

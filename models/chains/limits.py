@@ -18,7 +18,7 @@ STATES = ("inside", "below", "above")
 
 
 def beyond_limits(tree: Tree, q: Any) -> list[str]:
-    """Return the coordinates, with their limits, that are beyond them in any of the rows (..., n)."""
+    """Return the coordinates that are beyond their limits in any of the rows (..., n), each with its limits."""
     lower, upper = tree.limits.T
     beyond = np.any((q < lower) | (q > upper), axis=tuple(range(np.ndim(q) - 1)))
     units = ["rad" if angle else "m" for angle in tree.is_angle]

@@ -58,7 +58,7 @@ class UncheckedInertia(BodyInertia):
 
     Attributes
     ----------
-    defect : why no body can have it.
+    defect : reason why no body can have it.
     is_passive : True if no motion has a negative kinetic energy: mass and moments are not negative.
     place : line of the file.
     """
@@ -124,7 +124,7 @@ FREEDOM_UNITS = {
     "stiffness": {"rad": "N m/rad", "m": "N/m"},
     "rest": {"rad": "rad", "m": "m"},
 }
-"""Units of the numbers of a freedom, by the unit of its coordinate."""
+"""Units of the values of a freedom, by the unit of its coordinate."""
 BEFORE = ""
 """Value of `parent` for the preceding link of the list."""
 
@@ -161,8 +161,8 @@ class Link:
     damping : viscous, N m s/rad or N s/m: a number, or one for each freedom.
     armature : inertia of the motor reflected to the joint, rotor times the square of its gear, kg m^2 or kg; likewise. Gyroscopic
         torques of the rotor are neglected.
-    stiffness, rest : stiffness of a spring at the joint, N m/rad or N/m, and where it is slack, rad or m; likewise. Graphs
-        include it; the formulas of efforts omit it, as they omit damping.
+    stiffness, rest : stiffness of a spring at the joint, N m/rad or N/m, and position at which it is slack, rad or m; likewise.
+        Graphs include it; the formulas of efforts omit it, as they omit damping.
     limits : (lower, upper) limit of the joint, or (n, 2), rad or m; None or infinite: no limit. `Parameter([-170, 170], "deg")`.
     surface : surface in the link's frame, for contacts.
     parent : name of an earlier link that carries it; `BEFORE` is the preceding one, None the base.

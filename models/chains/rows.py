@@ -1,4 +1,4 @@
-"""Formulas for one pose evaluated at many poses at once: arrays (..., n) in, arrays (..., shape of the result) out."""
+"""Formulas for one pose, evaluated at many poses in one call: arrays (..., n) in, arrays (..., shape of the result) out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Formula = TypeVar("Formula", bound=Callable[..., Any])
 
 
 class Column:
-    """Scalar with a value in each row; constants 0 and 1 are not multiplied out."""
+    """Scalar with a value in each row; sums and products with the constants 0 and 1 are simplified."""
 
     __slots__ = ("values",)
 
@@ -96,7 +96,7 @@ def of_rows(*states: str) -> Callable[[Formula], Formula]:
             try:
                 leading = np.broadcast_shapes(*(values.shape[:-1] for values in rows.values()))
             except ValueError:
-                title = "the rows do not fit together: " + ", ".join(f"{state} {x.shape}" for state, x in rows.items())
+                title = "the rows do not match: " + ", ".join(f"{state} {x.shape}" for state, x in rows.items())
                 raise refusal("E338", title, "the same number of rows in each array", about=tree.name) from None
             for state, values in rows.items():
                 table = np.broadcast_to(values, (*leading, tree.freedoms)).reshape(-1, tree.freedoms)
@@ -131,7 +131,7 @@ def state_rows(tree: Tree, name: str, values: Any) -> np.ndarray:
         rows = np.array(np.nan)
     if rows.ndim == 0 or rows.shape[-1] != tree.freedoms or not np.all(np.isfinite(rows)):
         size = f"its shape is {rows.shape}" if np.all(np.isfinite(rows)) else "an entry is not a finite number"
-        title = f'{name} does not fit "{tree.name}"'
+        title = f'{name} does not match "{tree.name}"'
         cure = f"{tree.freedoms} finite numbers in each row: {', '.join(tree.coordinates[:12])}"
         raise refusal("E338", title, cure, about=tree.name, why=size)
     return rows

@@ -1,6 +1,6 @@
-"""Kinematic trees and serial chains: a `Tree` is a checked tuple of links, a `Chain` is one without branches; their sections.
+"""Kinematic trees and serial chains: a `Tree` is a checked tuple of links, a `Chain` is a tree without branches.
 
-Sections of a tree: one freedom each, along a coordinate axis of a frame on the joint's own axis.
+Each section of a tree has one freedom, along a coordinate axis of a frame on the joint's own axis.
 
 The frames make most constants of the tree 0 or 1, which cost nothing once a trace folds them: the origin lies on the joint's
 axis, and the axes keep their direction from section to section as long as the joint allows it.
@@ -26,19 +26,19 @@ from screws.poses import is_pose
 from screws.rotations import tilde
 
 SNAP = 1e-14
-"""Size of entries of constant poses, relative to the tree's, below which they are rounding."""
+"""Size, relative to the tree, below which entries of constant poses count as rounding errors."""
 
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """One freedom: its frame turns about (or slides along) its axis number `axis`, relative to the frame before it."""
+    """One freedom: its frame turns about, or slides along, axis number `axis`, relative to the preceding frame."""
 
     before: int
-    """Number of the section that carries it, from 1; 0 is the base."""
+    """Number of the section that carries this section, from 1; 0 is the base."""
     R: np.ndarray
-    """Rotation (3, 3) of its frame in the frame before at q = 0."""
+    """Rotation (3, 3) of the section's frame in the preceding frame at q = 0."""
     p: np.ndarray
-    """Origin (3,) of its frame in the frame before at q = 0, m."""
+    """Origin (3,) of the section's frame in the preceding frame at q = 0, m."""
     axis: int
     sign: float
     turns: bool
@@ -47,7 +47,7 @@ class Section:
 
     @property
     def screw(self) -> tuple[np.ndarray, np.ndarray]:
-        """Angular and linear part of its unit screw, in its own frame."""
+        """Angular and linear part of the section's unit screw, in the section's frame."""
         unit = self.sign * np.eye(3)[self.axis]
         return (unit, self.pitch * unit) if self.turns else (np.zeros(3), unit)
 
@@ -60,12 +60,12 @@ class Drive:
     factor: float
     offset: float
     direct: bool
-    """True if the coordinate belongs to its own joint, with factor 1 and offset 0."""
+    """True if the joint has its own coordinate: factor 1 and offset 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class Sections:
-    """Freedoms of a tree, each after the one that carries it, and frames of its links."""
+    """Freedoms of a tree, each after the freedom that carries it, and frames of the links."""
 
     freedoms: tuple[Section, ...]
     drives: tuple[Drive, ...]
@@ -125,7 +125,8 @@ def sections_of(
 
 
 def _section(before: int, R: np.ndarray, p: np.ndarray, screw: np.ndarray, size: float) -> tuple[Section, np.ndarray, np.ndarray]:
-    """Return the section of a screw and its frame, as rotation and origin; R, p are the frame before. Both are in the base."""
+    """Return the section of a screw and its frame, as rotation and origin; R and p are the preceding frame. Both frames are in
+    the base."""
     omega, v = screw[:3], screw[3:]
     turns = bool(np.any(omega))
     direction = omega if turns else v
@@ -170,7 +171,7 @@ class Finding(NamedTuple):
 def findings(links: Sequence[Any], base: Any, moves: bool) -> list[Finding]:
     """Return the problems E450 to E453, E535 and E537 of links; names and types are checked before references to them.
 
-    `moves` : False for links that need no freedom.
+    `moves` : False if the links need no freedom.
     """
     references = _coordinates(links), _parents(links), _mimics(links)
     for checks in ((_kinds(links),), (_names(links, moves), _numbers(links, base)), references):
@@ -221,7 +222,7 @@ def _names(links: Sequence[Any], moves: bool) -> Iterator[Finding]:
         )
     for name in names:
         if not (isinstance(name, str) and is_name(name)):
-            detail = "a dot separates a part from its contents, a colon a bond from its variables"
+            detail = "a dot separates a part from its contents, and a colon separates a bond from its variables"
             yield Finding("E450", f"{name!r} is not a name for a link", detail, "letters, digits, spaces or underscores")
     if not links or (moves and not any(link.joint.freedoms for link in links)):
         yield Finding("E450", "nothing can move", f"{len(names)} links, no freedom", "links with joints, such as revolute(...)")
@@ -262,7 +263,7 @@ def _parents(links: Sequence[Any]) -> Iterator[Finding]:
 
 
 def _mimics(links: Sequence[Any]) -> Iterator[Finding]:
-    """Check that driven joints and their drivers have one freedom each, and form no cycle."""
+    """Check that mimic joints and the joints that they follow have one freedom each and form no cycle."""
     named = {link.name: link for link in links}
     driven: dict[str, str] = {}
     for link in links:
@@ -349,8 +350,8 @@ class Tree:
     The first link of a floating mechanism has a free joint, `joints.free()`.
 
     Raises `ModelError` E450 without links or freedoms, for objects that are not links or joints, for two links of the same name;
-    E451 for an invalid pose; E452 for a screw that is not a unit screw; E453 for damping or limits that do not fit the joint, or
-    an invalid inertia; E535 for a parent, E537 for a mimic that is unknown or cyclic.
+    E451 for an invalid pose; E452 for a screw that is not a unit screw; E453 for damping or limits that do not match the joint,
+    or an invalid inertia; E535 for a parent, E537 for a mimic that is unknown or cyclic.
     """
 
     name: str
@@ -415,12 +416,12 @@ class Tree:
         return total, fixed_floats(moments / np.where(total > 0.0, total, 1.0))
 
     def freedom_values(self, name: str) -> np.ndarray:
-        """Return the numbers `name` of the links, such as "damping", for every freedom, in the order of the links."""
+        """Return the values of the links' field `name`, such as "damping", for every freedom, in the order of the links."""
         values = [np.broadcast_to(np.asarray(getattr(x, name), float), x.joint.freedoms) for x in self.links]
         return np.concatenate(values)
 
     def _on_coordinates(self, power: int, values: np.ndarray) -> np.ndarray:
-        """Sum values of the freedoms, times factor^power of their drives, for each coordinate (n,)."""
+        """Sum, for each coordinate (n,), the values of the freedoms that it drives, each times factor^power."""
         out = np.zeros(self.freedoms)
         for value, drive in zip(values, self.sections.drives, strict=True):
             out[drive.coordinate] += drive.factor**power * value

@@ -18,7 +18,7 @@ from screws.names import answer_old_names
 from screws.numeric_arguments import real, shown
 
 MAX_CANDIDATES = 64
-"""Default limit of the number of contact candidates."""
+"""Default limit on the number of contact candidates."""
 
 
 @in_units(friction="1", restitution="1", rolling_friction="m", spinning_friction="m")
@@ -39,17 +39,17 @@ def collisions(
 
     Parameters
     ----------
-    graph : graph of the bodies; missing ones are added.
+    graph : graph of the bodies; bodies that it lacks are added.
     bodies : bodies made with `shape=`.
     friction : coefficient of Coulomb's cone, for all pairs.
     restitution : ratio of separation to approach velocity, 0 to 1.
     rolling_friction : length, m: a contact resists rolling by a torque of at most this times its normal force.
     spinning_friction : the same for spin about the normal (torsional friction).
-    max_contacts : largest number of candidates; more stop a run (E514).
+    max_contacts : largest number of candidates; a run that exceeds it stops (E514).
     pairs : pairs that may touch, instead of all pairs.
-    exclude : pairs that may not; bodies that a constraint of the graph connects, such as a joint, are excluded anyway.
+    exclude : pairs that may not touch; bodies that a constraint of the graph connects, such as a joint, are excluded anyway.
 
-    Raises `ModelError` E545 for a body without a shape, E546 for invalid numbers, E547 for pairs of other bodies.
+    Raises `ModelError` E545 for a body without a shape, E546 for invalid parameters, E547 for pairs of other bodies.
     """
     index: dict[str, int] = {}
     shapes = []
@@ -67,19 +67,19 @@ def collisions(
         graph.add(body)
     mu, e = real(friction), real(restitution)
     if not 0.0 <= mu < float("inf"):
-        raise refusal("E546", f"friction of collisions is {shown(friction)}", "a number of zero or more", about=graph.name)
+        raise refusal("E546", f"friction of collisions is {shown(friction)}", "a non-negative number", about=graph.name)
     if not 0.0 <= e <= 1.0:
         raise refusal("E546", f"restitution of collisions is {shown(restitution)}", "a number from 0 to 1", about=graph.name)
     lengths = {"rolling_friction": rolling_friction, "spinning_friction": spinning_friction}
     for word, length in lengths.items():
         if not 0.0 <= real(length) < float("inf"):
             title = f"{word} of collisions is {shown(length)}"
-            raise refusal("E546", title, f"a length in m of zero or more: {word}=1e-3", about=graph.name)
+            raise refusal("E546", title, f"a non-negative length in m: {word}=1e-3", about=graph.name)
     if isinstance(max_contacts, bool) or not isinstance(max_contacts, (int, np.integer)) or max_contacts < 1:
         raise refusal(
             "E546",
             f"collisions can have {shown(max_contacts)} candidates",
-            "a whole number above zero: max_contacts=256",
+            "a positive integer: max_contacts=256",
             about=graph.name,
         )
     colliders = tuple(_collider(body) for body in bodies)

@@ -25,7 +25,7 @@ PAPER_NAMES = {
 """Name of a contact in Visser 2002, section 4 -> its constrained components."""
 
 COMPONENT_KINDS = {"v_z": "normal", "v_x": "tangential", "v_y": "tangential"}
-"""Component -> kind of its stiffness and damping; all others are "rotational"."""
+"""Component -> kind of its stiffness and damping; all other components are "rotational"."""
 
 
 def ordered_components(constrained: str | Sequence[str]) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ def _as_tuple(constrained: Any) -> tuple[Any, ...]:
 
 
 def by_component(values: tuple[Any, Any, Any]) -> dict[str, Any]:
-    """Map each component to its value out of (normal, tangential, rotational)."""
+    """Map each component to the normal, tangential or rotational value."""
     by_kind = dict(zip(("normal", "tangential", "rotational"), values, strict=True))
     return {component: by_kind[COMPONENT_KINDS.get(component, "rotational")] for component in COMPONENTS}
 
@@ -80,7 +80,7 @@ def body_problems(name: str, bodies: Sequence[Touchable]) -> list[Problem]:
             f'body "{getattr(body, "name", body)}" of contact "{name}" has no surface',
             (),
             (getattr(body, "place", source),),
-            ("give it one: surface=sphere(0.1)",),
+            ("give the body a surface: surface=sphere(0.1)",),
         )
         for body in bodies
         if getattr(body, "surface", None) is None
@@ -92,7 +92,9 @@ def component_problems(name: str, constrained: Any, chosen: Sequence[str]) -> li
     unknown = [c for c in _as_tuple(constrained) if c not in COMPONENTS and c not in PAPER_NAMES]
     if chosen and not unknown:
         return []
-    title = f'contact "{name}" cannot constrain {", ".join(map(str, unknown)) or "nothing"}'
+    title = (
+        f'contact "{name}" cannot constrain {", ".join(map(str, unknown))}' if unknown else f'contact "{name}" constrains nothing'
+    )
     details = (f"components: {', '.join(COMPONENTS)}", f"names: {', '.join(PAPER_NAMES)}")
     cures = ('constrained="rolling", or a list of components such as ["v_z"]',)
     return [Problem("E421", title, details, (caller_place(),), cures)]
@@ -126,10 +128,10 @@ def near_problems(name: str, near: Any) -> list[Problem]:
 
 
 def place_problems(name: str, bodies: Sequence[Touchable], places: Any, near: Any) -> list[Problem]:
-    """Report E439 for a number of places that is not a whole number above zero, or too large for convex bodies; E429 for `near`
-    with several places."""
+    """Report E439 for a number of places that is not a positive integer, or too large for convex bodies; E429 for `near` with
+    several places."""
     if isinstance(places, bool) or not isinstance(places, (int, np.integer)) or places < 1:
-        cure = "a whole number of one or more: places=2"
+        cure = "a positive integer: places=2"
         return [Problem("E439", f'contact "{name}": places = {places!r}', (), (caller_place(),), (cure,))]
     surfaces = [surface for body in bodies if isinstance(surface := getattr(body, "surface", None), Surface)]
     if places == 1 or len(surfaces) < 2:
@@ -140,7 +142,7 @@ def place_problems(name: str, bodies: Sequence[Touchable], places: Any, near: An
         why = "convex bodies touch in one place"
         problems.append(Problem("E439", title, (why,), (caller_place(),), ("places=1, or leave it out",)))
     if near is not None:
-        cure = "near=... for a contact of one place, or places=... without it"
+        cure = "near=... for a contact with one place, or places=... without near"
         title = f'contact "{name}" has {places} places and also near = {near!r}'
         problems.append(Problem("E429", title, (), (caller_place(),), (cure,)))
     return problems

@@ -60,19 +60,19 @@ FRICTION_STATES = ("off", "stick", "slip")
 
 _OFF, _SLIP = 0.0, 2.0
 _TINY = 1e-300
-# Excess that counts as rounding, relative to the terms of the normal force.
+# Excess that counts as rounding error, relative to the terms of the normal force.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class Cone:
-    """Friction cone of a contact: the constrained components that share it, and its limit over the normal force.
+    """Friction cone of a contact: the constrained components that share it, and the ratio of its limit to the normal force.
 
     Attributes
     ----------
     name : name of the automaton; its elements are `<name> cone` and `<name> slider`.
     components : components of the relative twist in C2, all constrained.
-    coefficient : 1 for a force, m for a torque.
+    coefficient : this ratio, dimensionless for a force, in m for a torque.
     """
 
     name: str
@@ -122,7 +122,7 @@ def friction_problems(name: str, cones: Sequence[Cone], chosen: Sequence[str], d
         elif any(damping[c] == 0.0 for c in cone.components):
             kind = "rotational_damping" if cone.components == ("omega_z",) else "tangential_damping"
             details = ("the slip velocity follows from the force and the damping",)
-            cure = f"{kind}=...: c / k is the time in which the force follows the cone"
+            cure = f"{kind}=...: c / k is the time constant with which the force follows the cone"
             problems.append(Problem("E492", f'contact "{name}" has {cone.name}, but no {kind}', details, (source,), (cure,)))
     return problems
 
@@ -211,7 +211,8 @@ EXCESS_BEYOND_ROUNDING = Op(
     lambda excess, coefficient, pressing: excess - _ROUNDING * coefficient * pressing - 2.0 * _TINY**0.5,
     r"#1 - 10^{-12}\,#2\,#3",
 )
-"""Excess of the force over its limit, beyond rounding: N is zero when the bodies separate, and so is w after a straight drop."""
+"""Excess of the force over its limit, less an allowance for rounding errors: N is zero at separation, and w is zero after a
+vertical drop."""
 SLIP_RATE = Op("slip", _slip, r"(1 - #3 / |#2|)\,#2 / #4 \text{ while it slips, else } 0")
 CONTACT_GUARD = Op("contact", lambda mode: mode - 0.5, r"#1 - \tfrac12")
 SEPARATION_GUARD = Op("no contact", lambda mode: 0.5 - mode, r"\tfrac12 - #1")
@@ -260,7 +261,7 @@ def components_with(friction: Any) -> tuple[str, ...]:
 
 
 class FrictionLaw:
-    """Law of the gap without springs and, with a coefficient `friction`, of dry friction in the tangent plane."""
+    """Contact law without springs; with a coefficient `friction`, it includes dry friction in the tangent plane."""
 
     friction: Any
     active_states: ClassVar[tuple[str, ...]] = ()
@@ -279,7 +280,8 @@ def friction_coefficient_problems(name: str, friction: Any, chosen: Sequence[str
 
 
 def connect_dry_friction(graph: Graph, split: Element, friction: Any, force: str, switch: SwitchStates) -> None:
-    """Connect friction between the bodies, limited to the coefficient times the normal force; nothing if it is None."""
+    """Connect friction between the bodies, limited to the coefficient times the normal force; do nothing if the coefficient is
+    None."""
     if friction is None:
         return
     domain = domain_of(IN_PLANE)

@@ -14,7 +14,7 @@
       Se 0
 ```
 
-This is the head, which all contacts share; the tails are in `screwbond.models.contacts.laws`.
+This is the head, which all contacts share; the tails, which differ, are in `screwbond.models.contacts.laws`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def start_parameters(surface1: Surface, surface2: Surface) -> list[str]:
 
 
 def start_results(surface1: Surface, surface2: Surface, of_law: Sequence[str]) -> list[str]:
-    """Return the states and automata that `start_values` sets, in its order."""
+    """Return the states and automata that `start_values` sets, in the order of its results."""
     charts = [f"chart {i}" for i, s in ((1, surface1), (2, surface2)) if s.charts > 1]
     return ["kinematics.q1", "kinematics.q2", "kinematics.alpha", *of_law, *charts]
 
@@ -85,7 +85,8 @@ returns the contact coordinates of the contact's start place."""
 
 
 def only_place(near: np.ndarray | None = None) -> StartPlace:
-    """Return the only place of a contact, or the nearest of several to the point `near` (3,) of body 1, m."""
+    """Return the start place of a contact: its only place or, of several, the place nearest to the point `near` (3,) of body 1,
+    m."""
 
     def place(name: str, surfaces: tuple[Surface, Surface], H1: np.ndarray, H_1_2: np.ndarray) -> ContactCoordinates:
         nearest = closest_points(*surfaces, H_1_2, near=near)
@@ -134,14 +135,14 @@ def start_values(
 
 
 def _check_single_contact(name: str, surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> None:
-    """Refuse (E428) bodies that overlap at several points: a contact tracks one."""
+    """Refuse (E428) bodies that overlap at several points: a contact tracks one point."""
     overlaps = [contact for contact in all_closest_points(surface1, surface2, H_1_2) if contact.d < 0.0]
     if len(overlaps) < 2:
         return
     title = f'contact "{name}" has one place, but its bodies touch in {len(overlaps)} places'
     cures = (
         f"places={len(overlaps)}",
-        "a contact for each place between the same bodies, each with near=(x, y, z), a point of body 1 close to it",
+        "a separate contact for each place where the bodies touch, with near=(x, y, z), a point of body 1 close to that place",
     )
     raise refusal("E428", title, *cures, about=name, why=_described(surface1, overlaps), places=())
 
@@ -158,8 +159,8 @@ def _described(surface1: Surface, minima: Sequence[ContactCoordinates]) -> tuple
 def _numbered_places(
     name: str, surfaces: tuple[Surface, Surface], H1: tuple[float, ...], H_1_2: tuple[float, ...], count: int
 ) -> tuple[ContactCoordinates, ...]:
-    """Return the `count` places of a contact: overlapping ones, then those with the smallest gaps, numbered along x, y, z of the
-    world, so that neither the order of the bodies nor the order of the search matters.
+    """Return the `count` places of a contact: overlapping places, then the places with the smallest gaps, numbered along x, y, z
+    of the world, so that neither the order of the bodies nor the order of the search matters.
 
     Raises `ModelError` E439 if there are fewer places, E428 if the bodies touch in more.
     """
@@ -207,8 +208,8 @@ def _with_numbers(surface: Surface, numbers: Sequence[Any]) -> Surface:
 
 
 class ContactGraph(Graph):
-    """Graph of a contact; `bodies` are its two bodies, to which `attach_contact` connects it, `places` the names of the contacts
-    inside it, if it holds several."""
+    """Graph of a contact; `bodies` are its two bodies, to which `attach_contact` connects it; `places` are the names of the
+    contacts inside it if it has several places."""
 
     def __init__(self, name: str, bodies: tuple[Touchable, Touchable], places: tuple[str, ...] = ()):
         super().__init__(name)
@@ -217,7 +218,7 @@ class ContactGraph(Graph):
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Return the path of the contact in the graph around it, or the paths of its places."""
+        """Return the path of the contact in the graph around it, or the path of each of its places."""
         return tuple(f"{self.name}.{place}" for place in self.places) or (self.name,)
 
 
@@ -240,17 +241,18 @@ def contact(
     Parameters
     ----------
     constrained : a name of the paper ("rolling", "sliding", "rolling and sliding") or a list of `COMPONENTS`; by default the
-        law's: v_z, with friction also v_x and v_y, and for `Compliant` all with numbers. The other components are free.
+        law's: v_z, with friction also v_x and v_y, and for `Compliant` all components with parameters. The other components are
+        free.
     law : the contact law: `Compliant`, `Viscoelastic`, `VirtualSpring`, `Maxwell`, `Impact`, `ThreeState`, or `Rigid` for time
         stepping.
     transport : transport of the springs' tangential vectors: "parallel" without turning about the normal, "bodies" with the mean
         rotation of both bodies about it, "gauss" with the axes of C2 (the paper's literal law).
     near : point (x, y, z) of body 1, m. Bodies that are not convex may touch at several points; this contact takes the point
         nearest to `near` at the start. Give each point its own contact, or use `places`.
-    places : largest number of places at which the bodies touch at once. Each of several places is a separate contact inside this
-        one, "place 1", "place 2" ..., with its own law, found from the start poses and numbered along x, y, z of the world. The
-        run ends when two of them merge.
-    compliance : numbers of `Compliant`, the law by default: normal_stiffness=1e5, tangential_damping=20.0, friction=0.3 ...
+    places : largest number of places at which the bodies touch simultaneously. Each of several places is a separate contact
+        inside this one, "place 1", "place 2" ..., with its own law, found from the start poses and numbered along x, y, z of the
+        world. The run ends when two of them merge.
+    compliance : parameters of `Compliant`, the default law: normal_stiffness=1e5, tangential_damping=20.0, friction=0.3 ...
 
     Signals: `gap` d (m, negative in contact), `normal force` (N), `wrench` in C2 (the negative acts on body 2), `q1`, `q2`,
     `alpha` (about z2), `frame` H_0_C2. Modes: `switch`, whose states are the law's, and, for closed surfaces, `chart 1`, `chart
@@ -291,7 +293,7 @@ class _ContactParts:
 
 
 def _several_places(parts: _ContactParts, places: Sequence[ContactGraph]) -> ContactGraph:
-    """Return the graph of a contact that holds several places at once."""
+    """Return the graph of a contact with several places."""
     graph = ContactGraph(parts.name, parts.bodies, tuple(place.name for place in places))
     ends = [J1(f"twist of body {i}", domain=SCREW, frame="0", symbols={"flow": f"T_{{O_{i}}}^{{0,0}}"}) for i in (1, 2)]
     for place in places:
@@ -305,7 +307,7 @@ def _several_places(parts: _ContactParts, places: Sequence[ContactGraph]) -> Con
 
 
 def _place_graph(parts: _ContactParts, name: str, place: StartPlace) -> ContactGraph:
-    """Return the graph, called `name`, of the contact in one place."""
+    """Return the graph `name` of the contact at one place."""
     contact_law, chosen, transport = parts.law, parts.chosen, parts.transport
     surface1, surface2 = (body.surface for body in parts.bodies)
     assert surface1 is not None and surface2 is not None
@@ -361,7 +363,7 @@ def _place_graph(parts: _ContactParts, name: str, place: StartPlace) -> ContactG
 def attach_contact(graph: Graph, contact: Graph, body1: Touchable | None = None, body2: Touchable | None = None) -> Graph:
     """Connect a contact to its bodies: half arrows body 2 -> contact -> body 1, and the poses as signals.
 
-    Return the graph. The bodies are by default those of `contact`; E566 if it is not such a graph.
+    Return the graph. By default the bodies are those given to `contact`; E566 if they are unknown.
     """
     defaults = contact.bodies if isinstance(contact, ContactGraph) else (None, None)
     bodies = {"1": defaults[0] if body1 is None else body1, "2": defaults[1] if body2 is None else body2}
@@ -382,7 +384,7 @@ TO_CONTACT = Action(
 
 
 def _law_problems(name: str, law: Any, compliance: Iterable[str]) -> list[Problem]:
-    """Report E438 for an invalid law, and for numbers of `Compliant` in addition to a law."""
+    """Report E438 for an invalid law, or for parameters of `Compliant` in addition to a law."""
     source = caller_place()
     if law is None:
         return []

@@ -83,13 +83,13 @@ def _length(surface: Surface) -> str:
 
 
 def _letter(parameter: str, surface: int) -> str:
-    """Return the letter of a length of a surface, with the number of its body."""
+    """Return the symbol of a surface's length, with the number of the body as a subscript."""
     letter, *below = LETTERS.get(parameter, (parameter if len(parameter) == 1 else latex_name(parameter),))
     return f"{letter}_{{{','.join((*below, f'O_{surface}'))}}}"
 
 
 LETTERS = {"radius": ("r",), "zB": ("z", "B")}
-"""Letters of lengths, and their subscripts."""
+"""Symbols of lengths, and their subscripts."""
 
 
 def geometry_op(surface: Surface, index: int) -> Op:
@@ -110,11 +110,11 @@ def geometry_op(surface: Surface, index: int) -> Op:
 
 
 def _point(surface: Surface) -> str:
-    """Describe the point c(u, v) of a surface in words and formulas."""
+    """Describe the point c(u, v) of a surface in text and formulas."""
     if not surface.latex:
-        return r"$(u, v) = q$, $c(u, v)$ is the last column of $H$, a point of the surface in the frame $O$ of its body. "
+        return r"$(u, v) = q$, and $c(u, v)$, the last column of $H$, is a point of the surface in the frame $O$ of its body. "
     (_, point), *further = (equation.split(" = ", 1) for equation in surface.latex[0])
-    words = rf"$(u, v) = q$, $c(u, v) = {point}$ is the point of the surface in the frame $O$ of its body"
+    words = rf"$(u, v) = q$, and $c(u, v) = {point}$ is the point of the surface in the frame $O$ of its body"
     words += "".join(rf", ${letter} = {formula}$" for letter, formula in further)
     if surface.charts > 1:
         words += rf", in the chart of axis x ${surface.latex[1][-1]}$"
@@ -134,7 +134,7 @@ GAUSS_FRAME_NOTE = (
     r" = K M \dot q$, $(\omega_z)_C^{C,O} = T M \dot q$, VI02 (10), $(v_x, v_y)_C^{C,O} = M \dot q$, $(v_z)_C^{C,O} = 0$,"
     r" VI02 (11)."
 )
-"""Definition of the Gauss frame of a point c(u, v), for a reader of Visser 2002."""
+"""Definition of the Gauss frame at a point c(u, v), with the equation numbers of Visser 2002."""
 
 _EMPTY = np.zeros(0)
 
@@ -208,7 +208,7 @@ def _uniqueness(K1: Any, K2: Any, alpha: Any, d: Any) -> Any:
     of both curvatures, 1/m^2: positive as long as the closest points are unique.
 
     The determinant alone is not enough: for two spheres, whose curvatures vanish together, it touches zero and rises again. If a
-    motion is so near the limit that rounding decides the side, its continuation is undefined.
+    motion is so near the limit that rounding error determines the side, its continuation is undefined.
     """
     s11, s12, s21, s22 = relative_curvature(_geometry(K=K1), _geometry(K=K2), alpha, d)[2]
     trace = s11 + s22
@@ -225,4 +225,4 @@ UNIQUENESS = Op(
     + "\n"
     + r"R = \begin{bmatrix} \cos #3 & -\sin #3 \\ -\sin #3 & -\cos #3 \end{bmatrix}",
 )
-"""Measure of how far the closest points are from ambiguous, see `_uniqueness`."""
+"""Measure of how far the closest points are from being ambiguous (see `_uniqueness`)."""

@@ -44,7 +44,8 @@ TWIST_2 = "twist of body 2"
 
 
 def needs_transport(transport: str, chosen: Sequence[str]) -> bool:
-    """Return True if the springs' vectors turn in C2; the vector of a component without its partner follows the axis of C2."""
+    """Return True if the springs' vectors rotate relative to C2; the vector of a component without its partner stays along its
+    axis of C2."""
     return transport != "gauss" and bool(component_pairs(chosen))
 
 
@@ -140,7 +141,7 @@ CONTACT_ON, CONTACT_OFF = "contact on", "contact off"
 
 
 def gap_switch(surfaces: Sequence[Surface]) -> Automaton:
-    """Return the automaton of a compliant contact, on and off as the gap crosses zero; off releases the spring."""
+    """Return the automaton that switches a compliant contact as the gap crosses zero; switching off releases the spring."""
     return Automaton(
         "switch",
         STATES,
@@ -177,7 +178,7 @@ def range_limits(surfaces: Sequence[Surface], states: Sequence[str]) -> list[Tra
 
 
 def merging_places(name: str, places: Sequence[str], merged: float) -> Automaton:
-    """Return the automaton that ends the run when two places of a contact come as close as `merged`, m, and so become one."""
+    """Return the automaton that ends the run when two places of a contact come closer than `merged`, m, and so become one."""
     transitions = []
     for first, second in combinations(places, 2):
         error = (
@@ -198,8 +199,8 @@ def _closeness(merged: float) -> Op:
 def chart_switch(index: int, surface: Surface, chosen: Sequence[str], springs: bool, vectors: Sequence[str]) -> Automaton:
     """Return the automaton that changes the chart near a pole; the coordinates, alpha and the spring's axes follow.
 
-    An unpaired component of body 2 is defined along the polar axes only: near their pole the run ends. `springs` : True if there
-    are any; `vectors` : further states (2,) in these axes.
+    An unpaired component of body 2 is defined along the polar axes only: near their pole the run ends. `springs` : True if the
+    contact has springs; `vectors` : further states (2,) in these axes.
     """
     if index == 2 and has_unpaired_component(chosen):
         margin = Op("margin", lambda q: -surface.chart_margin(q, 0.0))
@@ -235,4 +236,6 @@ def _chart_change(surface: Surface, chart: float) -> Any:
     return lambda q, parameters: surface.change_chart(q, chart, parameters)
 
 
-POLE_MESSAGE = "the contact nears a pole of surface 2, where the axes x and y of C2 end: x or y alone cannot be constrained there"
+POLE_MESSAGE = (
+    "the contact nears a pole of surface 2, where the axes x and y of C2 are undefined: x or y alone cannot be constrained there"
+)

@@ -1,4 +1,4 @@
-"""Trajectory of a contact from a result: arrays over time, in the polar charts, intervals of contact, and untracked contacts."""
+"""Trajectory of a contact from a result: arrays over time (in the polar charts), contact intervals, and untracked contacts."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ def contact_trajectory(
 
     p1, q1_wxyz, v1, w1_body, and likewise for 2: poses, velocities of the object origins (world), body angular rates; gap,
     gapdot; vx, vy, wz and fn, fx, fy, tx, ty, tz: relative twist and contact wrench on body 2 in C2; force_on_2_world; cp1_O1,
-    cp2_O2; uv1, uv2, alpha (Montana's sign) in the polar charts; deformation (k, 6): of the spring by component; spring (k, 3):
-    its tangential and turning part; E, Ediss; frame1, frame2 (k, 4, 4) Gauss frames in the world. Quantities that a law lacks are
-    zero, such as the deformation without springs. Raises `ModelError` E498 if the result has no such contact.
+    cp2_O2; uv1, uv2, alpha (Montana's sign) in the polar charts; deformation (k, 6): deformation of the spring by component;
+    spring (k, 3): its tangential and torsional parts; E, Ediss; frame1, frame2 (k, 4, 4) Gauss frames in the world. Quantities
+    that a law lacks are zero, such as the deformation without springs. Raises `ModelError` E498 if the result has no such
+    contact.
     """
     run_contact = find_contact(result, contact)
     point = run_contact.point
@@ -90,7 +91,7 @@ def contact_intervals(result: Result, contact: str) -> tuple[tuple[float, float]
 
 
 def contact_spans(result: Result, contact: RunContact) -> tuple[tuple[float, float], ...]:
-    """Return the intervals (s) in which a contact holds, from its modes before and after every event; none without modes."""
+    """Return the intervals (s) in which a contact is active, from its modes before and after every event; none without modes."""
     if not contact.off:
         return ()
     touching = contact.touching
@@ -136,7 +137,8 @@ def time_series(result: Result, name: str) -> np.ndarray:
 
 
 def _polar(surface: Surface, q: np.ndarray, chart: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the coordinates (k, 2) in chart 0, with continuous angles, and the turn (k,) of the Gauss frame to that chart."""
+    """Return the coordinates (k, 2) in chart 0, with continuous angles, and the angle (k,) by which the Gauss frame is rotated
+    relative to chart 0."""
     polar, turn = np.array(q, dtype=float), np.zeros(len(q))
     for k in np.flatnonzero(chart):
         polar[k], turn[k] = surface.change_chart(q[k], 1.0)
@@ -197,7 +199,7 @@ def find_untracked_contact(
     """Return the first point where two bodies overlap and none of their `contacts` acts, or None.
 
     Convex bodies touch at one point and are not examined. Other bodies are examined at some samples of the run. Each run itself
-    looks for the deepest such place (`result.warnings`).
+    searches for the deepest overlap (`result.warnings`).
     """
     if all(map(is_convex, surfaces)):
         return None

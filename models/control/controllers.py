@@ -57,7 +57,7 @@ def add_reference(builder: BlockBuilder, reference: str | Mapping[str, str], nee
             f'the reference of "{builder.name}" is {reference!r}',
             'the name of a `reference` block, or {"position": path, ...}',
         )
-        refuse("E478", title, f"it may hold: {', '.join(needed)}", cure, builder.name)
+        refuse("E478", title, f"it may contain: {', '.join(needed)}", cure, builder.name)
     for what in needed:
         local = "reference" if what == "position" else f"reference_{what}"
         if what in paths:
@@ -69,8 +69,8 @@ def add_reference(builder: BlockBuilder, reference: str | Mapping[str, str], nee
 def add_rate(
     builder: BlockBuilder, position: str, velocity: str | None, filter_time: Any, initial: Any, nominal: Any, unit: str
 ) -> None:
-    """Add `y`, in `unit`, and its rate `dy`: measured, or filtered, dy = filtered' = (y - filtered) / T; if sampled, a filtered
-    difference quotient."""
+    """Add `y`, in `unit`, and its rate `dy`: measured, or from the filter dy = filtered' = (y - filtered) / T; if sampled, from a
+    filtered difference quotient."""
     builder.inputs["y"] = position
     builder.units |= {f"reference_{what}": per_second(unit, order) for order, what in enumerate(QUANTITIES[1:3], start=1)}
     if (velocity is None) == (filter_time is None):
@@ -179,14 +179,15 @@ def pd_feedforward(
         "acceleration" to paths.
     position, velocity : paths of y and y'. Without a velocity, y is differentiated: y' = filtered' = (y - filtered) / T.
     kp, kd : numbers or (axes,), 1/s^2 and 1/s; kp may be a function of time (`fading_gain`).
-    filter_time : T, s, where no velocity is given.
-    initial, nominal : y at the start (for a continuous filter) and its size, where no velocity is given.
+    filter_time : time constant T, s, if no velocity is given.
+    initial, nominal : y at the start (for a continuous filter) and its size, if no velocity is given.
     extra : path of f, an additional acceleration.
     dimension : number of axes, if all gains are scalars.
-    period : s between samples; the acceleration is held between them, and y' is a filtered difference. None: continuous.
+    period : sampling period, s; the acceleration is held between samples, and y' is a filtered difference. None: continuous
+        time.
     unit : unit of the acceleration.
 
-    Raises `ModelError` E476 for gains outside 0 <= kp <= kd^2, E478 for an incomplete wiring.
+    Raises `ModelError` E476 for gains outside 0 <= kp <= kd^2, E478 for incomplete wiring.
 
     Source: Bortoff 2020, (11).
     """
@@ -271,8 +272,8 @@ def operational_torque(
         `velocity`.
     position, velocity : paths of the arguments of these functions, in this order.
     dimension : n, if the torque is sampled.
-    period : s between samples, None: continuous. Blocks that tick together do so in the order in which they were added: add the
-        controller of u first.
+    period : sampling period, s; None: continuous time. Blocks that tick together do so in the order in which they were added: add
+        the controller of u first.
 
     Raises `ModelError` E478 unless exactly one of mass and Lambda is given.
 
@@ -342,14 +343,14 @@ def joint_pid(
     position, velocity : paths of q and q', () or (joints,). Without a velocity, q is differentiated through a filter.
     kp, kd, ki : numbers or (joints,), in N m/rad, N m s/rad, N m/(rad s); kp may be a function of time.
     dimension : number of joints, if all gains are scalars.
-    filter_time : s, where no velocity is given; `initial` and `nominal` are q at the start and its size.
+    filter_time : time constant of this filter, s, if no velocity is given; `initial`, `nominal` : q at the start and its size.
     compensation : torques, such as gravity compensation: a function of `compensation_signals`, or the path of a signal.
     limit : largest torque, () or (joints,). In saturation, anti-windup drives the integral back with the time constant kp / ki.
-    period : s between samples; the torque is held between them, q' is a filtered difference, the integral a sum. None:
-        continuous.
+    period : sampling period, s; the torque is held between samples, q' is a filtered difference, and the integral is a sum.
+        None: continuous time.
     unit : unit of the torque; q is in rad for N m, in m for N.
 
-    Raises `ModelError` E470 for invalid gains, E478 for an incomplete wiring, negative gains or a limit that is not
+    Raises `ModelError` E470 for invalid gains, E478 for incomplete wiring, negative gains or a limit that is not
     positive.
 
     Source: Astrom and Hagglund 2006 (back-calculation).

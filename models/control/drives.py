@@ -42,14 +42,14 @@ def limited_drive(name: str, command: str, velocity: str, *, effort: Any, speed:
 
     Parameters of the source: `effort limit`, `speed limit`, `fade`.
 
-    Raises `ModelError` E343 for limits of different sizes, an effort below zero, or a speed or fade that is not above zero.
+    Raises `ModelError` E343 for limits of different sizes, a negative effort, or a speed or fade that is not positive.
     """
     most, top = (x[0] if x.shape == (1,) else x for x in (as_floats(effort), as_floats(speed)))
     shapes_fit = most.ndim < 2 and top.shape in ((), most.shape)
     range_fits = floats(fade, ()) is not None and 0.0 < fade <= 1.0
     if not (shapes_fit and most.size and np.all(most >= 0.0) and np.all(top > 0.0) and range_fits):
         title = f'the limits of "{name}" are effort={effort!r}, speed={speed!r}, fade={fade!r}'
-        cure = "a number for each joint: efforts of zero or more, speeds above zero, np.inf for no limit; 0 < fade <= 1"
+        cure = "a number for each joint: non-negative efforts, positive speeds, np.inf for no limit; 0 < fade <= 1"
         refuse("E343", title, "", cure, name)
     largest, fastest = np.minimum(most, NO_LIMIT)[()], np.minimum(np.broadcast_to(top, most.shape), NO_LIMIT)[()]
     parameters = {"effort limit": largest, "speed limit": fastest, "fade": Parameter(float(fade), "1")}

@@ -47,7 +47,7 @@ def check_gains(kp: Motion | ArrayLike, kd: ArrayLike, name: str = "controller")
         low_at = high_at = np.full(low.shape, np.nan)
     if low.ndim and rate.ndim and low.shape != rate.shape:
         why = f"kp {low.shape}, kd {rate.shape}"
-        refuse("E470", f'gains of "{name}" do not fit together', why, "a number, or one for each axis", name)
+        refuse("E470", f'gains of "{name}" do not match', why, "a number, or one for each axis", name)
     bound = rate * rate
     lines = []
     for what, wrong, value, at in (
@@ -67,7 +67,7 @@ def check_gains(kp: Motion | ArrayLike, kd: ArrayLike, name: str = "controller")
 
 @dataclass(frozen=True)
 class SoftTouch:
-    """Gains of the approach axis and Baumgarte constants of the contact: kd and alpha1 in 1/s, the others in 1/s^2."""
+    """Gains of the approach axis and Baumgarte constants of the contact: kd and alpha1 in 1/s, all other values in 1/s^2."""
 
     kd: float
     kp0: float

@@ -103,8 +103,8 @@ def map_workspace(robot: DeltaRobot, options: Namespace) -> Outcome:
 
 
 def _extent(mapped: Workspace) -> dict[str, Any]:
-    """Return the corners of the reachable part's bounding box, its most dexterous point, m, and the dexterity there; None if
-    empty."""
+    """Return the corners of the reachable part's bounding box, its most dexterous point, m, and the dexterity there; None if no
+    point is reachable."""
     occupied = np.argwhere(mapped.reachable)
     if not len(occupied):
         return dict.fromkeys(("low", "high", "best", "best_dexterity"))
@@ -155,13 +155,13 @@ FLAGS = {"--place": "place", "--gap": "gap", "--speed": "speed", "--hold-force":
 
 def _touch_arguments(group: Any) -> None:
     add_fields(group, TouchPlan, FLAGS)
-    group.add_argument("--keep-kp", action="store_true", help="do not fade the gain: the brick slips")
-    group.add_argument("--ball", action="store_true", help="make the contact as hard as a ball: the finger bounces")
+    group.add_argument("--keep-kp", action="store_true", help="keep the gain constant: the brick slips")
+    group.add_argument("--ball", action="store_true", help="make the contact as stiff as a hard ball: the finger bounces")
     group.add_argument("--until", type=float, default=20.0, help="end of the soft touch, s (default %(default)g)")
 
 
 def touch(robot: DeltaRobot, options: Namespace) -> Outcome:
-    """Run the touch; the files are touch.csv (`TOUCH_COLUMNS`), events.json with the forces before and after, and graph.svg."""
+    """Run the touch, with the files touch.csv (`TOUCH_COLUMNS`), events.json with the forces before and after, and graph.svg."""
     constants, fade = BALL if options.ball else None, None if options.keep_kp else TouchPlan.fade
     plan = record_of(TouchPlan, options, FLAGS, constants=constants, fade=fade)
     result = soft_touch(robot, plan, t_end=options.until, samples=1e-3)
@@ -312,7 +312,7 @@ def _run_arguments(group: Any) -> None:
         nargs=3,
         type=float,
         metavar=("Y1", "Y2", "Y3"),
-        help="initial motor angles, or those of the linear system, rad (default pi/4)",
+        help="initial motor angles, or angles of the linear system, rad (default pi/4)",
     )
     start.add_argument("--w", nargs=3, type=float, metavar=("WX", "WY", "WZ"), help="tool position instead, m; x3 points down")
     group.add_argument("--rates", nargs=3, type=float, metavar=("V1", "V2", "V3"), help="motor velocities, rad/s")
@@ -325,7 +325,7 @@ def _run_arguments(group: Any) -> None:
 
 
 def simulate(robot: DeltaRobot, options: Namespace) -> Outcome:
-    """Run the robot; the files are trajectory.npz, trajectory.csv (`COLUMNS`), singularities.json, graphs and equations."""
+    """Run the robot, with the files trajectory.npz, trajectory.csv (`COLUMNS`), singularities.json, graphs and equations."""
     run = robot.simulate(
         options.t_end,
         y=options.y,
@@ -348,7 +348,7 @@ def simulate(robot: DeltaRobot, options: Namespace) -> Outcome:
     overview = [
         cost_line("delta robot", summary, 1),
         f"  tool at the end {format_numbers(run.w[-1], 'm')}; tips at most {summary['largest_drift']:.1e} m apart;"
-        f" ledger residual {summary['ledger_residual']:.1e} of the energy in play",
+        f" ledger residual {summary['ledger_residual']:.1e} of the energy scale",
         *(f"  {line}" for line in summary["singular_configurations"]),
     ]
     pictures = {"course.png": plot(lambda path: time_plot(run, path, title="Delta robot"))}

@@ -45,7 +45,7 @@ def _figures(summary: dict[str, Any], table: str) -> list[str]:
         lines.append(f"  the object is lost at {summary['object_lost']:.4f} s")
     if summary["events"]:
         lines.append("  events: " + ", ".join(f"{kind} {count}" for kind, count in summary["events"].items()))
-    lines += [f"  ledger residual {summary['ledger_residual']:.1e} of the energy in play"]
+    lines += [f"  ledger residual {summary['ledger_residual']:.1e} of the energy scale"]
     return lines + ["  " + line for line in table.splitlines()]
 
 

@@ -15,7 +15,7 @@ The intrinsically passive controller is a virtual object on springs:
                                     damping (R)
 ```
 
-It senses only the poses of the tips: whatever it is connected to, only the reference can supply energy.
+It measures only the poses of the tips. Whatever the controller is connected to, only the reference can supply energy.
 Source: Stramigioli 2001 (intrinsically passive control); Visser 2002, section 5.
 """
 
@@ -218,7 +218,7 @@ class Hand:
         links = []
         for j in range(4):
             low, high = (0.0, 0.0, heights[j]), (0.0, 0.0, heights[j + 1])
-            # Joint 1 turns about z, the others about -e_t: positive angles flex inward.
+            # Joint 1 turns about z, all other joints about -e_t: positive angles flex inward.
             axis = (0.0, 0.0, 1.0) if j == 0 else (0.0, -1.0, 0.0)
             home = pose(np.eye(3), np.array(high))
             length = parameters.link_lengths[j]
@@ -337,7 +337,7 @@ def equilibrium(compiled: Compiled, parameters: Mapping[str, Any] | None = None)
 
 
 def _no_equilibrium(compiled: Compiled, why: str | Sequence[str]) -> ModelError:
-    cures = ("parameters closer to the original ones", "a Hand built with these parameters")
+    cures = ("parameters closer to the original parameters", "a Hand built with these parameters")
     return refusal("E430", "the hand finds no equilibrium near its initial posture", *cures, about=compiled.model.name, why=why)
 
 

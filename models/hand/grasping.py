@@ -194,7 +194,7 @@ def _finger_axes(parameters: HandParameters, finger: int, turn: float) -> tuple[
 
 
 def _largest_arm(G: np.ndarray) -> float:
-    """Return the largest lever arm in a grasp matrix, m; 1 if all forces meet in the centre."""
+    """Return the largest lever arm in a grasp matrix, m; 1 if all forces meet at the centre."""
     largest = float(np.max(np.abs(G[:3])))
     return largest if largest > 1e-12 * float(np.max(np.abs(G))) else 1.0
 
@@ -297,7 +297,7 @@ def _balanced_forces(parameters: HandParameters, points: np.ndarray, inward: np.
             f"finger {i}: normal {n:.4g} N, tangential {t:.4g} N" for i, (n, t) in enumerate(zip(normal, tangential, strict=True))
         )
         title = "the grasp has no equilibrium: no contact forces inside the friction cones balance the object"
-        cure = "rotate the object so that normals oppose each other, use another number of fingers, or more friction"
+        cure = "rotate the object so that normals oppose each other, change the number of fingers, or increase the friction"
         raise refusal("E482", title, cure, about="hand", why=details, places=())
     return forces
 

@@ -129,7 +129,7 @@ def _finger_numbers(run: HandRun) -> list[Frame]:
 
 
 def hand_event_marks(run: HandRun) -> tuple[EventMark, ...]:
-    """Return the labels of all events with their parts, in red for the grasp."""
+    """Return the labels of all events; events of the grasp are red."""
     marks = []
     for event in run.events():
         where, colour = ("", AXES[0]) if event["where"] == GRASP else (f", {event['where']},", MUTED)

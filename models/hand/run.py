@@ -227,7 +227,7 @@ class Study:
         return self.manipulability[:, -1] / self.manipulability[:, 0]
 
     def table(self) -> str:
-        """Return the figures at the start, at the end and at their worst as text; "-" where the object is not held."""
+        """Return a table of the quantities at the start, at the end and at their worst; "-" where the object is not held."""
         rows = [
             ("friction needed, |F_t| / N", _extreme(self.required, "max"), "max"),
             ("friction margin, N", _extreme(self.margin, "min"), "min"),
@@ -248,7 +248,7 @@ class Study:
         return "\n".join(lines)
 
     def columns(self) -> Table:
-        """Return all figures over time."""
+        """Return all key figures over time."""
         names = ("required", "margin", "extension", "path1", "path2")
         head = ["t", *(f"{name} {i}" for name in names for i in range(self.required.shape[1]))]
         head += ["internal", "net", *(f"singular value {i + 1}" for i in range(6))]
@@ -256,7 +256,7 @@ class Study:
         return Table(head, np.column_stack(columns), "%.9g")
 
     def write_csv(self, path: Path) -> None:
-        """Write the columns as .csv; E415 for another ending, E414 if it cannot be written."""
+        """Write the columns as .csv; E415 for another extension, E414 if it cannot be written."""
         known_ending(path, ".csv")
         with atomic_file(path) as part:
             write_table(part, self.columns())

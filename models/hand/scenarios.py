@@ -1,6 +1,6 @@
 """Parameters of the dexterous hand (Visser 2002, section 5), and its scenarios: the motion of the reference, from JSON files.
 
-Only `motion` and `t_end` are required in a file; the defaults are the numbers of the example:
+Only `motion` and `t_end` are required in a file; the defaults are the values of the example:
 
 ```
 {"name": "main", "t_end": 9.0, "sample_dt": 0.01, "parameters": {"fingers": 3, "grip": 0.01},
@@ -89,8 +89,8 @@ def _size_count(fields: Mapping[str, Any]) -> int | None:
 class HandParameters:
     """Parameters of a hand of equal fingers on a circle, the object between them, their contacts and the impedance controller.
 
-    Finger i is at the azimuth 2 pi i / fingers. A contact's normal spring and damper act on v_z, the tangential ones on v_x and
-    v_y, the rotational ones on omega_z.
+    Finger i is at the azimuth 2 pi i / fingers. A contact's normal spring and damper act on v_z, its tangential elements on v_x
+    and v_y, and its rotational elements on omega_z.
 
     Raises `ModelError` E480 for an invalid number; E481 for an object larger than the reach of the fingers.
     """
@@ -178,12 +178,12 @@ class HandParameters:
         return self.object_mass * SHAPES[self.object_shape].moments(*self.object_size)
 
     def changed(self, **changes: Any) -> HandParameters:
-        """Return a copy with changed numbers."""
+        """Return a copy with changed parameters."""
         return dataclasses.replace(self, **changes)
 
 
 def _parameter_contradictions(parameters: HandParameters) -> list[Problem]:
-    """Return contradictions between valid numbers: E480 for a value, E481 for an object too large for the fingers."""
+    """Return contradictions between valid parameters: E480 for a value, E481 for an object too large for the fingers."""
     problems: list[Problem] = []
     place = caller_place()
 
@@ -208,7 +208,7 @@ def _parameter_contradictions(parameters: HandParameters) -> list[Problem]:
     reach = parameters.base_radius + sum(parameters.link_lengths[1:]) - parameters.tip_radius
     if surface.size > reach:
         title = f"the object, {surface.size:g} m wide, exceeds the reach of the fingers"
-        details = (f"bent outward, a tip stays within {reach:g} m of the axis of the hand",)
+        details = (f"even when its finger bends outward, a tip stays within {reach:g} m of the axis of the hand",)
         problems.append(Problem("E481", title, details, (place,), ("a smaller object, longer links, or bases farther out",)))
     return problems
 
@@ -336,5 +336,5 @@ def as_json(scenario: HandScenario) -> dict[str, Any]:
 
 
 def to_json(scenario: HandScenario) -> str:
-    """Return the text of a scenario file."""
+    """Return the content of a scenario file as a string."""
     return json_text(as_json(scenario))

@@ -1,4 +1,4 @@
-"""Figures of an impact study, counterparts of the figures of WA22, and the 3-D scene of a strike. Requires Matplotlib."""
+"""Figures of an impact study, counterparts of the figures of WA22, and the 3-D scene of an impact. Requires Matplotlib."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ LINK_COLOURS = (AMBER[0], BLUE[0])
 
 
 def strike_scene(striker: Striker, strike: ImpactRun, title: str = "") -> Scene:
-    """Return the scene of a strike from shortly before touch until after release: arm, wall, and force on the wall.
+    """Return the scene of an impact from shortly before first contact until after release: arm, wall, and force on the wall.
 
     Without meshes the arm is drawn as rods. The default title gives the arm's name and the restitution.
     """

@@ -1,4 +1,5 @@
-"""Force laws for the impact of a mass, in closed form: viscoelastic, and the two that WA22 rejects, virtual spring and Maxwell.
+"""Force laws for the impact of a mass, in closed form: viscoelastic, and the two laws that WA22 rejects, virtual spring and
+Maxwell.
 
 The stored energy of the virtual spring drops by the factor e^2 at the end of compression; a Maxwell element is a spring and a
 damper in series. `equivalent_laws` gives all three laws the same speed, impulse and duration.
@@ -39,7 +40,7 @@ branch point."""
 
 @dataclass(frozen=True, eq=False)
 class ForceHistory:
-    """Impact over time, from touch to release, as arrays (n,).
+    """Impact over time, from first contact to release, as arrays (n,).
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ def restitution(k: float, c: float, v0: Any) -> Any:
     check_positive("an impact", k=k, c=c)
     speeds = floats(v0, np.shape(v0))
     if speeds is None or not np.all(speeds > 0.0):
-        raise refusal("E540", f"v0 of an impact is {v0!r}", "a positive number m/s, or several", about="an impact")
+        raise refusal("E540", f"v0 of an impact is {v0!r}", "a positive number in m/s, or several numbers", about="an impact")
     with np.errstate(over="ignore", under="ignore"):  # refused below
         w0 = real(c) * (speeds / real(k))
     for end in (np.min(w0), np.max(w0)) if np.size(w0) else ():
@@ -165,7 +166,7 @@ class ViscoelasticImpact:
 
     @property
     def duration(self) -> float:
-        """Time from touch to release, s."""
+        """Time from first contact to release, s."""
         return float(np.sqrt(self.m / self.k) * _times(self.w0, 1)[-1])
 
     @property
@@ -240,7 +241,8 @@ def check_positive(about: str, **numbers: Any) -> None:
 
 
 def _level(w: Any) -> Any:
-    """Return F(w) = w - ln(1 + w) >= 0 accurate to rounding: near zero by the series of the inverse hyperbolic tangent."""
+    """Return F(w) = w - ln(1 + w) >= 0 accurate within rounding error: near zero by the series of the inverse hyperbolic
+    tangent."""
     w = np.asarray(w, dtype=float)
     z = w / (2.0 + w)
     near = np.abs(w) < 0.5
@@ -276,21 +278,21 @@ def _departure_rate(level: Any) -> Any:
 
 
 def _restitution(w0: Any) -> Any:
-    """Return e at w0, by the first two terms of its series where the next is below rounding."""
+    """Return e at w0, by the first two terms of its series where the next term is below rounding error."""
     tiny = w0 < 1e-9
     safe = np.where(tiny, 1.0, w0)
     return np.where(tiny, 1.0 - 2.0 / 3.0 * w0, _departure_rate(_level(safe)) / safe)
 
 
 def _rate_at(angles: Floats, level: float) -> Floats:
-    """Return w on the level line at angles from pi/2 (touch) to -pi/2 (release)."""
+    """Return w on the level line at angles from pi/2 (first contact) to -pi/2 (release)."""
     levels = level * np.sin(angles) ** 2
     return np.where(angles >= 0.0, _approach_rate(levels), -_departure_rate(levels))
 
 
 def _angles(w0: float, samples: int) -> Floats:
-    """Return angles from touch to release, dense around s' = 0, where the force changes within an angle of about 1 / sqrt(2
-    F0)."""
+    """Return angles from first contact to release, dense around s' = 0, where the force changes within an angle of about 1 /
+    sqrt(2 F0)."""
     grading = float(np.arcsinh(np.sqrt(2.0 * _level(w0))))
     count = max(samples, 48)
     u = np.linspace(1.0, -1.0, count + 1)
@@ -458,7 +460,7 @@ class MaxwellImpact:
         return f / self.k + self.m * (self.v0 - u) / self.c, u, f
 
     def history(self, samples: int = 400) -> ForceHistory:
-        """Return the impact, with the dissipated energy in the damper."""
+        """Return the impact, with the energy dissipated in the damper."""
         t = np.linspace(0.0, self.duration, max(samples, 2))
         s, u, f = self._state(t)
         f[-1] = 0.0

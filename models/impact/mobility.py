@@ -106,7 +106,7 @@ class StrikingPoint:
 def striking_point(chain: Tree, q: Vector, point: Vector = (0.0, 0.0, 0.0), link: str | None = None) -> StrikingPoint:
     """Return the `point` (3,) in the frame of a `link` (by name; None: the last) of a chain at the joint coordinates q (n,).
 
-    Raises `ModelError` E541 for arguments that do not fit the chain, E542 for a singular mass matrix.
+    Raises `ModelError` E541 for arguments that do not match the chain, E542 for a singular mass matrix.
     """
     about = getattr(chain, "name", "an impact")
     if not isinstance(chain, Tree):
@@ -163,7 +163,7 @@ def inverse_inertia(
         system without sources has this matrix, so it has no graph.
     link : name of the link; None: the last.
 
-    Raises `ModelError` E541 for arguments that do not fit the chain or an unknown kind, E542 if the rank of J is too low.
+    Raises `ModelError` E541 for arguments that do not match the chain or an unknown kind, E542 if the rank of J is too low.
     """
     return kind_of(kind, chain).matrix(striking_point(chain, q, point, link))
 
@@ -185,7 +185,7 @@ def effective_mass(
     ----------
     normal : direction of the impact (3,) in the axes of the link, of any nonzero length.
 
-    Raises `ModelError` E541 for arguments that do not fit the chain, an unknown kind or a normal without direction, E542 if the
+    Raises `ModelError` E541 for arguments that do not match the chain, an unknown kind or a normal without direction, E542 if the
     chain cannot move in this direction.
     """
     return mass_at(striking_point(chain, q, point, link), normal, kind)
@@ -278,7 +278,7 @@ class Assumption:
     ----------
     name, matrix : display name, and function point -> W.
     source : equation in the paper.
-    holds_all : True if all six components of the twist come to rest, False if only the normal one does.
+    holds_all : True if all six components of the twist come to rest, False if only the normal component does.
     """
 
     name: str

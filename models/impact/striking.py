@@ -5,7 +5,7 @@
 ```
 
 The tip is a small ball around the point. Weight and motors are omitted: impact forces are much larger. The effective mass of the
-arm is that of the generalised momentum, as long as the configuration hardly changes during the impact.
+arm is the mass of the generalised momentum, as long as the configuration hardly changes during the impact.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Striker:
 
     @property
     def striking_point(self) -> StrikingPoint:
-        """Contact point on its link; raises `ModelError` E541, E542 if it does not fit."""
+        """Contact point on its link; raises `ModelError` E541, E542 if it is incompatible with the arm."""
         return striking_point(self.chain, self.q, self.point, self.link)
 
     @property
@@ -133,7 +133,7 @@ class ImpactRun:
     Parameters
     ----------
     law : contact law in closed form, for a single mass equal to the effective mass by the generalised momentum.
-    result : run from shortly before touch until after release.
+    result : run from shortly before first contact until after release.
     touch, release : times, s.
     speed_before, speed_after : speed of the point along the normal, positive towards the wall, m/s.
     impulse : impulse of the normal force, N s.
@@ -159,7 +159,7 @@ class ImpactRun:
 
     @property
     def force(self) -> tuple[np.ndarray, np.ndarray]:
-        """Times since touch, s, and normal forces, N, at the samples during the impact."""
+        """Times since first contact, s, and normal forces, N, at the samples during the impact."""
         t, f = self.result.t, self.result["touch.normal force"]
         inside = (t >= self.touch) & (t <= self.release)
         return t[inside] - self.touch, np.asarray(f[inside], dtype=float)
@@ -170,7 +170,8 @@ def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> I
 
     Parameters
     ----------
-    law : `ViscoelasticImpact`, `SpringImpact` or `MaxwellImpact`; k, c, e and v0 apply to the contact; its mass is not used.
+    law : `ViscoelasticImpact`, `SpringImpact` or `MaxwellImpact`; k, c, e and v0 apply to the contact; the mass of the law is not
+        used.
 
     Raises `ModelError` E541 and E542 for a point that cannot move in this direction, E544 for an unknown law.
     """
@@ -205,19 +206,19 @@ def simulate_impact(striker: Striker, law: ForceLaw, *, samples: int = 400) -> I
 
 
 def _impact_run(single: ForceLaw, result: Result) -> ImpactRun:
-    """Return the impact from the contact's events: the touch comes first, and the release is the next event without force."""
+    """Return the impact from the contact's events: first contact, and the next event without force, which is the release."""
     events = [event for event in result.events if event.name == "touch.switch"]
     released = [event for event in events[1:] if result.at_event(event, "touch.normal force")[1] == 0.0]
     if not released:
         title = f"the arm does not leave the wall within {result.t[-1]:.3g} s"
-        raise refusal("E544", title, "a law with more restitution, or a shorter impact", about="an impact")
+        raise refusal("E544", title, "a law with higher restitution, or a shorter impact", about="an impact")
     first, last = events[0], released[0]
     before, after = (-float(result.at_event(event, "touch.kinematics.d'")[0]) for event in (first, last))
     return ImpactRun(single, result, first.time, last.time, before, after, float(result.at_event(last, "impulse.y")[0]))
 
 
 def contact_law(law: ForceLaw) -> Any:
-    """Return the contact law for a closed form; raise E544 for an unknown one."""
+    """Return the contact law for a closed form; raise E544 for an unknown law."""
     if isinstance(law, ViscoelasticImpact):
         return Viscoelastic(law.k, law.c)
     if isinstance(law, SpringImpact) and law.e > 0.0:
@@ -229,7 +230,7 @@ def contact_law(law: ForceLaw) -> Any:
 
 
 def simulate_impacts(striker: Striker, v0: float, duration: float, e: float) -> dict[str, ImpactRun]:
-    """Simulate an arm that strikes with each of `equivalent_laws`, whose restitution and duration hold for a single mass.
+    """Simulate an arm that strikes with each of `equivalent_laws`, whose restitution and duration apply to a single mass.
 
     Raises the errors of `simulate_impact`; E540 for invalid numbers.
     """

@@ -1,8 +1,8 @@
 """Study of an impact: force laws, effective masses by formula and by graph, their order, and simulated impacts.
 
-Masses in random configurations test the order that WA22 states: projection > composite > generalised momentum. By a theorem,
-the first is at least the last: reversing all six components of the twist meets no less inertia than reversing one. The place of
-the composite body in this order varies.
+Masses in random configurations test the order that WA22 states: projection > composite > generalised momentum. By a theorem, the
+projection mass is at least the momentum mass: reversing all six components of the twist meets no less inertia than reversing one.
+The rank of the composite mass varies.
 
 In a graph, a chain strikes a constraint at a point, and the run measures impulse and velocity jump:
 
@@ -100,7 +100,8 @@ def graph_effective_mass(
     speed: float = 1.0,
     restitution: float = 0.0,
 ) -> ImpulseMeasurement:
-    """Simulate the graph of an assumption striking a wall, and measure its effective mass there; see `effective_mass`.
+    """Simulate the arm's graph under an impact assumption against a wall, and measure its effective mass there; see
+    `effective_mass`.
 
     Parameters
     ----------
@@ -132,7 +133,7 @@ def measure_impulse(
 
 
 def impact_graph(where: StrikingPoint, normal: Vector, kind: str, *, speed: float = 1.0, restitution: float = 0.0) -> Variant:
-    """Return the graph of an assumption, with its point about to strike a wall perpendicular to the normal.
+    """Return the arm's graph under an impact assumption, with the point about to hit a wall perpendicular to the normal.
 
     Raises the errors of `graph_effective_mass`.
     """
@@ -240,21 +241,21 @@ class PoseStudy:
 
     @property
     def ordered(self) -> np.ndarray:
-        """True for projection > composite > momentum (k,)."""
+        """True where the masses satisfy projection > composite > momentum (k,)."""
         return self.composite_below_projection & (self.masses["composite"] > self.masses["momentum"])
 
     @property
     def composite_below_projection(self) -> np.ndarray:
-        """True for projection > composite (k,)."""
+        """True where the masses satisfy projection > composite (k,)."""
         return np.asarray(self.masses["projection"] > self.masses["composite"])
 
     @property
     def theorem(self) -> bool:
-        """True if projection >= momentum everywhere, to rounding."""
+        """True if projection >= momentum everywhere, within rounding error."""
         return bool(np.all(self.masses["projection"] >= self.masses["momentum"] * (1.0 - 1e-9)))
 
     def shares(self) -> dict[str, float]:
-        """Return the fraction of configurations in which each relation holds."""
+        """Return the fraction of configurations in which each relation is satisfied."""
         m = self.masses
         return {
             "projection >= momentum": float(np.mean(m["projection"] >= m["momentum"] * (1.0 - 1e-9))),
@@ -281,9 +282,9 @@ def study_poses(
     six freedoms, which has no projection.
     """
     if not (isinstance(count, (int, np.integer)) and count > 0):
-        raise refusal("E540", f"the count of configurations is {count!r}", "a whole number above 0", about=chain.name)
+        raise refusal("E540", f"the count of configurations is {count!r}", "a positive integer", about=chain.name)
     if not (seed is None or (isinstance(seed, (int, np.integer)) and seed >= 0)):
-        raise refusal("E540", f"the seed of configurations is {seed!r}", "a whole number, not negative", about=chain.name)
+        raise refusal("E540", f"the seed of configurations is {seed!r}", "a non-negative integer", about=chain.name)
     lower, upper = _bounds(chain)
     q = np.random.default_rng(seed).uniform(lower, upper, size=(count, chain.freedoms))
     masses: dict[str, list[float]] = {kind: [] for kind in KINDS}
@@ -310,7 +311,7 @@ class MeasuredImpact:
 
     v0: float = number("m/s", "speed of the point towards the wall", 0.1754, above=0.0)
     impulse: float = number("N s", "measured impulse", 0.6662, above=0.0)
-    duration: float = number("s", "time from touch to release", 10.4e-3, above=0.0)
+    duration: float = number("s", "time from first contact to release", 10.4e-3, above=0.0)
     e: float = number("", "coefficient of restitution, below 1", 0.1, above=0.0)
     speeds: tuple[float, ...] = vector(None, "m/s", "speeds of the figures", (0.08, 0.10, 0.12, 0.15, 0.18), above=0.0)
     poses: int = number(
@@ -327,7 +328,7 @@ def _contradictions(measured: MeasuredImpact) -> Iterator[Problem]:
     if measured.e >= 1.0:
         yield Problem("E540", f"e of the measured impact is {measured.e:g}", (), place, ("a number above 0 and below 1",))
     if not measured.speeds:
-        yield Problem("E540", "the measured impact has no speeds", (), place, ("one speed, or several",))
+        yield Problem("E540", "the measured impact has no speeds", (), place, ("one speed, or several speeds",))
 
 
 @answer_old_names

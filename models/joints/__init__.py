@@ -1,4 +1,4 @@
-"""Joints between bodies as graphs: a port for the free directions, an ideal constraint for the others."""
+"""Joints between bodies as graphs: a port for the free directions, and an ideal constraint for all other directions."""
 
 from screwbond.models.joints.graph import attach_joint, joint_graph
 from screwbond.models.joints.kinds import joint_error

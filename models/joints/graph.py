@@ -61,16 +61,16 @@ def joint_graph(
         identity by default.
     alpha1, alpha0, alpha2 : decay of the violation h of the joint, h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0.
     closing : "smooth" lets inconsistent start velocities decay too (which adds or takes energy); otherwise they are refused.
-    largest_gap, largest_tilt : m and rad by which the start poses may miss the joint; None: no check, as needed if the pose of a
-        body is neither a state nor fixed.
+    largest_gap, largest_tilt : m and rad by which the start poses may violate the joint; None: no check, as needed if the pose of
+        a body is neither a state nor fixed.
 
     Signals: `q` and `rate` of the motions (angles wrap to (-pi, pi]: integrate `rate` to count turns), `violation` (6 - n,),
     `multiplier` (6 - n,), and `wrench`: the wrench of a on b through the joint, including motors, along the joint's axes on a and
     about their origin.
 
-    Raises `ModelError` E455 at the start of a run whose poses miss the joint by more than allowed, or whose velocities do not
-    fit; E456 for a joint of kind "general" or an object that is not a joint, E457 for an invalid frame, E151 for an invalid
-    limit.
+    Raises `ModelError` E455 at the start of a run whose poses violate the joint by more than allowed, or whose velocities are
+    inconsistent with it; E456 for a joint of kind "general" or an object that is not a joint, E457 for an invalid frame, E151 for
+    an invalid limit.
 
     Source: Baumgarte 1972; free and constrained directions of a joint after Visser 2002, figure 3.
     """
@@ -119,7 +119,7 @@ def joint_graph(
 
 
 def _pose_and_number(joint: Joint) -> dict[str, str]:
-    """Return the signals that a joint's formulas take: the pose of b relative to a, and the kind's own number."""
+    """Return the signals that a joint's formulas take: the pose of b relative to a, and the parameter of the joint's kind."""
     return {key: f"relative pose.{key}" for key in ("H", *_numbers(joint))}
 
 
@@ -156,7 +156,7 @@ def _leave_free(graph: Graph, twist: Element, joint: Joint) -> None:
 def _refuse_limits(name: str, place: Place | None, **limits: Any) -> None:
     title = f'joint "{name}": {{}} must be zero or more, or None'
     problems = [
-        Problem("E151", title.format(which), (f"given: {value!r}",), (place,), (f"for {which}, a number of zero or more",))
+        Problem("E151", title.format(which), (f"given: {value!r}",), (place,), (f"for {which}, a non-negative number",))
         for which, value in limits.items()
         if value is not None and not real(value) >= 0.0
     ]
@@ -164,7 +164,7 @@ def _refuse_limits(name: str, place: Place | None, **limits: Any) -> None:
 
 
 def _start_check(name: str, kind: str, limits: tuple[float, float], place: Place | None) -> Callable[..., tuple[()]]:
-    """Return a check that refuses (E455) start poses that miss the joint by more than `limits` (m, rad)."""
+    """Return a check that refuses (E455) start poses that violate the joint by more than `limits` (m, rad)."""
 
     def check(pose_a: Any, pose_b: Any, frame_a: Any, frame_b: Any, *numbers: float) -> tuple[()]:
         H = _relative(pose_a, pose_b, frame_a, frame_b)[1]
@@ -172,8 +172,8 @@ def _start_check(name: str, kind: str, limits: tuple[float, float], place: Place
         if gap > limits[0] or turn > limits[1]:
             title, misfit = f'{kind} joint "{name}" does not close at the start', f"{gap:.4g} m and {turn:.4g} rad"
             allowed = f"up to {limits[0]:g} m and {limits[1]:g} rad are allowed, and decay"
-            why = f"its axes on the two bodies are apart by {misfit}; {allowed}"
-            poses = "start positions and quaternions of the bodies, or frame_a and frame_b, that fit the joint"
+            why = f"its axes on the two bodies differ by {misfit}; {allowed}"
+            poses = "start positions and quaternions of the bodies, or frame_a and frame_b, that satisfy the joint"
             raise refusal("E455", title, poses, "a larger largest_gap or largest_tilt", about=name, why=why, places=(place,))
         return ()
 
@@ -227,7 +227,7 @@ def _op(role: str, kind: str) -> Op:
 
 
 def _numbers(joint: Joint) -> dict[str, Parameter]:
-    """Return the kind's own number: pitch or angle between the axes."""
+    """Return the parameter of the joint's kind, such as the pitch or the angle between the axes."""
     number = KINDS[joint.kind].number
     return {} if number is None else {number.name: Parameter(number.of(joint), number.unit)}
 

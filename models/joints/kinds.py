@@ -27,13 +27,13 @@ Row = np.ndarray
 
 @dataclass(frozen=True)
 class KindNumber:
-    """Number that a kind of joint has beyond its axes, such as the pitch."""
+    """Parameter of a kind of joint in addition to its axes, such as the pitch."""
 
     name: str
     unit: str
     symbol: str
     of: Callable[[Joint], float]
-    """Value of the number for a joint."""
+    """Function that returns the parameter of a joint."""
 
 
 @dataclass(frozen=True)
@@ -43,19 +43,19 @@ class Kind:
     closures: Callable[..., list[Row]]
     """Rows [h, w_tau, w_f], with h zero where the joint is closed: angles first, then lengths."""
     free: Formula
-    """F (n, 6), or (6,) for one freedom: rates of the joint's motions = F @ T_A_A_B. F.T @ torque is a motor's wrench on b, in A.
-    Angular velocities about the axes and velocities along them, in the order of the joint's screws."""
+    """F (n, 6), or (6,) for one freedom: the rates of the joint's motions = F @ T_A_A_B. F.T @ torque is a motor's wrench on b,
+    in A. Angular velocities about the axes and velocities along them, in the order of the joint's screws."""
     coordinates: Formula
     """Joint coordinates (n,), or a scalar: angles in (-pi, pi], lengths in m."""
     angles: int
-    """Number of closures that are angles."""
+    """Number of closure conditions that are angles."""
     tilt: Callable[..., float]
-    """Angle (rad) by which a pose misses the joint."""
+    """Angle (rad) by which a pose violates the joint."""
     number: KindNumber | None = None
 
     def violation(self, H: np.ndarray, *numbers: Any) -> Any:
-        """Return h (6 - n,), a scalar for n = 5: angles in rad (to first order), then lengths in m, by which H_A_B misses the
-        joint."""
+        """Return h (6 - n,), a scalar for n = 5: the angles in rad (to first order), then the lengths in m, by which H_A_B
+        violates the joint."""
         h = [row[0] for row in self.closures(H, *numbers)]
         return h[0] if len(h) == 1 else array(h)
 
@@ -66,43 +66,44 @@ class Kind:
         return array(rows[0] if len(rows) == 1 else rows)
 
     def missed(self, H: np.ndarray, *numbers: float) -> tuple[float, float]:
-        """Return the length (m) and angle (rad) by which a pose H_A_B misses the joint."""
+        """Return the length (m) and the angle (rad) by which a pose H_A_B violates the joint."""
         lengths = np.atleast_1d(np.asarray(self.violation(H, *numbers), dtype=float))[self.angles :]
         return float(np.linalg.norm(lengths)), float(self.tilt(np.asarray(H, dtype=float)[:3, :3], *numbers))
 
 
 def shift(H: np.ndarray, k: int) -> np.ndarray:
-    """Return the closure p . e_k = 0 of the origin of B."""
+    """Return the closure condition p . e_k = 0 of the origin of B."""
     p = H[:3, 3]
     return array([p[k], *tilde(p)[:, k], *np.eye(3)[k]])
 
 
 def turn(H: np.ndarray, i: int, j: int) -> np.ndarray:
-    """Return the closure e_i . b_j = 0 of axis i of A and axis j of B; its moment is b_j x e_i."""
+    """Return the closure condition e_i . b_j = 0 of axis i of A and axis j of B; its moment is b_j x e_i."""
     b = H[:3, j]
     return array([b[i], *tilde(b)[:, i], 0.0, 0.0, 0.0])
 
 
 def parallel(H: np.ndarray) -> list[np.ndarray]:
-    """Return two closures, z of B along z of A: moments about x and y."""
+    """Return two closure conditions, which align z of B with z of A and transmit moments about x and y."""
     return [-turn(H, 1, 2), turn(H, 0, 2)]
 
 
 def aligned(H: np.ndarray) -> list[np.ndarray]:
-    """Return three closures, all axes of B along the axes of A: the skew part of R."""
+    """Return three closure conditions, the skew part of R, which align the axes of B with those of A."""
     return [0.5 * (turn(H, (k + 2) % 3, (k + 1) % 3) - turn(H, (k + 1) % 3, (k + 2) % 3)) for k in range(3)]
 
 
 def crossing(H: np.ndarray, psi: Scalar) -> np.ndarray:
-    """Return the closure that holds the first axis of A and the second of B at the angle psi: moment about their common
-    normal."""
+    """Return the closure condition that keeps the first axis of A and the second axis of B at the angle psi and transmits a
+    moment about their common normal."""
     c, s = cos(psi), sin(psi)
     row = (-1.0 / s) * (c * turn(H, 0, 0) + s * turn(H, 0, 1))
     return array([row[0] + c / s, *row[1:]])
 
 
 def nut(H: np.ndarray, pitch: Scalar) -> np.ndarray:
-    """Return the closure p_z = pitch * angle on the nearest turn: h = pitch * (p_z / pitch - angle), wrapped to -pi to pi."""
+    """Return the closure condition p_z = pitch * angle on the nearest turn: h = pitch * (p_z / pitch - angle), wrapped to -pi to
+    pi."""
     about, along = angle(H), shift(H, 2)
     phase = along[0] / pitch - about[0]
     return array([pitch * atan2(sin(phase), cos(phase)), *(along[1:] - pitch * about[1:])])
@@ -175,7 +176,7 @@ def _no_tilt(R: np.ndarray, *_: float) -> float:
 
 
 def _coaxial(H: np.ndarray) -> list[Row]:
-    """Return four closures: z of B along z of A, through the same point."""
+    """Return four closure conditions: z of B along z of A, through the same point."""
     return [*parallel(H), shift(H, 0), shift(H, 1)]
 
 
@@ -184,15 +185,16 @@ def _at_point(H: np.ndarray) -> list[Row]:
 
 
 def _tied(H: np.ndarray, length: Scalar) -> Row:
-    """Return the closure of B's origin at this distance from the point (0, 0, -length) of A, p_z + p . p / (2 length) = 0."""
+    """Return the closure condition that keeps B's origin at this distance from the point (0, 0, -length) of A, p_z + p . p / (2
+    length) = 0."""
     x, y, z = (shift(H, k) for k in range(3))
     row = z + (x[0] * x + y[0] * y + z[0] * z) / length
     return array([z[0] + (x[0] * x[0] + y[0] * y[0] + z[0] * z[0]) / (2.0 * length), *row[1:]])
 
 
 def _swings(rows: Callable[[np.ndarray], np.ndarray]) -> Formula:
-    """Return a formula for the turns of a rod about x and y of A, and of B relative to the rod, from `rows`(H): x and y of B's
-    origin, and the turns of B."""
+    """Return a formula for the angles of a rod about x and y of A, and for the angles of B relative to the rod; `rows`(H) returns
+    x and y of B's origin, and the angles of B."""
 
     def formula(H: np.ndarray, length: Scalar) -> np.ndarray:
         x, y, *turns = rows(H)
@@ -268,5 +270,5 @@ KINDS: dict[str, Kind] = {
 
 
 def joint_error(kind: str, H: np.ndarray, *numbers: float) -> tuple[float, float]:
-    """Return the length (m) and angle (rad) by which a pose H_A_B misses a joint of one of the `KINDS`."""
+    """Return the length (m) and angle (rad) by which a pose H_A_B violates a joint of one of the `KINDS`."""
     return KINDS[kind].missed(H, *numbers)

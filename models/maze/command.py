@@ -97,7 +97,7 @@ def _outcome(run: MazeRun) -> Outcome:
         cost_line("ball maze", summary),
         *(f"  {kind} at {time:.6f} s" for kind, time in summary["events"].items()),
         f"  {'the ball is in the centre' if run.reached_centre else 'the ball has not reached the centre'};"
-        f" ledger residual {summary['ledger_residual']:.1e} of the energy in play",
+        f" ledger residual {summary['ledger_residual']:.1e} of the energy scale",
     ]
     for ring in rings:
         p, z, held = ring.poles.real.max(), ring.maze.zeros.real.max(), ring.closed[-1].real

@@ -67,9 +67,9 @@ class MazeParameters:
     alpha1: float = number("1/s", "constant of the constraints, h'' + alpha1 h' + alpha0 h = 0", 10.0, above=0.0)
     alpha0: float = number("1/s^2", "constant of the constraints", 25.0, above=0.0)
     k1: float = number("N", "gain of the loop that holds the ball", 0.32)
-    lead1: tuple[float, float] = vector(2, "1/s", "z1 and p1: its zero is at -z1, its pole at -p1", (0.6, 10.0), least=0.0)
+    lead1: tuple[float, float] = vector(2, "1/s", "z1 and p1 of the lead: zero at -z1, pole at -p1", (0.6, 10.0), least=0.0)
     k2: float = number("N m/rad", "gain of the loop that turns the maze", 0.04)
-    lead2: tuple[float, float] = vector(2, "1/s", "z2 and p2: its zero is at -z2, its pole at -p2", (0.05, 5.0), least=0.0)
+    lead2: tuple[float, float] = vector(2, "1/s", "z2 and p2 of the lead: zero at -z2, pole at -p2", (0.05, 5.0), least=0.0)
     begin: float = number("s", "time at which the reference begins", 10.0, least=0.0)
     height: float = number("m", "initial height of the ball above the outermost ring", 0.04905, above=0.0)
     aside: float = number("m", "initial position of the ball to the right", 0.0)
@@ -104,8 +104,8 @@ class MazeParameters:
 
     @classmethod
     def from_json(cls, text: str, file: str = "maze") -> MazeParameters:
-        """Return parameters from a JSON object; missing ones are taken from the paper. Raises `ModelError` E402 to E407, E530,
-        E531."""
+        """Return parameters from a JSON object; missing parameters are taken from the paper. Raises `ModelError` E402 to E407,
+        E530, E531."""
         return read_text(text, file, lambda section: section.read(cls), cls)
 
     def to_json(self) -> str:
@@ -134,7 +134,7 @@ def read_maze(path: str | os.PathLike[str]) -> MazeParameters:
 
 
 def _contradictions(p: MazeParameters) -> Iterator[Problem]:
-    """Yield contradictions between valid numbers."""
+    """Yield contradictions between valid parameters."""
     if not p.radii or len(p.gates) != len(p.radii):
         title = f"a ball maze has {plural(len(p.radii), 'ring')} and {plural(len(p.gates), 'gate')}"
         yield Problem("E531", title, cures=("one radius and one gate for each ring, from the outermost inward",))

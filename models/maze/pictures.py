@@ -270,7 +270,7 @@ def path_figure(run: MazeRun, path: Path, dpi: int = 160) -> None:
 def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None:
     """Plot the largest real part of all poles on all rings versus both gains, the stability boundary, and dots where the ball
     reaches the centre."""
-    title = "Gains with stable loops, and gains with which the ball reaches the centre"
+    title = "Gains for which the loops are stable, and for which the ball reaches the centre"
     with plot_file(path, (8.6, 5.8), dpi=dpi, layout="constrained", title=title) as figure:
         axes = figure.subplots()
         even = bool(result.k1.min() > 0.0 < result.k2.min())
@@ -299,8 +299,8 @@ def robustness_figure(result: RobustnessMap, path: Path, dpi: int = 160) -> None
 
 
 def _fine_gains(gains: np.ndarray, even: bool) -> np.ndarray:
-    """Return many gains over the range of given gains and half a step beyond, for a smooth boundary, evenly spaced in logarithm
-    if `even`."""
+    """Return a fine grid from half a step below the given gains to half a step above, for a smooth boundary; logarithmic if
+    `even`."""
     if len(gains) == 1:
         return gains
     at = np.log(gains) if even else gains

@@ -60,7 +60,7 @@ class MazeRun:
 
     @cached_property
     def states(self) -> list[str]:
-        """State of the course at each sample."""
+        """Name of the state of `course` at each sample."""
         names = list(self.maze.states)
         return [names[int(mode)] for mode in self["course.mode"]]
 
@@ -187,7 +187,7 @@ def run_maze(
     parameters: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> MazeRun:
-    """Run a maze. Its compiled graph is cached and serves other gains and graph `parameters`.
+    """Run a maze. The compiled graph is cached and reused for other gains and graph `parameters`.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ def reference(name: str, motion: Motion, *, unit: str = "", symbol: str = "r", t
     Parameters
     ----------
     motion : the motion r(t).
-    unit, symbol : unit and symbol of r, from which those of its derivatives follow.
+    unit, symbol : unit and symbol of r, from which its derivatives get their units and symbols.
     time : signal that replaces time in the motion, s.
     """
     equations = [(quantity, DERIVATIVES[k], ["t", "breaks", "coefficients"]) for k, quantity in enumerate(QUANTITIES)]

@@ -65,7 +65,7 @@ class Motion:
         breaks, table = np.array(breaks, dtype=float), np.array(coefficients, dtype=float)
         fit = breaks.ndim == 1 and table.ndim in (2, 3) and len(table) == len(breaks) - 1 >= 1 and table.shape[1] >= 1
         if not fit or not (np.isfinite(breaks).all() and np.isfinite(table).all()):
-            title = "breaks and coefficients of a motion do not fit together"
+            title = "breaks and coefficients of a motion do not match"
             why = f"breaks {breaks.shape}, coefficients {table.shape}; all must be finite"
             refuse("E470", title, why, "N + 1 breaks for N pieces: coefficients (N, order + 1) or (N, order + 1, axes)")
         check_times(breaks)
@@ -132,7 +132,7 @@ class Motion:
         return np.maximum(-low, high)
 
     def smoothness(self) -> int:
-        """Count the derivatives that are continuous at all times, including both ends (to rounding): 1 to 3."""
+        """Count the derivatives that are continuous at all times, including both ends (within rounding error): 1 to 3."""
         jumps = [largest_jump(self, order).relative_size for order in (2, 3)]
         return 1 + int(jumps[0] < 1e-9) + int(jumps[0] < 1e-9 and jumps[1] < 1e-9)
 
@@ -345,7 +345,7 @@ LIMIT_TOLERANCE = 1e-9
 def limit_values(shape: tuple[int, ...], velocity: Any, acceleration: Any, jerk: Any) -> dict[int, Array]:
     """Return limits by order of derivative (1, 2, 3), each with the shape of r; infinite where the argument is None.
 
-    Raises `ModelError` E470 for limits that are not positive or do not fit the axes.
+    Raises `ModelError` E470 for limits that are not positive or do not match the axes.
     """
     limits = {}
     for order, limit in ((1, velocity), (2, acceleration), (3, jerk)):

@@ -28,7 +28,7 @@ from bondgraph.signals.formulas import SMOOTH
 def quintic(start: ArrayLike, end: ArrayLike, t0: float, t1: float) -> Motion:
     """Return a quintic smooth step from `start` to `end`, () or (axes,), from t0 to t1 (s), with two continuous derivatives.
 
-    Raises `ModelError` E470 for points that do not fit together, E471 unless t0 < t1.
+    Raises `ModelError` E470 for inconsistent points, E471 unless t0 < t1.
     """
     first, last = _end_points(start, end)
     times = numbers("the time", (t0, t1))
@@ -197,7 +197,7 @@ def cubic_spline(
     if times is not None:
         knot_times = numbers("the list of times", times)
         if knot_times.shape != (len(points),):
-            title = "times and waypoints do not fit together"
+            title = "times and waypoints do not match"
             refuse("E470", title, f"{len(points)} points, times {knot_times.shape}", "one time for each waypoint")
         check_times(knot_times)
         motion = _spline(points, knot_times, ends)
@@ -220,7 +220,7 @@ def cubic_spline(
 def _end_velocities(shape: tuple[int, ...], start: ArrayLike, end: ArrayLike) -> Array:
     ends = [numbers("the end velocity", value) for value in (start, end)]
     if any(value.shape not in ((), shape) for value in ends):
-        title = "velocities at the ends of a motion do not fit its axes"
+        title = "velocities at the ends of a motion do not match its axes"
         refuse("E470", title, f"{ends[0].shape} and {ends[1].shape}", "a number, or one for each axis")
     return np.array([np.broadcast_to(value, shape) for value in ends])
 
@@ -281,7 +281,7 @@ def _spline_coefficients(points: Array, times: Array, ends: Array, fractions: Ar
 
 
 def _minimise_duration(points: Array, segment_times: Array, fractions: Array, limits: dict[int, Array]) -> tuple[Array, Array]:
-    """Return the segment times and knot fractions of the fastest spline at rest at both ends; a local search."""
+    """Return the segment times and knot fractions of the fastest spline that is at rest at both ends, found by a local search."""
     from scipy.optimize import minimize
 
     zero_velocities = np.zeros((2, *points.shape[1:]))
@@ -299,7 +299,7 @@ def _minimise_duration(points: Array, segment_times: Array, fractions: Array, li
     start = np.concatenate([np.arctanh((np.minimum(fractions, 0.45) - 0.25) / 0.23), np.zeros(len(segment_times))])
     best, least = start, needed(start)
     while True:
-        # A simplex may collapse on a ridge, depending on rounding: restart it until that gains nothing.
+        # A simplex may collapse on a ridge, depending on rounding errors: restart it until a restart gains nothing.
         spread = np.vstack([best, best + 0.3 * np.eye(len(start))])
         options = {"initial_simplex": spread, "maxfev": 150 * len(start), "xatol": 1e-7, "fatol": 1e-9 * least, "adaptive": True}
         optimum = minimize(needed, best, method="Nelder-Mead", options=options)
@@ -334,7 +334,7 @@ def _shortest_duration(points: Array, segment_times: Array, ends: Array, limits:
         best = _spline(points, factors[int(np.argmin(excesses))] * segment_times, ends, fractions)
         reached = (f"at best, in {best.duration:.4g} s:", *violations(best, limits))
         title = "no duration satisfies the limits of a motion"
-        refuse("E474", title, reached, "wider limits, slower ends, or more room between the waypoints")
+        refuse("E474", title, reached, "wider limits, slower ends, or more distance between the waypoints")
     if first == 0:
         return _spline(points, factors[0] * segment_times, ends, fractions)
     factor = brentq(beyond, factors[first - 1], factors[first], xtol=1e-14, rtol=1e-14)

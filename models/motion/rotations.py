@@ -77,15 +77,16 @@ class PoseMotion:
     arm: Array
 
     def pose(self, t: ArrayLike) -> Array:
-        """Flat pose [qw, qx, qy, qz, px, py, pz] (..., 7), object to world, at times t (...)."""
+        """Return the flat pose [qw, qx, qy, qz, px, py, pz] (..., 7), object to world, at times t (...)."""
         return self._at(t, 0)
 
     def twist(self, t: ArrayLike) -> Array:
-        """World twist T_0_0_b = [omega; v] (..., 6), rad/s and m/s: v is the velocity of the body-fixed point at the origin."""
+        """Return the world twist T_0_0_b = [omega; v] (..., 6), rad/s and m/s: v is the velocity of the body-fixed point at the
+        origin."""
         return self._at(t, 1)
 
     def twist_rate(self, t: ArrayLike) -> Array:
-        """d/dt T_0_0_b (..., 6)."""
+        """Return d/dt T_0_0_b (..., 6)."""
         return self._at(t, 2)
 
     def _at(self, t: ArrayLike, index: int) -> Array:

@@ -1,4 +1,5 @@
-"""Cards of a SPICE netlist: lines are joined, comments removed, case ignored; values with suffixes; expressions."""
+"""Parse the cards of a SPICE netlist: join lines, remove comments, ignore case, and evaluate values with suffixes and
+expressions."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ _FUNCTIONS = {"abs": "absolute", "ln": "log", "min": "minimum", "max": "maximum"
 
 @dataclass(frozen=True)
 class Card:
-    """Statement of a netlist: its words in lower case, with key=value as one word, and its place in the file."""
+    """Statement of a netlist: its words in lower case, with key=value as one word, and its line in the file."""
 
     file: str
     line: int
@@ -36,12 +37,12 @@ class Card:
         return Problem(code, title, (why,) if why else (), (Place(self.file, self.line),), cures)
 
     def error(self, code: str, title: str, *cures: str, why: str = "") -> ModelError:
-        """Return the error of a problem of this card."""
+        """Return an error that reports a problem with this card."""
         return ModelError(self.file, [self.problem(code, title, *cures, why=why)])
 
     @property
     def pairs(self) -> dict[str, str]:
-        """Values by key of its words key=value."""
+        """Values by key, from the card's entries key=value."""
         return dict(word.split("=", 1) for word in self.words if "=" in word)  # type: ignore[misc]
 
     @property
@@ -51,7 +52,7 @@ class Card:
 
 
 def cards_of(text: str, file: str) -> Iterator[Card]:
-    """Yield the cards of a text after its title, the first line, up to .end; without comments and .control blocks."""
+    """Yield the cards of a netlist after its title, the first line, up to .end, without comments and .control blocks."""
     statements: list[tuple[int, list[str]]] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if number == 1:
@@ -80,10 +81,10 @@ def cards_of(text: str, file: str) -> Iterator[Card]:
 
 @dataclass(frozen=True)
 class Scope:
-    """Parameters of a netlist or subcircuit, as texts by name, and the scope around it."""
+    """Parameters of a netlist or subcircuit, as strings by name, and the enclosing scope."""
 
     texts: Mapping[str, tuple[str, Scope | None]]
-    """Text of each parameter, and the scope in which it is evaluated; None for this scope."""
+    """String of each parameter, and the scope in which it is evaluated; None for this scope."""
     around: Scope | None = None
     values: dict[str, float] = field(default_factory=dict)
     """Values of parameters computed so far."""
@@ -110,7 +111,7 @@ class Scope:
         if name in self.texts:
             if name in pending or len(pending) > 50:
                 raise card.error(
-                    "E642", f"parameters define each other: {' -> '.join([*pending, name])}", "a number for one of them"
+                    "E642", f"parameters define each other: {' -> '.join([*pending, name])}", "a number for one parameter"
                 )
             text, scope = self.texts[name]
             inside = text[1:-1] if text[:1] in ("{", "'") else text

@@ -1,4 +1,5 @@
-"""Circuits as graphs: the cards of a netlist become devices, these become bonds between 0-junctions, the nodes except ground."""
+"""Circuits as graphs: the cards of a netlist become devices, the devices become bonds, and the nodes except ground become
+0-junctions."""
 
 from __future__ import annotations
 
@@ -26,13 +27,13 @@ def read_netlist(path: str | os.PathLike[str], name: str = "", *, uic: bool | No
     """Return the circuit of a SPICE netlist as a graph, called `name`, by default the file's name.
 
     R, L, C, K, V, I (SIN, PULSE, PWL), E, F, G, H, D, S, X; .model, .param, .subckt, .options (temp, tnom, gmin), .ic. A node is
-    the junction "node NAME", its voltage `node NAME.effort`. The run begins at the operating point of t = 0, at which nodes of
-    .ic have its voltages; with `uic`, by default as in .tran, it begins at IC=, .ic and zero.
+    the junction "node NAME", its voltage `node NAME.effort`. The run begins at the operating point at t = 0, with the nodes of
+    .ic at their voltages; with `uic` (default: as in .tran), at the values of IC= and .ic, else at zero.
 
     Raises `ModelError` E630 for a file that cannot be read; E640 for a card that cannot be read; E641 for an unknown parameter,
     model, subcircuit or source; E642 for recursive subcircuits or too many devices; E643 for devices, cards and parameters that
-    are not read; E644 for a netlist without devices. Errors of several devices are raised together. E653 unless there
-    is exactly one operating point; E654 for IC= if neither .tran nor `uic` decides whether to use it.
+    are not supported; E644 for a netlist without devices. Errors of several devices are raised together. E653 unless there is
+    exactly one operating point; E654 for IC= if neither .tran nor `uic` decides whether to use it.
 
     Source: Nagel 1975 (SPICE2); ngspice manual, version 39.
     """
@@ -41,7 +42,7 @@ def read_netlist(path: str | os.PathLike[str], name: str = "", *, uic: bool | No
 
 
 def parse_netlist(text: str, file: str = "circuit.cir", name: str = "", *, uic: bool | None = None) -> Graph:
-    """Return the circuit of the text of a netlist, as `read_netlist`; messages call it `file`."""
+    """Return the circuit of the netlist `text`, as `read_netlist` does; messages call the text `file`."""
     root = sections_of(cards_of(text, file))
     devices, first = devices_of(root), Card(file, 1, ("",))
     settings = _settings(root, first, name or Path(file).stem)
@@ -82,13 +83,13 @@ def _circuit(devices: Sequence[Device], settings: Settings, first: Card) -> Circ
                 names.add(device.name)
                 if letter not in DEVICES:
                     letters = ", ".join(each.upper() for each in (*DEVICES, "x"))
-                    title = f'"{device.name}": devices {letter.upper()} are not read'
+                    title = f'"{device.name}": devices {letter.upper()} are not supported'
                     raise device.card.error("E643", title, f"devices {letters}")
                 DEVICES[letter](circuit, device)
         except ModelError as error:
             problems += error.problems
         except ArithmeticError as error:
-            title = f'"{device.name}": its numbers are out of range: {error}'
+            title = f'"{device.name}": its values are out of range: {error}'
             problems.append(device.card.problem("E640", title, "plausible numbers"))
     raise_if_any(file, problems)
     place_inductors(circuit)
@@ -101,7 +102,7 @@ def _circuit(devices: Sequence[Device], settings: Settings, first: Card) -> Circ
 
 
 def _close_nodes(circuit: Circuit) -> None:
-    """Add a source of zero current to open nodes: those of a single device."""
+    """Add a source of zero current to open nodes, which connect to a single device."""
     count = Counter(end.owner.name for link in circuit.graph.links for end in (link.tail, link.head))
     for node in circuit.nodes.values():
         if count[node.name] == 1:
@@ -140,7 +141,7 @@ def _settings(root: Subcircuit, first: Card, name: str) -> Settings:
             voltages |= starts
             cards |= dict.fromkeys(starts, card)
     if not (options["gmin"] > 0 and min(options["temp"], options["tnom"]) > -CELSIUS):
-        raise first.error("E640", "gmin is positive, and temp and tnom are above absolute zero", ".options temp=27 gmin=1e-12")
+        raise first.error("E640", "gmin must be positive, and temp and tnom above absolute zero", ".options temp=27 gmin=1e-12")
     return Settings(name, options, transient, voltages, cards, uic)
 
 
@@ -148,9 +149,9 @@ def _start_voltages(card: Card, scope: Scope) -> dict[str, float]:
     """Return the voltages of nodes on a card .ic V(node)=value, whose words are v, node and =value; V(x1.a) is "x1 a"."""
     words, voltages = list(card.words[1:]), dict[str, float]()
     if len(words) % 3:
-        raise card.error("E640", ".ic needs voltages of nodes", ".ic V(out)=5")
+        raise card.error("E640", ".ic needs node voltages", ".ic V(out)=5")
     for letter, node, value in zip(words[::3], words[1::3], words[2::3], strict=True):
         if letter != "v" or not value.startswith("="):
-            raise card.error("E640", ".ic needs voltages of nodes", ".ic V(out)=5")
+            raise card.error("E640", ".ic needs node voltages", ".ic V(out)=5")
         voltages[node.replace(".", " ")] = scope.value(card, value[1:])
     return voltages

@@ -22,19 +22,19 @@ BOLTZMANN = 1.380649e-23 / 1.602176634e-19
 """Boltzmann's constant over the elementary charge, V/K."""
 CELSIUS = 273.15
 DIODE = {"is": 1e-14, "n": 1.0, "rs": 0.0, "eg": 1.11, "xti": 3.0}
-"""Parameters of a diode that are read, and their defaults."""
+"""Supported parameters of a diode, and their defaults."""
 DIODE_ZEROS = ("cjo", "cj0", "tt", "ikf", "ikr", "isr")
 """Parameters of a diode that would change the circuit unless they are zero."""
 SWITCH = {"vt": 0.0, "vh": 0.0, "ron": 1.0, "roff": 1e12}
 NEUTRAL = ("tnom", "m", "vj", "fc", "kf", "af", "level", "nbv", "ibv")
-"""Parameters of a diode without effect here: noise, and effects that are zero."""
+"""Diode parameters that are ignored: those of noise, and of effects that must be zero here."""
 STRONGEST = 1e6
 """Current of a junction, A, above which its characteristic continues as its tangent."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a netlist for all its devices, and their start."""
+    """Settings of a netlist that apply to all its devices, and its start values."""
 
     name: str
     options: Mapping[str, float]
@@ -91,16 +91,16 @@ class Circuit:
 
 
 def _words(device: Device, nodes: int, keys: Sequence[str] = ()) -> list[str]:
-    """Return the words after the nodes of a device; E643 for a key that is not read."""
+    """Return the words after the nodes of a device; E643 for a key that is not supported."""
     for key in device.card.pairs:
         if key not in keys:
-            cure = f"omit it; {', '.join(keys)} are read" if keys else "without it"
-            raise device.card.error("E643", f'"{device.name}": {key[:40]}= is not read', cure)
+            cure = f"omit it; supported keys: {', '.join(keys)}" if keys else "without it"
+            raise device.card.error("E643", f'"{device.name}": {key[:40]}= is not supported', cure)
     return list(device.card.plain[1 + nodes :])
 
 
 def _number(device: Device, key: str, keys: Sequence[str] = ()) -> float:
-    """Return the one value of a device of two nodes, the word after them or the value of its key; E640 for none or several."""
+    """Return the single value of a two-node device, given after the nodes or by its key; E640 for no value or several."""
     words = [*_words(device, 2, (key, *keys)), *(value for name, value in device.card.pairs.items() if name == key)]
     if len(words) != 1:
         raise device.card.error("E640", f'"{device.name}" has {len(words)} values', "one number after its nodes")
@@ -145,7 +145,7 @@ def _inductor(circuit: Circuit, device: Device) -> None:
 
 
 def _source(circuit: Circuit, device: Device) -> None:
-    """Add a source: of a voltage from the second node to the first, of a current from the first through it to the second."""
+    """Add a voltage source, positive at the first node, or a current source, from the first node through it to the second."""
     value, numbers = waveform(device, _words(device, 2), circuit.settings.transient)
     first, second = circuit.ends(device)
     circuit.is_driven |= (value(0.0, **numbers) if callable(value) else value) != 0.0
@@ -213,7 +213,9 @@ def _diode(circuit: Circuit, device: Device) -> None:
     warm, thermal = kelvin / nominal, BOLTZMANN * kelvin
     saturation = read["is"] * area * math.exp((warm - 1) * read["eg"] / (read["n"] * thermal)) * warm ** (read["xti"] / read["n"])
     if not (saturation > 0 and read["n"] > 0 and area > 0 and read["rs"] >= 0):
-        raise device.card.error("E640", f'"{device.name}": IS, N and its area are positive, RS is not negative', "IS=1e-14 N=1")
+        raise device.card.error(
+            "E640", f'"{device.name}": IS, N and the area must be positive, and RS must not be negative', "IS=1e-14 N=1"
+        )
     values = {"Is": saturation, "Vt": read["n"] * thermal, "Rp": 1.0 / circuit.settings.options["gmin"]}
     junction = diode(device.name, **values, top=max(math.log(STRONGEST / saturation), 1.0))
     series = [R(f"{device.name} rs", read["rs"] / area)] if read["rs"] else []
@@ -228,7 +230,7 @@ def _switch(circuit: Circuit, device: Device) -> None:
         raise device.card.error("E640", f'"{device.name}" has no model', "S1 a b plus minus MODEL")
     read = _parameters(device, device.model(words[0]), "sw", SWITCH, (), ())
     if not (read["ron"] > 0 and read["roff"] > 0 and read["vh"] >= 0):
-        raise device.card.error("E643", f'"{device.name}": RON and ROFF are positive, VH is not negative', "VH=0")
+        raise device.card.error("E643", f'"{device.name}": RON and ROFF must be positive, and VH must not be negative', "VH=0")
     control, relay = f"{device.name} control", f"{device.name} state"
     inputs = {key: f"{node.name}.effort" for key, node in (("plus", plus), ("minus", minus)) if node is not None}
     levels = {"gain": 1.0}
@@ -244,14 +246,14 @@ def _switch(circuit: Circuit, device: Device) -> None:
 def _parameters(
     device: Device, card: Card, kind: str, read: Mapping[str, float], neutral: Sequence[str], zeros: Sequence[str]
 ) -> dict[str, float]:
-    """Return parameters of a model by name; E641 for a model of another type, E643 for parameters that are not read."""
+    """Return parameters of a model by name; E641 for a model of another type, E643 for parameters that are not supported."""
     if card.plain[2] != kind:
         title = f'"{device.name}" needs a model of the type {kind.upper()}, but "{card.plain[1]}" is {card.plain[2].upper()}'
         raise device.card.error("E641", title, f".model {card.plain[1]} {kind}")
     values = {key: device.scope.value(card, text) for key, text in card.pairs.items() if key not in neutral}
     for key, value in values.items():
         if key not in read and not (key in zeros and value == 0):
-            raise card.error("E643", f'the parameter {key.upper()} of the model "{card.plain[1]}" is not read', "without it")
+            raise card.error("E643", f'the parameter {key.upper()} of the model "{card.plain[1]}" is not supported', "without it")
     return {**read, **{key: value for key, value in values.items() if key in read}}
 
 
@@ -272,7 +274,7 @@ def _coupling(circuit: Circuit, device: Device) -> None:
 
 
 def place_inductors(circuit: Circuit) -> None:
-    """Add all inductors, coupled ones as one field of their fluxes; E640 for couplings that store negative energy."""
+    """Add all inductors, coupled inductors as one field of their fluxes; E640 for couplings that store negative energy."""
     remaining = list(circuit.inductors)
     while remaining:
         group = [remaining.pop(0)]

@@ -65,7 +65,7 @@ class Device:
     scope: Scope
     nodes: Mapping[str, str]
     sections: tuple[Subcircuit, ...]
-    """The netlist, and the subcircuits around the device's definition, whose models and subcircuits it sees."""
+    """The netlist and the subcircuits that enclose the device's definition: the scopes of its models and subcircuits."""
     calls: tuple[Subcircuit, ...] = ()
     """Subcircuits whose instances contain the device."""
 
@@ -83,7 +83,7 @@ class Device:
         return self.scope.value(self.card, text)
 
     def model(self, name: str) -> Card:
-        """Return the card of a model; E641 for an unknown one."""
+        """Return the card of a model; raise E641 for an unknown model."""
         for section in reversed(self.sections):
             if name in section.models:
                 return section.models[name]
@@ -93,7 +93,7 @@ class Device:
 
 
 def sections_of(cards: Iterator[Card]) -> Subcircuit:
-    """Sort cards into the netlist and its subcircuits; raise E643 for cards that are not read, E640 for unpaired .subckt."""
+    """Sort cards into the netlist and its subcircuits; raise E643 for cards that are not supported, E640 for unpaired .subckt."""
     root = Subcircuit()
     inside: list[tuple[Subcircuit, Card | None]] = [(root, None)]
     for card in cards:
@@ -101,7 +101,7 @@ def sections_of(cards: Iterator[Card]) -> Subcircuit:
         if word == ".subckt":
             names = [each for each in card.plain[1:] if each != "params:"]
             if not names or len(inside) > DEEPEST:
-                raise card.error("E640", ".subckt needs a name, and must not be nested too deep", ".subckt NAME NODE ...")
+                raise card.error("E640", ".subckt needs a name, and must not be nested too deeply", ".subckt NAME NODE ...")
             new = Subcircuit(names[0], tuple(names[1:]), card.pairs)
             _check_new(card, "subcircuit", names[0], section.subcircuits)
             section.subcircuits[names[0]] = new
@@ -120,11 +120,11 @@ def sections_of(cards: Iterator[Card]) -> Subcircuit:
         elif word in (".options", ".option", ".temp", ".ic", ".tran"):
             if section is not root:
                 cure = "after .ends; .ic names a node of an instance x1 as V(x1.node)"
-                raise card.error("E643", f"the card {word} is not read in a subcircuit", cure)
+                raise card.error("E643", f"the card {word} is not supported in a subcircuit", cure)
             section.settings.append(card)
         elif word.startswith(".") and word not in IGNORED:
             cure = "its content in this file" if word in (".include", ".lib", ".inc") else "a netlist without it"
-            raise card.error("E643", f"the card {word[:40]} is not read", cure)
+            raise card.error("E643", f"the card {word[:40]} is not supported", cure)
         elif not word.startswith("."):
             section.devices.append(card)
     if (card_of_open := inside[-1][1]) is not None:
@@ -171,7 +171,7 @@ def _inside(device: Device) -> list[Device]:
 
 
 def _instance(device: Device) -> tuple[Subcircuit, dict[str, str], tuple[Subcircuit, ...]]:
-    """Return the subcircuit of an instance, its ports as nodes of the flat circuit, and the sections that it sees."""
+    """Return the subcircuit of an instance, its ports as nodes of the flat circuit, and the sections visible to it."""
     words = [word for word in device.card.plain[1:] if word != "params:"]
     name = words[-1] if words else ""
     depth = next((k for k in range(len(device.sections), 0, -1) if name in device.sections[k - 1].subcircuits), 0)
@@ -197,7 +197,7 @@ def _instance(device: Device) -> tuple[Subcircuit, dict[str, str], tuple[Subcirc
 
 
 def check_name(device: Device, name: str) -> str:
-    """Return the name of a node or device; E640 if it cannot be one of a graph."""
+    """Return the name of a node or device; E640 if a graph does not allow this name."""
     if re.search(r"[.:\"\\]", name) or not name.isprintable():
         raise device.card.error("E640", f'"{name[:60]}" is not a name', "letters, digits, _ + - or spaces")
     return name

@@ -12,7 +12,7 @@ from bondgraph.compile.compiled import Compiled
 from bondgraph.errors import ModelError
 
 _CURES = (
-    "UIC on .tran, or uic=True of read_netlist: the run begins at IC=, .ic and zero",
+    "UIC on .tran, or uic=True of read_netlist: the run starts from the values of IC= and .ic, else from zero",
     "a resistor from the node to ground, or in the loop of inductors",
 )
 

@@ -40,7 +40,7 @@ def pulses(t: Any, low: Any, high: Any, delay: Any, rise: Any, fall: Any, width:
 def waveform(device: Device, words: Sequence[str], transient: Transient) -> tuple[Any, dict[str, float]]:
     """Return the value of a source: a number, or a function of the time and parameters, and these parameters.
 
-    Raises `ModelError` E640 unless it is a waveform.
+    Raises `ModelError` E640 for an invalid waveform.
     """
     constants, place = list[float](), 0
     while place < len(words) and words[place] not in KINDS:

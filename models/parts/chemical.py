@@ -166,9 +166,9 @@ def network(
     Parameters
     ----------
     amounts : start amounts, mol; zero for other species.
-    chemostats, potentials : species that are held at an amount, or at a potential, J/mol, with constants of 1.
+    chemostats, potentials : species that are held at an amount, or at a potential, J/mol, with the constant K = 1.
     ports : species that are stored outside; each is a port.
-    species : all species, so that a mistyped one in the text is refused.
+    species : all species, so that a mistyped species in the text is refused.
     rates : values of the rates that the text names.
     contents : conserved quantities of the species, such as {"charge": {"Ca": 2, "ATP": -4}}.
     constants : K of species, 1/mol, if the rates leave a choice. A reaction whose species all have constants may have one rate

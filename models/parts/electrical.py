@@ -59,7 +59,7 @@ def zener(v: Value, Is: Value, Vt: Value, Bv: Value, Ib: Value, Nb: Value, Rp: V
     R, "flow", r"i = I_0 \operatorname{sgn}(v) (\lvert v \rvert / V_0)^\alpha", "Matsuoka 1971", "V0=100 V, I0=1e-3 A, alpha=30"
 )
 def varistor(v: Value, V0: Value, I0: Value, alpha: Value) -> Value:
-    """Varistor with the current I0 at the voltage V0, almost none below."""
+    """Varistor with the current I0 at the voltage V0, and almost no current below V0."""
     return I0 * sign(v) * (absolute(v) / V0) ** alpha
 
 
@@ -221,8 +221,8 @@ _FORWARD, _BACKWARD = ("off", "forward", 1.0), ("off", "backward", -1.0)
 def _gated(
     name: str, gate: Value, resistances: tuple[Value, Value, Value], ways: Sequence[tuple[str, str, float]], turns_off: bool
 ) -> Graph:
-    """Return a valve that a gate above 1/2 turns on when its voltage is forward, and that turns off when its current ends; with
-    `turns_off` the gate also turns it off."""
+    """Return a valve that a gate above 1/2 turns on when its voltage is forward, and that turns off when its current falls to
+    zero; with `turns_off` the gate also turns it off."""
     gates, parameters = modulated(gate=gate)
     part = _valve(name, *resistances, Switch("valve", automaton="gate", closed=[way for _, way, _ in ways]), "gate")
     part.add(Block("input", [("u", lambda gate: gate, ["gate"])], inputs=parameters, parameters=gates))
@@ -237,7 +237,7 @@ def _gated(
 
 @SHELF.part(SWITCH, "Moll et al. 1956", f"gate=1 signal, {VALVE}")
 def thyristor(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
-    """Thyristor: a gate signal above 1/2 turns it on at positive voltage; it turns off when its current ends."""
+    """Thyristor: a gate signal above 1/2 turns it on at positive voltage; it turns off when its current falls to zero."""
     return _gated(name, gate, (Ron, Goff, knee), [_FORWARD], turns_off=False)
 
 
@@ -275,7 +275,7 @@ def switch(name: str, control: Value, Ron: Value, Goff: Value) -> Graph:
     "control=1 signal, Ron=1e-5 ohm, Goff=1e-5 S",
 )
 def two_way_switch(name: str, control: Value, Ron: Value, Goff: Value) -> Graph:
-    """Changeover switch: port common to port on while the control signal is above 1/2, otherwise to port off."""
+    """Changeover switch: connects port `common` to port `on` while the control signal is above 1/2, otherwise to port `off`."""
     part, (parameters, signals) = Graph(name), modulated(control=control)
     formulas = [("on", lambda control: control, ["control"]), ("off", lambda control: 1.0 - control, ["control"])]
     part.add(Block("controls", formulas, inputs=signals, parameters=parameters))
@@ -292,7 +292,7 @@ def two_way_switch(name: str, control: Value, Ron: Value, Goff: Value) -> Graph:
     "control=1 signal, V0=30 V, dVdt=1e4 V/s, Vmax=60 V, Ron=1e-5 ohm, Goff=1e-5 S",
 )
 def arc_switch(name: str, control: Value, V0: Value, dVdt: Value, Vmax: Value, Ron: Value, Goff: Value) -> Graph:
-    """Switch with an arc, which burns after opening until the current ends; closed while the control signal is above 1/2."""
+    """Switch with an arc that burns from opening until the current is zero; closed while the control signal is above 1/2."""
     parameters, signals = modulated(control=control)
     part, levels = Graph(name), {"V0": V0, "dVdt": dVdt, "Vmax": Vmax, "Ron": Ron, "Goff": Goff}
 
@@ -341,7 +341,7 @@ MOHAN = "Mohan, Undeland and Robbins 2003, chapter 8"
 
 @SHELF.part(LEG, MOHAN, f"gate=1 signal, {VALVE}")
 def half_bridge(name: str, gate: Value, Ron: Value, Goff: Value, knee: Value) -> Graph:
-    """Two transistors with antiparallel diodes; a gate signal above 1/2 closes the upper one, otherwise the lower one.
+    """Two transistors with antiparallel diodes; a gate signal closes the upper transistor above 1/2, otherwise the lower.
 
     Ports plus, out, minus.
     """

@@ -1,4 +1,5 @@
-"""Electronics: transistors and amplifiers, whose pins are ports of the voltage to ground and of the current into the part."""
+"""Electronics: transistors and amplifiers, whose pins are ports with the voltage to ground as effort and the current into the
+part as flow."""
 
 from __future__ import annotations
 
@@ -126,8 +127,8 @@ def comparator(name: str, low: Value, high: Value, h: Value) -> Graph:
 def limited_op_amp(name: str, gain: Value, low: Value, high: Value) -> Graph:
     """Operational amplifier with output limits as modes; under positive feedback, as in triggers, it jumps.
 
-    When it leaves a limit, it tries the other one (`falling`, `rising`), and is linear if it cannot stay there. A trigger starts
-    at the lower limit if its inputs allow both.
+    When it leaves a limit, it tries the other limit (`falling`, `rising`), and is linear if it cannot stay there. A trigger
+    starts at the lower limit if its inputs allow both.
     """
     part, signals = _inputs(name)
     values = {"gain": gain, "low": low, "high": high}

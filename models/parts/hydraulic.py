@@ -19,7 +19,7 @@ Curve = Callable[..., Value]
 
 
 def _root_flow(p: Value, K: Value, p0: Value) -> Value:
-    """Return K sqrt(p) with its sign, laminar well below the pressure p0."""
+    """Return K sqrt(|p|) with the sign of p, laminar well below the pressure p0."""
     return K * p / sqrt(sqrt(p * p + p0 * p0))
 
 

@@ -14,7 +14,7 @@ SHELF = Shelf("machines")
 
 
 def _with_rotor(part: Graph, J: Value, b: Value, *gaps: Element) -> Graph:
-    """Add a rotor with inertia and friction, which the air gaps of all windings drive, and its port `shaft`."""
+    """Add a rotor with inertia, friction and the port `shaft`; the air gaps of all windings drive it."""
     rotor = J1("rotor", domain="rotation")
     for gap in gaps:
         part.connect(gap, rotor)
@@ -70,7 +70,7 @@ def excited_motor(name: str, L_af: Value, R_a: Value, L_a: Value, R_f: Value, L_
 def synchronous_motor(name: str, pole_pairs: Value, psi: Value, R_s: Value, L_d: Value, L_q: Value, J: Value, b: Value) -> Graph:
     """Permanent-magnet synchronous motor with a free star point; ports a, b, c and `shaft`.
 
-    The transform conserves power: `psi` and currents in the rotor's axes are sqrt(3/2) times the amplitudes in a phase.
+    The transform conserves power: `psi` and currents in the rotor's axes are sqrt(3/2) times the phase amplitudes.
     """
     part, axes = Graph(name), J1("axes", dimension=2, domain="electrical")
     part.add(_angle())

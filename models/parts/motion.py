@@ -154,7 +154,7 @@ def engine_map(name: str, throttle: Value, torque: Curve = ENGINE) -> Element:
     "M=10 N m, hold=1, pressure=1 signal",
 )
 def clutch(name: str, M: Value, hold: Value, pressure: Value) -> Element:
-    """Clutch or brake with torque M at pressure 1; the pressure may be a signal; holds `hold` times as much at rest."""
+    """Clutch or brake with torque M at pressure 1, at rest up to `hold` times this torque; the pressure may be a signal."""
     numbers, signals = modulated(u=pressure)
     held = number(M) * number(hold)
     return Friction(
@@ -168,7 +168,7 @@ def clutch(name: str, M: Value, hold: Value, pressure: Value) -> Element:
     "M=10 N m, slip=1 N m",
 )
 def torque_limiter(name: str, M: Value, slip: Value) -> Element:
-    """Torque limiter: disengages at torque M, slips at a lower torque, engages again at equal speeds."""
+    """Torque limiter: disengages at torque M, slips at a lower torque, and engages again at equal speeds."""
     return Friction(name, slip, stick_limit=M, domain="rotation")
 
 
@@ -335,7 +335,7 @@ MAGIC = "B=10, Cs=1.9, D=1, N=4000 N signal, speed=20 m/s signal signed, v0=0.1 
 
 
 def _slip(v: Value, speed: Value, v0: Value) -> Value:
-    """Return a velocity relative to the speed of the wheel's centre, which counts as at least v0."""
+    """Return a velocity relative to the speed of the wheel's centre, with that speed taken as at least v0."""
     return v / maximum(absolute(speed), v0)
 
 

@@ -1,4 +1,4 @@
-"""Stoichiometry of a reaction network from its text: matrix, conserved moieties, cycles with their affinities, constants.
+"""Stoichiometry of a reaction network from its text: matrix, conserved moieties, cycles with their affinities, and constants.
 
 A line is a reaction, "2 A + B <-> C : kf kr" or "C -> A : k", or "A <-> B : kappa" if constants are given. A side without species
 is 0 or empty, # starts a comment, and a semicolon may end a line. Rates are numbers, or names of `rates`.
@@ -23,7 +23,7 @@ from bondgraph.errors import ModelError, refusal
 from screws.scalars import array
 
 BALANCED = 1e-6
-"""Largest affinity of a cycle or a reaction, over R T, that is attributed to the rounding of rates."""
+"""Largest affinity of a cycle or a reaction, over R T, that is attributed to rounding errors of rates."""
 _FORM = 'lines such as "E + S <-> ES : 1e6 0.1" or "ES -> E + P : 5"'
 EMPTY: Mapping[str, Any] = MappingProxyType({})
 Text = str | Sequence[tuple[Any, ...]]
@@ -68,11 +68,11 @@ class Stoichiometry:
     species: tuple[str, ...]
     reactions: tuple[Reaction, ...]
     held: Mapping[str, float]
-    """Amounts of species that are held."""
+    """Amounts of the species that are held constant."""
 
     @property
     def free(self) -> tuple[str, ...]:
-        """Species that are not held."""
+        """Species that are not held constant."""
         return tuple(each for each in self.species if each not in self.held)
 
     @cached_property
@@ -105,7 +105,8 @@ class Stoichiometry:
 
     @property
     def affinities(self) -> tuple[float, ...]:
-        """Affinity of each cycle over R T that the held amounts impose; zero in equilibrium, infinite through "->"."""
+        """Affinity of each cycle over R T that the held amounts impose; zero in equilibrium, infinite with a one-way reaction
+        ("->")."""
         held = self.rows(tuple(self.held)).T @ np.log(np.array([*self.held.values()]))
         return tuple(
             sum(n * (self.reactions[k].log_constant - held[k]) for k, n in cycle.items()) if self._reversible(cycle) else inf
@@ -123,8 +124,8 @@ class Stoichiometry:
     def eliminated(self, amounts: Mapping[str, float]) -> dict[str, dict[str, float]]:
         """Return the free species that follow from other species, each as the factors of the other species.
 
-        A moiety whose total is zero sets no scale: its members may become arbitrarily small, and the rounding of the fast
-        reactions between them exceeds the slow change of other species. The member with the most reactions is eliminated.
+        A moiety whose total is zero sets no scale: its members may become arbitrarily small, and the rounding errors of the fast
+        reactions between them exceed the slow change of other species. The member with the most reactions is eliminated.
         """
         count = Counter(each for reaction in self.reactions for each in reaction.change)
         follow: dict[str, dict[str, float]] = {}
@@ -166,9 +167,9 @@ class Stoichiometry:
 
 
 class MassAction:
-    """Rates of a network as a function of the amounts of its species, free ones first, then held ones.
+    """Rates of a network as a function of the amounts of its species, free species first, then held species.
 
-    Some of the free species follow from the others, the `states`, by conserved moieties.
+    Some of the free species follow from the other free species, the `states`, by conserved moieties.
     """
 
     def __init__(self, net: Stoichiometry, amounts: Mapping[str, float]) -> None:

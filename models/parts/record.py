@@ -1,4 +1,4 @@
-"""Record of a part: a ready element or graph with its parameters, equation, source and icon.
+"""Record of a part: a ready-made element or graph with its parameters, equation, source and icon.
 
 A part is a formula that `Shelf.law` decorates, which becomes an R, C or I, or a function that `Shelf.part` decorates, which
 returns an element or a graph. The decorator lists the parameters with their defaults and units: "K=1e-6 m^3/s/Pa^0.5, opening=1
@@ -145,7 +145,7 @@ class Shelf:
         everything: Mapping[str, Any],
         passive: bool,
     ) -> Callable[..., P]:
-        """Return the function that users call, and add its record to the shelf."""
+        """Return the function that users call, and register its record."""
         icon = ICONS[make.__name__]
         words: list[inspect.Parameter] = [
             inspect.Parameter(word, _ANY, default=value, annotation=Value) for word, value in everything.items()
@@ -173,11 +173,11 @@ def _with_icon(part: P, icon: str) -> P:
 
 
 def number(parameter: Parameter) -> Any:
-    """Return the number of a part's parameter in the unit in which the part reads it."""
+    """Return the value of a part's parameter in the unit that the part uses."""
     return in_unit("part", "a parameter", parameter, parameter.expected)
 
 
 def modulated(**values: Value) -> Iterator[dict[str, Value]]:
-    """Yield the numbers among values, then the paths of signals: `parameters, signals = modulated(K=K, opening=opening)`."""
+    """Yield the numbers among the values, then the paths of signals: `parameters, signals = modulated(K=K, opening=opening)`."""
     yield {word: each for word, each in values.items() if not isinstance(each, str)}
     yield {word: each for word, each in values.items() if isinstance(each, str)}

@@ -1,4 +1,4 @@
-"""Thermal parts at true bonds: temperature in K and entropy flow in W/K. With pseudo-bonds (K and W), use a C and an R instead.
+"""Thermal parts with true bonds: temperature in K and entropy flow in W/K. With pseudo-bonds (K and W), use a C and an R instead.
 
 Any R, `Friction`, `Diode` or `Switch` with `heat=True` has a port "heat" that takes its loss.
 """

@@ -1,4 +1,4 @@
-"""Camera framing: the solids that a camera must see, and points around everything that moves or touches in a scene."""
+"""Camera framing: the solids that a camera must see, and points around everything that moves or is in contact in a scene."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from screwbond.models.pictures.shapes.meshes import Mesh
 from screwbond.models.pictures.style import GAUSS
 
 MAX_GROWTH = 2.0
-"""Largest factor by which a solid at rest may widen a picture of everything that moves or touches."""
+"""Largest factor by which a solid at rest may widen a picture of everything that moves or is in contact."""
 
 LONG_WAY = 8.0, 50.0
 """Travel of moving solids, relative to their size, above which a camera may follow them, and above which it does by default."""
@@ -22,9 +22,9 @@ OUTLINE_TIMES = (20, 100)
 
 
 def in_view(scene: Scene, meshes: Sequence[Mesh]) -> tuple[int, ...]:
-    """Return the indices of the solids that a camera must see: those that move or touch, and those at rest near them.
+    """Return the indices of the solids that a camera must see: those that move or are in contact, and those at rest near them.
 
-    Endless solids do not count, but their contact points do.
+    Unbounded solids do not count, but their contact points do.
     """
     finite = [i for i, solid in enumerate(scene.solids) if solid.framed and not solid.unbounded]
     touching = {i for touch in scene.contacts for i in touch.solids}
@@ -37,8 +37,8 @@ def in_view(scene: Scene, meshes: Sequence[Mesh]) -> tuple[int, ...]:
 
 
 def solids_to_follow(scene: Scene, meshes: Sequence[Mesh], seen: Collection[int]) -> tuple[tuple[int, ...], Array, bool]:
-    """Return the solids (indices) that a camera can follow: all moving ones if they travel far together, else none; points (j, 3)
-    around them, relative to the mean of their origins; and True if they would be too small in a fixed view."""
+    """Return the solids (indices) that a camera can follow: all moving solids if they travel far together, else none; points (j,
+    3) around them, relative to the mean of their origins; and True if they would be too small in a fixed view."""
     moving = tuple(i for i in seen if not scene.solids[i].unbounded and scene.solids[i].moves())
     times = scene.t[np.unique(np.linspace(0, len(scene.t) - 1, OUTLINE_TIMES[1]).round().astype(int))]
     now = scene.at_times(times)

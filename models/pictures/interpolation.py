@@ -36,7 +36,7 @@ class Interpolation:
         return (1.0 - w) * samples[self.low] + w * samples[self.high]
 
     def poses(self, samples: Array, jumps: bool = False) -> Array:
-        """Interpolate poses (j, 4, 4) between samples (k, 4, 4), rotations along the shortest way; with `jumps`, take the nearer
+        """Interpolate poses (j, 4, 4) between samples (k, 4, 4), rotations along the shortest path; with `jumps`, take the nearer
         sample where two differ by more than 60 degrees, as Gauss frames do at a chart change."""
         from scipy.spatial.transform import Rotation
 

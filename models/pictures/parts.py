@@ -23,7 +23,7 @@ from screws.names import answer_old_names
 from screws.surfaces import Surface
 
 Spans = tuple[tuple[float, float], ...]
-"""Starts and ends, s."""
+"""Start and end times, s."""
 
 
 class Look(Enum):
@@ -43,10 +43,10 @@ class Solid:
 
     Attributes
     ----------
-    name : of the body; `called`: its name in legends, by default `name`.
+    name : name of the body; `called`: its name in legends, by default `name`.
     poses : (k, 4, 4).
     shape : a surface of `screws`, or a mesh in its own axes.
-    colour, ink : of the body, and of contact paths on it; `lines`: colour of its mesh's lines; "": derived from `colour`.
+    colour, ink : colours of the body and of contact paths on it; `lines`: colour of its mesh's lines; "": derived from `colour`.
     ghosts : time (s) from which earlier poses are shown; None: never.
     legend : meaning of its colour.
     framed : True if a camera must see the whole body.
@@ -68,12 +68,12 @@ class Solid:
 
     @property
     def unbounded(self) -> bool:
-        """True if it has no finite size."""
+        """True if the solid has no finite size."""
         return isinstance(self.shape, Surface) and self.shape.unbounded
 
     @cached_property
     def size(self) -> float:
-        """Largest extent, m; infinite if endless."""
+        """Largest extent, m; infinite if unbounded."""
         if self.unbounded:
             return math.inf
         shape = self.shape
@@ -91,7 +91,7 @@ class Solid:
         return self.lines or blend(self.colour, INK, 0.45)
 
     def moves(self) -> bool:
-        """Return True if it moves away from its first pose."""
+        """Return True if the solid moves away from its first pose."""
         return bool(np.abs(self.poses - self.poses[0]).max() > 1e-9 * (1.0 + np.abs(self.poses[0]).max()))
 
 
@@ -103,7 +103,7 @@ class Frame:
     ----------
     poses : (k, 4, 4).
     length, thickness : sizes relative to a Gauss frame; a frame of length 0 shows only its label.
-    label : text and index.
+    label : text and subscript.
     at_axis : True if the label is next to the z axis, not at the origin.
     shown : (k,) visibility; None: always.
     source : as for a solid.
@@ -157,8 +157,8 @@ class Force:
 class SpringDrawing:
     """Spring between points (k, 3) and (k, 3), drawn as a helix between them.
 
-    `turns`, `radius` : of the helix, with the radius relative to the scene's unit. `sources`: of poses whose origins are its
-    ends.
+    `turns` : number of turns. `radius` : relative to the scene's unit. `sources` : sources of the poses whose origins are the
+        ends.
     """
 
     name: str
@@ -182,10 +182,10 @@ class ContactDrawing:
 
     Attributes
     ----------
-    solids : indices of both.
+    solids : indices of both solids.
     frames : Gauss frames C1, C2 (k, 4, 4), z outward.
     gap, normal : (k,) m, negative in contact; normal force, N.
-    force : (k, 3) on the second, N.
+    force : (k, 3) on the second solid, N.
     intervals : times of contact, s.
     pushing : True if the arrow ends at the contact.
     show_gap : True if its frames, and a line across the gap, are shown while the gap is open.
@@ -242,7 +242,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class EventMark:
-    """Event at time t, s; `internal` ones (a change of chart) are not drawn."""
+    """Event at time t, s; `internal` events (changes of chart) are not drawn."""
 
     t: float
     label: str

@@ -168,7 +168,7 @@ def plot_signals(
     title: str = "",
     dpi: int = 160,
 ) -> None:
-    """Write signals of one or several runs over time, one panel each, with events marked.
+    """Plot signals of one or several runs over time to a file, one panel each, with events marked.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ _PAGE = 'page(result, "run.html"), which the browser draws'
 _CURE = f"{_NO_OPENGL}: {_CURES[0]} (or {_CURES[1].removeprefix('apt install ')})"
 
 OFF_SCREEN = ("libEGL.so.1", "libEGL.so", "libOSMesa.so.8", "libOSMesa.so.6", "libOSMesa.so")
-"""Libraries with which VTK renders without a screen on Linux; any of them will do."""
+"""Libraries with which VTK renders without a screen on Linux; any one of them suffices."""
 
 
 def require_opengl() -> None:
@@ -52,7 +52,7 @@ def _loaded(library: str) -> bool:
 
 
 def rendering_problem() -> str:
-    """Return why three-dimensional pictures cannot be rendered, with what to install; "" if they can."""
+    """Return the reason why three-dimensional pictures cannot be rendered, and what to install; "" otherwise."""
     works, reason = rendering()
     return "" if works else reason
 

@@ -39,7 +39,7 @@ OPEN_THICKNESS = 0.4
 
 
 PEAK = 2.0
-"""Largest force whose arrow is not cut, relative to the largest lasting force: a short impact must not dwarf all others."""
+"""Largest force whose arrow is not cut, relative to the largest lasting force: a short impact must not dwarf all other forces."""
 
 ARROW_SHARE = 0.2
 """Smallest body size to which arrows are scaled, relative to the extent of the scene."""
@@ -138,7 +138,7 @@ class Scene:
 
     @cached_property
     def scale(self) -> ForceScale:
-        """Scale of arrows: fits the largest force, or `PEAK` times the largest lasting force if an impact is larger."""
+        """Scale of arrows, for the largest force, or for `PEAK` times the largest lasting force if an impact is larger."""
         sizes = [np.linalg.norm(force.newtons, axis=1) for force in self.all_forces]
         largest = max((float(size.max()) for size in sizes), default=0.0)
         lasting = max((_lasting(self.t, size) for size in sizes if size.max() > 0.0), default=0.0)
@@ -244,12 +244,13 @@ class Scene:
         return helix(spring.length, min(spring.radius * self.unit, MAX_HELIX_RADIUS * spring.length), spring.turns)
 
     def cuts(self, force: Force) -> NDArray[np.bool_]:
-        """Return a mask (k,) of samples at which the arrow of a force would exceed the longest and is cut, with two heads."""
+        """Return a mask (k,) of samples at which the arrow of a force would exceed the maximum length and is cut, with two
+        heads."""
         sizes = np.linalg.norm(force.newtons, axis=1)
         return np.asarray(sizes > 1.001 * self.scale.longest * self.scale.newtons_per_metre)
 
     def arrow(self, force: Force) -> tuple[Array, Array]:
-        """Return starts and tips (k, 3) of the arrow of a force, cut to the longest length."""
+        """Return starts and tips (k, 3) of the arrow of a force, cut to the maximum length."""
         vectors = force.newtons / self.scale.newtons_per_metre
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors = vectors * np.minimum(1.0, self.scale.longest / np.where(lengths > 0.0, lengths, 1.0))
@@ -314,8 +315,8 @@ def show_times(scene: Scene, count: int, share: float = 1.0 / 3.0) -> Array:
 
 
 def representative_time(scene: Scene, ghosts: int = 5) -> float:
-    """Return a representative time (s): with strong forces, after enough travel for the ghosts and before paths cover each other;
-    without contacts, at a third of the run."""
+    """Return a representative time (s): forces are strong, ghosts are well apart, and paths do not yet overlap; without contacts,
+    about a third of the run."""
     if not scene.contacts:
         return float(scene.t[0] + 0.36 * (scene.t[-1] - scene.t[0]))
     i, j = strongest_contact(scene).solids
@@ -405,7 +406,7 @@ class Camera:
 
 
 def upward(scene: Scene) -> Array:
-    """Return the up direction: the scene's, else the outward normal of an endless ground, else the world's z axis."""
+    """Return the up direction: the scene's, else the outward normal of an unbounded ground, else the world's z axis."""
     if scene.up is not None:
         return scene.up
     for touch in scene.contacts:
@@ -417,7 +418,7 @@ def upward(scene: Scene) -> Array:
 
 def direction(scene: Scene, focus: float | None = None) -> Array:
     """Return the unit vector to the viewer: the scene's, else a direction that shows contacts from the side and the ground
-    slightly from above; the time `focus` (s) weighs more than others."""
+    slightly from above; the time `focus` (s) has more weight than all other times."""
     if scene.view is not None:
         return scene.view / np.linalg.norm(scene.view)
     pick = np.unique(np.linspace(0, len(scene.t) - 1, min(len(scene.t), 200)).round().astype(int))

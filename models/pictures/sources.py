@@ -1,6 +1,7 @@
-"""Sources of poses: how a page computes what it draws from the signals of a run, at each sample.
+"""Sources of poses, from which a page computes what it draws at each sample of a run.
 
-A source is a rule of the page's script (`live.js`) with numbers, signals and other sources; it gives a pose (4, 4) at a sample.
+A source applies a rule of the page's script (`live.js`) to numbers, signals and other sources, and gives a pose (4, 4) at a
+sample.
 """
 
 from __future__ import annotations

@@ -105,10 +105,10 @@ def plot_file(
 ) -> Iterator[Any]:
     """Open a figure of this size (inches) that is written to `path`, a png, svg or pdf, when the block ends.
 
-    The title is in the upper left corner, shrunk to the width of the picture; without a `layout` that makes room for it, the
+    The title is in the upper left corner, shrunk to the width of the picture; without a `layout` that makes space for it, the
     panels must leave `HEADING` free.
 
-    Raises `FileError` E415 for another ending, E414 if the file cannot be written; `ExtraError` E416 without Matplotlib.
+    Raises `FileError` E415 for another extension, E414 if the file cannot be written; `ExtraError` E416 without Matplotlib.
     """
     known_ending(path, *PLOTS)
     with styled():
@@ -143,7 +143,7 @@ def plain_numbers(axis: Any) -> None:
 
 
 def save_image(image: Any, path: str | os.PathLike[str]) -> None:
-    """Write a Pillow image as png or jpg; E415 for another ending, E414 if it cannot be written."""
+    """Write a Pillow image as png or jpg; E415 for another extension, E414 if it cannot be written."""
     known_ending(path, *IMAGES)
     with atomic_file(path) as part:
         image.save(part)

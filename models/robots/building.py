@@ -45,7 +45,7 @@ KINDS = ("collision", "visual", False)
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """Arguments of a reader other than the path, checked.
+    """Checked arguments of a reader.
 
     Raises `ModelError` E524 for a base or tip that is not a name, E527 for `meshes` or `packages` of another kind.
     """
@@ -203,7 +203,7 @@ def _seen_from(H: np.ndarray, inertia: InertiaTerms) -> InertiaTerms:
 
 
 def _body_inertia(selected: SelectedTree, link: str, total: InertiaTerms) -> BodyInertia:
-    """Return the inertia of a body, unchecked if no rigid body can have it."""
+    """Return the inertia of a body, an `UncheckedInertia` if no rigid body can have these values."""
     try:
         return BodyInertia(*total)
     except GeometryError as error:
@@ -220,7 +220,7 @@ def _massless_note(selected: SelectedTree, bodies: Sequence[str]) -> list[Ignore
     if not bodies:
         return []
     named = ", ".join(bodies[:8]) + (" ..." if len(bodies) > 8 else "")
-    why = "a pose needs no mass; M(q) and a run refuse joints that move no mass (E538)"
+    why = "a pose needs no mass; computing M(q) or running the model raises E538 for joints that move no mass"
     return [Ignored(f"no mass of {named}", why, tuple(selected.skeleton.links[body].place.line for body in bodies))]
 
 
@@ -228,14 +228,14 @@ def _unchecked_notes(inertias: Mapping[str, BodyInertia]) -> list[Ignored]:
     notes = []
     for body, inertia in inertias.items():
         if isinstance(inertia, UncheckedInertia):
-            effect = "kept as in the file" if inertia.is_passive else "M(q) and a run refuse it (E526)"
+            effect = "kept as in the file" if inertia.is_passive else "computing M(q) or running the model raises E526"
             lines = () if inertia.place is None else (inertia.place.line,)
             notes.append(Ignored(f'no rigid body can have the inertia of "{body}"', f"{inertia.defect}; {effect}", lines))
     return notes[::-1]
 
 
 def _immobile_problems(selected: SelectedTree, tree_links: TreeLinks) -> list[Problem]:
-    """Return E524 for a part of a robot without the joints that move."""
+    """Return E524 for a selected part without any of the robot's moving joints."""
     if tree_links.joints or not any(joint.moves for joint in selected.skeleton.joints):
         return []
     title = f'nothing moves on "{selected.base}"' + (f" up to {selected.joints[-1].child}" if selected.joints else "")

@@ -17,10 +17,10 @@ MAX_BYTES = 16 * 2**20
 """Largest size of a file; the largest public robots have half a megabyte."""
 
 MAX_ELEMENTS = 30_000
-"""Largest number of elements of a file; the largest public robots have about 4000."""
+"""Maximum number of elements in a file; the largest public robots have about 4000."""
 
 MAX_SLIPS = 50
-"""Largest number of harmless errors in a file that is read; the parser reports only its first hundred messages."""
+"""Maximum number of harmless errors in a file that is accepted; the parser reports only its first hundred messages."""
 
 XACRO = re.compile(r"\{[^}]*\bxacro\b[^}]*\}|xacro:")
 """Start of the tag of a macro, with or without a declared namespace."""
@@ -32,7 +32,7 @@ HARMLESS = {
     "NS_ERR_UNDEFINED_NAMESPACE": ("prefixes without a namespace", "names have no prefix"),
     "ERR_DOCUMENT_END": ("text after the end", "the robot ends there"),
 }
-"""Parser messages that leave the robot unambiguous: type, ignored content, and reason."""
+"""Harmless messages of the parser: type -> ignored content, and reason."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def place(file: Path, line: int | None) -> Place:
 
 def _read_bytes(file: Path, format: Format) -> bytes:
     if "<" in str(file) and not file.is_file():
-        cure = f'that text in a file: pathlib.Path("robot{format.suffix}").write_text(text), and its path'
+        cure = f'write the text to a file, pathlib.Path("robot{format.suffix}").write_text(text), and pass its path'
         raise refusal("E520", "the text of a robot, where the path of a file is needed", cure, about="robot")
     if not file.is_file():
         why = "a folder" if file.is_dir() else "no such file" if not file.exists() else "not a regular file"
@@ -112,7 +112,7 @@ def refuse_document_types(file: Path, text: bytes) -> None:
 
         def doctype(self, name: str, public: str | None, system: str | None) -> None:
             line = text[: max(text.find(b"<!DOCTYPE"), 0)].count(b"\n") + 1
-            title = f'"{file.name}" begins with a document type, which is not read'
+            title = f'"{file.name}" begins with a document type declaration, which is not allowed'
             why = "it can only define entities, and those can grow without bound or read other files"
             cure = "delete the line <!DOCTYPE ...> with all its entities, and write their text where they are used"
             raise refusal("E521", title, cure, about=file.name, why=why, places=(place(file, line),))
@@ -181,7 +181,7 @@ def _drop_namespace(root: Any) -> list[Ignored]:
 def _parser(etree: Any, target: Any = None) -> Any:
     """Return a parser without entities, document types, network access, or elements more than 256 deep.
 
-    It continues after an error, so that `_refuse_errors` can judge all messages.
+    It continues after an error, so that `_refuse_errors` can examine all messages.
     """
     safe = {"resolve_entities": False, "no_network": True, "load_dtd": False, "huge_tree": False, "recover": True}
     return etree.XMLParser(target=target, remove_comments=True, remove_pis=True, **safe)

@@ -28,12 +28,12 @@ LIGHTEST = 1e-100
 
 
 def numbers_of(text: str, *counts: int) -> bool:
-    """Return True for a text of finite numbers whose count is one of `counts`."""
+    """Return True for a string of finite numbers whose count is one of `counts`."""
     return _accepts_numbers(len(text.split()))(text) and len(text.split()) in counts
 
 
 def _accepts_numbers(count: int, least: float = -math.inf, most: float = math.inf) -> Reader:
-    """Return a predicate that is true for a text of `count` finite numbers from `least` to `most`."""
+    """Return a predicate that is true for a string of `count` finite numbers from `least` to `most`."""
 
     def fits(text: str) -> bool:
         words = text.split()
@@ -65,7 +65,7 @@ TEXT = AttributeRule(lambda text: True, "a text")
 NUMBER = AttributeRule(_accepts_numbers(1), "a finite number")
 FACTOR = AttributeRule(_accepts_numbers(1, -LARGE, LARGE), f"a number of at most {LARGE:g}")
 LENGTH = AttributeRule(_accepts_numbers(1, SMALL, LARGE), f"a length from {SMALL:g} to {LARGE:g} m")
-NOT_NEGATIVE = AttributeRule(_accepts_numbers(1, 0.0), "a finite number of zero or more")
+NOT_NEGATIVE = AttributeRule(_accepts_numbers(1, 0.0), "a finite, non-negative number")
 MASS = AttributeRule(
     lambda text: _accepts_numbers(1, 0.0, LARGE)(text) and not 0.0 < float(text) < LIGHTEST,
     f"zero, or a number from {LIGHTEST:g} to {LARGE:g}",
@@ -105,9 +105,9 @@ class ElementRule:
     choice: bool = False
     """True if it must have exactly one child element."""
     first_counts: bool = False
-    """True if repetitions are ignored; otherwise only copies of the first are."""
+    """True if repetitions are ignored; otherwise only copies of the first occurrence are ignored."""
     text: AttributeRule | None = None
-    """Rule of its text, if that is read."""
+    """Rule for the element's text; None if the text is ignored."""
     listed: Mapping[str, str] = field(default_factory=dict)
     """Elements and attributes that are ignored, with the reason."""
     refused: Mapping[str, Refusal] = field(default_factory=dict)
@@ -149,7 +149,7 @@ ROBOT = ElementRule(
         "material": ElementRule({"name": TEXT.required}, MATERIAL, most=math.inf),
     },
 )
-"""Grammar of the parts of a URDF file that are read."""
+"""Grammar of the supported parts of a URDF file."""
 
 SHAPE_KINDS = ("visual", "collision")
 
@@ -246,7 +246,7 @@ class _Checker:
                 self._leave_out(part, part.tag, (part.text or "").strip(), rule, what, f"<{part.tag}>{name}{above}")
                 element.remove(part)
             elif part.tag == "color" and not FOUR.accepts(part.get("rgba", "")):
-                self._ignore(f"<color> that is not {FOUR.description}", part, "the usual colour is drawn")
+                self._ignore(f"<color> that is not {FOUR.description}", part, "the default colour is used")
                 element.remove(part)
             elif part.tag in SHAPE_KINDS:
                 if not self._check_shape(part, part_rule, f"<{part.tag}>{name}{above}"):
@@ -265,7 +265,7 @@ class _Checker:
         return tuple(Ignored(what, why, tuple(lines)) for what, (why, lines) in self.ignored.items())
 
     def drop_repeated(self, root: Any) -> None:
-        """Remove links and joints that are copies of earlier ones."""
+        """Remove links and joints that are copies of earlier links and joints."""
         first: dict[tuple[str, str], Any] = {}
         for element in list(root):
             earlier = first.setdefault((element.tag, element.get("name")), element)
@@ -314,7 +314,7 @@ class _Checker:
         shown = text if len(text) < 60 else text[:56] + " ..."
         cure = f"{before}...{after.partition(' of ')[0]}, {rule.description}"
         if "${" in text or "$(" in text:
-            cure = f"xacro {self.file.name} > robot.urdf, and read that file: it is not expanded"
+            cure = f"xacro {self.file.name} > robot.urdf, and read that file: xacro files are not expanded here"
         self._problem(element, f"{before}{shown}{after} is not {rule.description}", cure)
 
     def _leave_out(self, element: Any, name: str, value: str, rule: ElementRule, what: str, label: str) -> None:
@@ -329,7 +329,7 @@ class _Checker:
         elif refusal.says_nothing(value):
             pass
         elif name in self.omit:
-            self._ignore(what, element, f"as requested, omit: {refusal.why}")
+            self._ignore(what, element, f"omitted as requested: {refusal.why}")
         else:
             cure = f'omit=("{name}",), to read the robot without it'
             cures = (*((refusal.cure,) if refusal.cure else ()), *((cure,) if refusal.may_be_omitted else ()))
@@ -340,7 +340,7 @@ class _Checker:
         for tag, part_rule in rule.elements.items():
             for spare in element.findall(tag)[1:] if part_rule.most == 1 else ():
                 if part_rule.first_counts or _are_copies(element.find(tag), spare):
-                    self._ignore(f"further <{tag}> of <{element.tag}>", spare, "the first one counts")
+                    self._ignore(f"further <{tag}> of <{element.tag}>", spare, "the first one is used")
                     element.remove(spare)
             count = len(element.findall(tag))
             if count > part_rule.most:

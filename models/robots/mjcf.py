@@ -268,7 +268,7 @@ class _Model:
         if limited == "false" or kind == "free" or (limited == "auto" and not (has_range and self._limits_automatically)):
             return None, ()
         if kind == "ball":
-            title, cure = f'the range of the ball joint "{name}" is not read', "limits=False, to ignore all limits"
+            title, cure = f'the range of the ball joint "{name}" is not supported', "limits=False, to ignore all limits"
             return None, (Problem("E295", title, ("it is a cone",), (place,), (cure,)),)
         if not (has_range and bounds[0] < bounds[1]):
             title = f'joint "{name}" cannot move: its range is {attributes.get("range")}'

@@ -54,7 +54,7 @@ class CompilerSettings:
         return float(low), float(high)
 
     def file(self, name: str) -> str:
-        """Return the path of the file of a mesh, relative to the folder of the model."""
+        """Return the path of a mesh file, relative to the folder of the model."""
         folder = self.attributes.get("meshdir", self.attributes.get("assetdir", ""))
         name = name.rpartition("/")[2] if self.is_true("strippath") else name
         return str(Path(folder) / name)

@@ -36,7 +36,8 @@ Solid = tuple[float, Callable[[float], list[float]]]
 
 
 def solid(kind: str, size: np.ndarray) -> Solid:
-    """Return the volume, m^3, and the principal moments (3,) per mass of a homogeneous solid of MuJoCo's `size`, half lengths."""
+    """Return the volume, m^3, and the principal moments of inertia (3,) per unit mass of a homogeneous solid of MuJoCo's `size`,
+    half lengths."""
     if kind == "sphere":
         return 4.0 / 3.0 * np.pi * size[0] ** 3, lambda m: [0.4 * m * size[0] ** 2] * 3
     if kind == "box":

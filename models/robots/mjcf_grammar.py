@@ -32,7 +32,7 @@ def _numbers(*counts: int) -> AttributeRule:
 
 
 def _direction(count: int, words: str) -> AttributeRule:
-    """Return the rule of numbers that begin with a direction, whose `count` numbers are not all zero."""
+    """Return the rule for a list of numbers whose first `count` numbers are a direction and so not all zero."""
 
     def accepts(text: str) -> bool:
         numbers = text.split()

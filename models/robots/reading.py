@@ -55,9 +55,9 @@ def read_urdf(
     base : fixed link, whose frame is the world frame; None: the root.
     tip : last link, or several: the tree has the links between base and tips, with all links fixed to them. None: all links below
         the base.
-    floating : True if the base moves freely, by six coordinates before the others (`screws.joints.free`).
-    meshes : the shapes of `visuals`: "collision" (simple ones), "visual", or False for none. Pictures of runs show the
-        visual shapes whose files exist, or else collision shapes, and read the files when they draw them; none with False.
+    floating : True if the base moves freely, by six coordinates before all other coordinates (`screws.joints.free`).
+    meshes : the shapes of `visuals`: "collision" (simple shapes), "visual", or False for none. Pictures of runs show the visual
+        shapes whose files exist, or else collision shapes, and read the files when they draw them; none with False.
     packages : name -> folder, for meshes at package://name/...; default: folders around the file.
     limits : False to ignore position limits.
 
@@ -168,7 +168,7 @@ def _joint(file: Path, joint: Any) -> JointEntry:
     direction = numbers(axis, "xyz", "1 0 0")
     problems: tuple[Problem, ...] = ()
     if kind not in JOINTS:
-        title = f'joint "{name}" is of the kind "{kind}", which URDF does not have'
+        title = f'joint "{name}" has the type "{kind}", which URDF does not define'
         problems = (Problem("E525", title, (), (at,), (f"one of: {', '.join(JOINTS)}",)),)
     elif kind != "fixed" and not np.linalg.norm(direction) > 0.0:
         title = f'the axis of joint "{name}" has no direction'
@@ -216,7 +216,9 @@ def _bounds(joint: Any, at: Any) -> tuple[tuple[float, float] | None, tuple[Prob
         return None, (), (Ignored(f'limits of joint "{name}"', "the file gives none, so it has none", (at.line,)),)
     if lower == upper == 0.0:
         blank = Ignored(
-            f'limits of joint "{name}"', "both are 0, as some exporters write for no limits, so it has none", (at.line,)
+            f'limits of joint "{name}"',
+            "both are 0, which some exporters write for no limits; it is read as unlimited",
+            (at.line,),
         )
         return None, (), (blank,)
     if lower < upper:

@@ -33,7 +33,7 @@ class Ignored:
 
 
 def merged(notes: Iterable[Ignored]) -> list[Ignored]:
-    """Return notes, with equal ones merged into one with all their lines."""
+    """Return notes, with equal notes merged into one that has all their lines."""
     lines: dict[tuple[str, str], tuple[int, ...]] = {}
     for note in notes:
         lines[note.what, note.why] = lines.get((note.what, note.why), ()) + note.lines
@@ -89,7 +89,7 @@ class JointEntry:
     effort: float | None = None
     velocity: float | None = None
     leader: str | None = None
-    """Joint that it mimics: its position is `multiplier` * (the leader's position) + `offset`."""
+    """Joint that this joint mimics: position = `multiplier` * (position of the leader) + `offset`."""
     multiplier: float = 1.0
     offset: float = 0.0
     problems: tuple[Problem, ...] = ()

@@ -130,10 +130,10 @@ def shape_mesh(file: Path, shape: ShapeEntry, packages: Packages, cache: dict[Pa
 
 
 def _resolve_mesh(file: Path, name: str, packages: Packages) -> tuple[Path | None, str]:
-    """Find the file of a URI or path: beside the robot's file, in a package of `packages`, or in a folder around it."""
+    """Find the file of a URI or path: beside the robot's file, in a package of `packages`, or in a parent folder."""
     parts = urlsplit(name)
     if parts.scheme in ("http", "https", "ftp"):
-        return None, f"{name} is on a network, from which nothing is read"
+        return None, f"{name} is on a network, and only local files are read"
     if parts.scheme in ("package", "model"):
         package, path = parts.netloc, unquote(parts.path).lstrip("/")
         if package in packages:
@@ -177,7 +177,7 @@ class Robot:
     ----------
     tree : its links, each under its name in the file; fixed links are massless frames; their inertia belongs to the moving link
         that carries them. Joint coordinates have the names of their child links. The tree is a `Chain` if no body carries two
-        others.
+        other bodies.
     joints : moving joints, in the order of the links; the free joint of a floating base has the name of its link.
     visuals : meshes of the links; none with `meshes=False`.
     ignored : ignored elements of the file, with reasons.
@@ -338,7 +338,7 @@ def _check(robot: Robot, rows: Array, times: Array, frames: Sequence[str]) -> No
     n, names = robot.tree.freedoms, [link.name for link in robot.tree.links]
     where = (caller_place(),)
     if rows.shape != (len(times), n) or times.ndim != 1:
-        title = f"coordinates of the shape {rows.shape} at {len(times)} times do not fit {robot.name}"
+        title = f"coordinates of shape {rows.shape} at {len(times)} times do not match {robot.name}"
         cure = f"{n} coordinates, as robot.position({{...}}) makes them, or one row for each time"
         raise refusal("E529", title, cure, about=robot.name, places=where)
     if not (np.all(np.isfinite(rows)) and np.all(np.isfinite(times))):

@@ -134,7 +134,7 @@ _INERTIAL = ElementRule(
     refused={
         "auto": Refusal("masses of shapes are not computed", cure="<mass> and <inertia> as numbers"),
         "density": Refusal("masses of shapes are not computed", cure="<mass> and <inertia> as numbers"),
-        "fluid_added_mass": Refusal("a tree has no added mass of water"),
+        "fluid_added_mass": Refusal("a tree cannot represent the added mass of a fluid"),
     },
 )
 _DECAY = ElementRule({}, {}, refused=dict.fromkeys(("linear", "angular"), Refusal("damping of free links is not supported")))
@@ -161,7 +161,7 @@ _MODEL_RULE = ElementRule(
     most=math.inf,
     refused={
         "static": Refusal("all joints of a static model are fixed", ("0", "false")),
-        "model": Refusal("models in models are not read", (), "links and joints of one model"),
+        "model": Refusal("nested models are not supported", (), "links and joints of one model"),
         "include": Refusal("other files are not read", (), "the model itself, as `gz sdf -p` prints it"),
         "enable_wind": Refusal("wind is not read", ("0", "false")),
     },
@@ -211,8 +211,9 @@ def read_sdf(
     base, tip, floating, meshes, packages, limits : as in `read_urdf`. The root is the link "world", if a joint starts there.
     omit : elements and attributes, such as "static", to list in `ignored` instead of refusing them (E295).
 
-    The poses of model and link place the root. A link without <inertial> has 1 kg and moments of 1 kg m^2, as SDF prescribes. A
-    universal joint becomes two joints, "<name> axis" and "<name> axis2". Springs and damping are fields of the links.
+    The poses of model and link place the root. A link without <inertial> has a mass of 1 kg and moments of inertia of 1 kg m^2,
+    as SDF prescribes. A universal joint becomes two joints, "<name> axis" and "<name> axis2". Springs and damping are fields of
+    the links.
 
     Raises `ModelError` with every problem and its line: the errors of `read_urdf`; E295 for elements and attributes that are not
     read but would change the robot; E299 for frames that the model lacks, or that form a cycle.
@@ -305,7 +306,7 @@ class _Model:
     def _inertia(self, link: Any) -> InertiaTerms:
         inertial = link.find("inertial")
         if inertial is None:
-            why = "it has 1 kg and moments of 1 kg m^2, as SDF prescribes"
+            why = "its mass is 1 kg and its moments are 1 kg m^2, as SDF prescribes"
             self.notes.append(Ignored("a <link> without <inertial>", why, (link.sourceline,)))
             return 1.0, np.eye(3), np.zeros(3)
         H, moments = _pose(inertial), inertial.find("inertia")
@@ -337,7 +338,7 @@ class _Model:
         return shapes
 
     def _pose_in(self, element: Any, link: Any) -> np.ndarray:
-        """Return the pose (4, 4) of a part of a link in the link."""
+        """Return the pose (4, 4) of a part of a link in the frame of the link."""
         at = element.find("pose")
         frame = None if at is None else at.get("relative_to")
         if not frame:
@@ -375,7 +376,7 @@ class _Model:
         if kind in ("revolute", "continuous", "prismatic"):
             return [self._axis(joint, "axis", name, kind, in_child, ends)]
         kinds = "revolute, continuous, prismatic, fixed, ball, universal, revolute2"
-        title = f'joint "{name}" is of the kind "{kind}", which is not read'
+        title = f'joint "{name}" has the type "{kind}", which is not supported'
         return [JointEntry(name, kind, problems=(Problem("E525", title, (), (place,), (f"one of: {kinds}",)),), **ends)]
 
     def _axis(self, joint: Any, tag: str, name: str, kind: str, in_child: np.ndarray, ends: Mapping[str, Any]) -> JointEntry:

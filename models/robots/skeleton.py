@@ -57,7 +57,7 @@ class Skeleton:
         return joints
 
     def subtree(self, link: str) -> list[JointEntry]:
-        """Return all joints below a link, body by body: parents before children, fixed joints before moving ones."""
+        """Return all joints below a link, body by body: parents before children, fixed joints before moving joints."""
         joints: list[JointEntry] = []
         stack: list[JointEntry] = []
         start = link
@@ -136,7 +136,9 @@ def tree_problems(robot: RobotFile, skeleton: Skeleton) -> list[Problem]:
         if joint.child in carried:
             first = carried[joint.child]
             title = f'link "{joint.child}" is the child of two joints, "{first.name}" and "{joint.name}"'
-            cure = "one of them: a robot is a tree; close loops in the graph around it, with screwbond.models.joints.joint_graph"
+            cure = (
+                "one of the two joints: a robot is a tree; close its loops in a graph, with screwbond.models.joints.joint_graph"
+            )
             problem(title, cure, first.place, joint.place)
         carried.setdefault(joint.child, joint)
     if problems:
@@ -173,7 +175,7 @@ class SelectedTree:
 
     @cached_property
     def body(self) -> dict[str, str]:
-        """Link -> the moving link (or base) of its body: itself, if its joint moves."""
+        """Link -> the moving link, or base, to which it is fixed; the link itself if its joint moves."""
         bodies = {self.base: self.base}
         for joint in self.joints:
             bodies[joint.child] = joint.child if joint.moves else bodies[joint.parent]
@@ -193,7 +195,7 @@ class SelectedTree:
 
     @property
     def serial(self) -> bool:
-        """True if no body carries two others."""
+        """True if no body carries two other bodies."""
         carriers = [self.carrier(body) for body in self.bodies]
         return len(set(carriers)) == len(carriers)
 
@@ -254,9 +256,9 @@ class RobotJoint:
     ----------
     name, kind : as in the file.
     link : its child link, which names its coordinate in the tree, with a number if there are several.
-    leader : the joint that it mimics, so that it has no coordinate; "" for a joint with its own.
+    leader : the joint that it mimics, so that it has no coordinate; "" for a joint with a coordinate of its own.
     effort : largest torque or force of its motor, N m or N; None: unknown.
-    velocity : its largest speed, rad/s or m/s; None: unknown.
+    velocity : largest speed of the joint, rad/s or m/s; None: unknown.
     friction : dry friction, N m or N.
     """
 

@@ -1,4 +1,4 @@
-"""Write a tree as URDF: links with inertias, joints with limits, damping and followers; shapes are not written."""
+"""Write a tree as URDF: links with inertias, joints with limits, damping and mimic relations; shapes are not written."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ ON_AXIS = 1e-12
 the axis."""
 
 FAR = 1e9
-"""Limit of slides, efforts and velocities if URDF requires one and the tree has none."""
+"""Limit of travel, effort and velocity where URDF requires a limit and the tree has none."""
 
 
 def to_urdf(tree: Tree) -> str:
-    """Return a tree as the text of a URDF file, which `read_urdf` reads as a tree with the same motions and dynamics.
+    """Return a tree as the content of a URDF file, which `read_urdf` reads as a tree with the same motions and dynamics.
 
     A joint has the name of the link that it moves. In URDF its axis passes through the origin of this link's frame; for a frame
-    beside the axis, the joint moves a massless link "<name> axis", to which the link is fixed. Limits of slides, efforts and
-    velocities that URDF requires and the tree lacks are written as 1e9. Surfaces and visuals are omitted.
+    beside the axis, the joint moves a massless link "<name> axis", to which the link is fixed. Limits of travel, effort and
+    velocity that URDF requires and the tree lacks are written as 1e9. Surfaces and visuals are omitted.
 
-    Raises `ModelError` E344 with everything that URDF does not support: joints such as helical ones, armature, springs, limits on
-    one side only; or for anything but a tree.
+    Raises `ModelError` E344 with everything that URDF does not support: joints of other kinds, armature, springs, limits on one
+    side only; or for anything but a tree.
     """
     if not isinstance(tree, Tree):
         raise refusal("E344", f"{tree!r} is not a tree", "a Chain or Tree, such as robot.tree", about="URDF")
@@ -72,7 +72,7 @@ def _kind(link: Link) -> str | None:
 def _unwritable(tree: Tree, link: Link) -> Iterator[Problem]:
     kind = _kind(link)
     if any(np.any(getattr(link, name)) for name in ("armature", "stiffness")):
-        title = f'URDF cannot hold the armature or spring of "{link.name}"'
+        title = f'URDF cannot represent the armature or spring of "{link.name}"'
         cure = "Tree(tree.name, [replace(link, armature=0.0, stiffness=0.0) for link in tree.links])"
         yield Problem("E344", title, (), (tree.place or caller_place(),), (cure,))
     if kind is None:
@@ -80,7 +80,7 @@ def _unwritable(tree: Tree, link: Link) -> Iterator[Problem]:
         cure = "revolute, prismatic or fixed joints; a joint of several freedoms as a chain of massless links"
         yield Problem("E344", title, (), (tree.place or caller_place(),), (cure,))
     elif link.limits is not None and (kind not in ("revolute", "prismatic") or not np.all(np.isfinite(link.limits))):
-        title = f'URDF cannot hold the limits {link.limits!r} of "{link.name}"'
+        title = f'URDF cannot represent the limits {link.limits!r} of "{link.name}"'
         yield Problem(
             "E344", title, (), (tree.place or caller_place(),), ("two finite limits of a joint of one freedom, or none",)
         )

@@ -45,7 +45,7 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     }
     | {name: getattr(scalars, name) for name in ("exp", "sin", "cos", "tan", "tanh", "floor", "sqrt")}
 )
-"""Operations of formulas that are read, in addition to piecewise."""
+"""Operations supported in formulas, in addition to piecewise."""
 ARITIES = dict.fromkeys(("plus", "times"), (0, MOST_NODES)) | dict.fromkeys(("min", "max", "piecewise"), (1, MOST_NODES))
 ARITIES |= dict.fromkeys(("divide", "power", "root", "log", "lt", "leq", "gt", "geq"), (2, 2)) | {"minus": (1, 2)}
 """Minimum and maximum number of operands of operations that do not take exactly one."""

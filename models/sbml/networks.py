@@ -27,7 +27,7 @@ class SBMLNetwork:
     graph: Graph
     has_bonds: bool
     reason: str
-    """Reaction that is not reversible mass action, or the cycle without detailed balance; "" with bonds."""
+    """Reaction that is not reversible mass action, or the cycle without detailed balance; "" if the network has bonds."""
 
 
 def read_sbml(path: str | os.PathLike[str], name: str = "") -> SBMLNetwork:
@@ -37,8 +37,8 @@ def read_sbml(path: str | os.PathLike[str], name: str = "") -> SBMLNetwork:
     `X.q`, and the energy ledger counts the free energy over R T. Otherwise the graph is one block "network" of rates, whose
     states are the amounts, `network.X`, and `reason` states why.
 
-    Raises `ModelError` E630 for a file that cannot be read; E650 for one that is not valid SBML, has entities, or is nested too
-    deep; E651 for unsupported content: rules, events, delays, operations; E652 for unknown names and missing numbers.
+    Raises `ModelError` E630 for a file that cannot be read; E650 for a file that is not valid SBML, has entities, or is nested
+    too deeply; E651 for unsupported content: rules, events, delays, operations; E652 for unknown names and missing numbers.
     `ExtraError` E416 if libsbml is missing.
 
     Source: Hucka et al. 2003 (SBML); Gawthrop and Crampin 2014 (Ce and Re).
@@ -47,7 +47,7 @@ def read_sbml(path: str | os.PathLike[str], name: str = "") -> SBMLNetwork:
 
 
 def parse_sbml(text: str, file: str = "network.xml", name: str = "") -> SBMLNetwork:
-    """Return the network of the text of an SBML file, as `read_sbml`; messages call it `file`."""
+    """Return the network of the SBML document `text`, as `read_sbml` does; messages call the text `file`."""
     document = network_content(text, file)
     title, species, reactions = name or document.name, document.species, document.reactions
     graph = _with_bonds(title, species, reactions)
@@ -129,7 +129,7 @@ def _bonds(name: str, species: Mapping[str, Species], net: Stoichiometry, consta
 
 
 def _rates(name: str, species: Mapping[str, Species], reactions: Mapping[str, Conversion]) -> Graph:
-    """Return a network as a block of rates of amounts."""
+    """Return a network as a block that computes the rates of amounts."""
     equations: list[tuple[str, Any, Sequence[str]]] = []
     terms: dict[str, list[tuple[float, str]]] = {each: [] for each in species}
     for each, reaction in reactions.items():

@@ -60,7 +60,7 @@ def network_content(text: str, file: str) -> NetworkContent:
 
 
 def _check_tags(text: str, file: str) -> None:
-    """Raise E650 for document types and entities, and for tags that are nested too deep: parsers expand entities and recurse on
+    """Raise E650 for document types and entities, and for tags that are nested too deeply: parsers expand entities and recurse on
     nested tags."""
     if declared := re.search(r"<!(DOCTYPE|ENTITY)", text, re.IGNORECASE):
         raise _error(
@@ -118,11 +118,11 @@ class _Reader:
         return NetworkContent(title, species, reactions)
 
     def _refuse(self, model: Any) -> None:
-        """Raise E651 for parts of SBML that are not read but would change the behaviour."""
+        """Raise E651 for parts of SBML that are not supported but would change the behaviour."""
         for word in ("Rule", "Event", "Constraint"):
             if items := _each(model, word):
                 raise _error(
-                    "E651", self.file, items[0].getLine(), f"{word.lower()}s are not read", "a model with reactions only"
+                    "E651", self.file, items[0].getLine(), f"{word.lower()}s are not supported", "a model with reactions only"
                 )
         for each in _each(model, "Compartment"):
             if not each.getConstant():
@@ -144,7 +144,7 @@ class _Reader:
         amount = item.getInitialConcentration() * size if item.isSetInitialConcentration() else item.getInitialAmount()
         if item.isSetConversionFactor():
             raise _error(
-                "E651", self.file, item.getLine(), f'the conversion factor of "{item.getId()}" is not read', "without it"
+                "E651", self.file, item.getLine(), f'the conversion factor of "{item.getId()}" is not supported', "without it"
             )
         held = bool(item.getBoundaryCondition() or item.getConstant())
         return Species(amount, size, bool(item.getHasOnlySubstanceUnits()), held)
@@ -166,7 +166,9 @@ class _Reader:
         try:
             value = float(evaluated(tree, values))
         except (KeyError, ArithmeticError, TypeError, ValueError) as error:
-            raise _error("E652", self.file, line, f"a formula has no value: {error}", "numbers for the names in it") from None
+            raise _error(
+                "E652", self.file, line, f"a formula has no value: {error}", "a number for every name in the formula"
+            ) from None
         if not math.isfinite(value):
             raise _error("E652", self.file, line, f"a formula is {value}", "finite numbers")
         return value
@@ -192,7 +194,7 @@ class _Reader:
         return side
 
     def _bound(self, tree: Tree, values: Mapping[str, float], species: Mapping[str, Species], line: int) -> Tree:
-        """Return a formula with the numbers of its parameters, and concentrations as amounts over sizes."""
+        """Return a formula with its parameters replaced by numbers and each concentration by amount / size."""
         if tree[0] == "number":
             return tree
         if tree[0] != "name":
@@ -215,7 +217,7 @@ class _Reader:
 
         self.nodes += 1
         if node is None or depth > DEEPEST or self.nodes > MOST_NODES:
-            raise _error("E650", self.file, line, "a formula is missing, nested too deep or too long", "a smaller formula")
+            raise _error("E650", self.file, line, "a formula is missing, nested too deeply or too long", "a smaller formula")
         kind, name = node.getType(), node.getName()
         if node.isNumber():
             return ("number", node.getInteger() if kind == libsbml.AST_INTEGER else node.getValue())
@@ -235,11 +237,17 @@ class _Reader:
                 return substituted(body, dict(zip(names, below, strict=True)))
         word = _words().get(kind, name)
         if word not in OPERATIONS and word != "piecewise":
-            raise _error("E651", self.file, line, f'the operation "{word or node.getOperatorName()}" is not read', "arithmetic")
+            raise _error(
+                "E651", self.file, line, f'the operation "{word or node.getOperatorName()}" is not supported', "arithmetic"
+            )
         least, most = ARITIES.get(word, (1, 1))
         if not least <= len(below) <= most:
             raise _error(
-                "E650", self.file, line, f"the operation {word} has {len(below)} operands", "the number that the operation needs"
+                "E650",
+                self.file,
+                line,
+                f"the operation {word} has {len(below)} operands",
+                "as many operands as the operation takes",
             )
         return (word, *below)
 
@@ -252,7 +260,7 @@ def _each(parent: Any, word: str) -> list[Any]:
 
 
 def _words() -> dict[int, str]:
-    """Return the words of operators by their kind in libsbml."""
+    """Return the names of operators by their type in libsbml."""
     import libsbml
 
     kinds = {"PLUS": "plus", "MINUS": "minus", "TIMES": "times", "DIVIDE": "divide", "POWER": "power", "FUNCTION_POWER": "power"}

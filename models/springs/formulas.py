@@ -1,7 +1,7 @@
 """Spatial springs: energy and wrench as functions of the relative pose, stiffness matrices and centre; ports of springs.
 
-A is the attachment frame on body a, B the one on body b; R, p belong to H_A_B, and y = R^T p is p in B. At rest H_A_B = I. Near
-rest, with the small rotation vector theta, every form below is
+A is the attachment frame on body a, B is the frame on body b; R, p belong to H_A_B, and y = R^T p is p in B. At rest H_A_B = I.
+Near rest, with the small rotation vector theta, every form below is
 
     V = 1/2 theta^T K_r theta + theta^T K_c p + 1/2 p^T K_t p.
 
@@ -78,7 +78,7 @@ def rotation_vector(q: Any) -> tuple[Any, Any]:
 
 
 def energy_latex(form: str, coupled: bool) -> tuple[str, ...]:
-    """Return `spring_energy` in LaTeX, with R, p, K_r, K_t and K_c, and definitions of its other letters."""
+    """Return `spring_energy` in LaTeX, with R, p, K_r, K_t and K_c, and definitions of all further symbols."""
     turned = {"trace": r"\operatorname{tr}\left(G(K_r)\,(I - R)\right)", "rotation vector": r"\tfrac12 \theta^T K_r\,\theta"}[
         form
     ]
@@ -87,7 +87,7 @@ def energy_latex(form: str, coupled: bool) -> tuple[str, ...]:
 
 
 def wrench_latex(form: str, coupled: bool) -> tuple[str, ...]:
-    """Return `spring_wrench` in LaTeX, with the same letters, and definitions of its other letters."""
+    """Return `spring_wrench` in LaTeX, with the symbols of `energy_latex`, and definitions of all further symbols."""
     turned = {"trace": r"2 \operatorname{as}(G(K_r)\,R)", "rotation vector": r"J^{-T} K_r\,\theta"}[form]
     torque, force = turned + r" + \tfrac12 (K_t\,y) \times y", r"\tfrac12 (R^T K_t\,p + K_t\,y)"
     if coupled:
@@ -129,7 +129,8 @@ def spring_energy(x: Any, K_r: Any, K_t: Any, K_c: Any = None, *, form: str = "t
 
 
 def spring_wrench(x: Any, K_r: Any, K_t: Any, K_c: Any = None, *, form: str = "trace") -> Any:
-    """Return the wrench (6,) in B with dV/dt = wrench . T_B_A_B, which holds the spring; its negative pulls b."""
+    """Return the wrench (6,) in B with dV/dt = wrench . T_B_A_B, which holds the deflected spring; minus this wrench acts on
+    b."""
     R, p, y = _parts(x)
     pull = times(K_t, y)
     force = 0.5 * (R.T @ times(K_t, p) + pull)
@@ -191,7 +192,7 @@ NUMBERS = {
     "stiffness": ("N/m", "K"),
     "rest length": ("m", "L"),
 }
-"""Unit and letter of every number of a spring between bodies."""
+"""Unit and symbol of every parameter of a spring between bodies."""
 
 AD_FRAME = Op("Ad", lambda frame, pose: Ad_of_inverse(frame_pose(pose, frame)), r"\mathrm{Ad}_{(#2\,#1)^{-1}}", AD_SOURCE)
 TO_FRAME = Action(
@@ -328,7 +329,8 @@ def as_matrix(K: Any) -> np.ndarray:
 
 
 def is_semidefinite(K: np.ndarray) -> bool:
-    """Return True if a symmetric matrix has no negative eigenvalue beyond rounding; the units of its blocks do not matter."""
+    """Return True if a symmetric matrix has no negative eigenvalue beyond rounding error; the units of its blocks do not
+    matter."""
     scale = np.sqrt(np.where(np.diag(K) > 0.0, np.diag(K), 1.0))
     return bool(np.all(np.diag(K) >= 0.0) and np.linalg.eigvalsh(K / np.outer(scale, scale)).min() > -1e-9)
 

@@ -1,4 +1,4 @@
-"""Forces between points of two bodies: a translational spring with a damper along its line, a line force, central gravity.
+"""Forces between points of two bodies: a translational spring with a damper along its line, a line force, and central gravity.
 
 ```
  b --> MTF --> 0 --> MTF --> a      velocities of the two points
@@ -76,9 +76,9 @@ def point_spring(
     """
     for word, value, unit in (("stiffness", stiffness, "N/m"), ("damping", damping, "N s/m")):
         if not 0.0 <= real(value) < np.inf:
-            raise spring_error("E493", name, f"{word} = {value!r}", f"a number of zero or more, {unit}")
+            raise spring_error("E493", name, f"{word} = {value!r}", f"a non-negative number, {unit}")
     if not 0.0 <= real(rest_length) < np.inf:
-        raise spring_error("E497", name, f"rest_length = {rest_length!r}", "a number of zero or more, m")
+        raise spring_error("E497", name, f"rest_length = {rest_length!r}", "a non-negative length, m")
     graph, relative = _between_points(name, point_a, point_b, "attach_between(graph, spring, a, b)")
     spring = _spring(float(stiffness), float(rest_length))
     if damping:
@@ -133,8 +133,8 @@ def line_force(name: str, point_a: Any = (0.0, 0.0, 0.0), point_b: Any = (0.0, 0
     """Return the line between `point_a` of body a and `point_b` of body b, in object coordinates, m, as a scalar port `line`.
 
     The flow of `line` is the rate of the distance |r|, m/s. A source into it pushes the points apart:
-    `graph.connect(Se("oil", 5e4), cylinder.port("line"))`. A spring, damper or friction that it drives resists:
-    `graph.connect(cylinder.port("line"), R("seal", 10.0))`. A line with an open port is free.
+    `graph.connect(Se("oil", 5e4), cylinder.port("line"))`. A spring, damper or friction element that the line drives resists
+    motion: `graph.connect(cylinder.port("line"), R("seal", 10.0))`. A line with an open port is free.
 
     Ports `a`, `b` and inputs `pose a`, `pose b`: `attach_between` connects them. Signals: `r` (3,) from a to b in world
     coordinates, m; `length` |r|; `force` (3,), N, on a (the force on b is its negative).
@@ -183,5 +183,5 @@ def central_gravity(name: str, drawn: Body, centre: Body, force: float) -> Graph
 
 
 def attach_central_gravity(graph: Graph, gravity: Graph, drawn: Body, centre: Body) -> None:
-    """Connect a central gravity to its two bodies in the graph around them."""
+    """Connect a central-gravity part to its two bodies in the enclosing graph."""
     connect_bodies(graph, gravity, {"centre": centre, "drawn": drawn})

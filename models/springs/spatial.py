@@ -39,7 +39,7 @@ from bondgraph.model.domains import SCREW
 from bondgraph.model.model import Visible
 
 NEAR_PI = 1e-2
-"""Value of cos(angle / 2) below which a run with the rotation vector ends: 0.02 rad before pi."""
+"""Value of cos(angle / 2) below which a run with the form "rotation vector" ends: 0.02 rad before pi."""
 
 
 @in_units(stiffness="N m/rad, N; N/rad, N/m", rotational="N m/rad", translational="N/m", coupling="N", frame_a="m", frame_b="m")
@@ -61,10 +61,10 @@ def spatial_spring(
     Parameters
     ----------
     stiffness : (6, 6) in twist order, [[K_r, K_c], [K_c^T, K_t]], at the centre; or its blocks:
-    rotational, translational : N m/rad and N/m; a number, three (along the axes) or symmetric (3, 3). Zero by default.
+    rotational, translational : N m/rad and N/m; a number, three numbers (along the axes) or symmetric (3, 3). Zero by default.
     coupling : K_c, symmetric (3, 3), N. `centre_of_stiffness` finds the frames in which it is symmetric.
     frame_a, frame_b : A and B in object coordinates of their bodies: a place (3,) in m, a pose (7,) or (4, 4).
-    form : how V depends on large rotations, see `formulas.spring_energy`. "trace" is smooth; an isotropic spring then has the
+    form : how V depends on large rotations (see `formulas.spring_energy`). "trace" is smooth; an isotropic spring then has the
         moment k sin(angle), and so a second, unstable equilibrium at pi. "rotation vector" has the moment k angle, is singular at
         pi, and ends a run (E320) 0.02 rad before.
 
@@ -105,7 +105,7 @@ def _laws(form: str, coupled: bool) -> tuple[Op, Op]:
     H = f"#{len(letters) + 1}"
 
     def written(formula: str, *remarks: str) -> str:
-        """Return the formula with its arguments numbered, and the definitions of its letters."""
+        """Return the formula with its arguments numbered, and the definitions of its symbols."""
         for number, letter in enumerate(letters, start=1):
             formula = formula.replace(letter, f"#{number}")
         return "\n".join((formula, ",\\; ".join((f"(R, p) = {H}", *remarks))))
@@ -138,7 +138,7 @@ def _relative(A: np.ndarray, B: np.ndarray, vector: bool) -> Any:
 
 
 def _limit() -> Automaton:
-    reason = "a spring with the rotation vector has turned by nearly pi, where its torque would jump"
+    reason = 'a spring of the form "rotation vector" has turned by nearly pi, where its torque would jump'
     turned = Transition("regular", "regular", NEAR, ("relative.cosine",), kind="spring turned by pi", error=reason)
     return Automaton("limit", ("regular",), "regular", (turned,))
 
@@ -155,7 +155,7 @@ def spatial_damper(
     Parameters
     ----------
     damping : (6, 6) symmetric positive semidefinite in twist order; or its blocks:
-    rotational, translational : N m s and N s/m; a number, three (along the axes) or symmetric (3, 3). Zero by default.
+    rotational, translational : N m s and N s/m; a number, three numbers (along the axes) or symmetric (3, 3). Zero by default.
     centre : B in object coordinates of b: a place (3,) in m, a pose (7,) or (4, 4). A force through its origin causes no
         rotation.
 

@@ -40,7 +40,7 @@ _DECLARED = "declared"
 
 @dataclass(frozen=True)
 class Declared:
-    """Declaration of a parameter: a number, a list of numbers, a word, or a list of words.
+    """Declaration of a parameter: a number, a list of numbers, a string, or a list of strings.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Declared:
     optional : True if it may be None even without the default None.
     many : True for a list.
     count : length of the list, or a function of the values of the fields before it; None for any length.
-    options : allowed words; empty for a number.
+    options : allowed strings; empty for a number.
     integer : True for whole numbers.
     above, least, most : lower bound (exclusive), minimum and maximum of each number.
     needed : function of the values of the fields before it, which returns True if a file must set this field.
@@ -154,12 +154,12 @@ def vector(count: Any, unit: str, meaning: str, default: Any = REQUIRED, **bound
 
 
 def word(options: Iterable[str], meaning: str, default: Any = REQUIRED) -> Any:
-    """Declare a field that is one of the given words."""
+    """Declare a field that is one of the given strings."""
     return _field(Declared(meaning, default=default, options=tuple(options)))
 
 
 def words(options: Iterable[str], meaning: str, default: Any = REQUIRED) -> Any:
-    """Declare a field that is a tuple of given words."""
+    """Declare a field that is a tuple of given strings."""
     return _field(Declared(meaning, default=default, many=True, options=tuple(options)))
 
 
@@ -230,7 +230,7 @@ def _shape(declared: Declared) -> str:
 
 
 def _limits(declared: Declared) -> str:
-    """Return bounds, words and default in parentheses."""
+    """Return bounds, options and default in parentheses."""
     remarks = [", ".join(declared.options) or declared.range()]
     if declared.needed is not None:
         remarks.append("needed in some cases")

@@ -117,7 +117,9 @@ def show_saved(request: RunRequest, options: Namespace) -> Outcome:
 def _settings(group: Any) -> None:
     group.add_argument("--t-end", type=float, required=True, metavar="S", help="end of the run, s")
     group.add_argument("--set", action="append", metavar="NAME=VALUE", help="parameter or start value to change; repeatable")
-    group.add_argument("--keep", action="append", metavar="NAME", help="quantity to keep; all others are dropped; repeatable")
+    group.add_argument(
+        "--keep", action="append", metavar="NAME", help="quantity to keep; all other quantities are dropped; repeatable"
+    )
     add_solver(group, 1e-7)
 
 
@@ -136,7 +138,7 @@ def example_files(package: Path = PACKAGE) -> list[Path]:
         if files:
             return files
     title = f"this installation has no examples: missing folder {printable_path(package / 'examples')}"
-    raise FileError(Problem("E595", title, (), (), ("reinstall screwbond", "the folder examples/ of the source tree")))
+    raise FileError(Problem("E595", title, (), (), ("reinstall screwbond", "run this in the source tree, with examples/")))
 
 
 def copy_scripts(out: Path, package: Path = PACKAGE) -> list[Path]:
@@ -175,8 +177,8 @@ EXAMPLES = Command("examples", "copy the example scripts into a folder", _argume
 
 
 def load_drawable(where: str) -> Drawable:
-    """Load a graph from a file or module; after a colon comes the name of the graph, or of a function without arguments that
-    returns it (default "graph"): "car.py", "car.py:build", "examples.bouncing_ball:graph".
+    """Load a graph from a file or module. The name of the graph, or of a function without arguments that returns it, follows a
+    colon (default "graph"): "car.py", "car.py:build", "examples.bouncing_ball:graph".
 
     The file is executed. Raises `ProblemError`: E587 for a missing file, module or graph, E588 if the file fails.
     """
@@ -215,7 +217,7 @@ def _load_names(source: str) -> dict[str, Any]:
 
 
 def _call(source: str, function: Callable[[], Any]) -> Any:
-    """Call the user's code; E588 with the line of an error, unless it is an error of this project."""
+    """Call the user's code; raise E588 with the line of any error that is not a `ScrewbondError`."""
     try:
         return function()
     except ScrewbondError:
@@ -230,7 +232,7 @@ def _call(source: str, function: Callable[[], Any]) -> Any:
 def _fill(parser: argparse.ArgumentParser) -> None:
     parser.description = "Executes a Python file and draws its bond graph. Nothing is compiled or run."
     parser.add_argument("graph", metavar="FILE.py:NAME", help="file or module, and a graph or function in it (default: graph)")
-    parser.add_argument("picture", type=Path, help="file to write; its ending sets the format: .svg .pdf .png .tex")
+    parser.add_argument("picture", type=Path, help="file to write; its extension sets the format: .svg .pdf .png .tex")
     parser.add_argument("--fold", action="append", metavar="PATH", help="nested graph to draw as one box, or all; repeatable")
     parser.add_argument("--unfold", action="append", default=[], metavar="PATH", help="nested graph to keep open; repeatable")
     parser.add_argument("--title", help='title above the picture (default: the name of the graph; "": none)')

@@ -1,4 +1,4 @@
-"""Strict reading of JSON by declared fields, which reports all problems at once, with path, file and line."""
+"""Strict reading of JSON by declared fields, which reports all problems together, with path, file and line."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def parse_json(text: str, document: Document) -> dict[str, Any] | None:
 
 
 def json_kind(value: Any) -> str:
-    """Return the kind of a JSON value in words."""
+    """Return the kind of a JSON value as text."""
     words = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
     return words.get(type(value), "a number")
 
@@ -253,7 +253,7 @@ def read_text(
     file : name of the text in messages.
     comments : ignored keys, in addition to those that begin with _ or "comment".
 
-    Raises `ModelError` E402 to E408 for all problems at once, with JSON path, file and line; then the errors of `make`, without
+    Raises `ModelError` E402 to E408 for all problems together, with JSON path, file and line; then the errors of `make`, without
     source lines.
     """
     document, values = Document(os.fspath(file), frozenset(comments)), None
@@ -283,7 +283,7 @@ def read_file(
     comments: Iterable[str] = (),
     *cures: str,
 ) -> T:
-    """Call `make` with the values of a JSON file, as `read_text`; E401 for an unreadable file."""
+    """Call `make` with the values of a JSON file, as `read_text` does; E401 for an unreadable file."""
     document = Document(os.fspath(path))
     try:
         text = Path(path).read_text(encoding="utf-8-sig")

@@ -186,9 +186,9 @@ class Task:
 
         Parameters
         ----------
-        only : files to write in addition to the summary, with or without suffixes, by default all; E590 for an unknown one.
+        only : files to write in addition to the summary, with or without suffixes, by default all; E590 for an unknown file.
             Files of an earlier run are deleted, so that all files in a folder belong to one run.
-        progress : show a bar on a terminal if it takes longer than two seconds.
+        progress : show a bar on a terminal if writing takes longer than two seconds.
 
         One line on stderr names missing requirements of pictures; all other files are written.
         """
@@ -335,7 +335,7 @@ def study_command(
         choice = parser.add_mutually_exclusive_group()
         choice.add_argument("--no-render", action="store_true", help="write no pictures and no plots")
         choice.add_argument(
-            "--only", type=_words, default=(), metavar="NAME,...", help="write only these files, named with or without endings"
+            "--only", type=_words, default=(), metavar="NAME,...", help="write only these files, named with or without extensions"
         )
         for title, task in table.items():
             task.arguments(parser.add_argument_group(title) if title else parser)

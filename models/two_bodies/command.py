@@ -110,7 +110,7 @@ class ContactRun:
 
     @property
     def wall_times(self) -> dict[str, float]:
-        """Times of build (graph to equations), compile (trace and machine code) and run, s."""
+        """Times to build (graph to equations), to compile (trace and machine code) and to run, s."""
         return wall_times(self.compiled, self.result)
 
     def events(self) -> list[dict[str, Any]]:
@@ -280,7 +280,7 @@ def save_run(
 
     Files: trajectory.npz, events.json, summary.json, graph.svg, equations.tex, and with `render` the pictures page.html,
     scene.glb, plots.png, poster.png and movie.mp4; `only` selects some, such as ("page", "plots"). If rendering is impossible, a
-    line on stderr says what to install, and all other files are written. `progress` shows a bar on a terminal. `show` first
+    line on stderr names what to install, and all other files are written. `progress` shows a bar on a terminal. `show` first
     writes the page, opens it in the desktop's browser and prints its path.
     """
     if show:
@@ -305,7 +305,7 @@ def _figures(summary: dict[str, Any]) -> list[str]:
         f"  contact on {plural(events['contact on'], 'time')}, off {plural(events['contact off'], 'time')};"
         f" largest normal force {peak['value']:.6g} N at {peak['time']:.6g} s",
         f"  energy {summary['energy']['stored at start']:.6g} J at the start,"
-        f" ledger residual {summary['ledger_residual']:.1e} of the energy in play",
+        f" ledger residual {summary['ledger_residual']:.1e} of the energy scale",
     ]
 
 

@@ -1,4 +1,4 @@
-"""Scenario files: a checked `Scenario` of two bodies and their contact from JSON, or a report of all problems at once.
+"""Scenario files: a checked `Scenario` of two bodies and their contact from JSON, or a report of all problems together.
 
 `BodySpec`, `ContactSpec` and `GravitySpec` declare the fields of their sections. `COMMENTS` and keys that begin with an
 underscore or with "comment" are ignored everywhere.
@@ -37,7 +37,7 @@ from screws.surfaces import Surface, egg, ellipsoid, plane, sphere
 
 @dataclass(frozen=True)
 class SurfaceKind:
-    """Type of surface: its constructor, its numbers in a file in the order of the constructor's arguments, the number that
+    """Type of surface: its constructor, its parameters in a file in the order of the constructor's arguments, the parameter that
     geometry errors name, and whether it is flat (two flat surfaces have no contact point)."""
 
     make: Callable[..., Surface]
@@ -138,7 +138,7 @@ class BodySpec:
     motion: str = word(MOTIONS, "kind of motion")
     mass: float | None = number("kg", "mass of a free body", None, above=0.0, needed=_needs("mass"))
     inertia: tuple[float, ...] | None = vector(
-        3, "kg m^2", "moments of a free body about its centre of mass, object axes", None, needed=_needs("inertia")
+        3, "kg m^2", "moments of inertia of a free body about its centre of mass, object axes", None, needed=_needs("inertia")
     )
     p0: tuple[float, ...] = vector(3, "m", "position of the object origin")
     quat0_wxyz: tuple[float, ...] = vector(4, "", "unit quaternion from object to world, real part first")
@@ -157,7 +157,7 @@ _VELOCITIES = {"v0_com_world": "have a velocity", "omega0_world": "turn"}
 
 
 def body_fields(section: JsonSection | None, name: str, notes: list[str]) -> BodySpec | None:
-    """Read a body of a scenario; None without its section, invalid if the document has problems.
+    """Read a body of a scenario: None if its section is missing, an invalid body if the document has problems.
 
     A quaternion whose norm has a small error is normalised, with an entry in `notes`.
     """
@@ -229,7 +229,7 @@ class ContactSpec:
     r_t: float = number("N s/m", "damping of v_x and v_y", 0.0, least=0.0)
     k_w: float = number("N m/rad", "stiffness of omega_x, omega_y and omega_z", 0.0, least=0.0, needed=_needed("k_w"))
     r_w: float = number("N m s/rad", "damping of omega_x, omega_y and omega_z", 0.0, least=0.0)
-    friction: float | None = number("", "friction coefficient, above which v_x and v_y slip; needs r_t", None, least=0.0)
+    friction: float | None = number("", "largest ratio of tangential to normal force; needs r_t", None, least=0.0)
     torsional_friction: float | None = number(
         "m", "largest ratio of the torque on omega_z to the normal force; needs r_w", None, least=0.0
     )
@@ -242,7 +242,7 @@ _LIMITS = {"friction": (("v_x", "v_y", "v_z"), "r_t"), "torsional_friction": (("
 
 
 def contact_fields(section: JsonSection | None, notes: list[str]) -> ContactSpec | None:
-    """Read the section "contact" of a scenario; None if it is missing, invalid if the document has problems.
+    """Read the contact of a scenario: None if its section is missing, an invalid contact if the document has problems.
 
     Likely mistakes go into `notes`.
     """
@@ -252,7 +252,7 @@ def contact_fields(section: JsonSection | None, notes: list[str]) -> ContactSpec
     constrained = values["constrained"]
     for key in dict.fromkeys(STIFFNESS[component] for component in constrained):
         if values[key] == 0.0:
-            section.report("E407", key, "0 where more than 0 is needed")
+            section.report("E407", key, "0 where a positive number is needed")
     for key, (needs, damping) in _LIMITS.items():
         missing = [component for component in needs if component not in constrained]
         if values[key] is None:

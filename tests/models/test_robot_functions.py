@@ -198,7 +198,7 @@ def test_what_does_not_fit_is_refused() -> None:
     refused("E338", "its shape is (3,)", lambda: jacobian(arm, "fore", (0.0, 0.0, 0.0)))
     refused("E338", "its shape is ()", lambda: mass_matrix(arm, 0.1))
     refused("E338", "an entry is not a finite number", lambda: mass_matrix(arm, None))
-    refused("E338", "acceleration does not fit", lambda: inverse_dynamics(arm, (0.0, 0.0), (0.0, 0.0), (0.0,)))
+    refused("E338", "acceleration does not match", lambda: inverse_dynamics(arm, (0.0, 0.0), (0.0, 0.0), (0.0,)))
     refused("E338", "q (3, 2), v (4, 2)", lambda: bias(arm, np.zeros((3, 2)), np.zeros((4, 2))))
     refused("E338", "is not a tree", lambda: jacobian("arm", "fore", (0.0, 0.0)))
     for call in (potential, gravity_forces):
@@ -210,7 +210,7 @@ def test_what_does_not_fit_is_refused() -> None:
     refused("E338", "shape (3,) with NaN", lambda: inverse_kinematics(arm, "fore", (np.nan, 0.0, 0.0)))
     refused("E338", "shape (4, 4)", lambda: inverse_kinematics(arm, "fore", 2.0 * np.eye(4)))
     refused("E338", "starts=0", lambda: inverse_kinematics(arm, "fore", (0.0, 0.0, 0.0), starts=0))
-    refused("E338", "do not fit 1 goals", lambda: inverse_kinematics(arm, "fore", (0.3, 0.0, 0.0), start=np.zeros((2, 2))))
+    refused("E338", "do not match 1 goals", lambda: inverse_kinematics(arm, "fore", (0.3, 0.0, 0.0), start=np.zeros((2, 2))))
     refused("E339", "upper (-1 to 1 rad)", lambda: inverse_kinematics(arm, "fore", (0.3, 0.0, 0.0), start=(2.0, 0.0)))
     refused("E341", "(0.0, 1.0)", lambda: jacobian_block("J", arm, "fore", "arm.q", at=(0.0, 1.0)))
     refused("E338", "gravity", lambda: inverse_dynamics_block("b", arm, "q", "v", "a", gravity=(0.0, np.nan, 0.0)))

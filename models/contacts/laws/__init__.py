@@ -1,4 +1,4 @@
-"""Contact laws: the tails of a contact graph, chosen by `screwbond.models.contacts.contact(..., law=...)`."""
+"""Contact laws: the exchangeable parts of a contact graph, chosen by `screwbond.models.contacts.contact(..., law=...)`."""
 
 from screwbond.models.contacts.laws.compliant import Compliant
 from screwbond.models.contacts.laws.law_interface import ContactForces, ContactKinematics, ContactLaw

@@ -44,11 +44,11 @@ COMPLIANCE_UNITS = {
     "friction": "1",
     "torsional_friction": "m",
 }
-"""Units of the numbers of `Compliant`."""
+"""Units of the parameters of `Compliant`."""
 
 
 class Compliance(TypedDict, total=False):
-    """Numbers of `Compliant`, for functions that take them as keywords."""
+    """Parameters of `Compliant`, for functions that take them as keyword arguments."""
 
     normal_stiffness: float | None
     normal_damping: float | None
@@ -92,7 +92,7 @@ class Compliant:
 
     @property
     def components(self) -> tuple[str, ...]:
-        """Components v_z, v_x and v_y with tangential numbers or friction, omega_z with rotational numbers."""
+        """Component v_z; v_x and v_y if friction or a tangential parameter is given; omega_z likewise."""
         slips = self.friction is not None or _any_nonzero(self.tangential_stiffness, self.tangential_damping)
         turns = self.torsional_friction is not None or _any_nonzero(self.rotational_stiffness, self.rotational_damping)
         return (*(("omega_z",) if turns else ()), *(("v_x", "v_y") if slips else ()), "v_z")
@@ -135,7 +135,7 @@ class Compliant:
 
 
 def _any_nonzero(*numbers: Any) -> bool:
-    """Return True if any of these numbers is given and nonzero."""
+    """Return True if any of these values is given and nonzero."""
     return any(number is not None and real(number) != 0.0 for number in numbers)
 
 

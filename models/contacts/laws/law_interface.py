@@ -1,7 +1,7 @@
-"""Interface of contact laws: the head that a law gets, the tail that it returns, and checks of its numbers and components.
+"""Interface of contact laws: the head that a law gets, the tail that it returns, and checks of its parameters and components.
 
 All contacts have the same head: the relative twist in the Gauss frame, the contact coordinates, charts and start values
-(`screwbond.models.contacts.graph`). A law is the tail: a frozen record of numbers that connects elements at the 1-junction of
+(`screwbond.models.contacts.graph`). A law is the tail: a frozen record of parameters that connects elements at the 1-junction of
 the contact twist, and names their signals.
 """
 
@@ -21,7 +21,7 @@ from screws.surfaces import Surface
 
 @dataclass(frozen=True)
 class ContactKinematics:
-    """Input of a law: the contact's name, its constrained components in order, their transport, both surfaces."""
+    """Input of a law: the contact's name, its constrained components in order, their transport, and both surfaces."""
 
     name: str
     chosen: tuple[str, ...]
@@ -77,14 +77,14 @@ class ContactLaw(Protocol):
 
     @property
     def tangent_vectors(self) -> bool:
-        """True if its springs hold vectors of the tangent plane, which must be transported."""
+        """True if the law's springs store vectors of the tangent plane, which must be transported."""
 
     @property
     def stepping_only(self) -> bool:
-        """True if the law has no tail: only time stepping gives it a force."""
+        """True if only time stepping computes the law's force."""
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """Report all problems of the law's numbers and constrained components, in the contact `name`."""
+        """Report all problems with the law's parameters and constrained components in the contact `name`."""
 
     def attach(self, graph: Graph, split: Element, head: ContactKinematics) -> ContactForces:
         """Connect the law's elements at the 1-junction `split` of the contact twist, T_O2^{C2,O1}."""

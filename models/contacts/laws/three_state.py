@@ -16,7 +16,7 @@ Ideal constraints of a rigid contact: on the gap, and on components that neither
 
 Rigid contact law for time stepping: no tail, only a coefficient of friction and signals for the forces.
 
-A step solves for the forces of all rigid contacts at once, from the gaps, normals and slips that `Model.contacts` names.
+A step solves for the forces of all rigid contacts simultaneously, from the gaps, normals and slips that `Model.contacts` names.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ FORCE = f"{NORMAL}.multiplier"
 
 
 def connect_normal(graph: Graph, split: Element, **numbers: Any) -> None:
-    """Connect the constraint on the gap d, whose rate is -v_z; it holds in contact."""
+    """Connect the constraint on the gap d, whose rate is -v_z; it is active in contact."""
     row = TF(
         "gap rate", 0.0 - selection(["v_z"]), structural=True, domains=(SCREW, domain_of(["v_z"])), symbols={"matrix": "S_d"}
     )
@@ -92,8 +92,8 @@ def connect_velocity_constraint(
 def ideal_tail(
     switch: Automaton, free_states: Sequence[str], begin: Callable[[float], tuple[float, str]], friction: Any
 ) -> ContactForces:
-    """Return the tail of a constraint on the gap, with the states in which it does not hold. With friction, a contact that is
-    closed at the start sticks unless its velocities require slip."""
+    """Return the tail of a constraint on the gap, with the states in which the constraint is inactive. With friction, a contact
+    that is closed at the start sticks unless its velocities require slip."""
     without = tuple(("switch", state) for state in free_states)
     parts = (switch, SignalEntry(FORCE), FORCE)
     if friction is None:
@@ -123,7 +123,7 @@ TOUCHED, RELEASED, APART, AGAIN = EVENT_KINDS = ("contact", "release", "apart", 
 """Kinds of the events of a contact."""
 
 CONTACT_EVENT_KINDS = (CONTACT_ON, CONTACT_OFF, APART, CONTACT_ON)
-"""Kinds of these events in the words that all laws of `contact` share: where a force begins and ends."""
+"""Names of these events common to all laws of `contact`: the start and the end of a force."""
 
 SOURCE = "BO20 fig. 1"
 CLOSING_GUARD = Op("-h", lambda h: -h, "-#1", SOURCE)
@@ -168,7 +168,7 @@ def contact_states(
 @answer_old_names
 @dataclass(frozen=True)
 class ThreeState(FrictionLaw):
-    """Stabilised constraint d'' + alpha1 d' + alpha0 d + alpha2 d^3 = 0 while the bodies touch and the force presses.
+    """Stabilised constraint d'' + alpha1 d' + alpha0 d + alpha2 d^3 = 0 while the bodies touch and the force is compressive.
 
     An impact is smooth: the speed decays in a time of about 1 / alpha1. Energy from stabilisation counts as injected. Constrained
     components other than v_z come to rest with the same alpha1; with friction v_x and v_y slip if their force would exceed its
@@ -188,7 +188,7 @@ class ThreeState(FrictionLaw):
     friction: Any = None
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """Report invalid components (E435), numbers (E436) and friction (E490, E491)."""
+        """Report invalid components (E435), parameters (E436) and friction (E490, E491)."""
         units = (("alpha1", "1/s"), ("alpha0", "1/s^2"), ("alpha2", "1/(m^2 s^2)"))
         numbers = number_problems(name, self, *((field, unit, 0.0, math.inf) for field, unit in units))
         return [*constraint_problems(name, self, chosen), *numbers]
@@ -224,7 +224,7 @@ class Impact(FrictionLaw):
     Attributes
     ----------
     restitution : Newton's e, 0 (they stay together) to 1 (no energy is lost).
-    friction : coefficient of the cone of v_x and v_y; None: constrained ones never slip.
+    friction : coefficient of the cone of v_x and v_y; None: constrained components never slip.
     """
 
     restitution: Any
@@ -254,8 +254,8 @@ def _begin(head: ContactKinematics) -> Callable[[float], tuple[float, str]]:
         """Return (gap, state) of a start: apart, or just touching; E437 for bodies that overlap."""
         if gap < -OVERLAP_TOLERANCE * size:
             title = f'contact "{head.name}" is closed at the start: the bodies overlap by {-gap:.3g} m'
-            why = "an impact occurs when the gap passes zero, so bodies must start apart"
-            cures = ("start poses with a gap of zero or more", "ThreeState(alpha1, alpha0), which pushes them apart")
+            why = "an impact occurs when the gap passes through zero, so the bodies must start apart"
+            cures = ("start poses with a non-negative gap", "ThreeState(alpha1, alpha0), which pushes them apart")
             raise refusal("E437", title, *cures, about=head.name, why=why, places=())
         return (gap if gap > GAP_TOLERANCE * size else 0.0), FREE
 
@@ -271,7 +271,7 @@ class Rigid(FrictionLaw):
 
     Attributes
     ----------
-    friction : coefficient, zero or more; None: no friction.
+    friction : non-negative coefficient; None: no friction.
     """
 
     friction: Any = None

@@ -64,7 +64,8 @@ NORMAL_COMPONENT = ("v_z",)
 
 
 class _NormalSpringLaw:
-    """Law of a spring along the normal, with the ranges of its numbers and the names of those that must be above zero."""
+    """Law of a spring along the normal, with the ranges of its parameters and the names of the parameters that must be
+    positive."""
 
     components: ClassVar[tuple[str, ...]] = NORMAL_COMPONENT
     active_states: ClassVar[tuple[str, ...]] = (TOUCHING,)
@@ -74,7 +75,7 @@ class _NormalSpringLaw:
     above: ClassVar[tuple[str, ...]]
 
     def problems(self, name: str, chosen: Sequence[str]) -> list[Problem]:
-        """Report invalid components (E435) and numbers (E436)."""
+        """Report invalid components (E435) and parameters (E436)."""
         cure = 'constrained=["v_z"]; Compliant(...) has springs for the other components too'
         numbers = number_problems(name, self, *self.ranges, above=self.above)
         return [*component_problem(name, self, chosen, NORMAL_COMPONENT, cure), *numbers]
@@ -129,8 +130,8 @@ CONSTRAINT_FORCE = SignalEntry("constrained.2.effort")
 
 
 def _spring_forces(switch: Automaton, off: Sequence[str], closed: str, penetration: SignalEntry | None = None) -> ContactForces:
-    """Return the tail of a spring along the normal, from the states `off` without force and the state of a contact closed at the
-    start."""
+    """Return the forces of a spring along the normal; `off` are the states without force, `closed` is the state of a contact that
+    is closed at the start."""
     return ContactForces(
         switch,
         CONSTRAINT_FORCE,
@@ -164,7 +165,7 @@ class Maxwell(_NormalSpringLaw):
     """Spring k and damper c in series on v_z: f' + k/c f = k s'. It releases when the force falls to zero, while the bodies
     still overlap by the damper's deformation.
 
-    The bodies separate with e = exp(-pi delta / omega) of the speed of approach, delta = k / 2c, omega^2 = k/m - delta^2,
+    The bodies separate at the fraction e = exp(-pi delta / omega) of the approach speed, delta = k / 2c, omega^2 = k/m - delta^2,
     at any speed; for delta^2 >= k/m they do not separate. Under a steady load the damper yields without limit.
 
     Attributes
@@ -199,10 +200,10 @@ SPRING_PHASES = (FREE, COMPRESSION, RESTITUTION, BALLISTIC)
 @answer_old_names
 @dataclass(frozen=True)
 class VirtualSpring(_NormalSpringLaw):
-    """Spring with f = k s in compression, and f = k/e^2 (s - (1 - e^2) s_most) in restitution, until that is zero.
+    """Spring with f = k s in compression, and f = k/e^2 (s - (1 - e^2) s_most) in restitution, until the force is zero.
 
-    Force and penetration are in phase, the bodies separate with e times the speed of approach, and at separation overlap by (1 -
-    e^2) s_most. A second compression before separation meets the stiffer spring.
+    Force and penetration are in phase. The bodies separate at e times the approach speed and then still overlap by (1 - e^2)
+    s_most. A second compression before separation meets the stiffer spring.
 
     Attributes
     ----------

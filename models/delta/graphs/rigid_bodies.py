@@ -3,7 +3,7 @@
 Each arm is a proximal link on a revolute joint (shaft along x1 of the arm), a distal rod on a universal joint at its elbow (first
 axis along x1) and a universal joint between the rod's tip and the end effector. The end effector is a body of mass 3 M3 that the
 three tips keep from turning; it has the three freedoms of the tool. A rod has the inertia J2 across and `axial_inertia` along it.
-As `axial_inertia` vanishes, the motion tends to that of the model of Bortoff 2018, whose rods are thin.
+As `axial_inertia` vanishes, the motion tends to the motion of the model of Bortoff 2018, whose rods are thin.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from screws.scalars import array, atan2, maximum, sqrt
 
 EYE = np.eye(3)
 DAMPING = {"resistance": LETTERS["DAMPING"]}
-"""Letter of the friction coefficient."""
+"""Symbol of the friction coefficient."""
 SHAFT = revolute((1.0, 0.0, 0.0))
 HOOKE = universal((1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 
@@ -118,8 +118,8 @@ def _arm_frame(arm_axes: np.ndarray, radius: float) -> np.ndarray:
 def _links(
     p: DeltaParameters, axes: np.ndarray, theta: np.ndarray, v: np.ndarray, axial: float, label: str, weight: Any
 ) -> tuple[Body, Body]:
-    """Return proximal link and distal rod of an arm at theta and its rates v; frames at the centres of mass, with y along the
-    link."""
+    """Return the proximal link and the distal rod of an arm at theta with rates v; frames at the centres of mass, with y along
+    the link."""
     upper, slope = (np.array([0.0, np.cos(theta[0]), np.sin(theta[0])]), np.array([0.0, -np.sin(theta[0]), np.cos(theta[0])]))
     d = np.asarray(direction(theta), dtype=float)
     # The universal joint's axes: theta2 is about x1, theta3 about the other with negative sign.

@@ -38,7 +38,7 @@ FIRST_COORDINATE = np.array([1.0, 0.0, 0.0])
 
 
 def constants(**values: Any) -> Constants:
-    """Return the parameters of a formula as a record; all others are zero."""
+    """Return the parameters of a formula as a record, with all other parameters zero."""
     return Constants(**{**dict.fromkeys(UNITS, 0.0), **values})
 
 
@@ -198,7 +198,8 @@ def connect_arms(
     signals : paths of signals added to the torques: one for each motor, or a single signal (3,).
     alpha1, alpha0 : stabilisation, h'' + alpha1 h' + alpha0 h = 0, 1/s and 1/s^2.
 
-    Signals: `tool` (3,), the tip of the first arm, m; `closure 2` ... (3,), displacements of the first tip from the others, m.
+    Signals: `tool` (3,), the tip of the first arm, m; `closure 2` ... (3,), displacements of the first tip from each other tip,
+    m.
 
     Source: Bortoff 2018, eq. (9) to (12).
     """

@@ -58,7 +58,7 @@ ArmParameters = DeltaParameters | Constants
 
 
 CONE = 1e-2
-"""Sine of the angle to x2 below which the rod's friction is bounded, see `friction_rates`."""
+"""Sine of the angle to x2 below which the rod's friction is bounded (see `friction_rates`)."""
 
 
 def elbow(theta: Any, p: ArmParameters) -> np.ndarray:
@@ -102,7 +102,7 @@ def inertia(theta: Any, p: ArmParameters) -> np.ndarray:
 
 
 def potential_energy(theta: Any, p: ArmParameters) -> Scalar:
-    """Return the potential energy V, eq. (5) with all of M3, J; zero at the height of the shafts."""
+    """Return the potential energy V, J: eq. (5) with the whole mass M3; it is zero at the height of the shafts."""
     shaft, beyond = _weights(p)
     return -(shaft * sin(theta[0]) + beyond * cos(theta[2]) * sin(theta[1]))
 
@@ -216,6 +216,6 @@ def _stacked(entries: list[Any]) -> np.ndarray:
 
 
 def by_arms(function: Callable[..., np.ndarray], *rows: np.ndarray) -> np.ndarray:
-    """Apply one of these functions to all arms at once: to angles (and rates) (..., 3 n), arm after arm."""
+    """Apply a function of one arm to all arms in one call: angles (and rates) are (..., 3 n), arm after arm."""
     parts = [np.moveaxis(row.reshape(*row.shape[:-1], row.shape[-1] // 3, 3), -1, 0) for row in rows]
     return np.moveaxis(function(*parts), 0, -1).reshape(rows[0].shape)

@@ -44,7 +44,7 @@ GRAVITY = (
 """Energy V and torques G of the weight."""
 
 MOMENTUM = (
-    r"The three arms together are $M v = p$, BO18 (17), and $\dot p = \tfrac{1}{2} v^{\top} \tfrac{\partial M}{\partial q}"
+    r"The three arms together obey $M v = p$, BO18 (17), and $\dot p = \tfrac{1}{2} v^{\top} \tfrac{\partial M}{\partial q}"
     r" v - G - D v + B u + H^{\top} \lambda$, BO18 (18), corrected, with $h = 0$, BO18 (19): $q$ are the angles of all"
     r" arms, $v = \dot q$, $M$ has their $m$ on its diagonal, $G$ is their stacked $G$, $D v$ is the viscous"
     r" friction of the angles $\varphi$, $u$ are the motor torques, which $B$ applies to the first angles, $H = \partial"

@@ -41,8 +41,8 @@ class DeltaParameters:
     M1: float = number("kg", "mass of one arm's proximal link", least=0.0)
     M2: float = number("kg", "mass of one arm's distal link", least=0.0)
     M3: float = number("kg", "ONE THIRD of the mass of the end effector", least=0.0)
-    J1: float = number("kg m^2", "inertia of the proximal link about its own centre of mass, across the rod", least=0.0)
-    J2: float = number("kg m^2", "inertia of the distal link about its own centre of mass, across the rod", least=0.0)
+    J1: float = number("kg m^2", "inertia of the proximal link about a transverse axis through its own centre of mass", least=0.0)
+    J2: float = number("kg m^2", "inertia of the distal link about a transverse axis through its own centre of mass", least=0.0)
     g: float = number("m/s^2", "acceleration of gravity along x3", 9.81)
     DAMPING: float = number("N m s", "viscous damping of each of the nine joint angles", 0.0, least=0.0)
 
@@ -70,7 +70,7 @@ class DeltaParameters:
         text : the JSON text; it is parsed, never evaluated. Keys that begin with _ or "comment" are comments.
         file : name of the text in messages.
 
-        Raises `ModelError` E402 to E407 for the text, E460 to E462 for inconsistent numbers.
+        Raises `ModelError` E402 to E407 for the text, E460 to E462 for inconsistent parameters.
         """
         return read_text(text, file, lambda source: source.read(cls), cls)
 
@@ -79,7 +79,7 @@ class DeltaParameters:
         return json.dumps(asdict(self), indent=1) + "\n"
 
     def values(self) -> tuple[float, ...]:
-        """Return the numbers in the order of `UNITS`."""
+        """Return the values in the order of `UNITS`."""
         return tuple(getattr(self, name) for name in UNITS)
 
 

@@ -87,15 +87,15 @@ def check_arms(theta: np.ndarray, stretch: np.ndarray | None, w: np.ndarray) -> 
 
 
 def checked_numbers(name: str, values: Any, size: int) -> np.ndarray:
-    """Return finite numbers (size,); E466 otherwise."""
+    """Return the numbers (size,); raise E466 unless they are finite."""
     out = floats(values, (size,))
     if out is None:
-        raise error("E466", f"{name} = {values!r}", f"a list of {size} numbers", why=f"{name} is {size} finite numbers")
+        raise error("E466", f"{name} = {values!r}", f"a list of {size} numbers", why=f"{name} must be {size} finite numbers")
     return out
 
 
 def checked_choice(name: str, word: str, options: Mapping[str, float]) -> float:
-    """Return the sign of a word; E466 if it is unknown."""
+    """Return the sign of a choice; raise E466 if it is unknown."""
     if word not in options:
         names = " or ".join(f'"{option}"' for option in options)
         raise error("E466", f"{name} {word!r} is unknown", names)
@@ -152,7 +152,7 @@ class Configuration:
 
     @property
     def dq_dy(self) -> np.ndarray:
-        """Derivative (9, 3) of q with respect to the motor angles; zero for phi2 and phi3 of a rod along x2, see `arm`."""
+        """Derivative (9, 3) of q with respect to the motor angles; zero for phi2 and phi3 of a rod along x2 (see `arm`)."""
         return np.stack([by_arms(phi_rate, self.theta, column) for column in self.dtheta_dy.T], axis=1)
 
     @property
@@ -194,8 +194,8 @@ class DeltaKinematics:
 
         Parameters
         ----------
-        start : initial unmeasured angles (6,), such as those of the previous posture; by default the exact angles of the assembly
-            mode.
+        start : initial unmeasured angles (6,), such as the angles of the previous posture; by default the exact angles of the
+            assembly mode.
         mode : "below" or "above": the assembly mode.
         tolerance : closure error, m, at which the iteration ends.
 
@@ -234,8 +234,8 @@ class DeltaKinematics:
         ----------
         branch : "out" or "in" for all arms, or one word for each arm.
 
-        Raises `ModelError` E463 out of reach; E464 where an arm is stretched or folded, or its distal link lies along its motor's
-        shaft, so that the angles are not determined; E466 for invalid arguments.
+        Raises `ModelError` E463 for a position out of reach; E464 where an arm is stretched or folded, or its distal link lies
+        along its motor's shaft, so that the angles are not determined; E466 for invalid arguments.
         """
         tool = checked_numbers("w", w, 3)
         result = compiled_formulas(self.backend)["open"](tool, np.array(self.parameters.values()), branch_signs(branch))
@@ -293,7 +293,7 @@ def branch_signs(branch: str | Sequence[str]) -> np.ndarray:
 
 
 def _merge_angles(y: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return all angles (..., 9) from the measured (..., 3) and unmeasured (..., 6) ones."""
+    """Return all angles (..., 9) from the measured angles (..., 3) and the unmeasured angles (..., 6)."""
     theta = np.empty((*np.shape(y)[:-1], 9))
     theta[..., ::3], theta[..., _UNMEASURED] = y, x
     return theta
@@ -399,7 +399,7 @@ def _project_angles(
     q = by_arms(phi_of, theta)
     if not gap <= MAX_PROJECTED_GAP:
         why = (f"the tips are {gap:.3g} m apart, more than {MAX_PROJECTED_GAP:g} m", f"q = {format_numbers(q, 'rad')}")
-        cure = "the motor angles y alone, which determine all others"
+        cure = "the motor angles y alone, which determine all other angles"
         raise error("E467", "these angles do not close the arms", cure, NO_PROJECTION, why=why)
     posture = _posture(kinematics, theta)
     largest = float(np.max(np.abs(posture.theta - theta)))
@@ -416,7 +416,7 @@ def _project_rates(
         return v
     if not speed <= MAX_PROJECTED_SPEED:
         why = (f"the tips part at {speed:.3g} m/s, more than {MAX_PROJECTED_SPEED:g} m/s", f"v = {format_numbers(v, 'rad/s')}")
-        cure = "the motor rates alone, which determine all others"
+        cure = "the motor rates alone, which determine all other rates"
         raise error("E467", "these rates pull the arms apart", cure, NO_PROJECTION, why=why)
     if slopes is None:
         slopes = _posture(kinematics, theta).dtheta_dy

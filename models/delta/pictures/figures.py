@@ -22,7 +22,7 @@ CANCEL = "poles and zeros that cancel"
 
 
 def pole_zero_plot(maps: Mapping[str, PoleZeroMap], path: Path, *, title: str = "", dpi: int = 160) -> None:
-    """Write poles and zeros of linear systems, with a panel for each, as in Bortoff 2018, fig. 5.
+    """Plot poles and zeros of linear systems, with a panel for each system, as in Bortoff 2018, fig. 5.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def _grouped(values: np.ndarray) -> list[tuple[complex, int]]:
 
 
 def sweep_plot(swept: PoleSweep, crossing: float | None, path: Path, *, title: str = "", dpi: int = 160) -> None:
-    """Write the real parts of the six poles versus the motor angle, with the angle (rad) at which the unstable root crosses
+    """Plot the real parts of the six poles versus the motor angle, with the angle (rad) at which the unstable root crosses
     zero."""
     with plot_file(path, (7.6, 4.2), dpi=dpi, layout="constrained", title=title) as figure:
         panel = figure.subplots()
@@ -105,7 +105,7 @@ def sweep_plot(swept: PoleSweep, crossing: float | None, path: Path, *, title: s
 
 
 def time_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -> None:
-    """Write motor angles, tool position, energy and distance between the tips over time, with singular configurations marked."""
+    """Plot motor angles, tool position, energy and distance between the tips over time, with singular configurations marked."""
     with plot_file(path, (8.4, 8.2), dpi=dpi, layout="constrained", title=title) as figure:
         angles, tool, energy, drift = figure.subplots(4, 1, sharex=True)
         for i, dashes in enumerate(DASHES):
@@ -116,7 +116,7 @@ def time_plot(run: DeltaRun, path: Path, *, title: str = "", dpi: int = 160) -> 
         for k, passage in enumerate(run.singular_postures):
             words = None if k else "singular configuration"
             angles.axvline(passage.time, color=MUTED, linewidth=0.7, linestyle=DASHES[2], zorder=1, label=words)
-        labels = ("motor angles (rad)", "tool (m)", "energy (J)", "distance of\nthe tips (m)")
+        labels = ("motor angles (rad)", "tool (m)", "energy (J)", "distance between\nthe tips (m)")
         for panel, label in zip((angles, tool, energy, drift), labels, strict=True):
             panel.set_ylabel(label)
         for panel in (angles, tool):
@@ -141,7 +141,7 @@ ROWS: dict[str, tuple[tuple[float, str], ...]] = {
 def plot_touch(
     touches: SoftTouchRun | Mapping[str, SoftTouchRun], path: str | os.PathLike[str], *, close_up: float = 0.12, dpi: int = 160
 ) -> None:
-    """Write a figure with the whole run on the left and the time around the contact on the right.
+    """Plot the whole run on the left and the time around the contact on the right.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def bode_plot(
     title: str = "",
     dpi: int = 160,
 ) -> None:
-    """Write the gain and phase of responses (k,), complex, versus angular frequency (k,) in rad/s.
+    """Plot the gain and phase of responses (k,), complex, versus angular frequency (k,) in rad/s.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def _mark(gain: Any, phase: Any, omega: np.ndarray, response: np.ndarray, loop: 
         phase.plot([crossing.omega] * 2, [below, at], color=CYCLE[0], linewidth=2.5, alpha=0.45)
         phase.plot([crossing.omega], [at], "o", color=CYCLE[0], markersize=4.5)
         phase.axhline(below, color=MUTED, linewidth=0.8, zorder=1)
-        # The phase falls, so there is room below it on the left.
+        # The phase falls, so there is space below it on the left.
         position, down = (crossing.omega, min(at, below)), -4.0 - 1.4 * SMALL * row
         phase.annotate(f"margin of {loop}: {crossing.margin:.1f}°", position, (2.0, down), ha="right", va="top", **words)
     for crossing in phase_crossings(omega, response):

@@ -294,7 +294,7 @@ def _panels(tracking: Tracking) -> tuple[Panel, ...]:
 
 
 def plot_tracking(tracking: Tracking, path: str | os.PathLike[str], *, title: str = "Pick and place", dpi: int = 160) -> None:
-    """Write the tool's error and position and the motor torques over time."""
+    """Plot the tool's error and position and the motor torques over time."""
     pictures.plots(Scene(title, tracking.run.t, panels=_panels(tracking)), path, dpi)
 
 

@@ -69,7 +69,7 @@ def plot_workspace(
     branch: str | Sequence[str] = "out",
     dpi: int = 160,
 ) -> None:
-    """Write two workspace sections, vertical at x1 and horizontal at x3, shaded by 1/condition.
+    """Plot two workspace sections, vertical at x1 and horizontal at x3, shaded by 1/condition.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def _draw(axes: Any, cut: Workspace, first: int, second: int, outlines: list[Out
 
 
 def _extend_to_nan(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return values (n, m) with each nan replaced by the nearest number: within two points, and everywhere.
+    """Return values (n, m) with nan replaced by the nearest value: once only within two points, and once everywhere.
 
     The drawing must extend beyond the boundary that clips it.
     """

@@ -26,7 +26,7 @@ class Equilibrium:
     Parameters
     ----------
     y : (3,) motor angles, rad. w : (3,) tool, m. torque : (3,) holding torque, N m.
-    residual : largest rate of any state, in rad/s and rad/s^2: zero except for rounding.
+    residual : largest rate of any state, in rad/s and rad/s^2: zero within rounding error.
     """
 
     y: np.ndarray
@@ -39,8 +39,8 @@ class Equilibrium:
 class PoleZeroMap:
     """Poles and zeros, 1/s, and their cancellations: `cancelled_poles[k]` with `cancelled_zeros[k]`.
 
-    `poles` and `zeros` hold the rest. A pole and a zero that cancel belong to a motion that is not controllable or not
-    observable.
+    `poles` and `zeros` are the remaining poles and zeros. A pole and a zero that cancel belong to a motion that is not
+    controllable or not observable.
     """
 
     poles: np.ndarray

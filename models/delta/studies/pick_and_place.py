@@ -32,17 +32,17 @@ class Tracking:
 
     @cached_property
     def error(self) -> np.ndarray:
-        """Tool minus motion (k, 3), m."""
+        """Tool position minus reference (k, 3), m."""
         return self.run.w - self.motion.position(self.run.t)
 
     @property
     def largest_error(self) -> float:
-        """Largest distance of the tool from its motion, m."""
+        """Largest distance of the tool from its reference position, m."""
         return float(np.max(np.linalg.norm(self.error, axis=1)))
 
     @property
     def rms_error(self) -> float:
-        """Root mean square of this distance over the rows, m."""
+        """Root mean square distance of the tool from its reference position, m."""
         return float(np.sqrt(np.mean(np.sum(self.error**2, axis=1))))
 
     @property

@@ -340,7 +340,7 @@ class DeltaRobot:
         if isinstance(torque, Motion):
             if torque.shape != (3,) or signals is not None:
                 details = [f"its values have shape {torque.shape}"] if signals is None else ["`signals` is given as well"]
-                raise error("E468", "this motion cannot be a torque", "three axes, and no other signals", why=details)
+                raise error("E468", "this motion cannot be used as a torque", "three axes, and no other signals", why=details)
             pieces = torque.coefficients.shape
             parameters = {f"torque.{key}": value.value for key, value in motion_parameters(torque).items()}
         elif isinstance(torque, str):

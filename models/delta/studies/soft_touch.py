@@ -14,7 +14,7 @@ The mechanical part has a finger on the tool of a delta robot, and a brick on a 
                      contact (switched)  Friction table
 ```
 The contact's flow is the rate of its gap, h' = v_brick - v_finger. Its state machine has three states, as in Bortoff 2020,
-fig. 1: "free", "contact", where the constraint holds, and "ballistic", without force but still inside the gap's surface.
+fig. 1: "free", "contact", where the constraint is active, and "ballistic", without force but still inside the gap's surface.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def add_brick(
     mass : mass of the brick, kg. friction : friction coefficient on the table. gravity : m/s^2.
     alpha1, alpha0, alpha2 : constants of the contact, h'' + alpha1 h' + alpha0 h + alpha2 h^3 = 0: 1/s, 1/s^2, 1/(m^2 s^2).
 
-    Signals: `contact.h` gap, m; `contact.multiplier` force, N; `displacement.y`, of the brick, m; `table.effort` friction, N.
+    Signals: `contact.h` gap, m; `contact.multiplier` force, N; `displacement.y`, displacement of the brick, m; `table.effort`
+    friction, N.
     """
     brick, gap_junction = (J1("brick", domain=TRANSLATION, dimension=1), J0("finger and brick", domain=TRANSLATION, dimension=1))
     finger = TF("along x", APPROACH_DIRECTION, structural=True, domains=(TRANSLATION, TRANSLATION))
@@ -96,11 +97,11 @@ def add_brick(
 
 
 SLIP_VELOCITY = Op("slip", lambda mode, flow: where(equal(mode, 0.0), 0.0, flow), r"#2 \text{ while it slips, else } 0")
-"""Velocity of a body on dry friction, exactly zero while it sticks, so that rounding does not accumulate."""
+"""Velocity of a body on dry friction, exactly zero while it sticks, so that rounding errors do not accumulate."""
 
 
 BALL = (100.0, 4e5, 0.0)
-"""Constants alpha1, alpha0, alpha2 of a contact as hard as a ball, which bounces: 1/s, 1/s^2, 1/(m^2 s^2)."""
+"""Constants alpha1, alpha0, alpha2 of a contact as stiff as a hard ball, which bounces: 1/s, 1/s^2, 1/(m^2 s^2)."""
 
 REST = (0.25 * math.pi,) * 3
 """Default motor angles at the contact, rad."""
@@ -132,7 +133,7 @@ class TouchPlan:
     kp: float | None = number("1/s^2", "position gain before it fades; by default kd^2 / 4", None, least=0.0)
     kd: float | None = number("1/s", "velocity gain; by default the gain that gives `hold`", None, above=0.0)
     constants: tuple[float, float, float] | None = vector(
-        3, "SI", "alpha1, alpha0, alpha2 of the contact; by default those that give `peak`; see `BALL`", None
+        3, "SI", "alpha1, alpha0, alpha2 of the contact; by default constants that give `peak`; see `BALL`", None
     )
     brick_mass: float = number("kg", "mass of the brick", 0.03, above=0.0)
     friction: float = number("", "friction coefficient of the brick on the table", 0.5, above=0.0)
@@ -153,7 +154,7 @@ def _contradictions(plan: TouchPlan) -> Iterator[Problem]:
         title = f"the contact at {plan.contact:g} s comes before the approach at {plan.arrive:g} s"
         yield Problem("E441", title, cures=("a later contact, or an earlier `arrive`",))
     if plan.near >= plan.gap:
-        title = f"{plan.contact - plan.arrive:g} s at {plan.speed:g} m/s are {plan.near:g} m, more than the gap"
+        title = f"{plan.contact - plan.arrive:g} s at {plan.speed:g} m/s cover {plan.near:g} m, more than the gap"
         yield Problem("E441", title, cures=(f"a gap above {plan.near:g} m, a slower approach, or a later `arrive`",))
 
 
@@ -247,7 +248,7 @@ def touch_graph(robot: DeltaRobot | DeltaParameters, plan: TouchPlan | None = No
 
 @dataclass(frozen=True)
 class _CompiledKey:
-    """Cache key of a compiled touch: the robot alone, since all numbers of a plan are run-time parameters of the graph."""
+    """Cache key of a compiled touch: the robot alone, since all values of a plan are run-time parameters of the graph."""
 
     robot: DeltaRobot
     graph: Graph = field(compare=False)
@@ -267,7 +268,7 @@ def soft_touch(
     rtol: float = 1e-7,
     **settings: Any,
 ) -> SoftTouchRun:
-    """Run a soft touch. The compiled graph is cached and serves every plan for the same robot.
+    """Run a soft touch. The compiled graph is cached and reused for every plan of the same robot.
 
     Parameters
     ----------

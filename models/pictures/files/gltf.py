@@ -81,7 +81,7 @@ class GltfDraft:
         self._extensions: set[str] = set()
 
     def _add(self, table: str, entry: dict[str, Any], key: str | bytes = "") -> int:
-        """Append an entry to a table, unless its key is present; return its number."""
+        """Append an entry to a table, unless its key is present; return its index."""
         key = key or json.dumps(entry, sort_keys=True)
         number = self._numbers.setdefault((table, key), len(self._tables[table]))
         if number == len(self._tables[table]):
@@ -89,7 +89,7 @@ class GltfDraft:
         return number
 
     def accessor(self, values: NDArray[Any], target: int | None = None, *, bounds: bool = False) -> int:
-        """Store an array (n,), (n, 3) or (n, 4) and return the number of its accessor; `bounds`: also store its extremes."""
+        """Store an array (n,), (n, 3) or (n, 4) and return the index of its accessor; `bounds`: also store its extremes."""
         raw = np.ascontiguousarray(values).tobytes()
         kind, code = WIDTHS[values.shape[1:]], COMPONENT_TYPES[values.dtype.name]
         key = b"%d %s %d %d " % (code, kind.encode(), target or 0, bounds) + raw
@@ -111,7 +111,7 @@ class GltfDraft:
         both_sides: bool = False,
         unlit: bool = False,
     ) -> int:
-        """Return the number of a material with a linear colour; `both_sides`: visible from behind too."""
+        """Return the index of a material with a linear colour; `both_sides`: visible from behind too."""
         surface = {"baseColorFactor": [*colour, opacity], "metallicFactor": 0.0, "roughnessFactor": 0.6}
         entry: dict[str, Any] = {"name": name, "pbrMetallicRoughness": surface}
         entry |= {"alphaMode": "BLEND"} if opacity < 1.0 else {}
@@ -122,7 +122,7 @@ class GltfDraft:
         return self._add("materials", entry)
 
     def mesh(self, name: str, mesh: Mesh, material: int, line_material: int | None = None) -> int | None:
-        """Return the number of a mesh with materials for its triangles and lines; None if it has neither."""
+        """Return the index of a mesh with materials for its triangles and lines; None if it has neither."""
         points = self.accessor(single_precision(mesh.points, name), VERTICES, bounds=True) if len(mesh.points) else 0
         # The largest index of 16 bits would mark the end of a strip (glTF 3.7.2.1).
         index = np.uint16 if len(mesh.points) < 0xFFFF else np.uint32
@@ -142,12 +142,12 @@ class GltfDraft:
         return self._add("meshes", {"name": name, "primitives": primitives}, json.dumps(primitives))
 
     def camera(self, name: str, angle: float, aspect: float, near: float, far: float) -> int:
-        """Return the number of a perspective camera: vertical angle (rad), aspect ratio, near and far planes, m."""
+        """Return the index of a perspective camera: vertical angle (rad), aspect ratio, near and far planes, m."""
         view = {"yfov": angle, "aspectRatio": aspect, "znear": near, "zfar": far}
         return self._add("cameras", {"name": name, "type": "perspective", "perspective": view})
 
     def node(self, name: str, parent: int | None = None, **properties: int | None) -> int:
-        """Add a node below a parent, with its `mesh` or `camera`; return its number."""
+        """Add a node below a parent, with its `mesh` or `camera`; return its index."""
         entry = {"name": name} | {key: value for key, value in properties.items() if value is not None}
         self._tables["nodes"].append(entry)
         number = len(self._tables["nodes"]) - 1
@@ -158,7 +158,7 @@ class GltfDraft:
     def move(self, node: int, courses: Mapping[str, Array], *, steps: bool = False) -> None:
         """Set translation, rotation (x, y, z, w) or scale of a node over time: rows (k, 3) or (k, 4) at all times, or one row.
 
-        A constant course becomes a property of the node; a default value is omitted. Rotations keep their signs from row to row,
+        A constant series becomes a property of the node; a default value is omitted. Rotations keep their signs from row to row,
         since viewers interpolate linearly between rows. `steps`: each row holds until the next.
         """
         entry = self._tables["nodes"][node]
@@ -174,8 +174,8 @@ class GltfDraft:
             self._samplers.append({"input": times, "output": self.accessor(rows), "interpolation": way})
 
     def binary(self, scene: Mapping[str, Any], root: int) -> bytes:
-        """Return the file: a header, the document as JSON, and the buffer; `scene` holds its name and extras, `root` is the
-        number of its root node."""
+        """Return the file: a header, the document as JSON, and the buffer; `scene` holds its name and extras, `root` is the index
+        of its root node."""
         document: dict[str, Any] = {"asset": {"version": "2.0", "generator": "screwbond"}, "scene": 0}
         document["scenes"] = [{**scene, "nodes": [root]}]
         document |= {name: entries for name, entries in self._tables.items() if entries}

@@ -83,7 +83,7 @@ def save_log(shown: Result | Scene, path: str | os.PathLike[str], *, signals: Se
     ----------
     shown : the result of a run, or a scene; a scene with fewer samples has fewer poses, but signals keep all samples.
     path : ends in ".mcap", which needs foxglove-sdk, or in ".rrd", which needs rerun-sdk.
-    signals : names of quantities, of any shape; by default the characteristic ones, as on its page.
+    signals : names of quantities, of any shape; by default the characteristic quantities, as on its page.
 
     Both formats count time in whole ns. In MCAP, frames are `foxglove.FrameTransforms` messages on "/tf", meshes are one
     `foxglove.SceneUpdate` on "/scene", and a signal is JSON, {"value": ...}, on "/signals/NAME", with its unit in the metadata of
@@ -102,7 +102,7 @@ def save_log(shown: Result | Scene, path: str | os.PathLike[str], *, signals: Se
 
 
 def log_of(scene: Scene, signals: Sequence[str] | None) -> Log:
-    """Return the logged content of a scene and its result; E160, E682, E683."""
+    """Return the logged content of a scene and its result. Raises E160, E682, E683."""
     result = scene.result
     names = (characteristic_quantities(result) if result is not None else ()) if signals is None else signals
     for name in names:
@@ -269,4 +269,4 @@ def _mesh(rerun: Any, frame: LoggedFrame) -> Any:
 
 
 LOGS: Mapping[str, tuple[str, Callable[[Path, Log], None]]] = {".mcap": ("foxglove", write_mcap), ".rrd": ("rerun", write_rrd)}
-"""Package and writer of each file ending."""
+"""Package and writer for each file extension."""

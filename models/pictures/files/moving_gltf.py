@@ -69,7 +69,9 @@ def scene_bytes(scene: Scene, seconds: float | None = None) -> bytes:
     """Return the bytes of the file that `save_scene` writes."""
     scene.need("solids, frames or paths", scene.solids, scene.all_frames, scene.all_paths, scene.springs)
     if seconds is not None and not (math.isfinite(seconds) and seconds > 0.0):
-        raise refusal("E680", f"the duration cannot be {seconds:g} s", "seconds=10.0", "none, for real time", about=scene.title)
+        raise refusal(
+            "E680", f"the duration cannot be {seconds:g} s", "seconds=10.0", "omit `seconds` for real time", about=scene.title
+        )
     duration = float(scene.t[-1] - scene.t[0])
     draft = GltfDraft(scene.t if seconds is None or not duration > 0.0 else scene.t * (seconds / duration))
     world = draft.node("world")
@@ -172,7 +174,7 @@ def _force(draft: GltfDraft, world: int, force: Force, scene: Scene) -> None:
 
 
 def _camera(draft: GltfDraft, world: int, scene: Scene, corners: Array) -> None:
-    """Add a camera that sees corner points (j, 3), each with room for a frame."""
+    """Add a camera that sees corner points (j, 3), each with space for a frame."""
     around = GAUSS * scene.unit * np.concatenate([np.eye(3), -np.eye(3)])
     view = fit((corners[:, None] + around).reshape(-1, 3), direction(scene), upward(scene), WINDOW, MARGINS)
     distance, pose = float(np.linalg.norm(view.eye - view.centre)), np.eye(4)
@@ -202,7 +204,7 @@ def carried_poses(directions: Array, origins: Array) -> Array:
 
 
 def least_rotation(a: Array, b: Array) -> Array:
-    """Return the quaternion (x, y, z, w) of the least rotation that takes a unit vector (3,) to another."""
+    """Return the quaternion (x, y, z, w) of the smallest rotation that takes a unit vector (3,) to another."""
     cosine = float(a @ b)
     if cosine < -1.0 + 1e-12:  # half a turn about any perpendicular axis
         axis = np.cross(a, np.eye(3)[np.argmin(np.abs(a))])

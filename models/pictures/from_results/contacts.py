@@ -63,11 +63,11 @@ def touches_of(
 
 
 NEGLIGIBLE_GAP = 1e-9
-"""Largest gap that counts as rounding, relative to the size of the smaller body."""
+"""Largest gap that counts as rounding error, relative to the size of the smaller body."""
 
 
 def without_rounding(gap: Array, solids: Sequence[Solid]) -> Array:
-    """Return a gap (k,) between solids, m, with zeros where it is only rounding."""
+    """Return a gap (k,) between solids, m, with zeros where it is within rounding error."""
     size = min(solid.size for solid in solids)
     return np.where(np.abs(gap) <= NEGLIGIBLE_GAP * size, 0.0, gap) if np.isfinite(size) else gap
 

@@ -147,14 +147,14 @@ def linkage_solids(tree: Tree, q: Array, name: str = "", signal: str = "") -> li
     rods = RodLinks(tree, _link_ends(tree))
     if not with_visuals:
         return rods.solids(courses, name, sources)
-    # If some links have visuals, the others are only frames; the base has a stand unless it is drawn.
+    # If some links have visuals, all other links are only frames; the base has a stand unless it is drawn.
     grounded = any(link.visual and not sections.path(carrier) for link, carrier in zip(tree.links, sections.carrier, strict=True))
     return [*with_visuals, *([] if grounded else rods.stand(len(q), name))]
 
 
 def _link_ends(tree: Tree) -> dict[int, list[Array]]:
-    """Return the end points of links that carry no other: the origins of their frames or, for frames on the joints, the points at
-    twice the distance of the centre of mass."""
+    """Return the end points of links that carry no other link: the origins of their frames or, for frames on the joints, the
+    points at twice the distance of the centre of mass."""
     bones, ends = RodLinks(tree), {}
     for k, link in enumerate(tree.links):
         home = np.asarray(link.home)
@@ -182,7 +182,7 @@ FLOOR = "#fbfcfd"
 def body_solid(called: str, H: Array, looks: Appearance, colours: tuple[str, str], span: float) -> Solid | None:
     """Return a body as its visuals, its surface, its shapes, or a box of equal inertia; None if it has none of these.
 
-    `colours` : of the body, and of contact paths on it; `span`: drawn size of endless shapes, m.
+    `colours` : of the body, and of contact paths on it; `span`: drawn size of unbounded shapes, m.
     """
     if looks.visuals:
         clear = any(visual.opacity < 1.0 for visual in looks.visuals)
@@ -191,7 +191,7 @@ def body_solid(called: str, H: Array, looks: Appearance, colours: tuple[str, str
     if looks.surface is not None:
         return solid_of(called, H, looks.surface, colours)
     if looks.solids:
-        # Endless shapes are pale sheets around the others, visible from the front only.
+        # Unbounded shapes are pale sheets around all other shapes, visible from the front only.
         endless = any(isinstance(shape, HalfSpace) for shape in looks.solids)
         colour, look = (GROUND, Look.WALL) if endless else (colours[0], Look.OPAQUE)
         return Solid(called, H, solids_mesh(looks.solids, span), colour, colours[1], look=look, framed=not endless)

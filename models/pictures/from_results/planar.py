@@ -29,19 +29,19 @@ BODY, TOUCH = "planar body", "planar touch"
 """Kinds of visible objects."""
 
 PLATE_THICKNESS = 0.25
-"""Thickness of plates, relative to the extent of the largest."""
+"""Thickness of plates, relative to the extent of the largest plate."""
 
 POINT_DIAMETER = 0.1
-"""Diameter of the disc that shows a body without size, relative to the same extent."""
+"""Diameter of the disc that shows a body without size, relative to the extent of the largest plate."""
 
 GROUND_MARGIN = 0.45
-"""Extension of a ground beyond the plates on it, relative to the same extent."""
+"""Extension of a ground beyond the plates on it, relative to the extent of the largest plate."""
 
 VIEW = np.array([0.25, 0.2, 1.0])
-"""Direction to the viewer of a plane: x points right, y up, and the thickness just shows."""
+"""Direction from a planar model to the viewer: x points right, y points up, and the thickness just shows."""
 
 PlacedTouch = tuple[Visible, str, str]
-"""Contact, and keys of the solids with its face and its point."""
+"""Contact, and the keys of the solids with the face and with the point."""
 
 
 def planar_poses(result: Result, signals: Mapping[str, str]) -> Array:

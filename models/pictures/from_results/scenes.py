@@ -51,7 +51,7 @@ from screws.shapes import HalfSpace
 from screws.surfaces import Surface
 
 UNIT_SHARE = 0.1
-"""Smallest unit length of frames, joints and arrows, relative to the extent of everything at the start."""
+"""Smallest unit length of frames, joints and arrows, relative to the extent of the scene at the start."""
 
 FLOOR_MARGIN = 0.4
 """Extension of a floor beyond the objects on it, relative to their extent at the start or half of their swept extent."""
@@ -169,7 +169,7 @@ class _SceneBuilder:
             self.gravity = np.asarray(gravity, dtype=float)
 
     def endless_size(self) -> float:
-        """Return the drawn size of endless shapes: twice the final extent of bodies with shapes, m."""
+        """Return the drawn size of unbounded shapes: twice the final extent of bodies with shapes, m."""
         ends = [
             np.abs(self.course(item.signals["pose"])[-1, :3, 3]).max()
             + max(float(shape.half.max()) + shape.radius for shape in item.shape.solids)
@@ -271,7 +271,7 @@ def _spring(draft: _SceneBuilder, spring: Visible) -> None:
 
 
 def _line_force(draft: _SceneBuilder, line: Visible) -> None:
-    """Add a straight rod between both points."""
+    """Add a straight rod between the two points."""
     _spring(draft, line)
     draft.coils[-1] = replace(draft.coils[-1], turns=0, radius=0.6)
 
@@ -336,7 +336,7 @@ def _loose_frames(result: Result) -> list[Frame]:
 
 
 def _sizes(draft: _SceneBuilder, touches: Sequence[ContactDrawing]) -> tuple[float | None, float]:
-    """Return the unit length of frames (m), and the extent of everything at the start, m."""
+    """Return the unit length of frames, m, and the extent of the scene at the start, m."""
     corners = [_corners(solid, 0) for solid in draft.solids.values() if solid.framed and not solid.unbounded]
     corners += [frame.poses[0, :3, 3][None] for frame in draft.frames]
     corners += [coil.starts[:1] for coil in draft.coils] + [coil.ends[:1] for coil in draft.coils]

@@ -62,7 +62,7 @@ class Mesh:
 
     @cached_property
     def outline(self) -> Array:
-        """Points (j, 3) that enclose it."""
+        """Outermost points (j, 3) of the mesh."""
         return farthest(self.points, 300)
 
     def moved(self, H: ArrayLike) -> Mesh:
@@ -236,7 +236,7 @@ def along(axis: Array, origin: Array) -> Array:
 
 
 SIDES = 8
-"""Sides of a path's tube."""
+"""Number of sides of a path's tube."""
 
 
 def path_tube(points: Array, normals: Array, radius: Array) -> tuple[Array, Array, NDArray[np.int64]]:
@@ -306,7 +306,7 @@ def helix(length: float, radius: float, turns: int) -> Mesh:
 
 
 def stretch_poses(starts: Array, ends: Array, length: float) -> Array:
-    """Return poses (k, 4, 4) whose z axes stretch a helix of this length (m) between points (k, 3) and (k, 3)."""
+    """Return transforms (k, 4, 4) that place and stretch a helix of this length (m) along z between points (k, 3) and (k, 3)."""
     offsets = ends - starts
     lengths = np.linalg.norm(offsets, axis=1)
     nonzero = lengths > 1e-9 * length
@@ -316,17 +316,17 @@ def stretch_poses(starts: Array, ends: Array, length: float) -> Array:
 
 
 LINE_COUNTS = (8, 12)
-"""Number of fields along u and v between coordinate lines, which make the rotation of a smooth body visible."""
+"""Number of cells along u and v into which coordinate lines divide a smooth body, so that its rotation is visible."""
 
 
 def body_points(surface: Any, contacts: Array, reach: float, n_u: int = 65, n_v: int = 97) -> Array:
-    """Return a grid of points of a surface in object axes, (n_u, n_v, 3); an endless surface is cut around its contact points.
+    """Return a grid of points of a surface in object axes, (n_u, n_v, 3); an unbounded surface is cut around its contact points.
 
     Parameters
     ----------
     surface : a surface of `screws`.
     contacts : (k, 3), contact points on it (m).
-    reach : extension of an endless surface beyond its contact points (m).
+    reach : extension of an unbounded surface beyond its contact points (m).
     """
     if not surface.unbounded:
         return np.asarray(surface.grid(n_u, n_v), dtype=float)
@@ -381,7 +381,7 @@ def grid_faces(rows: int, columns: int) -> NDArray[np.int64]:
 
 
 def grid_lines(rows: int, columns: int, n_u: int = LINE_COUNTS[0], n_v: int = LINE_COUNTS[1]) -> NDArray[np.int64]:
-    """Return pairs (k, 2) of a grid's points along the lines that divide it into n_u by n_v fields."""
+    """Return pairs (k, 2) of a grid's points along the lines that divide the grid into n_u by n_v cells."""
     index = np.arange(rows * columns).reshape(rows, columns)
     across = index[(rows - 1) // n_u : -1 : (rows - 1) // n_u]
     down = index[:, : -1 : (columns - 1) // n_v]

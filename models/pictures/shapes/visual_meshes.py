@@ -148,7 +148,7 @@ def read_mesh(file: Path) -> tuple[Mesh | None, str]:
         return None, f"{file.name} cannot be read ({type(error).__name__}: {str(error)[:80]})"
     geometry = loaded.to_geometry() if isinstance(loaded, trimesh.Scene) else loaded
     if not len(geometry.faces) or not np.all(np.isfinite(geometry.vertices)):
-        return None, f"{file.name} holds no triangles"
+        return None, f"{file.name} contains no triangles"
     return shaded(geometry.vertices, geometry.faces), ""
 
 
@@ -214,7 +214,7 @@ def visual_mesh(visual: Visual) -> Mesh:
 
 
 def visuals_mesh(visuals: Sequence[Visual], colour: str) -> Mesh:
-    """Merge visuals into one mesh; those without a colour take `colour`."""
+    """Merge visuals into one mesh; visuals without a colour take `colour`."""
     return joined(*(visual_mesh(visual).painted(visual.colour or colour) for visual in visuals))
 
 
@@ -235,7 +235,7 @@ def _custom_mesh(visual: Visual) -> Mesh:
         surface = source.extract_surface(algorithm="dataset_surface").triangulate()
         points, faces = np.asarray(surface.points), np.asarray(surface.faces).reshape(-1, 4)[:, 1:]
     if points.ndim != 2 or points.shape[1] != 3 or faces.ndim != 2 or faces.shape[1] != 3 or not len(faces):
-        title = f"the mesh of a visual has points of the shape {points.shape} and triangles of {faces.shape}"
+        title = f"the mesh of a visual has points of shape {points.shape} and triangles of shape {faces.shape}"
         raise refusal("E577", title, "points (m, 3) and triangles (n, 3), at least one", about="Visual")
     if not (np.all(np.isfinite(points)) and faces.min() >= 0 and faces.max() < len(points)):
         raise refusal(
@@ -248,7 +248,7 @@ def _custom_mesh(visual: Visual) -> Mesh:
 
 
 def box_of_inertia(mass: float, inertia: Array, centre: Array) -> Mesh:
-    """Return the uniform box of a mass (kg) and moments of inertia (3, 3), kg m^2, about its centre of mass (3,), m."""
+    """Return the uniform box that has a mass (kg) and moments of inertia (3, 3), kg m^2, about its centre of mass (3,), m."""
     moments, axes = np.linalg.eigh(inertia)
     squares = 6.0 / mass * (moments.sum() - 2.0 * moments)
     edges = np.sqrt(np.maximum(squares, 0.0))

@@ -16,13 +16,13 @@ from bondgraph.output.plot_style import INK, PAPER
 Box = tuple[float, float, float, float]
 
 Side = tuple[float, float]
-"""Distance of a label from its point, relative to the minimum, and its turn (rad) from its preferred side."""
+"""Distance of a label from its point, relative to the minimum, and its angle (rad) from the preferred side."""
 
 DISTANCES = (1.0, 1.6, 2.4, 3.4)
 TURNS = (0.0, 0.35, -0.35, 0.7, -0.7, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6)
 
 OVERLAP_COST = 40.0
-"""Cost of a label on another label or a moving body, relative to a turn of 4 rad."""
+"""Cost of covering another label or a moving body; turning a label by 4 rad costs 1."""
 
 AT_REST = 0.05
 """Cost of a label on a body at rest, relative to a moving body."""
@@ -30,7 +30,8 @@ AT_REST = 0.05
 
 @dataclass(frozen=True)
 class Label:
-    """Name with an index at a pixel, placed on the side that `away` points to; `on`: indices of the solids that it may cover."""
+    """Name with a subscript at a pixel, placed on the side that `away` points to; `on`: indices of the solids that it may
+    cover."""
 
     text: str
     index: str
@@ -53,7 +54,7 @@ def _side(a: Array, b: Array, points: Array) -> Array:
 
 
 def _covers(hull: Array, box: Box) -> bool:
-    """Return True if a box lies on a convex hull (j, 2): no edge of either separates them."""
+    """Return True if a box overlaps a convex hull (j, 2): no edge of either separates them."""
     if np.any(hull.max(axis=0) <= box[:2]) or np.any(hull.min(axis=0) >= box[2:]):
         return False
     corners = np.array([(box[0], box[1]), (box[2], box[1]), (box[2], box[3]), (box[0], box[3])])
@@ -122,7 +123,7 @@ def draw_labels(
     bodies: Sequence[tuple[Array, float]] = (),
     sides: dict[str, Side] | None = None,
 ) -> None:
-    """Draw labels such as C with index 1, with a white halo; arguments as for `place_labels`."""
+    """Draw labels with subscripts, such as C_1, and a white halo; arguments as for `place_labels`."""
     from PIL import ImageDraw
 
     draw = ImageDraw.Draw(image)

@@ -46,7 +46,7 @@ def movie(
     seconds : length of the movie, to which the scene's time is stretched.
     fps : frames per second.
     size : (width, height) in pixels, multiples of 2.
-    progress : show a bar on a terminal when it takes longer than two seconds.
+    progress : show a bar on a terminal when rendering takes longer than two seconds.
 
     Returns the file written; it appears complete or not at all.
     """
@@ -175,13 +175,13 @@ def show(
     """Show a run in three dimensions: bodies, links, joints, springs, contacts, forces and frames of the model.
 
     On a screen it opens a rotatable window with a time slider, and returns when the window is closed. In a notebook, or with
-    window=False, it returns at once: the cell displays the view, `view.at(t)` moves it in time, and `view.plotter` is the pyvista
-    plotter.
+    window=False, it returns immediately: the cell displays the view, `view.at(t)` moves it in time, and `view.plotter` is the
+    pyvista plotter.
 
     Parameters
     ----------
     shown : the result of a run, or a scene.
-    t : initial time (s); by default a representative one.
+    t : initial time (s); by default a representative time.
     size : (width, height) in pixels.
     window : open a window; by default True with a screen and outside notebooks.
 
@@ -214,5 +214,5 @@ def in_notebook() -> bool:
 
 
 def has_screen() -> bool:
-    """Return True if windows can probably be opened, judging by the environment."""
+    """Return True if windows can probably be opened, according to the environment."""
     return sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -66,7 +66,7 @@ def draw_legend(
 
 
 def length_bar(pixels_per_metre: float, width: int) -> tuple[str, float]:
-    """Return label and pixels of a scale bar of a round length, at most an eighth of a picture's width.
+    """Return the label and the length in pixels of a scale bar of round length, at most an eighth of a picture's width.
 
     >>> length_bar(1000.0, 1280), length_bar(250000.0, 1280)[0]
     (('10 cm', 100.0), '500 µm')
@@ -229,7 +229,7 @@ def axes_in(camera: Camera, H: Array, length: float, size: tuple[int, int]) -> A
 
 
 def arrows_in(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> list[Array]:
-    """Return pixels (j, 2) along every drawn arrow, a few apart."""
+    """Return pixels (j, 2) along every drawn arrow, spaced a few pixels apart."""
     shown = [arrow for force in now.all_forces if (arrow := stage.arrow(force)) is not None]
     ends = [camera.pixels(np.stack(arrow), size) for arrow in shown]
     return [pixels_between(start, tip, 2 + int(np.linalg.norm(tip - start) / 6.0)) for start, tip in ends]

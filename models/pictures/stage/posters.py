@@ -85,8 +85,8 @@ def still(
 
 
 def _roomy_camera(stage: Stage, t: float, size: tuple[int, int], right: int = 0) -> Camera:
-    """Return the camera of a still that shows the solids larger, with text beside them or above and below them; `right` is a
-    margin on the right, pixels at a height of 720."""
+    """Return the camera of a still that shows the solids as large as possible, with text beside them or above and below them;
+    `right` is a margin on the right, pixels at a height of 720."""
     narrow = font(23, "bold").getlength(stage.scene.title) < BESIDE[0] - 40
     insets = ((a, b, max(c, right), d) for a, b, c, d in (BESIDE if narrow else BELOW, BETWEEN))
     cameras = [camera_of(stage, [t], size, inset) for inset in insets]
@@ -94,7 +94,7 @@ def _roomy_camera(stage: Stage, t: float, size: tuple[int, int], right: int = 0)
 
 
 SMALL = 20
-"""Length of contact axes, pixels at a height of 720, below which a still gets a close-up, like a page."""
+"""Minimum length of contact axes, pixels at a height of 720; with shorter axes, a still gets a close-up, as a page does."""
 
 
 def _unseen_contact(stage: Stage, now: Scene, camera: Camera, size: tuple[int, int]) -> ContactDrawing | None:
@@ -108,14 +108,14 @@ def _unseen_contact(stage: Stage, now: Scene, camera: Camera, size: tuple[int, i
     H = touch.frames[1][0]
     if camera.pixels_per_metre(H[:3, 3], size) * length < SMALL * size[1] / 720:
         return touch
-    stage.image()  # the depth buffer is that of the last rendering
+    stage.image()  # the depth buffer belongs to the last rendering
     tips = np.vstack([H[:3, 3] + length * (H[:3, :3] @ way) for G in touch.frames for H in G for way in np.eye(3)])
     return None if Sight.of(stage, camera).sees(tips, 2.0 * stage.radius).any() else touch
 
 
 def camera_of(stage: Stage, times: Any, size: tuple[int, int], inset: Inset) -> Camera:
-    """Return a camera that sees all of a scene at some times (s) in a picture of this size; a single time is viewed from the side
-    of its contacts."""
+    """Return a camera that sees all of a scene at some times (s) in a picture of this size; for a single time, the view is from
+    the side of the contacts."""
     scene, (left, top, right, bottom) = stage.scene, (round(size[1] / 720 * room) for room in inset)
     view = direction(scene, times[0] if len(times) == 1 else None)
     return fit(stage.outline(times), view, upward(scene), size, (left, top, right, bottom))
@@ -205,11 +205,11 @@ class Layout:
 
 
 WIDER = 1830 / 1560
-"""Width of the first plot, relative to the others."""
+"""Width of the first plot, relative to the other plots."""
 
 TOUCHING = Layout((3600, 2400), (130, 120, 112), (2500, 1560), 260, 1910, 450, 250, (2560, 1858), (130, 100, 250, 90))
 FREE = Layout((2400, 2400), (90, 70, 56), (2400, 1560), 50, 1690, 680, 200, (96, 1610), (60, 160, 60, 130))
-"""Layouts with a close-up of a contact, and without; the latter is trimmed to the height it needs."""
+"""Layouts with and without a close-up of a contact; the layout without is trimmed to the height of its content."""
 
 FEATHER = 60
 """Pixels over which a scene fades into the paper at its sides."""
@@ -240,7 +240,7 @@ def _corner(size: tuple[int, int]) -> Ring:
 
 
 def poster(shown: Result | Scene, path: str | os.PathLike[str], t: float | None = None) -> None:
-    """Write the poster of a result or scene at a time (s), by default a representative one, as PNG: 3600 by 2400 pixels, or 2400
+    """Write the poster of a result or scene at a time (s), by default a representative time, as PNG: 3600 by 2400 pixels, or 2400
     wide without contacts."""
     from PIL import Image
 
@@ -385,7 +385,7 @@ def _heading(page: Any, layout: Layout, scene: Scene, t: float) -> None:
 
 
 def _strips(page: Any, layout: Layout, scene: Scene, t: float) -> None:
-    """Draw the key panels across the foot, with the time of the picture marked."""
+    """Draw the key panels along the bottom, with the time of the picture marked."""
     from PIL import Image
 
     span, panels, x = close_up(scene), key_panels(scene)[:3], 90

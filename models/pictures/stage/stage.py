@@ -151,7 +151,8 @@ class Arrow:
         self.actors = tuple(window.add_mesh(part, **look) for part in (shaft, cone, cone.copy()))
 
     def show(self, start: Array, tip: Array, cut: bool) -> None:
-        """Draw from a point (3,) to another, with two heads if it is cut; hide it if it is hardly longer than the head."""
+        """Draw the arrow from one point (3,) to another, with two heads if it is cut; hide it if it is hardly longer than its
+        head."""
         length = float(np.linalg.norm(tip - start))
         shown = length > SHORTEST * self.head
         for actor, visible in zip(self.actors, (shown, shown, shown and cut), strict=True):
@@ -189,7 +190,7 @@ def ghost_samples(
     else:
         last = int(position / spacing)
         marks = [spacing * k for k in range(last, -1, -1) if position - spacing * k > 0.45 * spacing]
-    least = 1e-9 * spacing  # tolerance for rounding of a mark at an end
+    least = 1e-9 * spacing  # tolerance for the rounding error of a mark at an end
     shown = [mark for mark in marks if -least <= mark <= travel[-1] + least]
     samples = [int(np.searchsorted(travel, min(mark, travel[-1]) - least)) for mark in shown[:count]]
     chosen: list[int] = []

@@ -101,7 +101,7 @@ function zoom(by, x = .5, y = .5) {
   show(part[2] > 2 * home[2] ? home.slice() : part.slice());
 }
 function place_in(e) { const m = drawing.getScreenCTM().inverse(), p = new DOMPoint(e.clientX, e.clientY).matrixTransform(m); return [(p.x - see[0]) / see[2], (p.y - see[1]) / see[3]]; }
-// The pane is high enough for a legible graph, if that leaves room for the bodies beside it, or for the plots below it, or fits
+// The pane is high enough for a legible graph, if that leaves space for the bodies beside it, or for the plots below it, or fits
 // the window of a phone; on a phone, a graph that is too wide is dragged sideways only.
 function divide() {
   const pane = $("graph"), { clientHeight: all } = pane.parentNode; pane.style.flex = ""; document.body.style.removeProperty("--graph"); pane.style.height = phone() ? "300px" : "";

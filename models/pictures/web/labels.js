@@ -1,5 +1,5 @@
 // Labels of frames: each near its point, clear of other labels and of moving bodies that do not carry it and, if possible, of axes,
-// arrows and everything else. A label without room appears beside the pointer. While the page plays, a label keeps its side if that is
+// arrows and everything else. A label without space appears beside the pointer. While the page plays, a label keeps its side if that is
 // free.
 const SERIF = '"STIX Two Text", "Times New Roman", "DejaVu Serif", serif', SANS = '"Inter", "Segoe UI", "DejaVu Sans", Arial, sans-serif';
 const TURNS = [0, .35, -.35, .7, -.7, 1.2, -1.2, 1.8, -1.8, 2.6, -2.6, 3.1], STEPS = [9, 15, 22, 31, 44, 60, 80, 110, 150], sides = new Map();
@@ -56,7 +56,7 @@ function putLabels(g, [w, h], labels, bodies, avoid, taken, last) {
   last.clear(); kept.forEach((side, key) => last.set(key, side));
   return left;
 }
-// What the pointer is on: the nearest body, and labels without room on that body or near the pointer.
+// What the pointer is on: the nearest body, and labels without space on that body or near the pointer.
 const pointed = { bodies: [], left: [], away: [] };
 function tellPointed(x, y) {
   const box = [x - .5, y - .5, x + .5, y + .5], hit = pointed.bodies.flatMap((body, k) => body && covers(body, box) ? [k] : []).sort((a, b) => pointed.away[a] - pointed.away[b])[0];

@@ -1,4 +1,4 @@
-// Sliders of parameters: the page repeats the run, and its samples replace the stored ones.
+// Sliders of parameters: the page repeats the run, and its samples replace the stored samples.
 const L = JSON.parse($("run").textContent), fixed = new Set(L.rules.flatMap(([rule], k) => rule === "fixed" ? [k] : []));
 const E = [[1, 0, 0], [0, 1, 0], [0, 0, 1]], turned3 = (H, v) => [0, 1, 2].map(i => H[i] * v[0] + H[4 + i] * v[1] + H[8 + i] * (v[2] ?? 0));
 // Poses at sample i of the columns C; H holds the poses of the preceding rules.

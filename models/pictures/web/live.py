@@ -25,11 +25,12 @@ Live = Mapping[str, tuple[float, float]]
 """Parameters with sliders, by name, each with its minimum and maximum."""
 
 OF_SIZE = {3: "at", 7: "pose", 16: "matrix"}
-"""Rule of the script for a signal, by its number of components."""
+"""Rule that turns a signal into a pose, by the signal's number of components."""
 
 
 def run_data(scene: Scene, data: Mapping[str, Any], live: Live, settings: RunSettings) -> str:
-    """Return the run of a scene's result as JSON for the page's script; `data` is the rest of the page, at the scene's times.
+    """Return the run of a scene's result as JSON for the page's script; `data` is the remaining content of the page, at the
+    scene's times.
 
     Raises `ModelError` E624 without a model, E625 for parts of the scene that follow from no signal, E626 if the run cannot be
     repeated with these settings; E281, E620 to E622 as for `live_page`.
@@ -82,7 +83,8 @@ def _refuse_parts_without_source(scene: Scene) -> None:
 
 
 def _start(result: Result, compiled: Compiled) -> tuple[dict[str, Any], Any]:
-    """Return the parameters of a run that differ from its model, and its start values if these do not follow from them."""
+    """Return the parameters of a run that differ from those of its model, and its start values unless the parameters determine
+    them."""
     plain = compiled.parameters
     parameters = {name: result[name] for name in plain if not np.array_equal(result[name], plain[name].value)}
     x, m = compiled.initial(None, parameters)
@@ -97,7 +99,7 @@ class _Columns:
         self.layout, self.slots, self._first, self._count = layout, list[Slot](), dict[Slot, int](), 0
 
     def of_slot(self, slot: Slot) -> int:
-        """Return the number of the first column of a slot."""
+        """Return the index of the first column of a slot."""
         if slot not in self._first:
             self._first[slot] = self._count
             self.slots.append(slot)
@@ -116,7 +118,7 @@ class _Rules:
         self.columns, self.rules, self._numbers = columns, list[list[Any]](), dict[int, int]()
 
     def of(self, source: Source) -> int:
-        """Return the number of the rule of a source."""
+        """Return the index of a source's rule."""
         if id(source) not in self._numbers:
             rule = [source.rule, *map(self._argument, source.arguments)]
             if source.rule in ("signal", "place"):

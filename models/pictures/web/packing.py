@@ -26,7 +26,7 @@ STEPS = 65534
 
 
 class Packed:
-    """Packed arrays by name, and curves by number; constant arrays have one row."""
+    """Packed arrays by name, and curves by index; constant arrays have one row."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, str | tuple[str, str]] = {}
@@ -65,7 +65,7 @@ class Packed:
         return self._meshes[same]
 
     def curve(self, values: Array, times: str = "tq") -> int:
-        """Pack values (k,), which need not be finite, at the times with this name; return its number."""
+        """Pack values (k,), which need not be finite, at the times with this name; return the index of the curve."""
         finite = np.isfinite(values)
         values = values[:1] if np.all(values == values[0]) or not finite.any() else values
         finite = finite[: len(values)]
@@ -122,13 +122,13 @@ def pack_scene(scene: Scene, packed: Packed) -> dict[str, Any]:
         "paths": [_path(k, path, scene, packed) for k, path in enumerate(scene.all_paths)],
         "forces": [_force(k, force, packed) for k, force in enumerate(scene.all_forces)],
         "coils": [_coil(k, coil, scene, packed) for k, coil in enumerate(scene.springs)],
-        # Frames of contacts follow the others.
+        # Frames of contacts follow all other frames.
         "touches": [{"solids": touch.solids, "plane": len(scene.frames) + 2 * k} for k, touch in enumerate(scene.contacts)],
     }
 
 
 def downsampled(scene: Scene) -> Scene:
-    """Return the scene with at most the samples of a page: half of them evenly spaced, half where playing is slow."""
+    """Return the scene with at most the samples of a page: half of them evenly spaced, half where playback is slow."""
     moving = len(scene.all_paths) + sum(solid.moves() for solid in scene.solids)
     least, most = SAMPLES
     count = int(np.clip(4 * most / max(moving, 1), least, most))
@@ -278,7 +278,7 @@ class Downsampling:
         return np.asarray(self.t[np.column_stack([self.first, self.last])[self._kept_rows]])
 
     def select(self, values: Array) -> Array:
-        """Return the kept values (j,) of values (k,) in all rows; non-finite ones become NaN."""
+        """Return the kept values (j,) of values (k,) in all rows; non-finite values become NaN."""
         pair = np.column_stack([values[self.first], values[self.last]])
         if len(self.first) < len(self.t):
             finite = np.where(np.isfinite(values), values, np.nan)
@@ -293,7 +293,8 @@ class Downsampling:
         return np.asarray(pair[self._kept_rows])
 
     def _chord(self, values: Array) -> Array:
-        """Return the line (k,) from the first to the last row of every interval, without jumps between simultaneous rows."""
+        """Return the linear interpolation (k,) between the first and last row of every interval, without jumps between
+        simultaneous rows."""
         sizes = self.last - self.first + 1
         start, end = (np.repeat(values[rows], sizes) for rows in (self.first, self.last))
         since, until = (np.repeat(self.t[rows], sizes) for rows in (self.first, self.last))

@@ -54,7 +54,7 @@ PANES = {True: (1010.0, 480.0), False: (900.0, 700.0)}
 """Largest width and height of a drawing that is legible in a window of 1300 x 800, with a scene beside it (True) or without."""
 
 MIN_BONDS = 2
-"""Smallest number of bonds of a drawing with folded parts."""
+"""Minimum number of bonds that a drawing with folded parts must show."""
 
 
 def bond_graph_svg(result: Result, with_scene: bool = False) -> tuple[str, str]:
@@ -85,7 +85,7 @@ def bond_graph_svg(result: Result, with_scene: bool = False) -> tuple[str, str]:
 
 
 def _foldings(model: Model, shown: Collection[str]) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield growing sets of outermost nested graphs to fold, the largest first and equally large ones together, each with the
+    """Yield growing sets of outermost nested graphs to fold, the largest first and graphs of equal size together, each with the
     number of nodes that remain; nothing for small graphs."""
     sizes = {path: sum(name.startswith(f"{path}.") for name in shown) for path in model.groups if "." not in path}
     folded: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ def _foldings(model: Model, shown: Collection[str]) -> Iterator[tuple[tuple[str,
 
 
 def pack_bonds(rows: EventRows, thin: Downsampling, packed: Packed, number: Callable[[str], int | None]) -> dict[str, Any]:
-    """Return the data of bonds and switches for the page's script; `number` maps a quantity's name to its number, or None."""
+    """Return the data of bonds and switches for the page's script; `number` maps a quantity's name to its index, or None."""
     result = rows.result
     model = result.program.model
     if model is None:
@@ -127,7 +127,8 @@ def pack_bonds(rows: EventRows, thin: Downsampling, packed: Packed, number: Call
 
 
 def _switches(model: Model) -> Mapping[str, list[dict[str, Any]]]:
-    """Return for each automaton the nodes of the drawing that show its state, its states, and which of them pass power."""
+    """Return, for each automaton, the nodes of the drawing that show its state, the names of its states, and which states pass
+    power."""
     nodes: dict[str, list[dict[str, Any]]] = {}
     for path, element in model.elements.items():
         if isinstance(element.law, Junction) and element.law.automaton is not None:
@@ -196,8 +197,8 @@ def initial_quantities(result: Result, plots: Sequence[str] | None) -> list[str]
 
 
 def characteristic_quantities(result: Result) -> list[str]:
-    """Return a few characteristic quantities: the flows of inertias and the efforts of compliances; those that are only rounding
-    noise compared with others of the same unit come last."""
+    """Return a few characteristic quantities: the flows of inertias and the efforts of compliances; quantities that are only
+    rounding noise beside other quantities of the same unit come last."""
     model, layout = result.program.model, result.program.layout
     if model is None:
         names = [name for name in layout.names("x") if not layout[name].shape]
@@ -226,10 +227,10 @@ def first_plots(scene: Scene) -> list[str]:
 
 
 def pack_quantities(rows: EventRows, packed: Packed, first: Iterable[str]) -> dict[str, Any]:
-    """Return the quantities for the page's script, including those of `first`.
+    """Return the quantities for the page's script, including `first`.
 
-    Returns quantities as (name, unit, number of the first curve, count of curves), further names with the number of their
-    quantity, the number of omitted quantities, and the downsampling, whose times are in `packed` as "tq".
+    Returns quantities as (name, unit, index of the first curve, count of curves), further names with the index of their quantity,
+    the number of omitted quantities, and the downsampling, whose times are in `packed` as "tq".
     """
     result = rows.result
     plottable_quantities = plottable(result)
@@ -298,7 +299,8 @@ class Page:
     text: str
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the file and return its path. Raises `FileError` E415 for an ending other than .html, E414 if writing fails."""
+        """Write the file and return its path. Raises `FileError` E415 for an extension other than .html, E414 if writing
+        fails."""
         known_ending(path, ".html")
         return write_text(path, self.text)
 
@@ -337,7 +339,8 @@ def page(
     path : file to write, which must end in .html.
     seconds : playing time at speed 1; by default real time, or 10 s for runs of less than 1 s or more than 60 s.
     show : initial time (s); by default the start.
-    plots : names of quantities plotted initially; by default those of the scene. All others can be chosen on the page.
+    plots : names of quantities plotted initially; by default the scene's quantities. All other quantities can be chosen on the
+        page.
     live : parameters with sliders, by name, each with its minimum and maximum: `{"spring.stiffness": (10, 200)}`.
     settings : with `live`, settings of the run that differ from the defaults of `simulate`: `{"rtol": 1e-9}`.
 
@@ -385,7 +388,7 @@ def page(
 
 
 def _scene(shown: Result | Scene) -> Scene:
-    """Return a scene, or the scene of a result; E580, E583."""
+    """Return a scene, or the scene of a result; raise E580 or E583 for anything else."""
     if isinstance(shown, Scene):
         scene = shown
     elif isinstance(shown, Result):
@@ -417,7 +420,7 @@ def _times(scene: Scene, seconds: float, show: float | None) -> None:
         raise refusal("E582", f"the duration cannot be {seconds:g} s", "seconds=10.0", about=scene.title)
     start, end = float(scene.t[0]), float(scene.t[-1])
     if show is not None and not start <= show <= end:
-        cures = (f"show= between {start:g} and {end:g}", "none, for the start")
+        cures = (f"show= between {start:g} and {end:g}", "omit `show` to begin at the start")
         raise refusal("E582", f"the page cannot open at {show:g} s", *cures, about=scene.title)
 
 
@@ -452,7 +455,7 @@ def contents(scene: Scene, seconds: float, show: float | None, plots: Sequence[s
 
 
 def _early(scene: Scene) -> str:
-    """Return why the run ended early; "" if it did not."""
+    """Return the reason why the run ended early; "" if it did not."""
     failure = None if scene.result is None else scene.result.failure
     return "" if failure is None else f"ended early: {failure.reason}"
 

@@ -67,7 +67,7 @@ function drawPanel(panel) {
   plot.curves.forEach((c, k) => { const y = panel.Y(valueAt(own[k], t));
     if (Number.isFinite(y)) { g.fillStyle = c.colour; g.strokeStyle = "#fff"; g.beginPath(); g.arc(X(t), y, 4, 0, 7); g.fill(); g.stroke(); } });
 }
-// Text first: it determines the room for the curves.
+// Text first: it determines the space for the curves.
 function drawPlots() {
   panels.forEach(({ own, outputs }) => {
     const least = Math.min(...own.map(c => c.least)), most = Math.max(...own.map(c => c.most)), size = Math.max(-least, most);

@@ -185,7 +185,7 @@ function drawScene(now, eye, w, h, lens = false) {
     }
   });
 }
-// Farther glass is painted first: the tangent plane orders two bodies in contact, the distance orders others.
+// Farther glass is painted first: the tangent plane orders two bodies in contact, the distance orders all other bodies.
 function paintingOrder(now, eye) {
   const away = now.solids.map(H => norm(add(eye, column(H, 3), -1))), order = [];
   const behind = M.touches.map(({ solids: pair, plane }) => { const C = now.frames[plane];

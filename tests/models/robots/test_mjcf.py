@@ -229,7 +229,7 @@ def test_what_is_refused_can_be_omitted_and_is_listed(tmp_path: Path) -> None:
         "</actuator>", '<motor tendon="t"/><muscle joint="yaw"/></actuator>'
     )
     robot = read(tmp_path, text, omit=("tendon", "muscle"))
-    assert len(robot.drives) == 2 and "as requested, omit: a tree has no tendons" in str(robot)
+    assert len(robot.drives) == 2 and "omitted as requested: a tree has no tendons" in str(robot)
     assert not read(tmp_path, text, omit=("tendon", "muscle", "actuator")).drives
     with pytest.raises(ModelError, match=r"E295 .*never refused.*tendn"):
         read(tmp_path, text, omit=("tendn",))

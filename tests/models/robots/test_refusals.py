@@ -54,7 +54,7 @@ CHANGES = {
         '<link name="fore">',
         "2 elements <inertial>",
     ),
-    "negative damping": ('damping="0.02"', 'damping="-0.02"', "E522", 'damping="-0.02"', "zero or more"),
+    "negative damping": ('damping="0.02"', 'damping="-0.02"', "E522", 'damping="-0.02"', "non-negative"),
     "no radius": ('<sphere radius="0.06"/>', "<sphere/>", "E522", "<sphere/>", "no radius"),
     "flat box": ('size="0.2 0.2 0.1"', 'size="0.2 0 0.1"', "E522", "<box", "three lengths"),
     "no shape": ('<geometry><sphere radius="0.06"/></geometry>', "<geometry/>", "E522", "<geometry/>", "one of <box>"),
@@ -325,8 +325,8 @@ def test_meshes_that_are_missing_and_the_advice_about_them(tmp_path: Path) -> No
     [
         ("gone.stl", None, "there is no file"),
         ("http://127.0.0.1:9/a.stl", None, "network"),
-        ("noise.stl", b"\x00\x01noise", "cannot be read|holds no triangles"),
-        ("empty.obj", b"", "gone|cannot be read|holds no triangles"),
+        ("noise.stl", b"\x00\x01noise", "cannot be read|contains no triangles"),
+        ("empty.obj", b"", "gone|cannot be read|contains no triangles"),
         ("list.txt", b"1 2 3", "not one of stl"),
         ("bomb.dae", b'<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>', "document type"),
         (

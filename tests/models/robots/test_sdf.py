@@ -173,7 +173,7 @@ REFUSED = {
     "static": ("<plugin", "<static>true</static><plugin", "E295", "all joints of a static model are fixed"),
     "weightless": ('<link name="stand">', '<link name="stand"><gravity>false</gravity>', "E295", "gravity acts on all links"),
     "another file": ("<plugin", "<include><uri>model://a</uri></include><plugin", "E295", "gz sdf -p"),
-    "models in models": ("<plugin", '<model name="b"><link name="c"/></model><plugin', "E295", "models in models"),
+    "models in models": ("<plugin", '<model name="b"><link name="c"/></model><plugin', "E295", "nested models"),
     "screw": ('type="revolute"><pose', 'type="screw"><pose', "E525", "one of: revolute"),
     "no frame": ('relative_to="upper"', 'relative_to="uper"', "E299", '"uper" is not a frame'),
     "circle": ('<link name="stand"><pose>', '<link name="stand"><pose relative_to="upper">', "E299", "form a cycle"),
@@ -198,6 +198,6 @@ def test_what_would_change_the_robot_is_refused_by_name_and_line(tmp_path: Path,
 def test_what_is_refused_can_be_omitted_and_is_listed(tmp_path: Path) -> None:
     text = ARM.replace("<plugin", "<static>true</static><plugin")
     robot = read_sdf(_file(tmp_path, text), omit="static")
-    assert "as requested, omit: all joints of a static model are fixed" in str(robot)
+    assert "omitted as requested: all joints of a static model are fixed" in str(robot)
     with pytest.raises(ModelError, match=r"E295 .*never refused.*statc"):
         read_sdf(_file(tmp_path, text), omit=("statc",))

@@ -77,9 +77,9 @@ REFUSED = {
     "rule": (
         lambda t: t.replace("<listOfReactions>", RULE.replace("kf", "kr") + "<listOfReactions>", 1),
         "E651",
-        "rules are not read",
+        "rules are not supported",
     ),
-    "operation": (lambda t: t.replace("<minus/>", "<quotient/>", 1), "E651", "is not read"),
+    "operation": (lambda t: t.replace("<minus/>", "<quotient/>", 1), "E651", "is not supported"),
     "name": (lambda t: t.replace("<ci> kf </ci>", "<ci> nobody </ci>", 1), "E652", '"nobody"'),
     "no number": (
         lambda t: t.replace("<ci> kf </ci>", "<apply><root/><degree><cn>0</cn></degree><cn>2</cn></apply>", 1),

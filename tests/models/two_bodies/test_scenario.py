@@ -113,7 +113,7 @@ def test_surfaces_and_gravities_combine(read, surface, gravity):
         ({"contact__constrained": ["v_z", "v_z"]}, "E407", "contact.constrained[1]", "twice"),
         ({"contact__constrained": ["v_z", "omega_z"]}, "E403", "contact.k_w", "missing"),
         ({"contact__constrained": ["v_z", "v_x"]}, "E403", "contact.k_t", "missing"),
-        ({"contact__k_n": 0}, "E407", "contact.k_n", "more than 0"),
+        ({"contact__k_n": 0}, "E407", "contact.k_n", "a positive number"),
         ({"contact__c_n": -1}, "E407", "contact.c_n", "0 or more"),
         ({"contact__transport": "Gauss"}, "E408", "contact.transport", 'did you mean "gauss"'),
         ({"contact__transport": 1}, "E405", "contact.transport", "a number where"),
