@@ -1,4 +1,4 @@
-"""Unit algebra of texts such as "N m, N": quotients, rates and matrices.
+"""Unit algebra of strings such as "N m, N": quotients, rates and matrices.
 
 Commas separate the units of different components: one for each component, or for each block of equal length. "" is an unknown
 unit, and so are units derived from it.
@@ -56,7 +56,7 @@ def matrix(rows: str, columns: str, entries: Any = None) -> str:
 
 
 def joined(units: Sequence[str]) -> str:
-    """Join the units of components in one text; equal units become one."""
+    """Join the units of components in one string; equal units become one."""
     return "" if not all(units) else units[0] if len(set(units)) == 1 else ", ".join(units)
 
 
@@ -66,7 +66,8 @@ def is_pose(unit: str, count: int) -> bool:
 
 
 def spread(unit: str, count: int) -> list[str] | None:
-    """Return the unit of each of `count` components, also for a pose; None if the text does not fit."""
+    """Return the unit of each of `count` components, also for a pose; None if `count` is not a multiple of the number of
+    units."""
     units = parts(unit)
     if is_pose(unit, count):
         return [units[0]] * 4 + [units[1]] * 3
@@ -85,7 +86,7 @@ def _of_entries(over: list[str], under: list[str], entries: np.ndarray) -> str:
 
 
 def _blocks(units: list[str]) -> list[str]:
-    """Return the shortest list of equivalent units, one for each block of equal length."""
+    """Return the shortest equivalent list of units, with one unit for each of several equally long blocks."""
     size = math.gcd(*(len(list(run)) for _, run in itertools.groupby(units)))
     return units[::size]
 
@@ -109,7 +110,7 @@ def _exponent(power: Fraction) -> str:
 
 
 def powers(unit: str) -> dict[str, Fraction] | None:
-    """Return the symbols of one unit with their powers; None for an unknown or unreadable one."""
+    """Return the symbols of one unit with their powers; None for an unknown or unreadable unit."""
     bare = _POWER.sub(lambda match: f"^{match[1].replace('/', '|')} ", unit)
     exponents: dict[str, Fraction] = {}
     for sign, side in zip((1, -1), (*bare.split("/", 1), ""), strict=False):

@@ -65,7 +65,7 @@ class Label:
 
 
 def labels(drawn: Sketch, where: np.ndarray, lines: Sequence[Route], texts: Mapping[str, Texts]) -> dict[int, tuple[Label, ...]]:
-    """Return the labels of each edge, with little overlap: the dimension of a vector bond, on the effort side if there is room,
+    """Return the labels of each edge, with little overlap: the dimension of a vector bond, on the effort side if there is space,
     and the `texts` of a bond, by its name, on the effort and flow sides."""
     half = np.array([(node.half_width + 1.0, node.half_height) for node in drawn.nodes]).reshape(-1, 2)
     rooms = np.concatenate([where - half, where + half], axis=1)
@@ -96,7 +96,7 @@ def _beside_the_end(words: str, line: Route, head: int) -> Iterator[list[Label]]
 
 
 def _meet(line: Route, other: Route) -> bool:
-    """Return True if a line comes near the labels of another."""
+    """Return True if a line comes near the labels of another line."""
     (left, top, right, bottom), (west, north, east, south) = line.extent, other.extent
     return (
         right + INTERACTION_DISTANCE > west
@@ -158,7 +158,7 @@ def _plain(point: np.ndarray) -> tuple[float, float]:
 
 HEIGHT = LABEL_SIZE + 2.0
 ROUNDS = 3
-"""Number of placement rounds: the first considers only earlier names, the others consider all names."""
+"""Number of placement rounds: the first round considers only earlier names, later rounds consider all names."""
 Rectangle = tuple[float, float, float, float]
 """Left, top, right, bottom in px."""
 
@@ -239,7 +239,7 @@ def _pair(point: np.ndarray) -> tuple[float, float]:
 
 
 def _overlaps(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return overlaps (n, k): 1 to 2 if rectangles (n, 4) overlap others (k, 4), else 0."""
+    """Return overlaps (n, k): 1 to 2 if rectangles (n, 4) overlap rectangles (k, 4), else 0."""
     low, high = np.maximum(a[:, None, :2], b[:, :2]), np.minimum(a[:, None, 2:], b[:, 2:])
     width, height = high[..., 0] - low[..., 0] + 2.0, high[..., 1] - low[..., 1] + 1.0
     area = (a[:, 2] - a[:, 0]) * (a[:, 3] - a[:, 1]) + 1.0

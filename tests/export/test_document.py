@@ -179,7 +179,7 @@ def test_what_must_be_told_is_told() -> None:
     eggs = page("rolling eggs")
     assert "it starts in `" in eggs and "change of description" in eggs and "the run ends" in eggs
     held = page("held")
-    assert "impulses stop the flows of elements that begin to hold" in held
+    assert "impulses stop the flows of elements that become active" in held
 
 
 def test_huge_models_are_told_in_short(monkeypatch: pytest.MonkeyPatch) -> None:

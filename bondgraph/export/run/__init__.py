@@ -1,1 +1,1 @@
-"""Runs as code: a model with its solver."""
+"""Export of a run as code that contains the model and its solver."""
