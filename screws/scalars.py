@@ -182,7 +182,7 @@ equal = _binary("equal", "Condition a == b, for `where`; meant for modes, which 
 
 
 def where(condition: Scalar, if_true: Scalar, if_false: Scalar) -> Scalar:
-    """Return `if_true` where the condition holds, else `if_false`; both are evaluated."""
+    """Return `if_true` where the condition is true, else `if_false`; both are evaluated."""
     return apply("where", condition, if_true, if_false)
 
 

@@ -1,7 +1,7 @@
 """Consistency checks of a model that was read from a file: ends, ports, names, and formulas with their arguments.
 
-Flattening produces consistent models; a file may hold an inconsistent one. Everything is checked, so that no later stage meets
-a dangling name. Checks of graphs (`bondgraph.checks`) are not repeated here.
+Flattening produces consistent models, but a file may contain an inconsistent model. Everything is checked, so that no later
+stage meets a dangling name. Checks of graphs (`bondgraph.checks`) are not repeated here.
 """
 
 from __future__ import annotations

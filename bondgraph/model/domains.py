@@ -98,7 +98,7 @@ _MAGNETIC = ("a permeance", "no such part", "an eddy-current loss")
 MAGNETIC = Domain(
     "magnetic", "magnetomotive force", "A", "flux rate", "Wb/s", "Wb", "A s", None, _MAGNETIC, ("magnetic", "magnetic")
 )
-"""Magnetic circuits whose displacement is the flux, so that a reluctance stores energy (Buntenbach 1969)."""
+"""Magnetic circuits whose displacement is the flux, so a reluctance stores energy (Buntenbach 1969)."""
 CHEMICAL = Domain("chemical", "chemical potential", "J/mol", "molar flow", "mol/s", "mol", "J s/mol", None, _SPECIES, _BOUND)
 SCREW = Domain("screw", "wrench", "N m, N", "twist", "rad/s, m/s", "rad, m", "N m s, N s", 6, energies=_MOTION)
 

@@ -27,7 +27,7 @@ from screws.scalars import array
 def gradient(energy: Op) -> Op:
     """Return the operation (x, ...) -> d energy / dx, of the shape of x.
 
-    The energy is written once, so that the law is conservative by construction.
+    The energy is written once, so the law is conservative by construction.
     """
 
     function = energy.function  # the only variable closed over, so that equal energies compare as equal formulas

@@ -44,7 +44,7 @@ def by_mode(automaton: str, values: Mapping[str, Any]) -> ByMode | Parameter:
 
 
 def numbers_of(name: str, parameter: Parameter) -> dict[str, Any]:
-    """Return the numbers of a parameter by name: a single value, or one for each state of an automaton."""
+    """Return the values of a parameter by name: a single value, or one for each state of an automaton."""
     value = parameter.value
     if isinstance(value, ByMode):
         return {f"{name} in {state}": each for state, each in value.values.items()}

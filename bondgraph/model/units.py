@@ -43,7 +43,7 @@ def matrix(rows: str, columns: str, entries: Any = None) -> str:
     """Return the unit of a matrix from values of unit `columns` to values of unit `rows`: ("m/s", "rad/s, m/s") gives "m/rad, 1",
     with rows separated by semicolons.
 
-    `entries` holds the numbers of a constant matrix, in which zeros need no unit.
+    `entries` are the entries of a constant matrix, in which zeros need no unit.
     """
     over, under = parts(rows), parts(columns)
     if entries is not None and (common := _of_entries(over, under, np.asarray(entries))):

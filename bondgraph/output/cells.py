@@ -50,7 +50,7 @@ def plural(count: int, word: str) -> str:
 
 
 def line(title: str, text: str = "") -> str:
-    """Return a title in bold, followed by a text."""
+    """Return a title in bold, followed by text."""
     return f"<p><b>{escape(title)}</b>{': ' if text else ''}{escape(text)}</p>"
 
 
@@ -79,7 +79,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]], limit: int | None 
 
 
 def code(text: str, limit: int | None = _CODE_LINES) -> str:
-    """Return the first lines of a text, unformatted."""
+    """Return the first lines of text, unformatted."""
     lines = text.rstrip("\n").split("\n")
     shown = lines if limit is None or len(lines) <= limit else [*lines[:limit], f"... and {len(lines) - limit} lines more"]
     return f'<pre style="overflow-x:auto">{escape(chr(10).join(shown))}</pre>'

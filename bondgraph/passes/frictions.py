@@ -1,6 +1,6 @@
 """Assembly of models with dry friction, whose law depends on its position in the graph.
 
-Friction with an inertia sets its effort, so that it can hold its flow at zero. Behind springs without inertia it takes its effort
+Friction with an inertia sets its effort, so it can keep its flow at zero. Behind springs without inertia it takes its effort
 and sets its flow (Prandtl, Jenkin). If its effort has no influence on its flow, for example because a source sets the flow, the
 equation of its stick state would be singular. Then it has a law without an unknown.
 """

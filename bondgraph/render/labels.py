@@ -19,7 +19,7 @@ BOND_LABEL_SIZE = 10.5
 LABEL_DISTANCE = 5.0
 """Distance from a bond to its labels, px."""
 SHORT = 24.0
-"""Largest width of a text that stays clear of the barb of its half arrow, px."""
+"""Largest width of a label that stays clear of the barb of its half arrow, px."""
 INTERACTION_DISTANCE = 30.0
 """Distance above which a line does not affect the labels of a bond, px."""
 LETTERS: Mapping[str, tuple[str, str]] = {
@@ -107,7 +107,7 @@ def _meet(line: Route, other: Route) -> bool:
 
 
 def _price(label: Label, points: np.ndarray, line: Route, rooms: np.ndarray) -> float:
-    """Return the cost of a label's overlaps with points of lines, including its own, and with rectangles of nodes and texts."""
+    """Return the cost of a label's overlaps with points of lines, including its own, and with rectangles of nodes and labels."""
     left, top, right, bottom = label.rectangle
     low, high = np.array([left - 1.5, top - 0.5]), np.array([right + 1.5, bottom + 0.5])
     on = np.count_nonzero(np.all((points > low) & (points < high), axis=1))
@@ -142,12 +142,12 @@ def _labels_at(bond: Bond, line: Route, texts: Texts, step: float, hand: float) 
 
 
 def _past_the_barb(kind: str, words: str) -> float:
-    """Return the additional distance of a text that is long enough to reach the barb of the half arrow."""
+    """Return the additional distance of a label that is long enough to reach the barb of the half arrow."""
     return BARB_OUT if kind == "flow" and text_width(words, BOND_LABEL_SIZE) > SHORT else 0.0
 
 
 def _next_to(point: np.ndarray, side: np.ndarray, words: str) -> tuple[float, float]:
-    """Return the centre of a text on one side of a point on a line, clear of the line."""
+    """Return the centre of a label on one side of a point on a line, clear of the line."""
     half = np.array([text_width(words, BOND_LABEL_SIZE) / 2, BOND_LABEL_SIZE / 2])
     return _plain(point + side * (LABEL_DISTANCE + float((half * np.abs(side)).sum())))
 

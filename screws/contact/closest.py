@@ -187,7 +187,7 @@ def closest_points(
 
 def all_closest_points(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> list[ContactCoordinates]:
     """Return all local minima of the distance that a global search finds: first overlapping pairs by increasing depth, then
-    separated pairs by increasing gap. Two convex bodies have one; an ellipsoid across a trough has two.
+    separated pairs by increasing gap. Two convex bodies have one minimum; an ellipsoid across a trough has two.
 
     Raises `GeometryError` G122 and G124 as `closest_points` does.
     """

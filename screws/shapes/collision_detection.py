@@ -7,7 +7,7 @@ The arrays of candidates are built at every step, in the order of the shapes, wh
 Nearest points of balls and capsules, with each other or with a half-space, in closed form.
 
 The core of a round shape is a segment, of length zero for a ball. Two segments are nearest where an end of one faces the other,
-or where they cross; each case is a candidate with its own normal, so that parallel capsules get two points.
+or where they cross; each case is a candidate with its own normal, so parallel capsules get two points.
 
 Nearest points of pairs with a convex hull: corners on a half-space here, all others by the package coal.
 
@@ -109,7 +109,7 @@ def _hull_pair(k: int, a: CoalSolid, shapes1: PlacedShapes, b: CoalSolid, shapes
     gap = exit2 - exit1
     p1, p2 = corner_points + exit1[:, None] * n, corner_points + exit2[:, None] * n
     corners = NearestPoints(np.full(len(gap), k), p1, p2, np.tile(n, (len(gap), 1)), gap)
-    # No gap along n is less than the gap of the nearest points: if a corner seems to have one, its line misses a hull.
+    # No gap along n is less than the gap of the nearest points: if a corner seems to have a smaller gap, its line misses a hull.
     corners = corners.take(np.flatnonzero(gap >= distance - OUTSIDE_TOLERANCE * size))
     # A patch holds the points in a plane, within a tolerance; a single edge or corner has no patch.
     points = (

@@ -69,7 +69,7 @@ def header_of(content: Content, build: str) -> str:
         "/* further lengths */",
         "enum {",
         *(f"    {total[word]} = {length}," for word, length in lengths.items()),
-        f"    {total['prepared']} = {p_length} /* length of p: parameters, then the numbers that prepare adds */",
+        f"    {total['prepared']} = {p_length} /* length of p: parameters, then the values that prepare adds */",
         "};",
         "",
         _declarations(content, total),

@@ -17,7 +17,7 @@ from bondgraph.tape.routine import Listing
 
 
 def _range(first: str, count: int) -> str:
-    """Return the text of consecutive entries of an array, given the text of the first."""
+    """Return the expression for consecutive entries of an array, given the expression for the first."""
     array, _, index = first.rstrip(")").partition("(")
     return f"{array}({index}:{int(index) + count - 1})"
 
@@ -54,7 +54,7 @@ _FILES = frozenset(f"{name}.m" for name in (*_ALWAYS_WRITTEN, *_OPTIONAL))
 
 @dataclass(frozen=True)
 class MatlabSource:
-    """Package of functions: the text of each file by its name."""
+    """Package of functions: the source of each file by its name."""
 
     name: str
     files: Mapping[str, str] = field(repr=False)
@@ -90,7 +90,7 @@ def matlab_source(model: Compilable, name: str | None = None) -> MatlabSource:
 
 
 def _functions(content: Content) -> dict[str, str]:
-    """Return the text of each function of the package."""
+    """Return the source of each function of the package."""
     lengths = {word: count(entries) for word, entries in content.tables.items()}
     files = {"Contents": _contents(content), "start": _start(content), "names": _names(content), "prepare": _prepare(content)}
     for word, meaning in _RESULTS.items():

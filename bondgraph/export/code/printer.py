@@ -42,7 +42,7 @@ class Dialect:
     value, condition : statements that assign {right} to the variable {v}.
     as_number : the condition {c} as the number 1 or 0.
     as_condition : the number {v} as a condition; NaN counts as true, as in NumPy.
-    store : the statement that puts {value} at {place}.
+    store : the statement that stores {value} in {place}.
     slot : entry k of the workspace.
     table : statement that names a table {v}: from its {numbers}, or from the expression of its first input and its length.
     max_unsplit : maximum number of steps of a routine in one piece.

@@ -42,7 +42,7 @@ class ModelVariable:
     shape, unit : shape and unit of its value.
     causality, variability : as the standard defines them.
     start : numbers (size,) at the start, if the importer may know or set them.
-    aliases : other names of the same value.
+    aliases : other names of the value.
     states : names of the states of an automaton.
     description : further information for an importer.
     """
@@ -131,7 +131,7 @@ def _shown(aliases: Iterable[str]) -> Iterator[str]:
 def variables_of(
     content: Content, interface: Interface, start: Mapping[str, np.ndarray], guards: int, exchange: bool
 ) -> tuple[ModelVariable, ...]:
-    """Return all variables; `start` contains the numbers of the arrays x, p and m, `guards` is the number of event indicators.
+    """Return all variables; `start` contains the arrays x, p and m, `guards` is the number of event indicators.
 
     Only an FMU for model `exchange` has rates and indicators. An output has only the user's name, without aliases. Empty arrays
     are left out: they would share the reference of the next variable.

@@ -269,7 +269,7 @@ def _binaries(
             title = f'a library for "{wanted}" needs the package ziglang'
             raise refusal("E604", title, 'pip install "screwbond[cross]"', about="fmu")
         if kind is None or not command:
-            title = "no C compiler was found: the unit contains sources only"
+            title = "no C compiler was found: the FMU contains sources only"
             cures = ("a compiler: cc, gcc, clang, or one named by the environment variable CC", 'pip install "screwbond[cross]"')
             warnings.warn(SourceOnlyWarning(Problem("E606", title, cures=cures)), stacklevel=4)
             continue

@@ -30,7 +30,7 @@ def mechanical_equations(model: Compilable, *, numbers: bool = False) -> Mechani
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
-    numbers : substitute the numbers of all parameters except those of sources.
+    numbers : substitute the values of all parameters except source parameters.
 
     Raises `ModelError` E100 if `model` is not a model; E278 for an element that these equations cannot represent; E273, E274 as
     `state_equations` does.

@@ -47,7 +47,7 @@ class PortHamiltonian(Typeset):
     outputs: tuple[str, ...]
     """Conjugate variables y, positive for supplied power."""
     parameters: Mapping[str, float]
-    """Every parameter that occurs -> its number."""
+    """Every parameter that occurs -> its value."""
     letters: Mapping[str, str] = field(repr=False)
     """Name of a symbol -> its LaTeX."""
     modes: Mapping[str, tuple[str, ...]] = field(repr=False)
@@ -138,7 +138,7 @@ class MechanicalEquations(Typeset):
     """Input -> its expression in parameters, signals and time."""
     multipliers: tuple[str, ...]
     parameters: Mapping[str, float]
-    """Every parameter that occurs -> its number."""
+    """Every parameter that occurs -> its value."""
     letters: Mapping[str, str] = field(repr=False)
     """Name of a symbol -> its LaTeX."""
 
@@ -327,7 +327,7 @@ class StateEquations(Typeset):
     inputs: tuple[str, ...]
     """Parameters of sources, which stay symbols; for a part, also the values from outside."""
     parameters: Mapping[str, float]
-    """Every other parameter that occurs -> its number."""
+    """Every other parameter that occurs -> its value."""
     letters: Mapping[str, str] = field(repr=False)
     """Name of a symbol -> its LaTeX."""
     cases: Mapping[str, tuple[Case, ...]] = field(repr=False)

@@ -155,15 +155,15 @@ def state_equations(
     ----------
     model : compiled, or a graph, which is compiled first.
     part : path of a nested graph or an element, to return only its states. Values from outside are inputs.
-    numbers : True to substitute the numbers of all parameters except those of sources.
+    numbers : True to substitute the values of all parameters except source parameters.
     outputs : names of other values to return in the same form, such as the flow of a source.
-    modes : automaton -> the state in which to hold it, so that its modes are not distinguished.
+    modes : automaton -> the state to which it is fixed, so that its modes are not distinguished.
     varying : parameters that change in time; the derivative of `u.value` is then the symbol `u.value'`, else it is zero.
 
     Numbers are computed exactly and written as decimals, or as fractions if all given numbers are integers.
 
     Raises `ModelError` E100 if `model` is not a model; E272 if the equations can only be solved for one combination of modes, but
-    there are several; E273 for a nonlinear loop; E274 for a formula that does not accept symbols; E250 for an unknown name in
+    several exist; E273 for a nonlinear loop; E274 for a formula that does not accept symbols; E250 for an unknown name in
     `varying`, E251 in `outputs`, E122 in `modes`, E275 in `part`.
 
     >>> from bondgraph import J1, C, Graph, R, compile_model
@@ -277,7 +277,7 @@ def _solve(request: _Request, limits: Limits) -> tuple[Definitions, dict[str, li
 
 
 def numbers_of(system: System, occurring: Collection[str]) -> dict[str, float]:
-    """Return the numbers of the parameters that occur, by label."""
+    """Return the values of the parameters that occur, by label."""
     return {
         label: float(number)
         for name, value in system.parameters.items()

@@ -42,7 +42,7 @@ class Document:
 
 
 def text_of(path: str | os.PathLike[str], largest: int = LARGEST_FILE) -> tuple[str, str]:
-    """Return the text of a file and its name in messages; E630 if it cannot be read, is not UTF-8, or exceeds `largest`
+    """Return the content of a file and its name in messages; E630 if it cannot be read, is not UTF-8, or exceeds `largest`
     bytes."""
     source, name = Path(path), printable_path(path)
     try:

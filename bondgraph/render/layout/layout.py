@@ -73,7 +73,7 @@ def stress_positions(distances: np.ndarray, steps: int = 80) -> np.ndarray:
     laplacian = -weights
     laplacian[np.diag_indices(count)] = total
     mean = total.mean() / count
-    solve = inverse(laplacian + mean)  # the mean of all positions, which the distances do not determine, is held at zero
+    solve = inverse(laplacian + mean)  # the mean of all positions, which the distances do not determine, is kept at zero
     x = _scaling(distances)
     for _ in range(steps):
         pull = -weights * distances / np.maximum(length(x[:, None] - x[None]), 1e-6)

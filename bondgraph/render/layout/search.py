@@ -76,7 +76,7 @@ MAX_TRIALS, BLOCK_HEAT = 10, 2.0
 
 
 def _block_moved(members: np.ndarray, cells: np.ndarray, board: Board, heat: float, noise: Noise) -> np.ndarray:
-    """Move a block to the best position nearby, or at a high temperature perhaps to a worse one."""
+    """Move a block to the best position nearby, or, at a high temperature, possibly to a worse position."""
     trials = np.concatenate([cells[None], _box_moved(members, _WIDE, True, cells)])
     least = board.lower_bounds(trials)
     near = np.argsort(least[1:], kind="stable")[: 4 * MAX_TRIALS] + 1

@@ -10,7 +10,7 @@ have set; everything else is read as it was before the instant.
 
 A transition whose guard is positive at the start fires immediately: since `when` needs a condition that becomes true, all
 conditions wait for `begun`, which the event at time 0 makes true. The unknowns of nonlinear loops follow from the modes and
-sampled states before an instant, so that a firing cannot depend on itself; the next iteration of the event solves for them
+sampled states before an instant, so a firing cannot depend on itself; the next iteration of the event solves for them
 again.
 """
 
@@ -180,7 +180,7 @@ def _condition(code: Listing, output: int) -> tuple[int, ...]:
 def _is_instant(code: Listing, guard: int, held: frozenset[int]) -> bool:
     """Return True for the guard "time - instant" if the instant does not move between events.
 
-    It fires at this instant, as in `simulate`, so that a simultaneous tick comes after it.
+    It fires at this instant, as in `simulate`, so a simultaneous tick comes after it.
     """
     kind, *operands = code.steps[guard]
     if kind != op.SUBTRACT or code.steps[operands[0]] != (op.INPUT, 0, 0):
@@ -244,7 +244,7 @@ def _chains(branches: Sequence[WhenBranch]) -> list[list[WhenBranch]]:
 
 
 def _firings(transitions: Sequence[WhenBranch], ticks: Sequence[WhenBranch]) -> Iterator[str]:
-    """Yield the Booleans of ticks and of transitions, in order; transitions wait for earlier ones of other automata."""
+    """Yield the Booleans of ticks and of transitions, in order; transitions wait for earlier transitions of other automata."""
     wait, groups = "", [list(group) for _, group in itertools.groupby(transitions, lambda branch: branch.owner)]
     for number, group in enumerate([list(ticks), *groups]):
         for branch in group:

@@ -79,7 +79,7 @@ def port_hamiltonian(model: Compilable, *, numbers: bool = False) -> PortHamilto
     Parameters
     ----------
     model : compiled, or a graph, which is compiled first.
-    numbers : substitute the numbers of all parameters except those of sources.
+    numbers : substitute the values of all parameters except source parameters.
 
     Raises `ModelError` E100 if `model` is not a model; E277 for an element that this form cannot represent; E273, E274 as
     `state_equations` does.

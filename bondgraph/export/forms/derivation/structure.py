@@ -57,7 +57,7 @@ def cut(
 ) -> CutModel:
     """Return the `wanted` values; `symbols` replace the results of statements, and `laws` the formulas of statements by index.
 
-    `numbers` : substitute the numbers of all parameters except those of sources.
+    `numbers` : substitute the values of all parameters except source parameters.
     """
     system = compiled.system
     replaced = dict(laws or {})
