@@ -20,8 +20,7 @@ from bondgraph.output.tex import escape_latex
 
 
 def constraint_lines(system: System) -> dict[str, list[str]]:
-    """Return a map from each dependent storage, constraint or switch to the lines `left &= right` that determine its effort or
-    flow.
+    """Return the lines `left &= right` that determine the effort or flow of each dependent storage, constraint or switch.
 
     A zero cubic stabiliser is omitted.
     """

@@ -41,5 +41,5 @@ def ledger_only(system: System) -> set[str]:
 
 
 def updates_of(system: System) -> dict[str, tuple[str, Clock]]:
-    """Return a map from each state that changes only at ticks to its value after a tick and its clock."""
+    """Return the value after a tick and the clock of each state that changes only at ticks."""
     return {state: (value, clock) for clock in system.clocks if clock.period is not None for state, value in clock.updates}

@@ -144,7 +144,7 @@ def _is_entry(content: Any) -> bool:
 
 
 def _checked(fits: Callable[[Any], bool], fault: str) -> Callable[[Decoder, Any, str], Any]:
-    """Return a reader that returns a value of the file unchanged if `fits` accepts it; else it raises `InvalidFormula`."""
+    """Return a reader that accepts values for which `fits` is true, and returns them unchanged."""
 
     def reader(_: Decoder, content: Any, path: str) -> Any:
         if not fits(content):

@@ -90,7 +90,7 @@ _SIMPLE: dict[Any, Field] = {
 
 @functools.cache
 def fields_of(record: type) -> Mapping[str, tuple[Field, Any]]:
-    """Return a map from each field of a record to its form and its default (`MISSING` if it has none)."""
+    """Return the form and default (or `MISSING`) of each field of a record."""
     hints = typing.get_type_hints(record)
     forms = {}
     for field in dataclasses.fields(record):

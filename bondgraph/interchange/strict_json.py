@@ -34,14 +34,14 @@ def file_error(code: str, file: str, path: str, why: str, cure: str = "") -> Mod
 
 
 def too_large(file: str, size: int, largest: int) -> ModelError:
-    """Return the problem E351 for a file of this size, which exceeds the limit."""
+    """Return E351 for a file that is too large."""
     cure = f"largest={size}, if you trust its author: reading needs about ten times its size in memory"
     return file_error("E351", file, "", f"it has {size} bytes; the limit is {largest}", cure)
 
 
 def nesting_depth(text: str) -> int:
-    """Return the maximum nesting depth of brackets outside strings, for any text, JSON or not. The function needs no
-    recursion. Python's own parser recurses up to the recursion limit, which the caller may have raised beyond the
+    """Return the maximum nesting depth of brackets outside strings, for any text, JSON or not. Without recursion: Python's own
+    parser recurses up to the recursion limit, which the caller may have raised beyond the
     stack.
 
     >>> nesting_depth('{"a[[[": [1, {"b\\\\"{": [2]}]}'), nesting_depth("[[["), nesting_depth("]]]"), nesting_depth("")

@@ -242,7 +242,7 @@ def _alternative(form: Field, value: Any) -> Field:
 def with_fixed_starts(model: Model, system: System) -> Model:
     """Return the model with computed start values as fixed numbers; without start functions, the model is returned unchanged.
 
-    Raises `ModelError`, as compilation does, if the functions contradict each other or do not match the model.
+    Raises `ModelError`, as compilation does, if the functions are inconsistent.
     """
     if not model.starts:
         return model

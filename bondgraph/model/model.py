@@ -132,8 +132,7 @@ class CollisionSet:
     """Largest torque against spin about the normal per unit of normal force, m."""
 
     def arranged(self, number: Sequence[int]) -> Arrangement:
-        """Return the shapes for a contact search that includes other bodies; `number` holds the index of each of these bodies
-        in the search."""
+        """Return the shapes for a contact search; `number` holds the index of each body in the search."""
         held = [k for k, body in zip(number, self.bodies, strict=True) if body.momentum is None]
         only = None if self.only is None else [(number[i], number[j]) for i, j in self.only]
         apart = [(number[i], number[j]) for i, j in self.exclude]

@@ -5,7 +5,7 @@ derivatives). This module holds only the operations of the bond-graph language; 
 the package `screws`.
 
 It also holds the base classes of objects with formulas. These cannot be pickled, because formulas are the user's functions, most
-of them without a name that another process could import; copying a frozen record returns the record itself.
+of them without a name that another process could import. Copying a frozen record returns the record itself.
 """
 
 from __future__ import annotations

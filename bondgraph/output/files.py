@@ -1,4 +1,4 @@
-"""Atomic writing of files and folders: either the complete target appears, or an error with a code is raised and nothing changes.
+"""Atomic writing of files and folders: the complete target appears, or nothing changes and an error is raised.
 
 Every writer creates the folders that its target needs, and deletes them again if it fails. Everything is first written to a
 folder `.unfinished-...` beside the target, and moved when it is complete. The folder stays locked while its process runs; the
@@ -146,7 +146,7 @@ def temporary_folder(parent: Path) -> Iterator[Path]:
 
 
 def delete_abandoned(parent: Path) -> None:
-    """Delete the unfinished folders inside a folder if the processes that wrote them have ended."""
+    """Delete unfinished folders whose processes have ended."""
     with contextlib.suppress(OSError):
         for folder in parent.glob(f"{UNFINISHED}*"):
             if folder.is_symlink() or not folder.is_dir():

@@ -256,8 +256,8 @@ def _from_guess(bodies: Bodies, guess: Pair) -> StationaryPair | None:
 
 
 def _between_convex(bodies: Bodies) -> StationaryPair | None:
-    """Return the closest points of two separated convex bodies, found from one initial guess, since the pair is unique. None if
-    the iteration fails or the bodies overlap, because then several pairs face each other."""
+    """Return the closest points of two separated convex bodies, a unique pair, from one initial guess. None if the iteration
+    fails or the bodies overlap, because then several pairs face each other."""
     start = facing_pair(bodies)
     pair = None if start is None else solve_stationarity(bodies, start)
     return None if pair is None or pair.gap < 0.0 or not is_isolated_minimum(bodies, pair) else pair

@@ -111,8 +111,8 @@ def drift(H_0_C1: np.ndarray, H_0_C2: np.ndarray, alpha: Scalar, d: Scalar) -> n
 
 
 FAR, VERY_FAR = 8.0, 1000.0
-"""Gap times relative curvature above which the gap limits how fast contact coordinates may be corrected, and above which sliding
-gets less weight."""
+"""Gap times relative curvature above which the gap limits corrections of contact coordinates, and above which sliding gets less
+weight."""
 
 
 def motion_rate(g1: Geometry, g2: Geometry, alpha: Scalar, d: Scalar, T: Sequence[Scalar] | np.ndarray) -> Scalar:

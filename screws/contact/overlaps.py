@@ -27,8 +27,8 @@ from screws.surfaces.surface import Surface
 _AWAY = 0.05
 """Distance from all contact points, relative to the smaller body's size, beyond which a point belongs to another contact."""
 _REACH = 0.2
-"""Largest distance of a point from the normal at the nearest sample, relative to the surface's size; points farther away lie
-beyond the edge."""
+"""Largest distance of a point from the normal at the nearest sample, relative to the surface's size; farther points lie beyond
+the edge."""
 _STARTS, _APART = 6, 0.3
 """Number of points from which an overlap is searched for, and their minimum distance relative to the smaller body's size."""
 _SHALLOW = 1e-6
@@ -91,7 +91,7 @@ def starts_inside(surface1: Surface, surface2: Surface, H_1_2: np.ndarray) -> li
 
 def deepest_inside(surface1: Surface, surface2: Surface, H_1_2: np.ndarray, contacts: np.ndarray) -> float:
     """Return the depth of the deepest sample of the smaller body inside the other, away from the points `contacts` (k, 3) of
-    body 1, m; 0 if none is inside. It is fast enough for a first check."""
+    body 1, m; 0 if none is inside."""
     bodies = Bodies(surface1, surface2, H_1_2)
     smaller = min((body for body in (1, 2) if has_samples(_surface(bodies, body))), key=lambda body: _surface(bodies, body).size)
     points, depths, _ = _samples_inside(bodies, smaller)

@@ -19,8 +19,8 @@ PACKAGES = ("bondgraph", "screws", "screwbond.models")
 
 
 class MissingAttribute(ScrewbondError, AttributeError):
-    """Error for a name that a package or an object lacks (E684). The message, which states where the name is, is composed only
-    when it is read, because most of these errors only serve `hasattr`."""
+    """Error for a name that a package or an object lacks (E684). The message is composed when it is read, because most of these
+    errors only serve `hasattr`."""
 
     code = "E684"
 
@@ -72,8 +72,8 @@ def homes_of(name: str) -> tuple[str, ...]:
 
 @functools.cache
 def _exports() -> dict[str, set[str]]:
-    """Return the names of each package, of the packages in it and of the modules that it exports, found in the source files,
-    because most modules are not loaded."""
+    """Return the names of each package, of the packages in it and of the modules that it exports, from their source files: most
+    modules are not loaded."""
     table = {}
     for package in PACKAGES:
         try:

@@ -147,7 +147,7 @@ NEXT, AFTER = [1, 2, 0], [2, 0, 1]
 
 def box_box(shapes1: PlacedShapes, shapes2: PlacedShapes, reach: float) -> NearestPoints:
     """Return at most eight corners of a common patch, or one point. The gap is the distance if the boxes are apart; if they
-    overlap, its depth exceeds the least penetration depth by at most `FACE_PREFERENCE` times the size of a box."""
+    overlap, its depth exceeds the least penetration depth by at most `FACE_PREFERENCE` of a box."""
     C = np.matmul(np.swapaxes(shapes1.R, 1, 2), shapes2.R)
     d1 = rotate_back(shapes1.R, shapes2.p - shapes1.p)
     d2 = rotate_back(shapes2.R, shapes2.p - shapes1.p)

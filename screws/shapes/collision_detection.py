@@ -173,8 +173,8 @@ def _has_length(a: np.ndarray) -> np.ndarray:
 
 
 def _inward_cosine(d: np.ndarray, inward: np.ndarray) -> np.ndarray:
-    """Return the cosine of the angle at an end of a core between the directions to the other core and into the core; if it is
-    positive, this end is not the nearest point."""
+    """Return the cosine of the angle, at an end of a core, between the directions to the other core and into the core; positive
+    if this end is not the nearest point."""
     size = np.sqrt(dots(d, d) * dots(inward, inward))
     return dots(d, inward) / np.where(size == 0.0, 1.0, size)
 
@@ -361,8 +361,8 @@ def candidates(of: Arrangement, R: np.ndarray, p: np.ndarray, reach: float | np.
 def overlapping_boxes(low: np.ndarray, high: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the indices i < j of bounding boxes (n, 3) that overlap or touch, where `allowed` (n, n) is set, in ascending order.
 
-    Sort and sweep along the widest direction (Baraff 1992). Boxes may be infinite. The cost is n log n plus the number of pairs
-    that overlap along the swept direction.
+    Sort and sweep along the widest direction (Baraff 1992). Boxes may be infinite. The cost is n log n plus the number of
+    overlaps along the swept direction.
     """
     finite = np.all(np.isfinite(low) & np.isfinite(high), axis=1)
     middle = 0.5 * (low[finite] + high[finite])

@@ -29,7 +29,7 @@ def taylor(profile: Profile, w: Scalar, p: Values) -> Taylor:
 
 
 def about_axis(n: Triple, rho: Scalar, sigma: Scalar) -> Triple:
-    """Return the point c = rho n + sigma k, where k is the unit vector along z."""
+    """Return the point c = rho n + sigma k, with the unit vector k along z."""
     return (rho * n[0], rho * n[1], rho * n[2] + sigma)
 
 

@@ -42,7 +42,7 @@ _CALL = "(double t, const double *x, const double *p, const double *m, double *o
 
 
 def length_constants(content: Content) -> dict[str, str]:
-    """Return a map from the name of a length to its constant."""
+    """Return the constant of each length by name."""
     words = {word: word for word in (*_LETTERS, "transitions", "nonzeros", "clocks")} | {"prepared": "length_of_p"}
     return {word: f"{content.name}_{text}".upper() for word, text in words.items()}
 

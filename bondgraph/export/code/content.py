@@ -197,7 +197,7 @@ class Content:
 
     @property
     def tables(self) -> dict[str, tuple[Entry, ...]]:
-        """Return a map from the name of an array to its entries."""
+        """Return the entries of each array by name."""
         return {
             "states": self.x,
             "parameters": self.p,

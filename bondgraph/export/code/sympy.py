@@ -27,7 +27,7 @@ MAX_INLINE_OPERATIONS = 24
 
 
 def forms() -> dict[int, Callable[..., Any]]:
-    """Return a map from each instruction to its SymPy form, without SymPy's evaluation where it only costs time."""
+    """Return the SymPy form of each instruction, without evaluation where it only costs time."""
 
     def unevaluated(function: Any) -> Callable[..., Any]:
         return lambda *arguments: function(*arguments, evaluate=False)

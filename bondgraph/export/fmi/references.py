@@ -48,7 +48,7 @@ def reference_files(
     result: Result, times: np.ndarray, variables: Iterable[ModelVariable], identifier: str, version: int
 ) -> dict[str, bytes]:
     """Return a map from file name to content: a table (CSV) of the outputs, or of the states if there are no outputs, and the
-    manifest. `times` are the `sample_times` of the run, which may have ended before the last of them.
+    manifest. `times` are the `sample_times`; the run may have ended before the last.
 
     In version 3 the numbers of an array are in one cell, separated by spaces; in version 2 each number has a column.
     """

@@ -30,7 +30,7 @@ from bondgraph.run.steppers.radau.radau5 import RADAU5
 from bondgraph.run.steppers.rosenbrock.rodas5p import RODAS5P
 
 LIBRARY, MODEL = "library.c", "model.c"
-"""Source files: the code common to all models, and the code of the model."""
+"""Source files: code common to all models, and code of the model."""
 _PARTS = ("exports.h", "instance.c", "values.c", "stepping.c", "states.c", "exchange.c", "functions.c")
 """Parts of an FMU's source that both versions share, in this order."""
 _PREFIX, _OWN = "sb_", "fmu_"
@@ -151,7 +151,7 @@ def model_source(
     version: int,
     partials: Partials | None,
 ) -> tuple[str, str]:
-    """Return the source code of a model as an FMU, and the token that the FMU expects, which is a hash of this code."""
+    """Return the source code of a model as an FMU, and the token that the FMU expects, a hash of this code."""
     content, image, program = run.content, run.image, run.program
     names = function_names(_PREFIX, (name for _, name in image.calls), run.has_events)
     of_calls = {name: each.replace(f"{_PREFIX}k_", f"{_OWN}k_") for name, each in names.of_calls.items()}

@@ -42,7 +42,7 @@ _CHANGE = 1e-6
 """Relative change of a parameter that reveals its effect on the start."""
 _NOT_LIVE = "This page does not simulate: the llvmlite with which it was made cannot write WebAssembly."
 _SHIFT = 2.0**-20
-"""Shift of the start time, as a fraction of the run, that reveals what depends on it; a power of two, so that sums are exact."""
+"""Shift of the start time that reveals its effect, as a fraction of the run; a power of two, so that sums are exact."""
 
 
 @dataclass(frozen=True)

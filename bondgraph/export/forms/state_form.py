@@ -91,7 +91,7 @@ def mode_combinations(
 
 
 def free_automata(system: System, statements: Collection[int], fixed_modes: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    """Return a map from each automaton with relevant modes that are not fixed to its states."""
+    """Return the states of automata with relevant modes that are not fixed."""
     read = {arg for index in statements for arg in system.statements[index].args}
     states_of = {mode.removesuffix(".mode"): states for mode, (states, _) in system.modes.items() if mode in read}
     return {name: states for name, states in states_of.items() if name not in fixed_modes}

@@ -24,7 +24,7 @@ Rows = list[tuple[Words, ...]]
 
 
 def groups(letters: Letters, names: Iterable[str]) -> dict[str, list[str]]:
-    """Return a map from each value that is written once to the corresponding values of all equal parts, in order."""
+    """Return the corresponding values of all equal parts, by the value that is written once."""
     groups_of: dict[str, list[str]] = {}
     for name in names:
         groups_of.setdefault(letters.first(name), []).append(name)

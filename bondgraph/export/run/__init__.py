@@ -1,1 +1,1 @@
-"""Export of a run as code that contains the model and its solver."""
+"""Export of runs as code: a model with its solver."""

@@ -186,7 +186,7 @@ def _columns(result: Result, panels: Sequence[Panel]) -> dict[str, Any]:
 
 
 def slider_facts(run: RunContent, name: str, bounds: tuple[float, float]) -> dict[str, Any]:
-    """Return the name, unit, index and range of a slider. Raises `ModelError` E620, E621, E622."""
+    """Return the data of a slider for the script. Raises `ModelError` E620, E621, E622."""
     model, layout = run.content.system.name, run.program.layout
     try:
         slot = layout[name]

@@ -253,7 +253,7 @@ def _check_numbers(steps: Sequence[Step]) -> None:
 
 
 def _checked(value: Any) -> Any:
-    """Return a number, or None for a condition; raise `InvalidFormula` for a number that is not finite and real."""
+    """Return a finite real number, or None for a condition; raise `InvalidFormula` for other numbers."""
     if isinstance(value, complex):
         raise InvalidFormula("it has a complex root of a negative number")
     if type(value) not in (int, float):

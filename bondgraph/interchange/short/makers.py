@@ -1,5 +1,4 @@
-"""Elements of short files: their kinds and the arguments of the functions that make them, as numbers with units and formulas as
-text."""
+"""Elements of short files: their kinds and arguments, with units and formulas as text."""
 
 from __future__ import annotations
 
@@ -218,7 +217,7 @@ class ElementReader:
     def _signals(
         self, path: str, described: Mapping[str, Any], texts: Sequence[Any], taken: Sequence[str] = ()
     ) -> dict[str, str]:
-        """Return a map from the name of a signal in formulas to its path; `time` need not be listed."""
+        """Return signal paths by their names in formulas; `time` need not be listed."""
         listed = described.get("signals") or []
         listed = [listed] if isinstance(listed, str) else listed
         read = dict(listed) if isinstance(listed, Mapping) else {_last(each): each for each in listed}

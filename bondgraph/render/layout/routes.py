@@ -26,8 +26,8 @@ ROOM = 4.0
 FULLY_CURVED = 1e6
 """Reach of a line that is curved along its whole length, px."""
 LONG, FOREIGN, NODE, NAME, CROSS, CROWD, CORNER = 0.3, 0.25, 150.0, 40.0, 60.0, 120.0, 30.0
-"""Costs, in px: for each px of detour, each px inside another box, each point inside a node, each point inside a name, each
-crossing, each parallel line at a node, and each corner."""
+"""Costs, in px: for each px of detour, each px inside another box, and each point inside a node or name, crossing, parallel line
+at a node and corner."""
 
 
 @dataclass(frozen=True)

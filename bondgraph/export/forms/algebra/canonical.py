@@ -144,7 +144,7 @@ def _factored(expression: Any) -> Any:
 
 
 def _rational_in(expression: Any, moving: Collection[Any]) -> tuple[Any, dict[Any, Any]]:
-    """Return an expression as a rational function of symbols, and a map from each new symbol to the function it stands for."""
+    """Return an expression as a rational function of symbols, and the functions that new symbols stand for."""
     dummies: dict[Any, Any] = {}
     numbers: Iterator[int] = itertools.count()
 

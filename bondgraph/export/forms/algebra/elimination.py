@@ -35,8 +35,7 @@ class Limits:
     longest: int
     """Maximum number of operations of an expression."""
     at_once: int
-    """Maximum number of operations in all results of a formula that is evaluated on SymPy expressions; repeated parts are
-    counted each time."""
+    """Maximum number of operations in all results of a formula evaluated by SymPy, repeated parts included."""
     block: int
     """Maximum number of unknowns that are solved for simultaneously."""
     value: int
@@ -139,8 +138,7 @@ class _Elimination:
         return values, decided
 
     def _where_none_acts(self, flat: Sequence[Any], values: Values, sought: Mapping[Any, Unknown]) -> list[Any]:
-        """Return vanishing scalars with the unknowns set to zero; 0 for a scalar on which an unknown acts, because it makes the
-        scalar vanish."""
+        """Return vanishing scalars with the unknowns set to zero; 0 for scalars that an unknown makes vanish."""
 
         def yields(scalar: Any) -> bool:
             met = (w for w in scalar.free_symbols & sought.keys() if self.stages.acts(sought[w], values))

@@ -26,7 +26,7 @@ from bondgraph.tape.specialise import substitute
 from bondgraph.tracing.on_tape.values import scalars_of, shaped
 
 MAX_REPEATED = 3
-"""Maximum number of operations of an expression that is written out at each use instead of being defined."""
+"""Maximum number of operations of an expression that is written out at each use, not defined."""
 
 
 def through_tape(
@@ -179,7 +179,7 @@ def _where(condition: Any, one: Any, other: Any) -> Any:
 
 @cache
 def sympy_forms() -> Mapping[int, Any]:
-    """Return a map from each instruction to the SymPy expression of its arguments; a test checks that it is complete."""
+    """Return a map from each instruction to the SymPy expression of its arguments."""
     return elementary_forms() | {
         opcodes.LESS: lambda a, b: sympy.StrictLessThan(a, b, evaluate=a.is_number and b.is_number),
         opcodes.LESS_EQUAL: lambda a, b: sympy.LessThan(a, b, evaluate=a.is_number and b.is_number),

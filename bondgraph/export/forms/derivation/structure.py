@@ -89,7 +89,7 @@ def statement_of(compiled: Compiled, path: str, op: Op | None) -> tuple[int, Sta
 
 
 def source_values(model: CutModel, outs: Mapping[str, str]) -> Mapping[str, Any]:
-    """Return a map from each input, `path.effort` or `path.flow` of a source, to its expression."""
+    """Return the expression of each input, `path.effort` or `path.flow` of a source."""
     compiled, values = model.compiled, model.values
     inputs: dict[str, Any] = {}
     for path, out in outs.items():
