@@ -228,7 +228,7 @@ static void meet_tick(Instance *c)
     const double first = sb_s_due(b + 8 * (size_t)AT_C), size = fmax(fabs(c->time), fabs(first));
     if (isfinite(first) && fabs(first - c->time) <= SAME_TIME * size)
         c->time = first;
-    if (c->time > real_at(b, AT_C_STOP)) /* by rounding */
+    if (c->time > real_at(b, AT_C_STOP)) /* by rounding error */
         set_real(b, AT_C_STOP, c->time);
 #endif
 }
