@@ -218,7 +218,7 @@ def _switches(system: System) -> list[str]:
             line += rf"\quad \text{{(if events accumulate: to }}{text(states[event.accumulates])}\text{{)}}"
         if event.passes is not None:
             line += rf"\quad \text{{(if the flow crosses zero by itself: to }}{text(states[event.passes])}\text{{)}}"
-        lines.append(line + (r"\quad \text{(a change of description)}" if event.internal else "") + r" \\")
+        lines.append(line + (r"\quad \text{(a change of coordinates)}" if event.internal else "") + r" \\")
     return lines
 
 

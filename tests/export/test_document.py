@@ -177,7 +177,7 @@ def test_what_must_be_told_is_told() -> None:
     bouncing = page("bouncing")
     assert re.search(r"\^\{\+\} = -\\epsilon.*\^\{-\}", bouncing) and "the run continues in `resting`" in bouncing
     eggs = page("rolling eggs")
-    assert "it starts in `" in eggs and "change of description" in eggs and "the run ends" in eggs
+    assert "it starts in `" in eggs and "change of coordinates" in eggs and "the run ends" in eggs
     held = page("held")
     assert "impulses stop the flows of elements that become active" in held
 

@@ -374,7 +374,7 @@ def _paragraphs(content: Content, phrases: Phrases) -> Iterator[tuple[str, list[
 def _transitions(content: Content) -> list[str]:
     lines = []
     for k, event in enumerate(content.system.events):
-        end = f"; ends the run: {event.error}" if event.error else "; a change of description" * event.internal
+        end = f"; ends the run: {event.error}" if event.error else "; a change of coordinates" * event.internal
         lines.append(
             event.kind + ", with a reset" * (k in content.resets) + " to which others may respond" * (k in content.pushes) + end
         )

@@ -266,7 +266,7 @@ def _effects(writer: Writer, model: Model, states: Sequence[str], event: Lowered
         where = "if the flow crosses zero by itself, nothing jumps, and the run continues in "
         effects.append((where, InlineCode(states[event.passes])))
     effects += [(event.error,)] if event.error else []
-    effects += [("(a change of description)",)] if event.internal else []
+    effects += [("(a change of coordinates)",)] if event.internal else []
     return listed("; ", effects) or ("nothing jumps",)
 
 

@@ -116,7 +116,7 @@ _SCREWS: Words = worded(
 
 
 def method(compiled: Compiled) -> list[Block]:
-    """Return the explanation of impulses, changes of description, and ends of a run."""
+    """Return the explanation of impulses, changes of coordinates, and ends of a run."""
     system, model = compiled.system, compiled.model
     words: list[Piece] = []
     if any(event.impulse for event in system.events):
