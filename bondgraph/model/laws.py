@@ -253,7 +253,7 @@ class IdealConstraint(Switched):
     """True if h is a state when no position is given; else only the flow is stabilised, f' + a1 f = 0."""
     coordinates: int = 0
     """Number of coordinates: the first signals, on which `position` depends, and whose rates are the flows of one port each. Then
-    h' = sum of J_k f_k, with J_k the derivatives of the position. 0: one port, whose flow is h' itself."""
+    h' = sum of J_k f_k, with J_k the derivatives of the position. If it is 0, there is one port, whose flow is h'."""
     conditions: int = 1
     """Number of components of h, if there are coordinates."""
     measured: bool = False

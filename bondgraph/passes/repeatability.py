@@ -149,7 +149,7 @@ def _is_users_code(file: str) -> bool:
 
 
 def is_users(function: Callable[..., Any]) -> bool:
-    """Return True if a function, or one in its closure, is not from this project's packages."""
+    """Return True if a function, or a function in its closure, is not from this project's packages."""
     pending, seen = [function], set[int]()
     while pending:
         each = pending.pop()

@@ -170,7 +170,7 @@ def captions(
     frames: Sequence[Rectangle] = (),
     occupied: Sequence[Rectangle] = (),
 ) -> dict[int, tuple[float, float]]:
-    """Return node -> centre (x, y) of its name, clear of box `frames` and `occupied` rectangles, and below its node if
+    """Return the centre (x, y) of each node's name, clear of box `frames` and `occupied` rectangles, and below its node if
     possible."""
     bonds = _along([line for edge, line in zip(sketch.edges, lines, strict=True) if edge.bond])
     strokes = _across([line for edge, line in zip(sketch.edges, lines, strict=True) if edge.bond])

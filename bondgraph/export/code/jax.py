@@ -114,7 +114,7 @@ def _host(kernel: Kernel, sizes: tuple[int, ...]) -> Callable[..., Any]:
 
 
 def jax_forms() -> dict[str, Callable[..., Any]]:
-    """Return operation -> its form in JAX."""
+    """Return the JAX form of each operation."""
     import jax.numpy as jnp
 
     def take(index: Any, values: list[Any]) -> Any:

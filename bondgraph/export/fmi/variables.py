@@ -32,7 +32,7 @@ class VariableKind(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class ModelVariable:
-    """Variable of a unit.
+    """Variable of an FMU.
 
     Parameters
     ----------

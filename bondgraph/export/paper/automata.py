@@ -132,7 +132,8 @@ def in_order(count: int, start: int, arrows: Arrows) -> tuple[int, ...]:
 
 
 def lanes(arrows: Arrows, rank: Mapping[int, int]) -> tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]]:
-    """Return the lane (distance from the boxes) of each arrow past other states, above and below; no arrows coincide."""
+    """Return the lanes (distances from the boxes) of arrows past other states, to the right and to the left; no arrows
+    coincide."""
     sides: tuple[dict[tuple[int, int], int], dict[tuple[int, int], int]] = ({}, {})
     far = [(a, b) for a, b in arrows if b is not None and abs(rank[a] - rank[b]) > 1]
     for a, b in sorted(far, key=lambda ends: abs(rank[ends[0]] - rank[ends[1]])):
