@@ -223,7 +223,7 @@ def start_of(initial: Any, dimension: int | None) -> Any:
 
 
 def choice(kind: str, name: str, /, **arguments: tuple[str, tuple[str, ...]]) -> None:
-    """Refuse a value that is not among the choices of an argument (E110)."""
+    """Refuse invalid choices of an argument (E110)."""
     for argument, (word, words) in arguments.items():
         if word not in words:
             title = f'{kind} "{name}": {argument} cannot be {word!r}'

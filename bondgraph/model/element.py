@@ -91,7 +91,7 @@ _LOOKED_UP: WeakKeyDictionary[Element, Callable[[], str]] = WeakKeyDictionary()
 
 
 def remember_description(element: Element, look_up: Callable[[], str]) -> None:
-    """Make the repr of an element call `look_up` for its description; if the description is empty, it shows only the element."""
+    """Make the repr of an element call `look_up` for its description; an empty description shows only the element."""
     _LOOKED_UP[element] = look_up
 
 

@@ -66,8 +66,7 @@ def is_pose(unit: str, count: int) -> bool:
 
 
 def spread(unit: str, count: int) -> list[str] | None:
-    """Return the unit of each of `count` components, also for a pose; None if `count` is not a multiple of the number of
-    units."""
+    """Return the unit of each of `count` components, also for a pose; None if the number of units does not divide `count`."""
     units = parts(unit)
     if is_pose(unit, count):
         return [units[0]] * 4 + [units[1]] * 3

@@ -37,7 +37,7 @@ EXTRAS = {
 
 
 def missing_package(*packages: str) -> str:
-    """Return a message that tells how to install the first missing package; "" if none is missing.
+    """Return how to install the first missing package; "" if none is missing.
 
     >>> missing_package("numpy")
     ''

@@ -31,7 +31,7 @@ class Progress:
     """
 
     _innermost: Progress | None = None
-    """Progress bar that currently occupies the terminal line."""
+    """Progress bar that occupies the terminal line."""
 
     def __init__(self, name: str, total: float, enabled: bool = True, initial: float = 0.0):
         self.name, self.total, self.initial, self.done, self.note = name, total, initial, initial, ""

@@ -62,9 +62,8 @@ def c_run(
 ) -> CRun:
     """Return C source of a whole run: the model, its solver, its start and its settings, for any C99 compiler.
 
-    Compiled with the `build_line`, which keeps the compiler from fusing operations, it takes the same steps as `simulate`, and
-    its results are bit-identical on every
-    processor. Export simulates the run once: with method "auto", a model that turns out stiff
+    Compiled with the `build_line`, which keeps the compiler from fusing operations, it takes the same steps as `simulate`, with
+    bit-identical results on every processor. Export simulates the run once: with method "auto", a model that turns out stiff
     gets the implicit method from the start.
 
     Parameters

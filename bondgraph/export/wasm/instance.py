@@ -106,8 +106,7 @@ def page_part(name: str) -> str:
 
 
 def instance_of(run: RunContent, shown: Sequence[Slot]) -> Instance:
-    """Return WebAssembly that performs a run and outputs the values in these slots of states, modes and outputs, one column for
-    each number."""
+    """Return WebAssembly that performs a run and outputs these slots of states, modes and outputs, one column for each number."""
     places = [k for slot in shown if slot.block == "out" for k in range(slot.start, slot.stop)]
     names = list(dict.fromkeys(name for _, name in run.image.calls))
     code = run.content.code

@@ -170,7 +170,7 @@ def _flat(sketch: Sketch) -> np.ndarray:
 
 
 def _sweeps(count: int) -> int:
-    """Return the number of sweeps for this many nodes; a sweep takes about 1 ms. Above about 150 nodes, no picture is legible."""
+    """Return the number of sweeps, of about 1 ms each, for this many nodes. Above about 150 nodes, no picture is legible."""
     return 18 if count <= 30 else 10 if count <= 60 else 6 if count <= 150 else 0
 
 

@@ -23,12 +23,12 @@ class Route:
 
     @property
     def start(self) -> np.ndarray:
-        """Return the first point of the line."""
+        """Return the first point."""
         return self.corners[0]
 
     @property
     def end(self) -> np.ndarray:
-        """Return the last point of the line."""
+        """Return the last point."""
         return self.corners[-1]
 
     @cached_property
@@ -56,7 +56,7 @@ class Route:
 
     @property
     def length(self) -> float:
-        """Return the approximate length of the line."""
+        """Return the approximate length."""
         return float(self._lengths.sum())
 
     def _locate(self, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -82,12 +82,12 @@ class Route:
 
     @cached_property
     def leaving(self) -> np.ndarray:
-        """Return the unit tangent at the start of the line."""
+        """Return the unit tangent at the start."""
         return self.direction(0.0)
 
     @cached_property
     def arriving(self) -> np.ndarray:
-        """Return the unit tangent at the end of the line."""
+        """Return the unit tangent at the end."""
         return self.direction(1.0)
 
     @cached_property

@@ -2,8 +2,7 @@
 
 All clauses that assign or reinitialise the same variable form one chain of `elsewhen`, because a variable has only one such
 equation. Each iteration of an event takes one branch of a chain. If guards of several automata become true simultaneously, the
-first automaton by name fires first, as in `simulate`: the other automata wait for the next iteration, when their guards may have
-changed.
+first automaton by name fires first, as in `simulate`: other automata wait for the next iteration, when guards may have changed.
 
 As in `simulate`, a transition reads the states that simultaneous ticks have set, and a clock reads the states that earlier clocks
 have set; everything else is read as it was before the instant.

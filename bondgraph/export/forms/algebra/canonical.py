@@ -15,7 +15,7 @@ MAX_OPERATIONS = 400
 fractions."""
 
 MAX_NUMERATOR = 10**6
-"""Maximum numerator of a rational number; larger numerators make it a decimal."""
+"""Maximum numerator of a rational number, beyond which it becomes a decimal."""
 
 MAX_DENOMINATOR = 1000
 """Maximum denominator of a rational number."""

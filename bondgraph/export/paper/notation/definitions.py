@@ -132,9 +132,9 @@ def width(latex: str) -> float:
 SHARED = "s"
 """Letter of shared parts."""
 _MAX_REPEATED_WIDTH = 3.0
-"""Maximum width, in letters, of a subexpression that is written out wherever it occurs."""
+"""Maximum width, in letters, of a subexpression that is repeated, not named."""
 _MAX_UNNAMED_WIDTH = 70.0
-"""Maximum width, in letters, of a subexpression that occurs once and gets no name."""
+"""Maximum width, in letters, of an unnamed subexpression that occurs once."""
 _MAX_LISTED_ZEROS = 4
 """Maximum number of zeros that are listed one by one."""
 _MAX_FRACTION_WIDTH = 16

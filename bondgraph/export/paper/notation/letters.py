@@ -21,7 +21,7 @@ DOTS = ("", r"\dot", r"\ddot", r"\dddot")
 ARROW = r"\to "
 _LITTLE = ("of", "a", "the", "at", "in", "and", "for", "to")
 _MAX_WORD, _SHORTENED = 8, 4
-"""Maximum length of a word that is used in full as a symbol, and the number of letters kept of a longer word."""
+"""Maximum length of a word used as a symbol, and the number of letters kept of longer words."""
 WORDS = LOCAL | {
     "centre": "c",
     "radius": "r",

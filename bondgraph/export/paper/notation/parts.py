@@ -38,8 +38,7 @@ class Parts:
         return {part.path: part for part in self.root.all()[1:]}
 
     def owner(self, name: str) -> Component:
-        """Return the smallest part that contains the named value, or both ends of the named bond; return the root for the
-        time."""
+        """Return the smallest part that contains the named value, or both ends of the named bond; the root for time."""
         ends = [self._owner(end.partition(":")[0]).split(".") for end in name.lstrip("-").split(" -> ")]
         common = ".".join(one for one, *others in itertools.takewhile(lambda each: len(set(each)) == 1, zip(*ends, strict=False)))
         return self.by_path[common] if common else self.root
