@@ -107,7 +107,8 @@ def _usage(content: Content, build: str, total: dict[str, str]) -> list[str]:
         mode="m[slot[k]] becomes target[k]",
         reset=f"the output of {n}_reset, if it returns 1",
         push=f"If {n}_push returns 1,",
-        parts=f"Its output has {total['transitions']} numbers that the impulse adds to the guards, then x without the impulse.",
+        parts=f"Its output has {total['transitions']} numbers that the impulse adds to the guards, then {total['states']} "
+        "numbers, x without the impulse.",
         times=f"p[{n}_clock_offset[k]] + i p[{n}_clock_period[k]], i = 0, 1, ... (one tick if {n}_clock_period[k] is -1)",
         tick=f"the output of {n}_tick",
         loop=f"{n}_loop_k",
